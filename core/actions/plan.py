@@ -1,0 +1,61 @@
+"""A plan: what will happen, said before it happens.
+
+Dialog, `--dry-run`, JSON and audit line show the same one.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One thing that will be done.
+
+    `verb` is create, copy, replace, delete or check; `target` a path or a name; `size` bytes.
+    """
+
+    verb: str
+    target: str
+    detail: str = ""
+    size: int = 0
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """Why the change can't be made, in one sentence, and what to do about it."""
+
+    reason: str
+    hint: str = ""
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """What an action will do to a table. Made by reading only; `apply` checks `fingerprint` again.
+
+    `summary` is one sentence; `kept` says what stays recoverable; `warnings` are what a person should know first;
+    `undo` is what to type to take it back; `arguments` are the resolved arguments that `apply` uses;
+    `freed_files` and `freed_bytes` count what leaves the store. A plan with refusals can't be applied.
+    """
+
+    action: str
+    table: str
+    summary: str
+    arguments: dict[str, str | int | bool | None]
+    fingerprint: str
+    steps: tuple[Step, ...] = ()
+    kept: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+    freed_files: int = 0
+    freed_bytes: int = 0
+    undo: str = ""
+    # Nothing to do: the state asked for is there already.
+    empty: bool = False
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What an action did. `message` is one sentence; `result` its facts (`savepoint_id`, ...)."""
+
+    action: str
+    table: str
+    message: str
+    result: dict[str, str | int | bool | None]
+    undo: str = ""

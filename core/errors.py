@@ -1,0 +1,50 @@
+"""One family of errors: a sentence for a person, a hint, and the exit code of the command."""
+
+from __future__ import annotations
+
+
+class PaimarkError(Exception):
+    """Something a person must read. `message` is one sentence; `hint` says what to do next."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class NotFound(PaimarkError):
+    """A table, branch, version or file that was named does not exist."""
+
+
+class FileMissing(NotFound):
+    """A path that was read does not exist in the store."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"{path} does not exist")
+        self.path = path
+
+
+class Corrupt(PaimarkError):
+    """A metadata file exists and can't be read: half-written, or not what its name says."""
+
+
+class Refused(PaimarkError):
+    """A change that would be unsafe or is not allowed: nothing was written."""
+
+
+class StatementFailed(PaimarkError):
+    """A SQL statement that can't be run as written."""
+
+
+class UsageError(PaimarkError):
+    """The words of the command don't fit together."""
+
+    exit_code = 2
+
+
+class Unavailable(PaimarkError):
+    """Storage, catalog or engine did not answer."""
+
+    exit_code = 3

@@ -1,0 +1,56 @@
+"""What a store can do. Two kinds implement it: `local.LocalFiles` and `remote.RemoteFiles`.
+
+Every path is POSIX, relative to the warehouse (`shop.db/orders/snapshot/snapshot-7`), never absolute
+and never with `..`. Only `core.storage` touches a file system.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, Protocol
+
+
+class Entry(NamedTuple):
+    """One directory entry. `size` is in bytes, 0 for a directory."""
+
+    name: str
+    is_directory: bool
+    size: int
+
+
+class Files(Protocol):
+    """A warehouse's files. Any call may raise `Unavailable` when the store does not answer."""
+
+    @property
+    def uri(self) -> str:
+        """Where the warehouse is, as pypaimon and Spark take it; never with credentials."""
+
+    def entries(self, directory: str) -> list[Entry]:
+        """The entries of a directory in no particular order; none when it does not exist."""
+
+    def names(self, directory: str) -> list[str]:
+        """The names in a directory in no particular order, as cheaply as the store can."""
+
+    def read(self, path: str) -> bytes:
+        """The whole file. Raises `FileMissing`."""
+
+    def read_many(self, paths: Iterable[str]) -> Iterator[bytes | None]:
+        """The files in the order asked, many in flight; None for one that does not exist."""
+
+    def exists(self, path: str) -> bool:
+        """Whether a file (not a directory) is there."""
+
+    def size(self, path: str) -> int | None:
+        """Bytes of a file; None when it does not exist."""
+
+    def create(self, path: str, data: bytes) -> bool:
+        """Write a new file, whole or not at all, making its directories.
+
+        False, and nothing written, when the path already exists: of many concurrent creators one wins.
+        """
+
+    def replace(self, path: str, data: bytes) -> None:
+        """Write or overwrite a file; a reader sees the old or the new bytes, never a part."""
+
+    def delete(self, path: str) -> None:
+        """Remove a file; nothing happens when it does not exist."""

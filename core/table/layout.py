@@ -1,0 +1,143 @@
+"""Every path below a table, and nothing else knows a path.
+
+A *branch root* is one unit: `snapshot/ schema/ tag/ changelog/ consumer/` side by side. Manifests and data
+files are shared by all roots of a table; savepoints belong to the table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+DATABASE_SUFFIX = ".db"
+SNAPSHOT_PREFIX = "snapshot-"
+SCHEMA_PREFIX = "schema-"
+TAG_PREFIX = "tag-"
+BRANCH_PREFIX = "branch-"
+CHANGELOG_PREFIX = "changelog-"
+SAVEPOINT_PREFIX = "savepoint-"
+CLAIM_PREFIX = "CLAIM-"
+SAVEPOINT_TAG_PREFIX = "savepoint."
+MAIN = "main"
+
+
+@dataclass(frozen=True, slots=True)
+class TablePath:
+    """A table of the warehouse: its names and its directory, relative to the warehouse."""
+
+    database: str
+    name: str
+
+    @property
+    def directory(self) -> str:
+        return f"{self.database}{DATABASE_SUFFIX}/{self.name}"
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.database}.{self.name}"
+
+    @property
+    def branches(self) -> str:
+        return f"{self.directory}/branch"
+
+    @property
+    def main_branch_file(self) -> str:
+        return f"{self.branches}/MAIN-BRANCH"
+
+    @property
+    def journal(self) -> str:
+        return f"{self.branches}/ACTION"
+
+    @property
+    def manifests(self) -> str:
+        return f"{self.directory}/manifest"
+
+    @property
+    def savepoints(self) -> str:
+        return f"{self.directory}/savepoint"
+
+    @property
+    def latest_savepoint_hint(self) -> str:
+        return f"{self.savepoints}/LATEST"
+
+    def manifest(self, file_name: str) -> str:
+        return f"{self.manifests}/{file_name}"
+
+    def savepoint(self, savepoint_id: int) -> str:
+        return f"{self.savepoints}/{SAVEPOINT_PREFIX}{savepoint_id}"
+
+    def savepoint_claim(self, savepoint_id: int) -> str:
+        return f"{self.savepoints}/{CLAIM_PREFIX}{savepoint_id}"
+
+    def savepoint_file(self, file_name: str) -> str:
+        return f"{self.savepoints}/{file_name}"
+
+    def data_file(self, partition: str, bucket: int, file_name: str) -> str:
+        """`partition` is `day=2026-05-01` or empty; `bucket` is -2 for postponed buckets."""
+        bucket_name = "bucket-postpone" if bucket == -2 else f"bucket-{bucket}"
+        parts = [self.directory, partition, bucket_name, file_name]
+        return "/".join(part for part in parts if part)
+
+    def root(self, branch: str | None = None) -> Root:
+        """The root of a named branch, or the table directory itself."""
+        return Root(self, branch)
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """A branch root. `branch` is None for the table directory, else the branch's name."""
+
+    table: TablePath
+    branch: str | None
+
+    @property
+    def directory(self) -> str:
+        if self.branch is None:
+            return self.table.directory
+        return f"{self.table.branches}/{BRANCH_PREFIX}{self.branch}"
+
+    @property
+    def label(self) -> str:
+        """What a person calls it: the branch's name, `main` for the table directory."""
+        return self.branch or MAIN
+
+    @property
+    def snapshots(self) -> str:
+        return f"{self.directory}/snapshot"
+
+    @property
+    def latest_hint(self) -> str:
+        return f"{self.snapshots}/LATEST"
+
+    @property
+    def earliest_hint(self) -> str:
+        return f"{self.snapshots}/EARLIEST"
+
+    @property
+    def schemas(self) -> str:
+        return f"{self.directory}/schema"
+
+    @property
+    def tags(self) -> str:
+        return f"{self.directory}/tag"
+
+    @property
+    def changelogs(self) -> str:
+        return f"{self.directory}/changelog"
+
+    @property
+    def consumers(self) -> str:
+        return f"{self.directory}/consumer"
+
+    def snapshot(self, snapshot_id: int) -> str:
+        return f"{self.snapshots}/{SNAPSHOT_PREFIX}{snapshot_id}"
+
+    def schema(self, schema_id: int) -> str:
+        return f"{self.schemas}/{SCHEMA_PREFIX}{schema_id}"
+
+    def tag(self, name: str) -> str:
+        return f"{self.tags}/{TAG_PREFIX}{name}"
+
+
+def savepoint_tag(savepoint_id: int) -> str:
+    """The name of the stock tag that protects a savepoint's files."""
+    return f"{SAVEPOINT_TAG_PREFIX}{savepoint_id}"

@@ -1,0 +1,131 @@
+"""Paimon's metadata records as frozen structs, JSON in and out.
+
+Field names on disk are Paimon's (`savedSnapshotId`); here they are Python's. A field this version does not
+know is kept in `unknown` and written back, so that a newer writer's facts survive us. Times are epoch
+milliseconds, sizes bytes, counts rows before key merging. Source: Apache Paimon 1.x/2.x file formats.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self, TypeVar
+
+import msgspec
+
+from core.errors import Corrupt
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A JSON object on disk, with what it says that we do not know."""
+
+    unknown: dict[str, Any] = msgspec.field(default_factory=dict, name="_unknown")
+
+    @classmethod
+    def from_json(cls, data: bytes, source: str) -> Self:
+        """Decode; `source` (a path) is named when the bytes are not a whole record."""
+        return decode_record(cls, data, source)
+
+    def to_json(self) -> bytes:
+        """Encode, with the unknown fields after the known ones."""
+        known = {
+            name: value
+            for name, value in msgspec.to_builtins(self).items()
+            if value is not None and name != "_unknown"
+        }
+        return msgspec.json.format(msgspec.json.encode({**known, **self.unknown}), indent=2)
+
+
+R = TypeVar("R", bound=Record)
+
+
+def decode_record(kind: type[R], data: bytes, source: str) -> R:
+    """One record from JSON bytes. Raises `Corrupt` naming `source`."""
+    try:
+        fields = msgspec.json.decode(data, type=dict[str, Any])
+        known = {field.encode_name for field in msgspec.structs.fields(kind)}
+        unknown = {name: value for name, value in fields.items() if name not in known}
+        return msgspec.convert({**fields, "_unknown": unknown}, kind)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise Corrupt(
+            f"{source} is not a whole {kind.__name__.lower()} record ({error})",
+            "It may be half-written: refresh in a moment, or run `paimark doctor`.",
+        ) from error
+
+
+class Snapshot(Record, frozen=True, kw_only=True):
+    """One commit. `version` 3 is Paimon 1.x/2.x."""
+
+    version: int | None = None
+    id: int
+    schema_id: int
+    base_manifest_list: str
+    base_manifest_list_size: int | None = None
+    delta_manifest_list: str
+    delta_manifest_list_size: int | None = None
+    changelog_manifest_list: str | None = None
+    changelog_manifest_list_size: int | None = None
+    index_manifest: str | None = None
+    commit_user: str
+    commit_identifier: int
+    commit_kind: str
+    time_millis: int
+    log_offsets: dict[str, int] | None = None
+    total_record_count: int | None = None
+    delta_record_count: int | None = None
+    changelog_record_count: int | None = None
+    watermark: int | None = None
+    statistics: str | None = None
+    properties: dict[str, str] | None = None
+    next_row_id: int | None = None
+    uuid: str | None = None
+    writer_version: str | None = None
+
+
+class Tag(Snapshot, frozen=True, kw_only=True):
+    """A tag is its snapshot's JSON; the two further fields are there when it has a time to live."""
+
+    tag_create_time: list[int] | None = None
+    tag_time_retained: float | None = None
+
+
+class SchemaField(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A column: `type` is Paimon's text (`BIGINT NOT NULL`) or an object for nested types."""
+
+    id: int
+    name: str
+    type: Any
+    description: str | None = None
+
+
+class TableSchema(Record, frozen=True, kw_only=True):
+    """One version of a table's definition."""
+
+    version: int = 1
+    id: int
+    fields: list[SchemaField]
+    highest_field_id: int
+    partition_keys: list[str]
+    primary_keys: list[str]
+    options: dict[str, str]
+    comment: str | None = None
+    time_millis: int | None = None
+
+
+class Savepoint(Record, frozen=True, kw_only=True):
+    """The full state of a table at one snapshot, kept however long ago that snapshot expired.
+
+    `snapshot_time` is the commit time of the saved snapshot (what time travel compares); `save_time` is
+    when it was saved; `record_count` is the snapshot's total, before key merging; `branch` is where it was made.
+    """
+
+    version: int = 1
+    id: int
+    saved_snapshot_id: int
+    schema_id: int
+    full_manifest_list: str
+    record_count: int
+    save_time: int
+    snapshot_time: int
+    branch: str = "main"
+    verified_at: int | None = None
+    comment: str | None = None
+    created_by: str = "manual"

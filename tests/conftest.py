@@ -1,0 +1,49 @@
+"""Fixtures: one warehouse of real tables, built once and copied for each test that asks."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from tests.paimon import commit, create_table, open_table
+
+ORDERS = pa.schema(
+    [
+        pa.field("order_id", pa.int64(), nullable=False),
+        pa.field("customer", pa.string()),
+        pa.field("price", pa.float64()),
+    ]
+)
+EVENTS = pa.schema([pa.field("day", pa.string()), pa.field("kind", pa.string())])
+
+
+@pytest.fixture(scope="session")
+def warehouse_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """`shop.orders` (primary key, 2 buckets, 5 snapshots, tag `v2` at 2); `shop.events` (append, by day)."""
+    path = tmp_path_factory.mktemp("template") / "warehouse"
+    create_table(path, "shop.orders", ORDERS, primary_keys=["order_id"], options={"bucket": "2"})
+    for number in range(1, 6):
+        ids = list(range(number, number + 4))
+        rows = {
+            "order_id": ids,
+            "customer": [f"c{i % 3}" for i in ids],
+            "price": [number * 10.0 + i for i in ids],
+        }
+        commit(path, "shop.orders", pa.table(rows, schema=ORDERS))
+    open_table(path, "shop.orders").create_tag("v2", 2)
+    create_table(path, "shop.events", EVENTS, partition_keys=["day"])
+    for day in ("2026-05-01", "2026-05-02"):
+        rows = {"day": [day] * 3, "kind": ["click", "view", None]}
+        commit(path, "shop.events", pa.table(rows, schema=EVENTS))
+    return path
+
+
+@pytest.fixture
+def warehouse(warehouse_template: Path, tmp_path: Path) -> Path:
+    """A private copy of the template: tests may change it."""
+    path = tmp_path / "warehouse"
+    shutil.copytree(warehouse_template, path)
+    return path

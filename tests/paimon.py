@@ -1,0 +1,61 @@
+"""Real tables for the tests, written by pypaimon."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pypaimon import CatalogFactory, Schema
+
+
+def create_table(
+    warehouse: Path | str,
+    name: str,
+    schema: pa.Schema,
+    *,
+    primary_keys: Sequence[str] = (),
+    partition_keys: Sequence[str] = (),
+    options: Mapping[str, str] | None = None,
+    catalog_options: Mapping[str, str] | None = None,
+) -> None:
+    """Create `database.table` and its database."""
+    catalog = CatalogFactory.create({"warehouse": str(warehouse), **(catalog_options or {})})
+    catalog.create_database(name.split(".")[0], True)
+    definition = Schema.from_pyarrow_schema(
+        schema,
+        primary_keys=list(primary_keys),
+        partition_keys=list(partition_keys),
+        options=dict(options or {}),
+    )
+    catalog.create_table(name, definition, False)
+
+
+def open_table(warehouse: Path | str, name: str, catalog_options: Mapping[str, str] | None = None) -> Any:
+    """pypaimon's table, freshly loaded."""
+    catalog = CatalogFactory.create({"warehouse": str(warehouse), **(catalog_options or {})})
+    return catalog.get_table(name)
+
+
+def commit(
+    warehouse: Path | str,
+    name: str,
+    rows: pa.Table,
+    catalog_options: Mapping[str, str] | None = None,
+) -> None:
+    """One commit of these rows to `database.table` (or `database.table$branch_b`)."""
+    builder = open_table(warehouse, name, catalog_options).new_batch_write_builder()
+    writer, committer = builder.new_write(), builder.new_commit()
+    writer.write_arrow(rows)
+    committer.commit(writer.prepare_commit())
+    writer.close()
+    committer.close()
+
+
+def read_rows(warehouse: Path | str, name: str) -> list[dict[str, Any]]:
+    """All rows of the latest snapshot, as pypaimon reads them, in no particular order."""
+    builder = open_table(warehouse, name).new_read_builder()
+    arrow = builder.new_read().to_arrow(builder.new_scan().plan().splits())
+    rows: list[dict[str, Any]] = arrow.to_pylist()
+    return rows
