@@ -1,0 +1,155 @@
+"""What a person chose: warehouse, storage options, engine; from flags, environment and one TOML file.
+
+The file is `$XDG_CONFIG_HOME/paimark/config.toml`:
+
+    default_context = "lab"
+
+    [contexts.lab]
+    warehouse = "s3://lake/warehouse"
+    read_only = true
+    spark_master = "local[4]"
+    options = { "s3.endpoint" = "http://minio:9000" }
+    spark_conf = { "spark.driver.memory" = "4g" }
+
+`tui.app.run` and every command take the `Settings` that come out of it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+
+import msgspec
+
+from core.errors import UsageError
+
+TRUE_WORDS = frozenset({"1", "true", "yes", "on"})
+FALSE_WORDS = frozenset({"", "0", "false", "no", "off"})
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything chosen before a warehouse is opened.
+
+    `warehouse` is an absolute path or a URI with a scheme; `options` are Paimon catalog options and may hold
+    secrets, so they are never printed; `context` is the config file's name for it, None when none was used.
+    """
+
+    warehouse: str
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)
+    read_only: bool = False
+    spark_master: str | None = None
+    spark_conf: Mapping[str, str] = field(default_factory=dict, repr=False)
+    context: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Flags:
+    """What the command line said. None or empty: nothing."""
+
+    warehouse: str | None = None
+    context: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)
+    read_only: bool = False
+    spark_master: str | None = None
+    spark_conf: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+class WarehouseContext(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One `[contexts.NAME]` of the config file."""
+
+    warehouse: str
+    options: dict[str, str] = {}
+    read_only: bool = False
+    spark_master: str | None = None
+    spark_conf: dict[str, str] = {}
+
+
+class ConfigFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The config file."""
+
+    default_context: str | None = None
+    contexts: dict[str, WarehouseContext] = {}
+
+
+def config_path(environment: Mapping[str, str] = os.environ) -> Path:
+    """Where the config file is looked for, whether or not it exists."""
+    home = environment.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
+    return Path(home) / "paimark" / "config.toml"
+
+
+def read_config(path: Path) -> ConfigFile:
+    """The config file; an empty one when there is none. Raises `UsageError` naming the path and the fault."""
+    try:
+        text = path.read_bytes().decode()
+    except (FileNotFoundError, NotADirectoryError):
+        return ConfigFile()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"The config file {path} can't be read: {error}") from error
+    import tomllib
+
+    try:
+        return msgspec.convert(tomllib.loads(text), ConfigFile)
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        raise UsageError(
+            f"The config file {path} is not as expected: {error}",
+            'It holds `default_context = "NAME"` and tables `[contexts.NAME]` with `warehouse = "..."`.',
+        ) from error
+
+
+def load_settings(flags: Flags, environment: Mapping[str, str] = os.environ) -> Settings:
+    """Settle what was asked: flags first, then a named context, the environment, the default context.
+
+    A context's options go only to its own warehouse, unless it was named with `--context`.
+    Raises `UsageError` when no warehouse was named anywhere.
+    """
+    path = config_path(environment)
+    config = read_config(path)
+    named_warehouse = flags.warehouse or (None if flags.context else environment.get("PAIMARK_WAREHOUSE"))
+    name = flags.context or (None if named_warehouse else config.default_context)
+    chosen = _context(config, name, path)
+    warehouse = named_warehouse or (chosen.warehouse if chosen else None)
+    if not warehouse:
+        raise UsageError(
+            "No warehouse was named",
+            "Say `paimark WAREHOUSE`, `--warehouse URI` or PAIMARK_WAREHOUSE, or set default_context in "
+            f"{path}; `paimark demo` makes one to try.",
+        )
+    return Settings(
+        warehouse=_normal(warehouse),
+        options={**(chosen.options if chosen else {}), **flags.options},
+        read_only=flags.read_only or read_only_environment(environment) or bool(chosen and chosen.read_only),
+        spark_master=flags.spark_master or (chosen.spark_master if chosen else None),
+        spark_conf={**(chosen.spark_conf if chosen else {}), **flags.spark_conf},
+        context=name if chosen else None,
+    )
+
+
+def read_only_environment(environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether PAIMARK_READ_ONLY is on. A word that is neither yes nor no is refused, never guessed."""
+    word = environment.get("PAIMARK_READ_ONLY", "").strip().lower()
+    if word not in TRUE_WORDS | FALSE_WORDS:
+        raise UsageError(f"PAIMARK_READ_ONLY is {word!r}", "Set it to 1 or 0.")
+    return word in TRUE_WORDS
+
+
+def _context(config: ConfigFile, name: str | None, path: Path) -> WarehouseContext | None:
+    if name is None:
+        return None
+    if name in config.contexts:
+        return config.contexts[name]
+    near = get_close_matches(name, config.contexts, n=1)
+    known = ", ".join(sorted(config.contexts)) or "none"
+    raise UsageError(
+        f"There is no context {name!r} in {path}",
+        f"Did you mean {near[0]!r}?" if near else f"Contexts there: {known}.",
+    )
+
+
+def _normal(warehouse: str) -> str:
+    if "://" in warehouse:
+        return warehouse
+    return os.path.abspath(os.path.expanduser(warehouse.removeprefix("file:")))
