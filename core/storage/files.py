@@ -26,7 +26,10 @@ class Files(Protocol):
         """Where the warehouse is, as pypaimon and Spark take it; never with credentials."""
 
     def entries(self, directory: str) -> list[Entry]:
-        """The entries of a directory in no particular order; none when it does not exist."""
+        """The entries of a directory in no particular order; none when it does not exist.
+
+        The empty path is the warehouse; when that does not exist itself, `NotFound` is raised.
+        """
 
     def names(self, directory: str) -> list[str]:
         """The names in a directory in no particular order, as cheaply as the store can."""
@@ -54,3 +57,10 @@ class Files(Protocol):
 
     def delete(self, path: str) -> None:
         """Remove a file; nothing happens when it does not exist."""
+
+    def prune(self, directory: str) -> None:
+        """Remove the directory, and those below it, as far as they hold no file.
+
+        A branch whose files were deleted must not stay behind as empty directories: stock orphan cleaning
+        then fails for the whole table. Nothing to do where a store has no directories.
+        """

@@ -1,0 +1,225 @@
+"""A warehouse on a local or mounted file system."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import uuid
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+
+from core.errors import FileMissing, Refused, Unavailable
+from core.storage.files import Entry
+from core.storage.paths import checked, checked_directory, no_warehouse
+
+# Larger than nearly every metadata file: one read call, and a second that says "end".
+_READ_BYTES = 1 << 16
+_ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG})
+_NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
+
+
+class LocalFiles:
+    """Implements `Files` with directory-relative opens for bulk reads, and link or rename for writes."""
+
+    def __init__(self, root: str) -> None:
+        self._root = os.path.abspath(os.path.expanduser(root))
+
+    @property
+    def uri(self) -> str:
+        return self._root
+
+    def entries(self, directory: str) -> list[Entry]:
+        path = self._directory(directory)
+        try:
+            with _said_plainly(directory), os.scandir(path) as found:
+                return [_entry(item) for item in found]
+        except FileMissing:
+            if directory:
+                return []
+            raise no_warehouse(self._root) from None
+
+    def names(self, directory: str) -> list[str]:
+        path = self._directory(directory)
+        try:
+            with _said_plainly(directory):
+                return os.listdir(path)
+        except FileMissing:
+            return []
+
+    def read(self, path: str) -> bytes:
+        with _said_plainly(path):
+            return _read_whole(self._file(path), None)
+
+    def read_many(self, paths: Iterable[str]) -> Iterator[bytes | None]:
+        directory: str | None = None
+        descriptor: int | None = None
+        try:
+            for path in paths:
+                parent, _, name = checked(path).rpartition("/")
+                if parent != directory:
+                    if descriptor is not None:
+                        os.close(descriptor)
+                    directory, descriptor = parent, None
+                    descriptor = self._open_directory(parent)
+                if descriptor is None:
+                    yield None
+                    continue
+                try:
+                    data = _read_whole(name, descriptor)
+                except OSError as error:
+                    if error.errno not in _ABSENT:
+                        raise _unavailable(path, error) from error
+                    yield None
+                else:
+                    yield data
+        finally:
+            if descriptor is not None:
+                os.close(descriptor)
+
+    def exists(self, path: str) -> bool:
+        return self.size(path) is not None
+
+    def size(self, path: str) -> int | None:
+        try:
+            with _said_plainly(path):
+                found = os.stat(self._file(path))
+        except FileMissing:
+            return None
+        return found.st_size if stat.S_ISREG(found.st_mode) else None
+
+    def create(self, path: str, data: bytes) -> bool:
+        target = self._file(path)
+        with _said_plainly(path), _temporary(target, data) as written:
+            try:
+                os.link(written, target)
+            except FileExistsError:
+                return False
+            except OSError as error:
+                if error.errno in _NO_LINKS:
+                    raise Refused(
+                        f"{path} can't be created safely: the file system of {self._root} has no hard links",
+                        "Use a file system with hard links, or an object store.",
+                    ) from error
+                raise
+            _sync_directory(os.path.dirname(target))
+        return True
+
+    def replace(self, path: str, data: bytes) -> None:
+        target = self._file(path)
+        with _said_plainly(path), _temporary(target, data) as written:
+            os.replace(written, target)
+            _sync_directory(os.path.dirname(target))
+
+    def delete(self, path: str) -> None:
+        with suppress(FileMissing), _said_plainly(path):
+            os.unlink(self._file(path))
+
+    def prune(self, directory: str) -> None:
+        path = self._file(directory)
+        with suppress(FileMissing), _said_plainly(directory):
+            for below, _, _ in os.walk(path, topdown=False):
+                _remove_if_empty(below)
+
+    def _file(self, path: str) -> str:
+        return f"{self._root}/{checked(path)}"
+
+    def _directory(self, path: str) -> str:
+        return f"{self._root}/{checked_directory(path)}"
+
+    def _open_directory(self, directory: str) -> int | None:
+        try:
+            with _said_plainly(directory):
+                return os.open(self._directory(directory), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except FileMissing:
+            return None
+
+
+def _entry(item: os.DirEntry[str]) -> Entry:
+    if item.is_dir():
+        return Entry(item.name, True, 0)
+    try:
+        return Entry(item.name, False, item.stat().st_size)
+    except FileNotFoundError:
+        # Deleted since it was listed, or a link to nowhere.
+        return Entry(item.name, False, 0)
+
+
+def _read_whole(path: str, directory: int | None) -> bytes:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC, dir_fd=directory)
+    try:
+        data = os.read(descriptor, _READ_BYTES)
+        if len(data) == 0:
+            return data
+        more = os.read(descriptor, _READ_BYTES)
+        if not more:
+            return data
+        parts = [data, more]
+        while more := os.read(descriptor, _READ_BYTES):
+            parts.append(more)
+        return b"".join(parts)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _temporary(target: str, data: bytes) -> Iterator[str]:
+    """A flushed file beside `target`. Its name is the one that Paimon gives its own temporary files."""
+    directory, name = os.path.split(target)
+    os.makedirs(directory, exist_ok=True)
+    path = f"{directory}/.{name}.{uuid.uuid4()}"
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    try:
+        try:
+            view = memoryview(data)
+            while view:
+                view = view[os.write(descriptor, view) :]
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        yield path
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(path)
+
+
+def _sync_directory(path: str) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        # Some network file systems keep directories in order by themselves and refuse the call.
+        if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def _remove_if_empty(path: str) -> None:
+    try:
+        os.rmdir(path)
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT):
+            raise
+
+
+@contextmanager
+def _said_plainly(path: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _ABSENT:
+            raise FileMissing(path) from error
+        raise _unavailable(path, error) from error
+
+
+def _unavailable(path: str, error: OSError) -> Unavailable:
+    reason = (error.strerror or type(error).__name__).lower()
+    hint = {
+        errno.EACCES: "Check who owns it, or run as a user who may.",
+        errno.EPERM: "Check who owns it, or run as a user who may.",
+        errno.ENOSPC: "Free some space on the disk and try again.",
+        errno.EROFS: "It is mounted read-only.",
+        errno.EMFILE: "Raise the limit of open files (`ulimit -n`).",
+    }.get(error.errno or 0, "Check the disk or mount, and try again.")
+    return Unavailable(f"{path or 'The warehouse'} can't be used: {reason}", hint)

@@ -1,0 +1,27 @@
+"""From a warehouse's address to its files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from core.storage.files import Files
+from core.storage.local import LocalFiles
+
+_NO_OPTIONS: Mapping[str, str] = MappingProxyType({})
+
+
+def open_files(uri: str, options: Mapping[str, str] = _NO_OPTIONS) -> Files:
+    """The files of the warehouse at `uri`: a local path or `file://`, else a store that fsspec knows.
+
+    `options` are Paimon's catalog options (`s3.endpoint`, `s3.access-key`, ...). Touches neither disk nor
+    network.
+    """
+    if uri.startswith("file:"):
+        return LocalFiles("/" + uri.removeprefix("file:").lstrip("/"))
+    if "://" not in uri:
+        return LocalFiles(uri)
+    # fsspec costs start-up time that a local warehouse must not pay.
+    from core.storage.remote import open_remote
+
+    return open_remote(uri, options)

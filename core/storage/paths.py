@@ -1,0 +1,27 @@
+"""Which paths a store accepts: relative, inside the warehouse, and printable."""
+
+from __future__ import annotations
+
+import re
+
+from core.errors import NotFound, Refused
+
+# A part that is `..`, `.` or empty, an absolute path, a backslash, or a control character.
+_HOSTILE = re.compile(r"(?:^|/)(?:\.{0,2}(?:/|$))|[\x00-\x1f\x7f\\]")
+
+
+def checked(path: str) -> str:
+    """The path itself. Raises `Refused` when it could leave the warehouse or garble a terminal."""
+    if _HOSTILE.search(path):
+        raise Refused(f"{path!r} is not a path inside the warehouse", "A name may hold no '..', '/' or '\\'.")
+    return path
+
+
+def checked_directory(path: str) -> str:
+    """As `checked`, and the empty path is the warehouse itself."""
+    return checked(path) if path else path
+
+
+def no_warehouse(uri: str) -> NotFound:
+    """The one sentence for an address with nothing behind it."""
+    return NotFound(f"There is no warehouse at {uri}", "Check the address, or make one: `paimark demo`.")

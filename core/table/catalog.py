@@ -1,0 +1,61 @@
+"""A filesystem catalog: databases are `<name>.db` directories, tables the directories in them."""
+
+from __future__ import annotations
+
+from core.errors import NotFound
+from core.storage.files import Files
+from core.table.layout import DATABASE_SUFFIX, TablePath
+from core.table.main_branch import branch_names
+from core.table.names import is_safe_name, near_names, parse_table_name
+
+__all__ = ["databases", "find_table", "parse_table_name", "table_exists", "tables"]
+
+
+def databases(files: Files) -> list[str]:
+    """The names of the databases, sorted. Raises `NotFound` when there is no warehouse."""
+    return sorted(
+        entry.name.removesuffix(DATABASE_SUFFIX)
+        for entry in files.entries("")
+        if entry.is_directory and entry.name.endswith(DATABASE_SUFFIX) and is_safe_name(entry.name)
+    )
+
+
+def tables(files: Files, database: str) -> list[TablePath]:
+    """The tables of a database, sorted. Raises `NotFound` when the database does not exist."""
+    directory = f"{database}{DATABASE_SUFFIX}"
+    candidates = [
+        TablePath(database, entry.name)
+        for entry in files.entries(directory)
+        if entry.is_directory and is_safe_name(entry.name) and not entry.name.startswith(".")
+    ]
+    if not candidates and database not in (known := databases(files)):
+        raise NotFound(f"There is no database {database} in {files.uri}", near_names(database, known))
+    candidates.sort(key=lambda table: table.name)
+    # Paimon numbers schemas from 0 and keeps them all, so one read answers for nearly every table.
+    first_schemas = files.read_many(table.root().schema(0) for table in candidates)
+    return [
+        table
+        for table, schema in zip(candidates, first_schemas, strict=True)
+        if schema is not None or _has_roots(files, table)
+    ]
+
+
+def table_exists(files: Files, table: TablePath) -> bool:
+    """Whether the directory holds a table: its own schemas, or a branch."""
+    return files.exists(table.root().schema(0)) or _has_roots(files, table)
+
+
+def find_table(files: Files, name: str) -> TablePath:
+    """The table that `db.t` names. Raises `NotFound`, with names spelled like it as the hint."""
+    table = parse_table_name(name)
+    if not table_exists(files, table):
+        known = tables(files, table.database)
+        hint = near_names(table.name, [each.name for each in known])
+        raise NotFound(
+            f"There is no table {table.full_name}", hint or "`paimark tables` lists those there are."
+        )
+    return table
+
+
+def _has_roots(files: Files, table: TablePath) -> bool:
+    return bool(files.names(table.root().schemas) or branch_names(files, table))

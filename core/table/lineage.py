@@ -1,0 +1,289 @@
+"""A branch root: its snapshots, tags and schemas.
+
+LATEST and EARLIEST are hints that any writer may leave missing, stale or wrong: each is checked against the
+files it speaks of, and a listing decides where it fails. Ids may have holes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from core.errors import Corrupt, FileMissing, NotFound, Unavailable
+from core.storage.files import Files
+from core.table.layout import SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root
+from core.table.main_branch import root_exists
+from core.table.names import checked_name, near_names
+from core.table.records import Snapshot, TableSchema, Tag
+from core.table.rows import SnapshotRow, row_decoder
+
+# A writer puts the snapshot first and LATEST after it, so a live table's hint is a few commits behind at most.
+_STEPS_AHEAD = 16
+# As many files as a remote store reads at once: a page over more holes than this costs more than a listing.
+_MISSES_BEFORE_LISTING = 32
+_ATTEMPTS = 3
+
+
+class Lineage:
+    """The reading side of one root. Nothing is remembered between calls but `unreadable`.
+
+    `unreadable` maps the path of each half-written file that a list had to leave out to one sentence about it.
+    """
+
+    def __init__(self, files: Files, root: Root) -> None:
+        self.files = files
+        self.root = root
+        self.unreadable: dict[str, str] = {}
+
+    def latest_id(self) -> int | None:
+        """The newest snapshot's id; None for a table without one. Raises `NotFound` when the table is gone."""
+        hint = self._hint(self.root.latest_hint)
+        if hint is not None:
+            found = self._walk_ahead(hint)
+            if found is not None:
+                return found
+        ids = self.snapshot_ids()
+        return ids[-1] if ids else None
+
+    def earliest_id(self) -> int | None:
+        """The oldest snapshot's id; None for a table without one. Raises `NotFound` when the table is gone."""
+        hint = self._hint(self.root.earliest_hint)
+        # A hint that is too high hides snapshots, so the one before it must not exist.
+        if hint is not None and self.has_snapshot(hint) and not (hint > 1 and self.has_snapshot(hint - 1)):
+            return hint
+        ids = self.snapshot_ids()
+        return ids[0] if ids else None
+
+    def snapshot_ids(self) -> list[int]:
+        """All ids, ascending, from one listing. Raises `NotFound` when the table is gone."""
+        ids = numbered(self.files.names(self.root.snapshots), SNAPSHOT_PREFIX)
+        if not ids:
+            self._require_root()
+        return ids
+
+    def has_snapshot(self, snapshot_id: int) -> bool:
+        return self.files.exists(self.root.snapshot(snapshot_id))
+
+    def snapshot(self, snapshot_id: int) -> Snapshot:
+        """One snapshot, whole. Raises `NotFound` and `Corrupt`."""
+        path = self.root.snapshot(snapshot_id)
+        try:
+            return Snapshot.from_json(self.files.read(path), path)
+        except FileMissing as error:
+            self._require_root()
+            raise NotFound(
+                f"{self._name} has no snapshot {snapshot_id}",
+                "It may have expired: a tag or savepoint may still hold it.",
+            ) from error
+
+    def latest(self) -> Snapshot | None:
+        """The newest snapshot, whole. Raises as `latest_id` and `snapshot` do."""
+        for _ in range(_ATTEMPTS):
+            newest = self.latest_id()
+            if newest is None:
+                return None
+            path = self.root.snapshot(newest)
+            try:
+                return Snapshot.from_json(self.files.read(path), path)
+            except FileMissing:
+                # Expired or rolled back between the two reads.
+                continue
+        raise self._moving()
+
+    def newest(self, count: int, before: int | None = None) -> list[SnapshotRow]:
+        """The `count` newest snapshots, or those with ids below `before`: newest first, without listing.
+
+        Ids are tried downwards; a listing replaces that where too many are missing.
+        """
+        if before is None:
+            latest = self.latest_id()
+            if latest is None:
+                return []
+            before = latest + 1
+        rows: list[SnapshotRow] = []
+        next_id, misses, left = before - 1, 0, count
+        while left > 0 and next_id > 0 and misses <= _MISSES_BEFORE_LISTING:
+            ids = range(next_id, max(0, next_id - min(left, 2 * _MISSES_BEFORE_LISTING)), -1)
+            present = self._read_rows(ids, rows)
+            misses += len(ids) - present
+            left -= present
+            next_id = ids[-1] - 1
+        if left > 0 and next_id > 0:
+            below = [each for each in reversed(self.snapshot_ids()) if each <= next_id]
+            self._read_rows(below[:left], rows)
+        return rows
+
+    def rows(self) -> list[SnapshotRow]:
+        """All snapshots, newest first, as lean rows."""
+        rows: list[SnapshotRow] = []
+        ids = self.snapshot_ids()
+        ids.reverse()
+        self._read_rows(ids, rows)
+        return rows
+
+    def at_or_before(self, time_ms: int) -> Snapshot | None:
+        """The newest snapshot committed at or before the time (epoch ms); None when all are later.
+
+        One listing, then at most log2(n) + 1 reads: commit times are taken to rise with the ids, which Paimon's
+        writers see to. Raises `Corrupt` when a half-written snapshot could be the answer.
+        """
+        for _ in range(_ATTEMPTS):
+            try:
+                return self._bisect(self.snapshot_ids(), time_ms)
+            except FileMissing:
+                # Expired since it was listed, so the listing no longer bounds the answer.
+                continue
+        raise self._moving()
+
+    def tags(self) -> list[tuple[str, Tag]]:
+        """The tags by name."""
+        names = self.tag_names()
+        paths = [self.root.tag(name) for name in names]
+        found: list[tuple[str, Tag]] = []
+        for name, path, data in zip(names, paths, self.files.read_many(paths), strict=True):
+            if data is None:
+                continue
+            try:
+                found.append((name, Tag.from_json(data, path)))
+            except Corrupt as error:
+                self.unreadable[path] = error.message
+        return found
+
+    def tag_names(self) -> list[str]:
+        """The names of the tags, sorted, half-written ones among them."""
+        prefix = len(TAG_PREFIX)
+        return sorted(
+            name[prefix:]
+            for name in self.files.names(self.root.tags)
+            if name.startswith(TAG_PREFIX) and len(name) > prefix
+        )
+
+    def tag(self, name: str) -> Tag:
+        """Raises `NotFound` (with names spelled like it as the hint) and `Corrupt`."""
+        path = self.root.tag(checked_name(name, "tag"))
+        try:
+            return Tag.from_json(self.files.read(path), path)
+        except FileMissing as error:
+            raise NotFound(f"{self._name} has no tag {name}", near_names(name, self.tag_names())) from error
+
+    def has_tag(self, name: str) -> bool:
+        return self.files.exists(self.root.tag(checked_name(name, "tag")))
+
+    def schema_ids(self) -> list[int]:
+        """All ids, ascending. Raises `NotFound` when the table is gone."""
+        ids = numbered(self.files.names(self.root.schemas), SCHEMA_PREFIX)
+        if not ids:
+            self._require_root()
+        return ids
+
+    def schema(self, schema_id: int) -> TableSchema:
+        """Raises `NotFound` and `Corrupt`."""
+        path = self.root.schema(schema_id)
+        try:
+            return TableSchema.from_json(self.files.read(path), path)
+        except FileMissing as error:
+            self._require_root()
+            raise NotFound(f"{self._name} has no schema {schema_id}") from error
+
+    def latest_schema(self) -> TableSchema | None:
+        """The newest schema; None for a branch made without one. Raises `NotFound` and `Corrupt`."""
+        ids = self.schema_ids()
+        return self.schema(ids[-1]) if ids else None
+
+    def _read_rows(self, ids: Sequence[int], rows: list[SnapshotRow]) -> int:
+        """Append the rows of these ids; how many of their files exist."""
+        decode = row_decoder()
+        append = rows.append
+        missing = 0
+        prefix = f"{self.root.snapshots}/{SNAPSHOT_PREFIX}"
+        for position, data in enumerate(self.files.read_many(f"{prefix}{each}" for each in ids)):
+            if data is None:
+                missing += 1
+                continue
+            try:
+                append(decode(data))
+            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                path = self.root.snapshot(ids[position])
+                self.unreadable[path] = f"{path} is not a whole snapshot record ({error})"
+        return len(ids) - missing
+
+    def _bisect(self, ids: list[int], time_ms: int) -> Snapshot | None:
+        broken: dict[int, Corrupt] = {}
+        best: Snapshot | None = None
+        low, high = 0, len(ids)
+        while low < high:
+            middle = (low + high) // 2
+            path = self.root.snapshot(ids[middle])
+            try:
+                probed = Snapshot.from_json(self.files.read(path), path)
+            except Corrupt as error:
+                broken[ids.pop(middle)] = error
+                high -= 1
+                continue
+            if probed.time_millis <= time_ms:
+                best, low = probed, middle + 1
+            else:
+                high = middle
+        floor = best.id if best else 0
+        ceiling = ids[low] if low < len(ids) else None
+        for snapshot_id, error in broken.items():
+            if snapshot_id > floor and (ceiling is None or snapshot_id < ceiling):
+                raise error
+        return best
+
+    def _hint(self, path: str) -> int | None:
+        """What a hint file says; None when it is missing or says nothing usable."""
+        try:
+            text = self.files.read(path).strip()
+        except FileMissing:
+            return None
+        return int(text) if text.isdigit() and len(text) <= _MAX_DIGITS else None
+
+    def _walk_ahead(self, hint: int) -> int | None:
+        """The last of the unbroken run of ids that starts at the hint; None when it is no better than a guess."""
+        paths = (self.root.snapshot(hint), self.root.snapshot(hint + 1))
+        at, after = self.files.read_many(paths)
+        if at is None:
+            return None
+        if after is None:
+            return hint
+        for ahead in range(hint + 2, hint + _STEPS_AHEAD):
+            if not self.has_snapshot(ahead):
+                return ahead - 1
+        return None
+
+    def _require_root(self) -> None:
+        if not root_exists(self.files, self.root):
+            what = "Table" if self.root.branch is None else "Branch"
+            raise NotFound(
+                f"{what} {self._name} does not exist any more", "It may have been dropped: refresh."
+            )
+
+    def _moving(self) -> Unavailable:
+        return Unavailable(
+            f"The snapshots of {self._name} are changing faster than they can be read", "Try again."
+        )
+
+    @property
+    def _name(self) -> str:
+        name = self.root.table.full_name
+        return name if self.root.branch is None else f"{name} (branch {self.root.branch})"
+
+
+# The longest number that is surely within the 64 bits of an id.
+_MAX_DIGITS = 18
+
+
+def numbered(names: Iterable[str], prefix: str) -> list[int]:
+    """The numbers of the files called `<prefix><number>`, ascending."""
+    start = len(prefix)
+    return sorted(
+        int(digits)
+        for name in names
+        if name.startswith(prefix)
+        and (digits := name[start:]).isdecimal()
+        and digits.isascii()
+        and len(digits) <= _MAX_DIGITS
+        and (digits[0] != "0" or digits == "0")
+    )

@@ -1,0 +1,82 @@
+"""Which root is "main", and which roots a table has.
+
+The main-branch file holds the name of the branch that is main. Absent or blank, it is the table directory.
+Read it once an operation and carry the root: every path lookup asking again would pay for it.
+"""
+
+from __future__ import annotations
+
+from core.errors import Corrupt, FileMissing, NotFound
+from core.storage.files import Files
+from core.table.layout import BRANCH_PREFIX, MAIN, Root, TablePath
+from core.table.names import checked_name, is_safe_name, near_names
+
+
+def main_root(files: Files, table: TablePath) -> Root:
+    """The root that the table's plain name means. Raises `Corrupt` when the main-branch file names none."""
+    name = main_branch_name(files, table)
+    if name is None:
+        return table.root()
+    root = table.root(name)
+    if not root_exists(files, root):
+        raise Corrupt(
+            f"{table.main_branch_file} says that {name} is main, and {root.directory} is missing",
+            f"Restore branch {name}, or write the name of another branch there: `paimark doctor {table.full_name}`.",
+        )
+    return root
+
+
+def main_branch_name(files: Files, table: TablePath) -> str | None:
+    """What the main-branch file says; None when the table directory is main's root."""
+    try:
+        data = files.read(table.main_branch_file)
+    except FileMissing:
+        return None
+    try:
+        name = data.decode().strip()
+    except UnicodeDecodeError:
+        name = "\0"
+    if name and not is_safe_name(name):
+        raise Corrupt(
+            f"{table.main_branch_file} does not hold the name of a branch",
+            f"Write the name of the branch that is main there: `paimark doctor {table.full_name}`.",
+        )
+    return name or None
+
+
+def branch_root(files: Files, table: TablePath, branch: str | None) -> Root:
+    """The root of a branch; None and `main` mean main's. Raises `NotFound` when the branch is missing."""
+    if branch is None or branch == MAIN:
+        return main_root(files, table)
+    root = table.root(checked_name(branch, "branch"))
+    if not root_exists(files, root):
+        known = branch_names(files, table)
+        hint = near_names(branch, known) or f"It has {', '.join(known) if known else 'only main'}."
+        raise NotFound(f"{table.full_name} has no branch {branch}", hint)
+    return root
+
+
+def branch_names(files: Files, table: TablePath) -> list[str]:
+    """The branches, sorted, the one that is main included when it is one."""
+    return sorted(
+        entry.name.removeprefix(BRANCH_PREFIX)
+        for entry in files.entries(table.branches)
+        if entry.is_directory and entry.name.startswith(BRANCH_PREFIX) and entry.name != BRANCH_PREFIX
+        if is_safe_name(entry.name)
+    )
+
+
+def all_roots(files: Files, table: TablePath) -> list[Root]:
+    """Every root with snapshots or schemas: the table directory where it is one, then the branches by name.
+
+    While a branch is main the table directory counts only when it has snapshots: what lies in its `schema/` then
+    is a notice to other engines. Raises `Corrupt` when the main-branch file names no root.
+    """
+    own = table.root()
+    is_root = root_exists(files, own) if main_root(files, table) == own else bool(files.names(own.snapshots))
+    return [*([own] if is_root else []), *(table.root(name) for name in branch_names(files, table))]
+
+
+def root_exists(files: Files, root: Root) -> bool:
+    """Whether there is a schema or a snapshot in the root."""
+    return bool(files.names(root.schemas) or files.names(root.snapshots))

@@ -1,0 +1,89 @@
+"""Names as people and SQL write them, and which of them may become part of a path."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from core.errors import UsageError
+from core.table.layout import MAIN, TablePath
+
+_HOSTILE = re.compile(r"[\x00-\x1f\x7f/\\]")
+_PART = re.compile(r"`((?:[^`]|``)+)`|([^`.]+)")
+_BRANCH_PART = "branch_"
+
+
+class SystemName(NamedTuple):
+    """`t$branch_b$snapshots` taken apart. `branch` and `system` are None where they are not written."""
+
+    table: str
+    branch: str | None
+    system: str | None
+
+
+def is_safe_name(name: str) -> bool:
+    """Whether a name can be one part of a path and nothing more."""
+    return bool(name.strip()) and name not in (".", "..") and not _HOSTILE.search(name)
+
+
+def checked_name(name: str, kind: str) -> str:
+    """The name of a `kind` (branch, tag, ...). Raises `UsageError` when it could leave its directory."""
+    if not is_safe_name(name):
+        raise UsageError(
+            f"{name!r} can't be the name of a {kind}",
+            "A name is not blank and holds no '/', '\\' or control characters.",
+        )
+    return name
+
+
+def parse_table_name(text: str) -> TablePath:
+    """`db.t`, each part plain or in backticks. Raises `UsageError` for anything else, and for system tables."""
+    parts = split_name(text)
+    if len(parts) != 2:
+        raise UsageError(f"{text!r} is not a table name", "Write it as database.table.")
+    for part in parts:
+        checked_name(part, "table")
+        if "$" in part or part.startswith("."):
+            raise UsageError(f"{part!r} can't be the name of a table", "Write it as database.table.")
+    return TablePath(parts[0], parts[1])
+
+
+def split_name(text: str) -> list[str]:
+    """The parts of a dotted name, backticks taken off. Raises `UsageError` where the text is not one."""
+    parts: list[str] = []
+    position = 0
+    text = text.strip()
+    while found := _PART.match(text, position):
+        quoted, plain = found.groups()
+        parts.append(plain.strip() if quoted is None else quoted.replace("``", "`"))
+        position = found.end()
+        if position == len(text):
+            return parts
+        if text[position] != ".":
+            break
+        position += 1
+    raise UsageError(f"{text!r} is not a name", "Write it as database.table, or in `backticks`.")
+
+
+def split_system_name(name: str) -> SystemName:
+    """A table's name with what Paimon writes after `$`. Raises `UsageError` for more than a branch and a system table."""
+    table, *rest = name.split("$")
+    branch: str | None = None
+    if rest and rest[0].startswith(_BRANCH_PART):
+        branch = rest.pop(0).removeprefix(_BRANCH_PART)
+        checked_name(branch, "branch")
+    if len(rest) > 1 or "" in (table, *rest):
+        raise UsageError(
+            f"{name!r} is not the name of a table or system table",
+            "Write t$snapshots or t$branch_b$snapshots.",
+        )
+    return SystemName(table, None if branch == MAIN else branch, rest[0] if rest else None)
+
+
+def near_names(wanted: str, names: Iterable[str]) -> str:
+    """A hint naming what is spelled nearly like `wanted`; empty when nothing is."""
+    known = {name.lower(): name for name in names}
+    near = [known[name] for name in difflib.get_close_matches(wanted.lower(), known, n=3, cutoff=0.6)]
+    return f"Did you mean {' or '.join(near)}?" if near else ""
