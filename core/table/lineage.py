@@ -18,7 +18,7 @@ from core.table.names import checked_name, near_names
 from core.table.records import Snapshot, TableSchema, Tag
 from core.table.rows import SnapshotRow, row_decoder
 
-# A writer puts the snapshot first and LATEST after it, so a live table's hint is a few commits behind at most.
+# A writer puts the snapshot first and LATEST after it: a live table's hint is a few commits behind at most.
 _STEPS_AHEAD = 16
 # As many files as a remote store reads at once: a page over more holes than this costs more than a listing.
 _MISSES_BEFORE_LISTING = 32
@@ -28,7 +28,7 @@ _ATTEMPTS = 3
 class Lineage:
     """The reading side of one root. Nothing is remembered between calls but `unreadable`.
 
-    `unreadable` maps the path of each half-written file that a list had to leave out to one sentence about it.
+    `unreadable` maps the path of each half-written file that a list had to leave out to a sentence about it.
     """
 
     def __init__(self, files: Files, root: Root) -> None:
@@ -37,7 +37,7 @@ class Lineage:
         self.unreadable: dict[str, str] = {}
 
     def latest_id(self) -> int | None:
-        """The newest snapshot's id; None for a table without one. Raises `NotFound` when the table is gone."""
+        """The newest snapshot's id; None when there is none. Raises `NotFound` when the table is gone."""
         hint = self._hint(self.root.latest_hint)
         if hint is not None:
             found = self._walk_ahead(hint)
@@ -47,7 +47,7 @@ class Lineage:
         return ids[-1] if ids else None
 
     def earliest_id(self) -> int | None:
-        """The oldest snapshot's id; None for a table without one. Raises `NotFound` when the table is gone."""
+        """The oldest snapshot's id; None when there is none. Raises `NotFound` when the table is gone."""
         hint = self._hint(self.root.earliest_hint)
         # A hint that is too high hides snapshots, so the one before it must not exist.
         if hint is not None and self.has_snapshot(hint) and not (hint > 1 and self.has_snapshot(hint - 1)):
@@ -125,8 +125,8 @@ class Lineage:
     def at_or_before(self, time_ms: int) -> Snapshot | None:
         """The newest snapshot committed at or before the time (epoch ms); None when all are later.
 
-        One listing, then at most log2(n) + 1 reads: commit times are taken to rise with the ids, which Paimon's
-        writers see to. Raises `Corrupt` when a half-written snapshot could be the answer.
+        One listing, then at most log2(n) + 1 reads: commit times are taken to rise with the ids, which
+        Paimon's writers see to. Raises `Corrupt` when a half-written snapshot could be the answer.
         """
         for _ in range(_ATTEMPTS):
             try:
@@ -217,8 +217,8 @@ class Lineage:
             path = self.root.snapshot(ids[middle])
             try:
                 probed = Snapshot.from_json(self.files.read(path), path)
-            except Corrupt as error:
-                broken[ids.pop(middle)] = error
+            except Corrupt as reason:
+                broken[ids.pop(middle)] = reason
                 high -= 1
                 continue
             if probed.time_millis <= time_ms:
@@ -241,7 +241,7 @@ class Lineage:
         return int(text) if text.isdigit() and len(text) <= _MAX_DIGITS else None
 
     def _walk_ahead(self, hint: int) -> int | None:
-        """The last of the unbroken run of ids that starts at the hint; None when it is no better than a guess."""
+        """The last of the unbroken run of ids from the hint on; None when far off or the hint is wrong."""
         paths = (self.root.snapshot(hint), self.root.snapshot(hint + 1))
         at, after = self.files.read_many(paths)
         if at is None:

@@ -21,7 +21,7 @@ def main_root(files: Files, table: TablePath) -> Root:
     if not root_exists(files, root):
         raise Corrupt(
             f"{table.main_branch_file} says that {name} is main, and {root.directory} is missing",
-            f"Restore branch {name}, or write the name of another branch there: `paimark doctor {table.full_name}`.",
+            f"Restore branch {name}, or write another branch's name there.",
         )
     return root
 
@@ -39,7 +39,7 @@ def main_branch_name(files: Files, table: TablePath) -> str | None:
     if name and not is_safe_name(name):
         raise Corrupt(
             f"{table.main_branch_file} does not hold the name of a branch",
-            f"Write the name of the branch that is main there: `paimark doctor {table.full_name}`.",
+            "Write the name of the branch that is main there.",
         )
     return name or None
 
@@ -69,8 +69,8 @@ def branch_names(files: Files, table: TablePath) -> list[str]:
 def all_roots(files: Files, table: TablePath) -> list[Root]:
     """Every root with snapshots or schemas: the table directory where it is one, then the branches by name.
 
-    While a branch is main the table directory counts only when it has snapshots: what lies in its `schema/` then
-    is a notice to other engines. Raises `Corrupt` when the main-branch file names no root.
+    While a branch is main the table directory counts only when it has snapshots: what lies in its `schema/`
+    then is a notice to other engines. Raises `Corrupt` when the main-branch file names no root.
     """
     own = table.root()
     is_root = root_exists(files, own) if main_root(files, table) == own else bool(files.names(own.snapshots))

@@ -39,7 +39,7 @@ def checked_name(name: str, kind: str) -> str:
 
 
 def parse_table_name(text: str) -> TablePath:
-    """`db.t`, each part plain or in backticks. Raises `UsageError` for anything else, and for system tables."""
+    """`db.t`, each part plain or in backticks. Raises `UsageError` for all else, and for system tables."""
     parts = split_name(text)
     if len(parts) != 2:
         raise UsageError(f"{text!r} is not a table name", "Write it as database.table.")
@@ -68,7 +68,7 @@ def split_name(text: str) -> list[str]:
 
 
 def split_system_name(name: str) -> SystemName:
-    """A table's name with what Paimon writes after `$`. Raises `UsageError` for more than a branch and a system table."""
+    """A table's name with what Paimon writes after `$`. Raises `UsageError` for anything more."""
     table, *rest = name.split("$")
     branch: str | None = None
     if rest and rest[0].startswith(_BRANCH_PART):

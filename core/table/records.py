@@ -113,8 +113,8 @@ class TableSchema(Record, frozen=True, kw_only=True):
 class Savepoint(Record, frozen=True, kw_only=True):
     """The full state of a table at one snapshot, kept however long ago that snapshot expired.
 
-    `snapshot_time` is the commit time of the saved snapshot (what time travel compares); `save_time` is
-    when it was saved; `record_count` is the snapshot's total, before key merging; `branch` is where it was made.
+    `snapshot_time` is the commit time of the saved snapshot (what time travel compares); `save_time` is when
+    it was saved; `record_count` is the snapshot's total, before key merging; `branch` is where it was made.
     """
 
     version: int = 1

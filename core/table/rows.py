@@ -25,7 +25,7 @@ class SnapshotRow(
         "watermark": "watermark",
     },
 ):
-    """The columns of `$snapshots` that a list shows, by their names there. `commit_time` is epoch milliseconds."""
+    """The columns of `$snapshots` that a list shows, by their names there. `commit_time` is epoch ms."""
 
     snapshot_id: int
     schema_id: int
