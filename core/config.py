@@ -150,6 +150,8 @@ def _context(config: ConfigFile, name: str | None, path: Path) -> WarehouseConte
 
 
 def _normal(warehouse: str) -> str:
+    if warehouse.startswith("file:"):
+        return os.path.abspath("/" + warehouse.removeprefix("file:").lstrip("/"))
     if "://" in warehouse:
         return warehouse
-    return os.path.abspath(os.path.expanduser(warehouse.removeprefix("file:")))
+    return os.path.abspath(os.path.expanduser(warehouse))

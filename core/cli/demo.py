@@ -1,0 +1,81 @@
+"""`paimark demo`: a small real warehouse to try everything on."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from core.cli.launch import open_console
+from core.cli.options import GlobalCommand, given
+from core.cli.output import narrate, row_writer
+from core.config import Flags, load_settings, read_only_environment
+from core.demo.directory import check_directory
+from core.errors import Refused
+
+STORY = (
+    "The twelfth load of shop.orders came with its prices below zero; the branch fix_prices, made from the tag\n"
+    "month-end, has them right. Snapshots 1 to 4 have expired, and savepoint 1 still reads snapshot 4."
+)
+TRY = (
+    ("snapshots", "shop.orders", "--limit", "5"),
+    ("savepoints", "shop.orders"),
+    ("create-savepoint", "shop.orders", "--comment", "before the fix"),
+    ("create-branch", "shop.orders", "--name", "mine", "--tag", "month-end"),
+    ("sql", "SELECT count(*) AS n FROM shop.orders VERSION AS OF 'savepoint.1'"),
+    (
+        "sql",
+        "SELECT status, count(*) AS n FROM shop.orders"
+        " FOR SYSTEM_TIME AS OF CURRENT_TIMESTAMP - INTERVAL '1' DAY GROUP BY status",
+    ),
+)
+TOUR = (
+    ("savepoints", "shop.orders"),
+    ("create-savepoint", "shop.orders", "--comment", "made by the tour"),
+    (
+        "sql",
+        "SELECT o.order_id, o.product, o.price AS saved, f.price AS fixed"
+        " FROM shop.orders VERSION AS OF 'savepoint.2' AS o"
+        " JOIN shop.`orders$branch_fix_prices` AS f ON o.order_id = f.order_id"
+        " WHERE o.price < 0 ORDER BY o.order_id LIMIT 10",
+    ),
+)
+
+
+@click.command(cls=GlobalCommand)
+@click.argument("directory", metavar="[DIR]", default="paimark-demo")
+@click.option("--no-open", is_flag=True, help="Build it, and print where it is and what to try.")
+@click.pass_context
+def demo(ctx: click.Context, directory: str, no_open: bool) -> None:
+    """Build a small real warehouse and open the console on it.
+
+    DIR is ./paimark-demo. An earlier demo there is rebuilt, anything else refused. Without a terminal the
+    tour runs instead: a savepoint is made and read back with Spark.
+    """
+    found = given(ctx)
+    place = Path(directory).expanduser().absolute()
+    if found.read_only or read_only_environment():
+        raise Refused("A demo can't be built in read-only mode", "Leave out --read-only and PAIMARK_READ_ONLY.")
+    check_directory(place)
+    if found.dry_run:
+        click.echo(f"paimark demo would build the database shop in {place}")
+        return
+    narrate(f"Building the demo warehouse in {place}")
+    from core.demo.build import build_demo
+
+    build_demo(place, narrate)
+    if no_open:
+        _say_where(place, as_json=found.as_json)
+    elif sys.stdin.isatty() and sys.stdout.isatty():
+        settings = load_settings(Flags(warehouse=str(place)))
+        open_console(replace(settings, spark_master=found.spark_master, spark_conf=found.spark_conf))
+    else:
+        _tour(place, ctx)
+
+
+def _say_where(place: Path, *, as_json: bool) -> None:
+    ...

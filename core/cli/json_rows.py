@@ -1,0 +1,86 @@
+"""Rows as JSON: one list of objects, written as the rows come."""
+
+from __future__ import annotations
+
+import math
+from base64 import b64encode
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, datetime, time, timedelta
+from typing import Any, TextIO
+
+import msgspec
+
+
+class JsonRows:
+    """Writes `[`, an object a row, `]`. Nothing is written before the first row or `close`."""
+
+    def __init__(self, out: TextIO, names: Sequence[str]) -> None:
+        self._out = out
+        self._names = distinct(names)
+        self._encode = msgspec.json.Encoder().encode
+        self._rows = 0
+
+    def write(self, rows: Iterable[Sequence[object]]) -> None:
+        for row in rows:
+            fields = zip(self._names, map(plain, row), strict=True)
+            text = self._encode(dict(fields)).decode()
+            self._out.write(("[\n  " if not self._rows else ",\n  ") + text)
+            self._rows += 1
+
+    def close(self) -> None:
+        self._out.write("\n]\n" if self._rows else "[]\n")
+
+
+def plain(value: Any) -> Any:
+    """A cell as JSON holds it.
+
+    Decimals, dates and times are strings, bytes base64, durations seconds, numbers that JSON lacks `"NaN"`,
+    `"Infinity"` and `"-Infinity"`; a map whose keys are not all strings is a list of `{"key", "value"}`.
+    """
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else _named(value)
+    if isinstance(value, bytes | bytearray | memoryview):
+        return b64encode(value).decode()
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    if isinstance(value, Mapping):
+        return {str(name): plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        if _is_map(value):
+            return _map(value)
+        return [plain(each) for each in value]
+    return str(value)
+
+
+def distinct(names: Sequence[str]) -> list[str]:
+    """The names, a later one of two equals with a number behind it: an object holds a name once."""
+    taken: set[str] = set()
+    result = []
+    for name in names:
+        unique, number = name, 2
+        while unique in taken or (unique != name and unique in names):
+            unique, number = f"{name}_{number}", number + 1
+        taken.add(unique)
+        result.append(unique)
+    return result
+
+
+def _is_map(value: Sequence[object]) -> bool:
+    # pyarrow hands out a map as a list of pairs; its lists and structs are never tuples.
+    return bool(value) and all(isinstance(pair, tuple) and len(pair) == 2 for pair in value)
+
+
+def _map(pairs: Sequence[Any]) -> Any:
+    if all(isinstance(key, str) for key, _ in pairs):
+        return {key: plain(each) for key, each in pairs}
+    return [{"key": plain(key), "value": plain(each)} for key, each in pairs]
+
+
+def _named(value: float) -> str:
+    if math.isnan(value):
+        return "NaN"
+    return "Infinity" if value > 0 else "-Infinity"

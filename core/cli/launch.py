@@ -1,0 +1,25 @@
+"""Opens the console. It stands beside the command, not below it, so it is reached by name."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+
+from core.config import Settings
+from core.errors import NotFound, UsageError
+
+
+def open_console(settings: Settings) -> None:
+    """Run the console until it is closed. Raises `UsageError` without a terminal."""
+    if "://" not in settings.warehouse and not os.path.isdir(settings.warehouse):
+        raise NotFound(
+            f"There is no warehouse {settings.warehouse}",
+            "Name a directory or a URI; `paimark --help` lists the commands.",
+        )
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError(
+            "The console needs a terminal",
+            "For scripts there are commands: `paimark tables`, `paimark sql`, `paimark --help`.",
+        )
+    importlib.import_module("tui.app").run(settings)

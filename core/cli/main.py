@@ -1,0 +1,83 @@
+"""The edge of the program: words in, an exit code out, and never a traceback.
+
+The console's own path imports no click: it is the first thing a person waits for.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import NoReturn
+
+from core.errors import PaimarkError, UsageError
+
+INTERRUPTED = 130
+
+
+def main() -> NoReturn:
+    """The `paimark` script."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(words: list[str]) -> int:
+    """Run one command. Codes: 0 done, 1 refused or failed, 2 usage, 3 not available, 130 interrupted."""
+    try:
+        code = _dispatch(words)
+        sys.stdout.flush()
+        return code
+    except PaimarkError as error:
+        return _complain(error.message, error.hint, error.exit_code, error)
+    except KeyboardInterrupt as error:
+        return _complain("Interrupted", "", INTERRUPTED, error)
+    except BrokenPipeError:
+        # Whoever read our output has had enough (`| head`). Python flushes stdout once more as it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:  # the process edge: whatever it was, a person gets a sentence
+        return _complain(
+            f"This is a fault of paimark's own: {type(error).__name__}: {error}",
+            "PAIMARK_DEBUG=1 shows where it happened.",
+            1,
+            error,
+        )
+
+
+def _dispatch(words: list[str]) -> int:
+    if not words or (len(words) == 1 and "/" in words[0] and not words[0].startswith("-")):
+        from core.cli.launch import open_console
+        from core.config import Flags, load_settings
+
+        open_console(load_settings(Flags(warehouse=words[0] if words else None)))
+        return 0
+    return _click(words)
+
+
+def _click(words: list[str]) -> int:
+    import click
+
+    from core.cli.root import root
+
+    try:
+        result = root.main(words, prog_name="paimark", standalone_mode=False)
+    except click.Abort as error:
+        raise KeyboardInterrupt from error
+    except click.ClickException as error:
+        path = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "paimark"
+        raise UsageError(
+            error.format_message().rstrip("."), f"`{path} --help` says what it takes."
+        ) from error
+    # Without standalone mode click hands back the code of --help and --version, or what the command returned.
+    return result if isinstance(result, int) else 0
+
+
+def _complain(message: str, hint: str, code: int, error: BaseException) -> int:
+    from core.text import clean_text
+
+    if os.environ.get("PAIMARK_DEBUG"):
+        import traceback
+
+        traceback.print_exception(error, file=sys.stderr)
+    print(f"paimark: {clean_text(message)}", file=sys.stderr)
+    if hint:
+        print(f"  {clean_text(hint)}", file=sys.stderr)
+    return code

@@ -1,0 +1,111 @@
+"""The global options: the same ones on every command, before it and after it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from core.config import Flags, Settings, load_settings
+
+
+@dataclass(slots=True)
+class Given:
+    """What the words said so far. A later word wins; repeatable ones gather."""
+
+    warehouse: str | None = None
+    context: str | None = None
+    options: dict[str, str] = field(default_factory=dict, repr=False)
+    output: str = "table"
+    read_only: bool = False
+    yes: bool = False
+    dry_run: bool = False
+    spark_master: str | None = None
+    spark_conf: dict[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def as_json(self) -> bool:
+        return self.output == "json"
+
+    def settings(self) -> Settings:
+        """Raises `UsageError` when no warehouse was named or the config file is faulty."""
+        flags = Flags(
+            warehouse=self.warehouse,
+            context=self.context,
+            options=self.options,
+            read_only=self.read_only,
+            spark_master=self.spark_master,
+            spark_conf=self.spark_conf,
+        )
+        return load_settings(flags)
+
+
+def key_value(text: str) -> tuple[str, str]:
+    """`key=value`; the value may hold further `=`."""
+    key, equals, value = text.partition("=")
+    if not key or not equals:
+        raise click.BadParameter("it is not of the form key=value")
+    return key, value
+
+
+def given(ctx: click.Context) -> Given:
+    """The global options of this run."""
+    return ctx.find_root().ensure_object(Given)
+
+
+def _remember(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+    name = param.name or ""
+    if ctx.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
+        return
+    found = given(ctx)
+    if isinstance(kept := getattr(found, name), dict):
+        kept.update(value)
+    else:
+        setattr(found, name, value)
+
+
+def _option(*words: str, **settings: Any) -> click.Option:
+    return click.Option(words, expose_value=False, callback=_remember, **settings)
+
+
+GLOBAL_OPTIONS: tuple[click.Option, ...] = (
+    _option("--warehouse", metavar="URI", help="A path or a URI; else PAIMARK_WAREHOUSE or the config file."),
+    _option("--context", metavar="NAME", help="A context of the config file."),
+    _option(
+        "--option",
+        "options",
+        type=key_value,
+        multiple=True,
+        metavar="K=V",
+        help="A storage or catalog option.",
+    ),
+    _option("--output", type=click.Choice(["table", "json"]), help="How rows are printed (table)."),
+    _option("--read-only", is_flag=True, help="Refuse every change; also PAIMARK_READ_ONLY=1."),
+    _option("--yes", is_flag=True, help="Do not ask before a destructive change."),
+    _option("--dry-run", is_flag=True, help="Print the plan of a change and write nothing."),
+    _option("--spark-master", metavar="URL", help="Spark's master (local)."),
+    _option("--spark-conf", type=key_value, multiple=True, metavar="K=V", help="A Spark setting."),
+)
+
+
+class GlobalCommand(click.Command):
+    """A command that takes the global options too."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.params.extend(GLOBAL_OPTIONS)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        write_options(self, ctx, formatter)
+
+
+def write_options(command: click.Command, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    """The command's own options first, then the global ones under their own title."""
+    own = [param for param in command.get_params(ctx) if param not in GLOBAL_OPTIONS]
+    for title, params in (("Options", own), ("Everywhere, before or after the command", GLOBAL_OPTIONS)):
+        records = [param.get_help_record(ctx) for param in params if isinstance(param, click.Option)]
+        if rows := [record for record in records if record]:
+            with formatter.section(title):
+                formatter.write_dl(rows)

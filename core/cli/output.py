@@ -1,0 +1,36 @@
+"""Where rows go: stdout is data, stderr is narration."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Sequence
+from datetime import datetime
+
+from core.cli.json_rows import JsonRows
+from core.cli.options import Given
+from core.cli.table_rows import TableRows
+from core.text import clean_text
+
+
+def row_writer(given: Given, names: Sequence[str], *, null: str = "") -> JsonRows | TableRows:
+    """A writer to stdout in the form asked for; `close` it after the last row."""
+    if given.as_json:
+        return JsonRows(sys.stdout, names)
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    return TableRows(sys.stdout, names, width, null)
+
+
+def narrate(line: str) -> None:
+    """One line to stderr."""
+    print(clean_text(line), file=sys.stderr, flush=True)
+
+
+def local_time(epoch_ms: object) -> object:
+    """`2026-05-01 12:03:11+02:00` in the local zone; anything that is no time as it is."""
+    if not isinstance(epoch_ms, int):
+        return epoch_ms
+    try:
+        return datetime.fromtimestamp(epoch_ms / 1000).astimezone().isoformat(" ", "seconds")
+    except (OverflowError, ValueError, OSError):
+        return epoch_ms

@@ -1,0 +1,112 @@
+"""`paimark`: commands are imported when they are called; a first word that is none is a warehouse."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from typing import Any
+
+import click
+
+from core.cli.launch import open_console
+from core.cli.options import GLOBAL_OPTIONS, GlobalCommand, given, write_options
+
+# In the order of `--help`; the actions of the registry follow.
+COMMANDS = {
+    "demo": "core.cli.demo:demo",
+    "tables": "core.cli.browse:tables",
+    "snapshots": "core.cli.browse:snapshots",
+    "savepoints": "core.cli.browse:savepoints",
+    "branches": "core.cli.browse:branches",
+    "tags": "core.cli.browse:tags",
+    "schemas": "core.cli.browse:schemas",
+    "sql": "core.cli.sql:sql",
+    "doctor": "core.cli.doctor:doctor",
+}
+
+
+def open_warehouse(warehouse: str | None = None) -> None:
+    found = given(click.get_current_context())
+    if warehouse is not None:
+        found.warehouse = warehouse
+    open_console(found.settings())
+
+
+CONSOLE = GlobalCommand(
+    "open", callback=open_warehouse, params=[click.Argument(["warehouse"])], add_help_option=False
+)
+
+
+class Root(click.Group):
+    """The group. Importing it imports no command."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.params.extend(GLOBAL_OPTIONS)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        from core.actions.registry import ACTIONS
+
+        return [*COMMANDS, *ACTIONS]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if place := COMMANDS.get(cmd_name):
+            module, _, name = place.partition(":")
+            command: click.Command = getattr(importlib.import_module(module), name)
+            return command
+        from core.cli.actions import action_command
+
+        return action_command(cmd_name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        word = args[0]
+        if command := self.get_command(ctx, word):
+            return word, command, args[1:]
+        if not _is_a_place(word) and (near := _near(word, self.list_commands(ctx))):
+            ctx.fail(f"There is no command {word!r}: did you mean {near!r}?")
+        return None, CONSOLE, args
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        self.format_commands(ctx, formatter)
+        write_options(self, ctx, formatter)
+
+
+def _is_a_place(word: str) -> bool:
+    return "/" in word or os.sep in word or os.path.exists(word)
+
+
+def _near(word: str, commands: list[str]) -> str | None:
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(word, commands, n=1, cutoff=0.7)), None)
+
+
+def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        from importlib.metadata import version
+
+        click.echo(f"paimark {version('paimark')}")
+        ctx.exit()
+
+
+root = Root(
+    "paimark",
+    callback=lambda: open_warehouse() if click.get_current_context().invoked_subcommand is None else None,
+    params=[
+        click.Option(
+            ["--version"],
+            is_flag=True,
+            expose_value=False,
+            is_eager=True,
+            callback=_print_version,
+            help="Print the version.",
+        )
+    ],
+    invoke_without_command=True,
+    subcommand_metavar="[WAREHOUSE | COMMAND ...]",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="A console for Apache Paimon tables: savepoints, branches and time travel.\n\n"
+    "With a WAREHOUSE (a path or a URI), or none where one is configured, the console opens.",
+)

@@ -1,0 +1,136 @@
+"""Builds the demo warehouse: two weeks of a small shop, a faulty load in it, and a branch that repairs it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from math import ceil
+from pathlib import Path
+
+from core.actions.context import Context, open_context
+from core.actions.registry import action
+from core.demo import rows
+from core.demo.directory import DATABASE, check_directory, clear_directory
+from core.demo.writer import DemoWriter
+from core.errors import Refused, Unavailable
+from core.table.layout import TablePath
+
+HOUR_MS = 3_600_000
+DAYS = 14
+
+ORDER_LOADS = 18
+LAUNCH = 2
+SAVED = 4
+MONTH_END = 11
+FAULTY = 12
+
+Progress = Callable[[str], None]
+
+
+def build_demo(directory: Path, progress: Progress, now_ms: int | None = None) -> None:
+    """Build (or rebuild) the demo; under a minute. The rows depend on the day of `now_ms` only.
+
+    Raises `Refused` when the directory holds something else, `Unavailable` when it can't be written.
+    """
+    check_directory(directory)
+    now = int(time.time() * 1000) if now_ms is None else now_ms
+    try:
+        clear_directory(directory)
+        _Builder(directory, now - now % HOUR_MS, progress).build()
+    except OSError as error:
+        raise Unavailable(f"The demo can't be written to {directory}: {error.strerror or error}") from error
+
+
+class _Builder:
+    """Makes the commits in the order of their times. `anchor` is the full hour before now."""
+
+    def __init__(self, directory: Path, anchor_ms: int, progress: Progress) -> None:
+        self._anchor = anchor_ms
+        self._progress = progress
+        self._writer = DemoWriter(directory, DATABASE)
+        self._context = open_context(str(directory), {}, read_only=False)
+
+    def build(self) -> None:
+        self._customers()
+        self._events()
+        self._orders()
+        self._fix_prices()
+
+    def _days_ago(self, days: float) -> int:
+        return self._anchor - int(days * 24 * HOUR_MS)
+
+    def _date(self, days_ago: int) -> date:
+        return datetime.fromtimestamp(self._anchor / 1000, UTC).date() - timedelta(days=days_ago)
+
+    def _customers(self) -> None:
+        writer = self._writer
+        writer.create_table(
+            "customers",
+            rows.CUSTOMERS_V0,
+            self._days_ago(13.6),
+            primary_keys=["customer_id"],
+            options={"bucket": "1", "commit.user-prefix": "crm-sync"},
+            comment="Who buys; the tier column came later",
+        )
+        writer.commit("customers", rows.customers(1, 1000, with_tier=False), self._days_ago(13.5))
+        writer.add_column("customers", "tier", "STRING", self._days_ago(6.2))
+        writer.commit("customers", rows.customers(901, 1100, with_tier=True), self._days_ago(6.1))
+        writer.commit("customers", rows.customers(1051, rows.CUSTOMERS, with_tier=True), self._days_ago(1.4))
+        self._progress("shop.customers: 3 commits, 2 schemas")
+
+    def _events(self) -> None:
+        self._writer.create_table(
+            "events",
+            rows.EVENTS,
+            self._days_ago(13.8),
+            partition_keys=["day"],
+            options={"commit.user-prefix": "web-events"},
+            comment="What visitors did, a partition a day",
+        )
+        for days_ago in range(DAYS - 1, -1, -1):
+            day = self._date(days_ago + 1)
+            self._writer.commit("events", rows.events(day), self._days_ago(days_ago + 0.05))
+        self._progress(f"shop.events: {DAYS} commits, a partition a day")
+
+    def _orders(self) -> None:
+        self._writer.create_table(
+            "orders",
+            rows.ORDERS,
+            self._days_ago(13.9),
+            primary_keys=["order_id"],
+            options={"bucket": "2", "commit.user-prefix": "order-load"},
+            comment="One row an order, updated as it is paid, shipped and delivered",
+        )
+        ages = [13.8 - 13.7 * number / (ORDER_LOADS - 1) for number in range(ORDER_LOADS)]
+        times = [self._days_ago(age) for age in ages]
+        self._loads = list(rows.order_loads([self._date(ceil(age)) for age in ages], faulty=FAULTY - 1))
+        for load, time_ms in zip(self._loads, times, strict=True):
+            snapshot_id = self._writer.commit("orders", load.as_loaded, time_ms)
+            if snapshot_id == LAUNCH:
+                self._act("create-tag", time_ms, name="v1-launch")
+            elif snapshot_id == SAVED:
+                self._act("create-savepoint", time_ms + HOUR_MS, comment="before the new price feed")
+            elif snapshot_id == MONTH_END:
+                self._act("create-tag", time_ms, name="month-end")
+        self._writer.expire("orders", before=SAVED + 1)
+        self._progress(
+            f"shop.orders: {ORDER_LOADS} commits, tags, savepoint 1; snapshots 1-{SAVED} have expired"
+        )
+
+    def _fix_prices(self) -> None:
+        self._act("create-branch", self._days_ago(0.4), name="fix_prices", tag="month-end")
+        corrected = [load.corrected for load in self._loads[FAULTY - 1 :]]
+        for number, load in enumerate(corrected):
+            time_ms = self._days_ago(0.35) + number * HOUR_MS // 2
+            self._writer.commit("orders", load, time_ms, branch="fix_prices")
+        self._progress(f"shop.orders: branch fix_prices, {len(corrected)} loads again with the right prices")
+
+    def _act(self, action_name: str, time_ms: int, /, **arguments: object) -> None:
+        context: Context = replace(self._context, clock=lambda: time_ms)
+        chosen = action(action_name)
+        plan = chosen.plan(context, TablePath(DATABASE, "orders"), arguments)
+        if plan.refusals:
+            raise Refused(plan.refusals[0].reason, plan.refusals[0].hint)
+        chosen.apply(context, plan, lambda line: None)

@@ -1,0 +1,40 @@
+"""Where a demo may be built: nowhere, an empty directory, or an earlier demo."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from contextlib import suppress
+from pathlib import Path
+
+from core.errors import Refused, Unavailable
+
+MARKER = ".paimark-demo"
+DATABASE = "shop"
+
+
+def check_directory(directory: Path) -> None:
+    """Refuse a directory that holds anything and was not made as a demo."""
+    try:
+        found = {entry.name for entry in os.scandir(directory)}
+    except FileNotFoundError:
+        return
+    except NotADirectoryError as error:
+        raise Refused(f"{directory} is a file", "Name a directory that does not exist yet.") from error
+    except OSError as error:
+        raise Unavailable(f"{directory} can't be read: {error.strerror}") from error
+    if found and MARKER not in found:
+        raise Refused(
+            f"{directory} is not empty and is not an earlier demo",
+            "Name another directory: `paimark demo DIR`.",
+        )
+
+
+def clear_directory(directory: Path) -> None:
+    """Make the directory, mark it as a demo, and remove the database of an earlier one: nothing else."""
+    directory.mkdir(parents=True, exist_ok=True)
+    marker = {"made_by": "paimark demo", "note": "paimark demo rebuilds the database shop here"}
+    (directory / MARKER).write_text(json.dumps(marker) + "\n")
+    with suppress(FileNotFoundError):
+        shutil.rmtree(directory / f"{DATABASE}.db")

@@ -1,0 +1,134 @@
+"""Where the warehouse and its options come from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.config import Flags, load_settings, read_only_environment
+from core.errors import UsageError
+
+CONFIG = """
+default_context = "lab"
+
+[contexts.lab]
+warehouse = "s3://lab/warehouse"
+read_only = true
+spark_master = "local[4]"
+options = { "s3.endpoint" = "http://minio:9000" }
+spark_conf = { "spark.driver.memory" = "4g" }
+
+[contexts.home]
+warehouse = "~/warehouse"
+"""
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    return {"XDG_CONFIG_HOME": str(tmp_path)}
+
+
+def write_config(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "paimark" / "config.toml"
+    path.parent.mkdir()
+    path.write_text(text)
+    return path
+
+
+def test_the_default_context_brings_everything_it_says(tmp_path: Path, environment: dict[str, str]) -> None:
+    write_config(tmp_path, CONFIG)
+    settings = load_settings(Flags(), environment)
+    assert settings.warehouse == "s3://lab/warehouse"
+    assert settings.options == {"s3.endpoint": "http://minio:9000"}
+    assert settings.read_only
+    assert settings.spark_master == "local[4]"
+    assert settings.spark_conf == {"spark.driver.memory": "4g"}
+    assert settings.context == "lab"
+
+
+def test_another_warehouse_gets_none_of_the_default_contexts_options(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
+    write_config(tmp_path, CONFIG)
+    settings = load_settings(Flags(), {**environment, "PAIMARK_WAREHOUSE": "/elsewhere"})
+    assert (settings.warehouse, settings.options, settings.context) == ("/elsewhere", {}, None)
+
+
+def test_a_named_context_goes_before_the_environment_and_flags_before_both(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
+    write_config(tmp_path, CONFIG)
+    environment["PAIMARK_WAREHOUSE"] = "/elsewhere"
+    assert load_settings(Flags(context="lab"), environment).warehouse == "s3://lab/warehouse"
+    flags = Flags(context="lab", warehouse="s3://lab/other", options={"s3.endpoint": "http://other"})
+    settings = load_settings(flags, environment)
+    assert settings.warehouse == "s3://lab/other"
+    assert settings.options == {"s3.endpoint": "http://other"}
+    assert settings.read_only
+
+
+def test_a_home_directory_and_a_relative_path_become_absolute(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
+    write_config(tmp_path, CONFIG)
+    assert load_settings(Flags(context="home"), environment).warehouse == str(Path.home() / "warehouse")
+    assert load_settings(Flags(warehouse="lake"), environment).warehouse == str(Path.cwd() / "lake")
+    assert load_settings(Flags(warehouse="file:///lake/"), environment).warehouse == "/lake"
+
+
+def test_no_warehouse_anywhere_is_a_usage_error_that_says_what_to_do(environment: dict[str, str]) -> None:
+    with pytest.raises(UsageError, match="No warehouse") as refused:
+        load_settings(Flags(), environment)
+    assert "PAIMARK_WAREHOUSE" in refused.value.hint
+    assert "paimark demo" in refused.value.hint
+
+
+def test_an_unknown_context_suggests_the_near_one(tmp_path: Path, environment: dict[str, str]) -> None:
+    write_config(tmp_path, CONFIG)
+    with pytest.raises(UsageError) as refused:
+        load_settings(Flags(context="labb"), environment)
+    assert refused.value.hint == "Did you mean 'lab'?"
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("default_context = = 1", "line 1"),
+        ("[contexts.lab]\nwarehouse = 5", "$.contexts[...].warehouse"),
+        ("[contexts.lab]\nwarehouse = 'x'\nwharehouse = 'y'", "wharehouse"),
+        ("[contexts.lab]\nread_only = true", "warehouse"),
+    ],
+)
+def test_a_fault_in_the_file_is_one_sentence_with_its_path(
+    tmp_path: Path, environment: dict[str, str], text: str, fault: str
+) -> None:
+    path = write_config(tmp_path, text)
+    with pytest.raises(UsageError) as refused:
+        load_settings(Flags(warehouse="/lake"), environment)
+    assert str(path) in refused.value.message
+    assert fault in refused.value.message
+
+
+def test_a_file_that_is_not_text_is_said_so(tmp_path: Path, environment: dict[str, str]) -> None:
+    write_config(tmp_path, "").write_bytes(b"\xff\xfe")
+    with pytest.raises(UsageError, match="can't be read"):
+        load_settings(Flags(warehouse="/lake"), environment)
+
+
+@pytest.mark.parametrize(("word", "on"), [("1", True), ("TRUE", True), ("no", False), ("", False)])
+def test_read_only_follows_the_environment(word: str, on: bool) -> None:
+    environment = {"PAIMARK_READ_ONLY": word, "XDG_CONFIG_HOME": "/nowhere"}
+    assert load_settings(Flags(warehouse="/lake"), environment).read_only is on
+
+
+def test_a_read_only_word_that_is_neither_yes_nor_no_is_never_guessed() -> None:
+    with pytest.raises(UsageError, match="PAIMARK_READ_ONLY"):
+        read_only_environment({"PAIMARK_READ_ONLY": "ture"})
+
+
+def test_secrets_in_options_are_not_in_the_repr() -> None:
+    settings = load_settings(
+        Flags(warehouse="/lake", options={"s3.secret-key": "hunter2"}), {"XDG_CONFIG_HOME": "/nowhere"}
+    )
+    assert "hunter2" not in repr(settings)

@@ -1,0 +1,137 @@
+"""Rows as JSON and as a table."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.cli.json_rows import JsonRows, distinct
+from core.cli.table_rows import TableRows, cell_width, fit
+
+
+def as_json(names: Sequence[str], rows: Sequence[Sequence[object]]) -> Any:
+    out = io.StringIO()
+    writer = JsonRows(out, names)
+    writer.write(rows)
+    writer.close()
+    return json.loads(out.getvalue(), parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
+
+
+def as_table(
+    names: Sequence[str], rows: Sequence[Sequence[object]], width: int | None = None, null: str = ""
+) -> list[str]:
+    out = io.StringIO()
+    writer = TableRows(out, names, width, null)
+    for row in rows:
+        writer.write([row])
+    writer.close()
+    return out.getvalue().splitlines()
+
+
+def test_no_rows_are_an_empty_list() -> None:
+    assert as_json(["a"], []) == []
+
+
+def test_every_kind_of_cell_is_plain_json() -> None:
+    cells = [
+        Decimal("12.50"),
+        datetime(2026, 5, 1, 12, 0, 3, 5000),
+        date(2026, 5, 1),
+        timedelta(seconds=90),
+        b"\x00\xff",
+        float("nan"),
+        float("-inf"),
+        2**62,
+        None,
+        [1, [Decimal("1")]],
+        {"a": float("inf")},
+    ]
+    row = as_json([f"c{i}" for i in range(len(cells))], [cells])[0]
+    assert list(row.values()) == [
+        "12.50",
+        "2026-05-01T12:00:03.005000",
+        "2026-05-01",
+        90.0,
+        "AP8=",
+        "NaN",
+        "-Infinity",
+        2**62,
+        None,
+        [1, ["1"]],
+        {"a": "Infinity"},
+    ]
+
+
+def test_maps_from_arrow_are_objects_or_lists_of_pairs() -> None:
+    by_name = pa.array([[("a", 1), ("b", 2)]], pa.map_(pa.string(), pa.int64()))
+    by_number = pa.array([[(1, "x")]], pa.map_(pa.int64(), pa.string()))
+    row = as_json(["n", "i"], [[by_name.to_pylist()[0], by_number.to_pylist()[0]]])[0]
+    assert row == {"n": {"a": 1, "b": 2}, "i": [{"key": 1, "value": "x"}]}
+
+
+def test_two_columns_of_one_name_both_arrive() -> None:
+    assert as_json(["a", "a", "a_2"], [[1, 2, 3]]) == [{"a": 1, "a_3": 2, "a_2": 3}]
+
+
+@given(st.lists(st.sampled_from(["a", "a_2", "a_3", "b"]), max_size=8))
+def test_distinct_names_are_distinct_and_the_first_of_each_keeps_its_own(names: list[str]) -> None:
+    result = distinct(names)
+    assert len(set(result)) == len(names) == len(result)
+    for name in set(names):
+        assert result[names.index(name)] == name
+
+
+def test_a_pipe_gets_every_cell_whole() -> None:
+    long = "x" * 300
+    assert as_table(["name", "n"], [[long, 1], ["y", 22]]) == [
+        "name" + " " * 298 + " n",
+        "─" * 300 + "  ──",
+        long + "   1",
+        "y" + " " * 299 + "  22",
+    ]
+
+
+def test_a_terminal_gets_lines_no_wider_than_itself() -> None:
+    lines = as_table(["name", "comment", "n"], [["a" * 50, "b" * 90, 7]], width=60)
+    assert all(cell_width(line) <= 60 for line in lines)
+    assert "…" in lines[2]
+    assert lines[2].endswith("7")
+
+
+def test_wide_characters_line_up() -> None:
+    lines = as_table(["name", "n"], [["表格", 1], ["abcd", 2]])
+    assert [cell_width(line) for line in lines[2:]] == [7, 7]
+
+
+def test_absent_cells_say_what_they_are() -> None:
+    assert as_table(["a", "b"], [[None, ""]], null="NULL")[2] == "NULL"
+
+
+def test_hostile_cells_and_names_reach_a_terminal_as_text() -> None:
+    hostile = "a\x1b]52;c;eA==\x07b\u202ec\nd[red]e[/red]"
+    text = "\n".join(as_table([f"n{hostile}"], [[hostile]]))
+    assert not any(character in text for character in "\x1b\x07\u202e\r")
+    assert "[red]e[/red]" in text
+    assert len(text.splitlines()) == 3
+
+
+def test_more_rows_than_are_measured_all_arrive_in_order() -> None:
+    lines = as_table(["n"], [[i] for i in range(1200)])
+    assert [int(line) for line in lines[2:]] == list(range(1200))
+
+
+@given(st.lists(st.integers(0, 200), min_size=1, max_size=12), st.integers(20, 200))
+def test_fitting_widens_nothing_and_meets_the_width_where_it_can(widths: list[int], available: int) -> None:
+    result = fit(widths, available)
+    assert all(new <= old for new, old in zip(result, widths, strict=True))
+    total = sum(result) + 2 * (len(result) - 1)
+    assert total <= available or max(result) <= 6
