@@ -22,6 +22,6 @@ def open_files(uri: str, options: Mapping[str, str] = _NO_OPTIONS) -> Files:
     if "://" not in uri:
         return LocalFiles(uri)
     # fsspec costs start-up time that a local warehouse must not pay.
-    from core.storage.remote import open_remote
+    from core.storage.connect import open_remote
 
     return open_remote(uri, options)

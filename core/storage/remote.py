@@ -1,13 +1,210 @@
-"""A warehouse on an object store or HDFS, over fsspec."""
+"""A warehouse on an object store or HDFS, over fsspec: one request a file, many in flight."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+import errno
+import random
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import islice
+from typing import Any
 
-from core.errors import Unavailable
-from core.storage.files import Files
+from core.errors import FileMissing, PaimarkError, Refused
+from core.storage.files import Entry
+from core.storage.paths import checked, checked_directory, no_warehouse
+from core.storage.remote_errors import is_missing, unavailable
+
+IN_FLIGHT = 32
+# Files asked for ahead of the reader: enough to keep every connection busy, few enough to hold in memory.
+_CHUNK = 128
+_CHUNKS_AHEAD = 2
+_BUSY_ATTEMPTS = 5
 
 
-def open_remote(uri: str, options: Mapping[str, str]) -> Files:
-    """The files of the warehouse at `uri`."""
-    raise Unavailable(f"{uri} can't be opened", f"{len(options)} options")
+class RemoteFiles:
+    """Implements `Files` for any fsspec file system; stores with calls of their own derive from it.
+
+    `filesystem` is fsspec's object, its listing cache off. `can_create` says that its
+    `pipe_file(mode="create")` is one conditional request: fsspec's own fall-back looks first and then writes,
+    and two creators can both win.
+    """
+
+    def __init__(self, filesystem: Any, root: str, uri: str, *, can_create: bool) -> None:
+        self._filesystem = filesystem
+        self._root = root.rstrip("/")
+        self._uri = uri
+        self._can_create = can_create
+
+    @property
+    def uri(self) -> str:
+        return self._uri
+
+    def entries(self, directory: str) -> list[Entry]:
+        path = self._directory(directory)
+        try:
+            with self._said_plainly(directory):
+                found = self._list(path)
+        except FileMissing:
+            found = []
+        if not found and not directory:
+            raise no_warehouse(self._uri)
+        return found
+
+    def names(self, directory: str) -> list[str]:
+        return [entry.name for entry in self.entries(directory)]
+
+    def read(self, path: str) -> bytes:
+        full = self._file(path)
+        with self._said_plainly(path):
+            data: bytes = self._filesystem.cat_file(full)
+            return data
+
+    def read_many(self, paths: Iterable[str]) -> Iterator[bytes | None]:
+        chunks = _chunks(paths)
+        if self._filesystem.async_impl:
+            return self._read_async(chunks)
+        return self._read_in_threads(chunks)
+
+    def exists(self, path: str) -> bool:
+        return self.size(path) is not None
+
+    def size(self, path: str) -> int | None:
+        full = self._file(path)
+        try:
+            with self._said_plainly(path):
+                return self._size(full)
+        except FileMissing:
+            return None
+
+    def create(self, path: str, data: bytes) -> bool:
+        full = self._file(path)
+        if not self._can_create:
+            raise Refused(
+                f"{path} can't be created safely: {self._uri} has no way to let only one of two writers win",
+                "Read it here, and make changes through a store with conditional writes.",
+            )
+        with self._said_plainly(path):
+            return self._create(full, data)
+
+    def replace(self, path: str, data: bytes) -> None:
+        full = self._file(path)
+        with self._said_plainly(path):
+            self._replace(full, data)
+
+    def delete(self, path: str) -> None:
+        full = self._file(path)
+        try:
+            with self._said_plainly(path):
+                self._filesystem.rm_file(full)
+        except FileMissing:
+            return
+
+    def prune(self, directory: str) -> None:
+        """Object stores have no directories."""
+        checked(directory)
+
+    def _list(self, full: str) -> list[Entry]:
+        listed = self._filesystem.ls(full, detail=True)
+        found = []
+        for item in listed:
+            name = item["name"].rstrip("/")
+            # The listing of a file is that file; and some stores list a directory's own marker.
+            if name.lstrip("/") != full.lstrip("/"):
+                is_directory = item["type"] == "directory"
+                found.append(
+                    Entry(name.rpartition("/")[2], is_directory, 0 if is_directory else item["size"] or 0)
+                )
+        return found
+
+    def _size(self, full: str) -> int | None:
+        info = self._filesystem.info(full)
+        return info["size"] if info["type"] == "file" else None
+
+    def _create(self, full: str, data: bytes) -> bool:
+        try:
+            self._filesystem.pipe_file(full, data, mode="create")
+        except FileExistsError:
+            return False
+        return True
+
+    def _replace(self, full: str, data: bytes) -> None:
+        self._filesystem.pipe_file(full, data)
+
+    def _file(self, path: str) -> str:
+        return f"{self._root}/{checked(path)}"
+
+    def _directory(self, path: str) -> str:
+        return f"{self._root}/{checked_directory(path)}" if path else self._root
+
+    def _read_async(self, chunks: Iterator[list[str]]) -> Iterator[bytes | None]:
+        limit = asyncio.Semaphore(IN_FLIGHT)
+        ahead: deque[Future[list[bytes | None]]] = deque()
+        try:
+            while True:
+                for chunk in islice(chunks, _CHUNKS_AHEAD - len(ahead)):
+                    reading = self._read_chunk([self._file(path) for path in chunk], limit)
+                    ahead.append(asyncio.run_coroutine_threadsafe(reading, self._filesystem.loop))
+                if not ahead:
+                    return
+                with self._said_plainly(""):
+                    contents = ahead[0].result()
+                ahead.popleft()
+                yield from contents
+        finally:
+            for unfinished in ahead:
+                unfinished.cancel()
+
+    async def _read_chunk(self, paths: list[str], limit: asyncio.Semaphore) -> list[bytes | None]:
+        async def read(path: str) -> bytes | None:
+            async with limit:
+                for attempt in range(_BUSY_ATTEMPTS):
+                    try:
+                        data: bytes = await self._filesystem._cat_file(path)
+                        return data
+                    except OSError as error:
+                        if is_missing(error):
+                            return None
+                        if error.errno != errno.EBUSY or attempt + 1 == _BUSY_ATTEMPTS:
+                            raise
+                    # The store asks to slow down.
+                    await asyncio.sleep((0.1 + random.random() / 10) * 2**attempt)
+                raise AssertionError("every attempt returns or raises")
+
+        tasks = [asyncio.ensure_future(read(path)) for path in paths]
+        try:
+            return await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+
+    def _read_in_threads(self, chunks: Iterator[list[str]]) -> Iterator[bytes | None]:
+        def read(path: str) -> bytes | None:
+            try:
+                return self.read(path)
+            except FileMissing:
+                return None
+
+        with ThreadPoolExecutor(IN_FLIGHT) as threads:
+            for chunk in chunks:
+                yield from threads.map(read, chunk)
+
+    @contextmanager
+    def _said_plainly(self, path: str) -> Iterator[None]:
+        try:
+            yield
+        except PaimarkError:
+            raise
+        # The edge to other people's clients: each store's library has a family of errors of its own.
+        except Exception as error:
+            if is_missing(error):
+                raise FileMissing(path) from error
+            raise unavailable(self._uri, error) from error
+
+
+def _chunks(paths: Iterable[str]) -> Iterator[list[str]]:
+    left = iter(paths)
+    while chunk := list(islice(left, _CHUNK)):
+        yield chunk

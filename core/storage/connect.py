@@ -1,0 +1,73 @@
+"""From an address and Paimon's options to a file system of fsspec's, with time limits and without caches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from core.errors import Unavailable, UsageError
+from core.storage.files import Files
+from core.storage.remote import RemoteFiles
+from core.storage.remote_errors import unavailable
+
+# The clients that create a file by one conditional request.
+_CONDITIONAL = frozenset({"memory", "gs", "gcs", "abfs", "abfss", "az"})
+_S3 = frozenset({"s3", "s3a", "s3n"})
+_PACKAGES = {"gs": "gcsfs", "gcs": "gcsfs", "abfs": "adlfs", "abfss": "adlfs", "az": "adlfs", "oss": "ossfs"}
+_AZURE_KEY = "fs.azure.account.key."
+
+
+def open_remote(uri: str, options: Mapping[str, str]) -> Files:
+    """The files of the warehouse at `uri`. Raises `Unavailable` when the store's library is not installed."""
+    address = urlsplit(uri)
+    scheme = address.scheme.lower()
+    if not (address.netloc or address.path.strip("/")):
+        raise UsageError(f"{uri} names no bucket or directory", "Write it as s3://bucket/path.")
+    # Credentials in an address would be shown wherever the warehouse is named.
+    shown = f"{address.scheme}://{address.netloc.rpartition('@')[2]}{address.path.rstrip('/')}"
+    if scheme in _S3:
+        from core.storage.s3 import S3Files, s3_arguments
+
+        filesystem, root = _connect(f"s3://{shown.partition('://')[2]}", s3_arguments(options), "paimark[s3]")
+        return S3Files(filesystem, root, shown, probe=bool(filesystem.endpoint_url))
+    if scheme == "hdfs":
+        from core.storage.hdfs import HdfsFiles
+
+        return HdfsFiles(*_connect(shown, {}, "pyarrow"), shown)
+    filesystem, root = _connect(uri, _other_arguments(scheme, options), _PACKAGES.get(scheme, ""))
+    return RemoteFiles(filesystem, root, shown, can_create=scheme in _CONDITIONAL)
+
+
+def _connect(uri: str, arguments: Mapping[str, object], package: str) -> tuple[Any, str]:
+    from fsspec.core import url_to_fs
+
+    try:
+        filesystem, root = url_to_fs(uri, use_listings_cache=False, skip_instance_cache=True, **arguments)
+    except ImportError as error:
+        raise Unavailable(
+            f"{uri} needs a library that is not installed",
+            f"Install it: pip install '{package}'." if package else str(error),
+        ) from error
+    except ValueError as error:
+        raise UsageError(
+            f"{uri} can't be opened: {error}", "Use a path, or s3://, hdfs://, gs:// or abfs://."
+        ) from error
+    except OSError as error:
+        raise unavailable(uri, error) from error
+    return filesystem, root
+
+
+def _other_arguments(scheme: str, options: Mapping[str, str]) -> dict[str, object]:
+    """Paimon's options for Google and Azure, as gcsfs and adlfs name them."""
+    if scheme in ("gs", "gcs"):
+        known = {"gcs.project-id": "project", "gcs.access-token": "token"}
+        return {name: options[option] for option, name in known.items() if option in options}
+    if scheme in ("abfs", "abfss", "az"):
+        for option, value in options.items():
+            if option.startswith(_AZURE_KEY):
+                return {
+                    "account_name": option.removeprefix(_AZURE_KEY).partition(".")[0],
+                    "account_key": value,
+                }
+    return {}

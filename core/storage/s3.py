@@ -1,0 +1,152 @@
+"""S3 and stores that speak like it, over s3fs."""
+
+from __future__ import annotations
+
+import errno
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from core.errors import Refused, UsageError
+from core.storage.files import Entry
+from core.storage.remote import IN_FLIGHT, RemoteFiles
+
+# A dead endpoint is tried twice, so it has answered, or been given up, in about ten seconds.
+_CONNECT_SECONDS = 3.0
+_READ_SECONDS = 5.0
+_ATTEMPTS = 2
+_PREFIXES = ("fs.s3a.", "fs.s3.", "s3a.", "s3.")
+_NAMES = {
+    "key": ("access-key", "accesskeyid"),
+    "secret": ("secret-key", "accesskeysecret"),
+    "token": ("session-token", "security-token", "sessiontoken", "securitytoken"),
+}
+_WRITER = "paimark-write"
+
+
+class S3Files(RemoteFiles):
+    """One request for each call. `probe` says that it is unknown whether conditional writes are kept."""
+
+    def __init__(self, filesystem: Any, root: str, uri: str, *, probe: bool) -> None:
+        super().__init__(filesystem, root, uri, can_create=True)
+        self._unproven = probe
+
+    def _list(self, full: str) -> list[Entry]:
+        # s3fs's own listing asks a second time, for the parent, whenever there is nothing.
+        bucket, _, key = full.partition("/")
+        prefix = f"{key}/" if key else ""
+        found: list[Entry] = []
+        more: dict[str, str] = {}
+        while True:
+            page = self._filesystem.call_s3(
+                "list_objects_v2", Bucket=bucket, Prefix=prefix, Delimiter="/", **more
+            )
+            for item in page.get("Contents", ()):
+                name = item["Key"][len(prefix) :]
+                # Empty: the marker that some tools leave for a directory.
+                if name:
+                    found.append(Entry(name, False, item["Size"]))
+            for item in page.get("CommonPrefixes", ()):
+                found.append(Entry(item["Prefix"][len(prefix) : -1], True, 0))
+            if not page.get("IsTruncated"):
+                return found
+            more = {"ContinuationToken": page["NextContinuationToken"]}
+
+    def _size(self, full: str) -> int | None:
+        bucket, _, key = full.partition("/")
+        size: int = self._filesystem.call_s3("head_object", Bucket=bucket, Key=key)["ContentLength"]
+        return size
+
+    def _create(self, full: str, data: bytes) -> bool:
+        if self._unproven:
+            self._prove_conditional_writes()
+        return self._put_if_absent(full, data)
+
+    def _put_if_absent(self, full: str, data: bytes) -> bool:
+        # A put that is repeated because its answer was lost finds its own object: the mark tells.
+        mark = uuid.uuid4().hex
+        for _ in range(_ATTEMPTS):
+            try:
+                self._filesystem.pipe_file(full, data, mode="create", Metadata={_WRITER: mark})
+            except OSError as error:
+                code = _code(error)
+                if code == "ConditionalRequestConflict":
+                    # Another put of this object is under way: ask again what became of it.
+                    continue
+                if code not in ("PreconditionFailed", "412"):
+                    raise
+                return self._written_by(full) == mark
+            return True
+        return False
+
+    def _written_by(self, full: str) -> str | None:
+        bucket, _, key = full.partition("/")
+        found = self._filesystem.call_s3("head_object", Bucket=bucket, Key=key)
+        mark: str | None = found.get("Metadata", {}).get(_WRITER)
+        return mark
+
+    def _prove_conditional_writes(self) -> None:
+        """Some stores, and old clients, take the condition and ignore it: then every creator would win."""
+        members = self._filesystem.s3.meta.service_model.operation_model("PutObject").input_shape.members
+        if "IfNoneMatch" not in members:
+            raise Refused(
+                "The installed S3 client can't write conditionally", "Upgrade it: pip install -U s3fs."
+            )
+        path = f"{self._root}/.paimark-{uuid.uuid4()}"
+        try:
+            kept = self._put_if_absent(path, b"") and not self._put_if_absent(path, b"")
+        finally:
+            self._filesystem.rm_file(path)
+        if not kept:
+            raise Refused(
+                f"{self.uri} overwrites files that it was told to keep, so two writers could both win",
+                "Its S3 server ignores If-None-Match: upgrade the server.",
+            )
+        self._unproven = False
+
+
+def _code(error: OSError) -> str:
+    """S3's own word for an error that s3fs translated; empty when there is none."""
+    response = getattr(error.__cause__, "response", {})
+    code: str = response.get("Error", {}).get("Code", "")
+    return code or ("412" if error.errno == errno.EEXIST else "")
+
+
+def s3_arguments(options: Mapping[str, str]) -> dict[str, object]:
+    """Paimon's catalog options as s3fs takes them. Raises `UsageError` for a value that makes no sense."""
+    given = {name: value for option, value in options.items() if (name := _short_name(option))}
+    arguments: dict[str, object] = {
+        argument: given[name] for argument, names in _NAMES.items() for name in names if name in given
+    }
+    config: dict[str, object] = {
+        "connect_timeout": _seconds(given, "connection-establish-timeout", _CONNECT_SECONDS),
+        "read_timeout": _seconds(given, "connection-timeout", _READ_SECONDS),
+        "retries": {"mode": "standard", "total_max_attempts": _ATTEMPTS},
+        "max_pool_connections": IN_FLIGHT,
+    }
+    if (endpoint := given.get("endpoint")) is not None:
+        secure = given.get("connection-ssl-enabled", "true").lower() != "false"
+        arguments["endpoint_url"] = endpoint if "://" in endpoint else f"http{'s' * secure}://{endpoint}"
+    if (path_style := given.get("path-style-access")) is not None:
+        config["s3"] = {"addressing_style": "path" if path_style.lower() == "true" else "virtual"}
+    region = given.get("region") or given.get("endpoint-region")
+    client = {"region_name": region} if region else {}
+    return {**arguments, "config_kwargs": config, "client_kwargs": client}
+
+
+def _short_name(option: str) -> str:
+    """`s3.path.style.access` and `fs.s3a.path-style-access` are both `path-style-access`; "" for others."""
+    for prefix in _PREFIXES:
+        if option.startswith(prefix):
+            return option.removeprefix(prefix).replace(".", "-").replace("_", "-").lower()
+    return ""
+
+
+def _seconds(given: Mapping[str, str], name: str, default: float) -> float:
+    text = given.get(name)
+    if text is None:
+        return default
+    try:
+        return int(text.removesuffix("ms").strip()) / 1000
+    except ValueError as error:
+        raise UsageError(f"s3.{name} is {text!r}, and not a number of milliseconds") from error
