@@ -18,7 +18,7 @@ setup: $(ready) ## make .venv with paimark in it (PYTHON=... chooses the interpr
 	@$(python) -m compileall -q core tui
 
 demo: setup ## build a small real warehouse and open the console on it
-	@$(python) -m core.cli demo
+	@.venv/bin/paimark demo
 
 test: check ## check, then run every test
 	@$(python) -m pytest
