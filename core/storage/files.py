@@ -11,11 +11,15 @@ from typing import NamedTuple, Protocol
 
 
 class Entry(NamedTuple):
-    """One directory entry. `size` is in bytes, 0 for a directory."""
+    """One directory entry. `size` is in bytes, 0 for a directory.
+
+    `modified` is when the file was written (epoch ms), 0 for a directory and where the store does not tell.
+    """
 
     name: str
     is_directory: bool
     size: int
+    modified: int = 0
 
 
 class Files(Protocol):

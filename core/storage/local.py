@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 
 from core.errors import FileMissing, Refused, Unavailable
 from core.storage.files import Entry
-from core.storage.paths import checked, checked_directory, no_warehouse
+from core.storage.paths import checked, checked_directory, is_plain, no_warehouse
 
 # Larger than nearly every metadata file: one read call, and a second that says "end".
 _READ_BYTES = 1 << 16
@@ -56,7 +56,9 @@ class LocalFiles:
         descriptor: int | None = None
         try:
             for path in paths:
-                parent, _, name = checked(path).rpartition("/")
+                parent, _, name = path.rpartition("/")
+                if parent != directory or not is_plain(name):
+                    checked(path)
                 if parent != directory:
                     if descriptor is not None:
                         os.close(descriptor)
@@ -139,7 +141,8 @@ def _entry(item: os.DirEntry[str]) -> Entry:
     if item.is_dir():
         return Entry(item.name, True, 0)
     try:
-        return Entry(item.name, False, item.stat().st_size)
+        found = item.stat()
+        return Entry(item.name, False, found.st_size, found.st_mtime_ns // 1_000_000)
     except FileNotFoundError:
         # Deleted since it was listed, or a link to nowhere.
         return Entry(item.name, False, 0)

@@ -17,6 +17,11 @@ def checked(path: str) -> str:
     return path
 
 
+def is_plain(name: str) -> bool:
+    """Whether one part of a path needs no closer look: a test cheap enough for 100,000 names."""
+    return name.isprintable() and "\\" not in name and name not in ("", ".", "..")
+
+
 def checked_directory(path: str) -> str:
     """As `checked`, and the empty path is the warehouse itself."""
     return checked(path) if path else path

@@ -45,7 +45,8 @@ class S3Files(RemoteFiles):
                 name = item["Key"][len(prefix) :]
                 # Empty: the marker that some tools leave for a directory.
                 if name:
-                    found.append(Entry(name, False, item["Size"]))
+                    modified = int(item["LastModified"].timestamp() * 1000)
+                    found.append(Entry(name, False, item["Size"], modified))
             for item in page.get("CommonPrefixes", ()):
                 found.append(Entry(item["Prefix"][len(prefix) : -1], True, 0))
             if not page.get("IsTruncated"):

@@ -6,7 +6,7 @@ files it speaks of, and a listing decides where it fails. Ids may have holes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -15,8 +15,11 @@ from core.storage.files import Files
 from core.table.layout import SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root
 from core.table.main_branch import root_exists
 from core.table.names import checked_name, near_names
+from core.table.reading import MAX_DIGITS, numbered, read_records
 from core.table.records import Snapshot, TableSchema, Tag
 from core.table.rows import SnapshotRow, row_decoder
+
+__all__ = ["Lineage", "numbered"]
 
 # A writer puts the snapshot first and LATEST after it: a live table's hint is a few commits behind at most.
 _STEPS_AHEAD = 16
@@ -122,6 +125,11 @@ class Lineage:
         self._read_rows(ids, rows)
         return rows
 
+    def snapshots(self) -> Iterator[Snapshot]:
+        """All snapshots, whole, oldest first."""
+        paths = [self.root.snapshot(each) for each in self.snapshot_ids()]
+        return (found for _, found in read_records(Snapshot, self.files, paths, self.unreadable))
+
     def at_or_before(self, time_ms: int) -> Snapshot | None:
         """The newest snapshot committed at or before the time (epoch ms); None when all are later.
 
@@ -139,16 +147,10 @@ class Lineage:
     def tags(self) -> list[tuple[str, Tag]]:
         """The tags by name."""
         names = self.tag_names()
-        paths = [self.root.tag(name) for name in names]
-        found: list[tuple[str, Tag]] = []
-        for name, path, data in zip(names, paths, self.files.read_many(paths), strict=True):
-            if data is None:
-                continue
-            try:
-                found.append((name, Tag.from_json(data, path)))
-            except Corrupt as error:
-                self.unreadable[path] = error.message
-        return found
+        paths = {self.root.tag(name): name for name in names}
+        return [
+            (paths[path], tag) for path, tag in read_records(Tag, self.files, list(paths), self.unreadable)
+        ]
 
     def tag_names(self) -> list[str]:
         """The names of the tags, sorted, half-written ones among them."""
@@ -185,6 +187,11 @@ class Lineage:
         except FileMissing as error:
             self._require_root()
             raise NotFound(f"{self._name} has no schema {schema_id}") from error
+
+    def schemas(self) -> list[TableSchema]:
+        """Every version of the table's definition, oldest first."""
+        paths = [self.root.schema(each) for each in self.schema_ids()]
+        return [found for _, found in read_records(TableSchema, self.files, paths, self.unreadable)]
 
     def latest_schema(self) -> TableSchema | None:
         """The newest schema; None for a branch made without one. Raises `NotFound` and `Corrupt`."""
@@ -238,7 +245,7 @@ class Lineage:
             text = self.files.read(path).strip()
         except FileMissing:
             return None
-        return int(text) if text.isdigit() and len(text) <= _MAX_DIGITS else None
+        return int(text) if text.isdigit() and len(text) <= MAX_DIGITS else None
 
     def _walk_ahead(self, hint: int) -> int | None:
         """The last of the unbroken run of ids from the hint on; None when far off or the hint is wrong."""
@@ -269,21 +276,3 @@ class Lineage:
     def _name(self) -> str:
         name = self.root.table.full_name
         return name if self.root.branch is None else f"{name} (branch {self.root.branch})"
-
-
-# The longest number that is surely within the 64 bits of an id.
-_MAX_DIGITS = 18
-
-
-def numbered(names: Iterable[str], prefix: str) -> list[int]:
-    """The numbers of the files called `<prefix><number>`, ascending."""
-    start = len(prefix)
-    return sorted(
-        int(digits)
-        for name in names
-        if name.startswith(prefix)
-        and (digits := name[start:]).isdecimal()
-        and digits.isascii()
-        and len(digits) <= _MAX_DIGITS
-        and (digits[0] != "0" or digits == "0")
-    )

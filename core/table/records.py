@@ -7,6 +7,7 @@ milliseconds, sizes bytes, counts rows before key merging. Source: Apache Paimon
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, Self, TypeVar
 
 import msgspec
@@ -26,25 +27,39 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     def to_json(self) -> bytes:
         """Encode, with the unknown fields after the known ones."""
+        return msgspec.json.format(msgspec.json.encode(self.as_written()), indent=2)
+
+    def as_written(self) -> dict[str, Any]:
+        """What the JSON object holds: no field without a value."""
         known = {
             name: value
             for name, value in msgspec.to_builtins(self).items()
             if value is not None and name != "_unknown"
         }
-        return msgspec.json.format(msgspec.json.encode({**known, **self.unknown}), indent=2)
+        return {**known, **self.unknown}
+
+    @classmethod
+    def with_unknown_apart(cls, fields: dict[str, Any]) -> dict[str, Any]:
+        """A decoded JSON object with the fields that this record does not have moved to `_unknown`."""
+        unknown = {name: value for name, value in fields.items() if name not in _names_on_disk(cls)}
+        return {**fields, "_unknown": unknown}
 
 
 R = TypeVar("R", bound=Record)
+
+
+@cache
+def _names_on_disk(kind: type[Record]) -> frozenset[str]:
+    return frozenset(field.encode_name for field in msgspec.structs.fields(kind))
 
 
 def decode_record(kind: type[R], data: bytes, source: str) -> R:
     """One record from JSON bytes. Raises `Corrupt` naming `source`."""
     try:
         fields = msgspec.json.decode(data, type=dict[str, Any])
-        known = {field.encode_name for field in msgspec.structs.fields(kind)}
-        unknown = {name: value for name, value in fields.items() if name not in known}
-        return msgspec.convert({**fields, "_unknown": unknown}, kind)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        return msgspec.convert(kind.with_unknown_apart(fields), kind)
+    # Deep nesting makes the decoder recurse.
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Corrupt(
             f"{source} is not a whole {kind.__name__.lower()} record ({error})",
             "It may be half-written: refresh in a moment, or run `paimark doctor`.",
@@ -87,13 +102,14 @@ class Tag(Snapshot, frozen=True, kw_only=True):
     tag_time_retained: float | None = None
 
 
-class SchemaField(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class SchemaField(Record, frozen=True, kw_only=True):
     """A column: `type` is Paimon's text (`BIGINT NOT NULL`) or an object for nested types."""
 
     id: int
     name: str
     type: Any
     description: str | None = None
+    default_value: Any = None
 
 
 class TableSchema(Record, frozen=True, kw_only=True):
@@ -108,6 +124,19 @@ class TableSchema(Record, frozen=True, kw_only=True):
     options: dict[str, str]
     comment: str | None = None
     time_millis: int | None = None
+
+    def as_written(self) -> dict[str, Any]:
+        return {**super().as_written(), "fields": [field.as_written() for field in self.fields]}
+
+    @classmethod
+    def with_unknown_apart(cls, fields: dict[str, Any]) -> dict[str, Any]:
+        known = super().with_unknown_apart(fields)
+        columns = fields.get("fields")
+        if isinstance(columns, list):
+            known["fields"] = [
+                SchemaField.with_unknown_apart(each) if isinstance(each, dict) else each for each in columns
+            ]
+        return known
 
 
 class Savepoint(Record, frozen=True, kw_only=True):

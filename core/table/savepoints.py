@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.errors import Corrupt, FileMissing, NotFound
+from core.errors import FileMissing, NotFound
 from core.storage.files import Files
 from core.table.layout import SAVEPOINT_PREFIX, SAVEPOINT_TAG_PREFIX, TAG_PREFIX, Root, TablePath
-from core.table.lineage import numbered
+from core.table.main_branch import all_roots
+from core.table.reading import numbered, read_records
 from core.table.records import Savepoint
 
 
@@ -58,17 +59,30 @@ class SavepointManager:
 
     def of_root(self, root: Root) -> list[Savepoint]:
         """The savepoints whose tag this root holds, by id."""
-        tagged = set(numbered(self.files.names(root.tags), TAG_PREFIX + SAVEPOINT_TAG_PREFIX))
+        tagged = self._tagged(root)
         return self._read([each for each in self.ids() if each in tagged])
 
+    def health_of_root(self, root: Root) -> list[tuple[Savepoint, str]]:
+        """The root's savepoints by id, each with its health: `ok`, or `unprotected`.
+
+        Unprotected is one made in this root whose tag no root holds: the next expiry may delete its files.
+        """
+        here = self._tagged(root)
+        ids = self.ids()
+        loose = set(ids) - here
+        if loose:
+            for other in all_roots(self.files, self.table):
+                loose -= self._tagged(other)
+        found = self._read([each for each in ids if each in here or each in loose])
+        return [
+            (each, "unprotected" if each.id in loose else "ok")
+            for each in found
+            if each.id in here or each.branch == root.label
+        ]
+
+    def _tagged(self, root: Root) -> set[int]:
+        return set(numbered(self.files.names(root.tags), TAG_PREFIX + SAVEPOINT_TAG_PREFIX))
+
     def _read(self, ids: Sequence[int]) -> list[Savepoint]:
-        found = []
         paths = [self.savepoint_path(each) for each in ids]
-        for path, data in zip(paths, self.files.read_many(paths), strict=True):
-            if data is None:
-                continue
-            try:
-                found.append(Savepoint.from_json(data, path))
-            except Corrupt as error:
-                self.unreadable[path] = error.message
-        return found
+        return [found for _, found in read_records(Savepoint, self.files, paths, self.unreadable)]

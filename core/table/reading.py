@@ -1,0 +1,41 @@
+"""Reading many small metadata files at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from core.errors import Corrupt
+from core.storage.files import Files
+from core.table.records import R
+
+# The longest number that is surely within the 64 bits of an id.
+MAX_DIGITS = 18
+
+
+def numbered(names: Iterable[str], prefix: str) -> list[int]:
+    """The numbers of the files called `<prefix><number>`, ascending."""
+    start = len(prefix)
+    return sorted(
+        int(digits)
+        for name in names
+        if name.startswith(prefix)
+        and (digits := name[start:]).isdecimal()
+        and digits.isascii()
+        and len(digits) <= MAX_DIGITS
+        and (digits[0] != "0" or digits == "0")
+    )
+
+
+def read_records(
+    kind: type[R], files: Files, paths: Sequence[str], unreadable: dict[str, str]
+) -> Iterator[tuple[str, R]]:
+    """Path and record of each file that is there and whole; of the others `unreadable` says why not."""
+    for path, data in zip(paths, files.read_many(paths), strict=True):
+        if data is None:
+            continue
+        try:
+            record = kind.from_json(data, path)
+        except Corrupt as error:
+            unreadable[path] = error.message
+        else:
+            yield path, record

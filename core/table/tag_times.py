@@ -1,0 +1,34 @@
+"""When a tag was made and how long it stays, from the two fields that Java's writers give tags with a TTL."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from core.table.records import Tag
+
+
+def created_ms(tag: Tag) -> int | None:
+    """Epoch milliseconds; None for a tag without a TTL, which does not say when it was made.
+
+    `tagCreateTime` is the writer's wall clock, `[year, month, day, hour, minute, second, nanosecond]` with
+    zeros left out at the end, and no zone: it is taken to be this machine's.
+    """
+    if not tag.tag_create_time:
+        return None
+    year, month, day, hour, minute, second, nanosecond, *_ = [*tag.tag_create_time, *[0] * 7]
+    try:
+        whole = datetime(year, month, day, hour, minute, second)
+    except ValueError:
+        return None
+    return int(whole.timestamp()) * 1000 + nanosecond // 1_000_000
+
+
+def retained_text(tag: Tag) -> str | None:
+    """The time to live as Java writes a duration (`PT24H`, `PT1H30M`); None for a tag that stays."""
+    if tag.tag_time_retained is None:
+        return None
+    seconds = round(tag.tag_time_retained, 3)
+    hours, left = divmod(seconds, 3600)
+    minutes, left = divmod(left, 60)
+    parts = ((hours, "H"), (minutes, "M"), (left, "S"))
+    return "PT" + ("".join(f"{value:g}{unit}" for value, unit in parts if value) or "0S")
