@@ -5,21 +5,22 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import click
+import msgspec
 
 from core.cli.launch import open_console
 from core.cli.options import GlobalCommand, given
-from core.cli.output import narrate, row_writer
-from core.config import Flags, load_settings, read_only_environment
+from core.cli.output import narrate
+from core.config import read_only_environment
 from core.demo.directory import check_directory
 from core.errors import Refused
 
 STORY = (
-    "The twelfth load of shop.orders came with its prices below zero; the branch fix_prices, made from the tag\n"
-    "month-end, has them right. Snapshots 1 to 4 have expired, and savepoint 1 still reads snapshot 4."
+    "The twelfth load of shop.orders came with prices below zero.",
+    "The branch fix_prices, made from the tag month-end, has them right.",
+    "Snapshots 1 to 4 have expired; savepoint 1 still reads snapshot 4.",
 )
 TRY = (
     ("snapshots", "shop.orders", "--limit", "5"),
@@ -50,7 +51,7 @@ TOUR = (
 @click.argument("directory", metavar="[DIR]", default="paimark-demo")
 @click.option("--no-open", is_flag=True, help="Build it, and print where it is and what to try.")
 @click.pass_context
-def demo(ctx: click.Context, directory: str, no_open: bool) -> None:
+def demo(ctx: click.Context, directory: str, no_open: bool) -> int:
     """Build a small real warehouse and open the console on it.
 
     DIR is ./paimark-demo. An earlier demo there is rebuilt, anything else refused. Without a terminal the
@@ -59,11 +60,13 @@ def demo(ctx: click.Context, directory: str, no_open: bool) -> None:
     found = given(ctx)
     place = Path(directory).expanduser().absolute()
     if found.read_only or read_only_environment():
-        raise Refused("A demo can't be built in read-only mode", "Leave out --read-only and PAIMARK_READ_ONLY.")
+        raise Refused(
+            "A demo can't be built in read-only mode", "Leave out --read-only and PAIMARK_READ_ONLY."
+        )
     check_directory(place)
     if found.dry_run:
         click.echo(f"paimark demo would build the database shop in {place}")
-        return
+        return 0
     narrate(f"Building the demo warehouse in {place}")
     from core.demo.build import build_demo
 
@@ -71,11 +74,48 @@ def demo(ctx: click.Context, directory: str, no_open: bool) -> None:
     if no_open:
         _say_where(place, as_json=found.as_json)
     elif sys.stdin.isatty() and sys.stdout.isatty():
-        settings = load_settings(Flags(warehouse=str(place)))
-        open_console(replace(settings, spark_master=found.spark_master, spark_conf=found.spark_conf))
+        found.warehouse, found.context = str(place), None
+        return open_console(found.settings())
     else:
         _tour(place, ctx)
+    return 0
 
 
 def _say_where(place: Path, *, as_json: bool) -> None:
-    ...
+    if as_json:
+        click.echo(msgspec.json.encode([{"warehouse": str(place)}]))
+        return
+    click.echo(f"The demo warehouse is in {place}")
+    click.echo("\n".join([*STORY, "", "Try:"]))
+    quoted = shlex.quote(str(place))
+    click.echo(f"  paimark {quoted}\n  export PAIMARK_WAREHOUSE={quoted}")
+    for words in TRY:
+        click.echo(f"  {_typed(words)}")
+
+
+def _tour(place: Path, ctx: click.Context) -> None:
+    for line in STORY:
+        narrate(line)
+    found = given(ctx)
+    before = ["--warehouse", str(place), "--output", found.output]
+    if found.spark_master:
+        before += ["--spark-master", found.spark_master]
+    for key, value in found.spark_conf.items():
+        before += ["--spark-conf", f"{key}={value}"]
+    command = ctx.find_root().command
+    for words in TOUR:
+        narrate(f"$ {_typed(words)}")
+        command.main([*before, *words], prog_name="paimark", standalone_mode=False)
+        sys.stdout.flush()
+    narrate(f"The console opens on it with: paimark {shlex.quote(str(place))}")
+
+
+def _typed(words: Sequence[str]) -> str:
+    """The command as a person types it; double quotes where SQL holds single ones."""
+    return " ".join(["paimark", *(_quoted(word) for word in words)])
+
+
+def _quoted(word: str) -> str:
+    if "'" in word and not any(character in word for character in '"$`\\!'):
+        return f'"{word}"'
+    return shlex.quote(word)

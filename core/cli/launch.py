@@ -10,8 +10,8 @@ from core.config import Settings
 from core.errors import NotFound, UsageError
 
 
-def open_console(settings: Settings) -> None:
-    """Run the console until it is closed. Raises `UsageError` without a terminal."""
+def open_console(settings: Settings) -> int:
+    """Run the console until it is closed; its exit code. Raises `UsageError` without a terminal."""
     if "://" not in settings.warehouse and not os.path.isdir(settings.warehouse):
         raise NotFound(
             f"There is no warehouse {settings.warehouse}",
@@ -22,4 +22,5 @@ def open_console(settings: Settings) -> None:
             "The console needs a terminal",
             "For scripts there are commands: `paimark tables`, `paimark sql`, `paimark --help`.",
         )
-    importlib.import_module("tui.app").run(settings)
+    code: int = importlib.import_module("tui.app").run(settings)
+    return code

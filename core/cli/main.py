@@ -47,8 +47,7 @@ def _dispatch(words: list[str]) -> int:
         from core.cli.launch import open_console
         from core.config import Flags, load_settings
 
-        open_console(load_settings(Flags(warehouse=words[0] if words else None)))
-        return 0
+        return open_console(load_settings(Flags(warehouse=words[0] if words else None)))
     return _click(words)
 
 

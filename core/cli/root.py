@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from typing import Any
+from typing import Any, cast
 
 import click
 
@@ -25,11 +25,11 @@ COMMANDS = {
 }
 
 
-def open_warehouse(warehouse: str | None = None) -> None:
+def open_warehouse(warehouse: str | None = None) -> int:
     found = given(click.get_current_context())
     if warehouse is not None:
         found.warehouse = warehouse
-    open_console(found.settings())
+    return open_console(found.settings())
 
 
 CONSOLE = GlobalCommand(
@@ -52,8 +52,7 @@ class Root(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if place := COMMANDS.get(cmd_name):
             module, _, name = place.partition(":")
-            command: click.Command = getattr(importlib.import_module(module), name)
-            return command
+            return cast(click.Command, getattr(importlib.import_module(module), name))
         from core.cli.actions import action_command
 
         return action_command(cmd_name)

@@ -65,6 +65,8 @@ class TableRows:
         self._held.clear()
 
     def _cell(self, value: object) -> str:
+        if isinstance(value, bool):
+            return "true" if value else "false"
         return self._null if value is None else clean_text(value)
 
     def _line(self, cells: Sequence[str]) -> None:

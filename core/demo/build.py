@@ -59,7 +59,7 @@ class _Builder:
         self._fix_prices()
 
     def _days_ago(self, days: float) -> int:
-        return self._anchor - int(days * 24 * HOUR_MS)
+        return self._anchor - round(days * 24 * 3600) * 1000
 
     def _date(self, days_ago: int) -> date:
         return datetime.fromtimestamp(self._anchor / 1000, UTC).date() - timedelta(days=days_ago)

@@ -56,7 +56,7 @@ def system_table(name: str) -> SystemTable:
         raise NotFound(f"There is no system table {name}", hint) from error
 
 
-_snapshot_row = attrgetter(
+snapshot_row = attrgetter(
     *("id", "schema_id", "commit_user", "commit_identifier", "commit_kind", "time_millis"),
     *("base_manifest_list", "delta_manifest_list", "changelog_manifest_list"),
     *("total_record_count", "delta_record_count", "changelog_record_count"),
@@ -70,7 +70,7 @@ _tag_row = attrgetter("id", "schema_id", "time_millis", "total_record_count")
 
 
 def _snapshots(files: Files, root: Root) -> Iterable[Row]:
-    return map(_snapshot_row, Lineage(files, root).snapshots())
+    return map(snapshot_row, Lineage(files, root).snapshots())
 
 
 def _savepoints(files: Files, root: Root) -> Iterable[Row]:

@@ -1,0 +1,95 @@
+"""Every action of the registry as a command: plan and steps on stderr, the outcome on stdout."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+import msgspec
+
+from core.actions.context import open_context
+from core.actions.plan import Outcome, Plan
+from core.actions.registry import ACTIONS, Action, Argument
+from core.cli.options import Given, GlobalCommand, given
+from core.cli.output import narrate
+from core.cli.plans import say_plan
+from core.errors import Refused
+from core.table.catalog import find_table
+from core.text import clean_text
+
+
+def action_command(name: str) -> click.Command | None:
+    """The command of an action; None when there is no such action."""
+    action = ACTIONS.get(name)
+    if action is None:
+        return None
+
+    @click.pass_context
+    def run(ctx: click.Context, /, table: str, **values: object) -> None:
+        arguments = {argument.name: values[_parameter(argument)] for argument in action.arguments}
+        _run(action, given(ctx), table, arguments)
+
+    params: list[click.Parameter] = [click.Argument(["table"], metavar="TABLE")]
+    params += [_option(argument) for argument in action.arguments]
+    return GlobalCommand(name, callback=run, params=params, help=action.summary)
+
+
+def _run(action: Action, found: Given, table_name: str, arguments: dict[str, object]) -> None:
+    settings = found.settings()
+    context = open_context(settings.warehouse, settings.options, settings.read_only)
+    plan = action.plan(context, find_table(context.files, table_name), arguments)
+    if found.dry_run:
+        _print_plan(plan, found)
+    else:
+        say_plan(plan, narrate)
+    if plan.refusals:
+        raise Refused(plan.refusals[0].reason, plan.refusals[0].hint)
+    if found.dry_run:
+        return
+    if action.danger == "destructive" and not plan.empty and not found.yes:
+        _ask(plan)
+    _print_outcome(action.apply(context, plan, narrate), found)
+
+
+def _ask(plan: Plan) -> None:
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise Refused(f"{plan.action} needs --yes where there is no terminal", "Nothing was changed.")
+    print("Do it? Type yes: ", end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise Refused("Not done: the answer was not yes", "Nothing was changed.")
+
+
+def _print_plan(plan: Plan, found: Given) -> None:
+    if found.as_json:
+        click.echo(msgspec.json.format(msgspec.json.encode([plan]), indent=2))
+    else:
+        say_plan(plan, lambda line: click.echo(clean_text(line)))
+
+
+def _print_outcome(outcome: Outcome, found: Given) -> None:
+    if found.as_json:
+        facts = {"action": outcome.action, "table": outcome.table, **outcome.result}
+        click.echo(msgspec.json.encode([facts]))
+    else:
+        click.echo(clean_text(outcome.message))
+    if outcome.undo:
+        narrate(f"To take it back: {outcome.undo}")
+
+
+def _option(argument: Argument) -> click.Option:
+    settings: dict[str, Any] = {
+        "help": argument.help,
+        "required": argument.required,
+        "default": argument.default,
+    }
+    if argument.kind == "flag":
+        settings["is_flag"] = True
+    elif argument.kind == "int":
+        settings["type"] = int
+    return click.Option([f"--{argument.name.replace('_', '-')}", _parameter(argument)], **settings)
+
+
+def _parameter(argument: Argument) -> str:
+    # Options of the action may be called as global ones are; click must not mix up their values.
+    return f"action_{argument.name.replace('-', '_')}"

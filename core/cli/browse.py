@@ -1,0 +1,175 @@
+"""`paimark tables`, `snapshots`, `savepoints`, `branches`, `tags`, `schemas`: what a warehouse holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import click
+import msgspec
+
+from core.cli.options import Given, GlobalCommand, given
+from core.cli.output import local_time, narrate, row_writer
+from core.errors import PaimarkError, Unavailable
+from core.storage.files import Files
+from core.storage.open import open_files
+from core.table.catalog import databases, find_table
+from core.table.catalog import tables as tables_of
+from core.table.layout import MAIN, Root, TablePath
+from core.table.lineage import Lineage
+from core.table.main_branch import branch_root, main_root
+from core.table.reading import read_records
+from core.table.records import Snapshot
+from core.table.system_tables import snapshot_row, system_table
+
+TABLE_COLUMNS = (
+    "database_name",
+    "table_name",
+    "main_branch",
+    "latest_snapshot_id",
+    "commit_time",
+    "record_count",
+)
+# What a person looks for in a list of snapshots; JSON has every column.
+SNAPSHOT_COLUMNS = (
+    *("snapshot_id", "commit_time", "commit_kind", "total_record_count", "delta_record_count"),
+    *("schema_id", "commit_user"),
+)
+# Epoch milliseconds, though their type does not say so.
+TIMES = frozenset({"save_time", "snapshot_time", "commit_time"})
+JSON_TEXTS = frozenset({"fields", "partition_keys", "primary_keys", "options"})
+
+Row = Sequence[Any]
+
+branch_option = click.option("--branch", metavar="NAME", help="A branch; main when not given.")
+table_argument = click.argument("table", metavar="TABLE")
+
+
+@click.command(cls=GlobalCommand)
+@click.argument("database", metavar="[DATABASE]", required=False)
+@click.pass_context
+def tables(ctx: click.Context, database: str | None) -> None:
+    """The tables of the warehouse, each with its newest commit."""
+    files = _files(given(ctx))
+    names = databases(files) if database is None else [database]
+    found = (table for name in names for table in tables_of(files, name))
+    times = frozenset({"commit_time"})
+    _print_rows(given(ctx), TABLE_COLUMNS, times, (_table_row(files, table) for table in found))
+
+
+@click.command(cls=GlobalCommand)
+@table_argument
+@branch_option
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="The N newest; all when not given.")
+@click.pass_context
+def snapshots(ctx: click.Context, table: str, branch: str | None, limit: int | None) -> None:
+    """The snapshots of TABLE, newest first."""
+    root, files = _root(given(ctx), table, branch)
+    lineage = Lineage(files, root)
+    if limit is None:
+        ids = lineage.snapshot_ids()[::-1]
+    else:
+        ids = [row.snapshot_id for row in lineage.newest(limit)]
+    paths = [root.snapshot(each) for each in ids]
+    found = read_records(Snapshot, files, paths, lineage.unreadable)
+    shown = None if given(ctx).as_json else SNAPSHOT_COLUMNS
+    _print_system_table(given(ctx), "snapshots", (snapshot_row(each) for _, each in found), shown)
+    for sentence in lineage.unreadable.values():
+        narrate(f"left out: {sentence}")
+
+
+def _listing(name: str, summary: str) -> click.Command:
+    """The command that prints a whole system table."""
+
+    @click.command(name, cls=GlobalCommand, help=summary)
+    @table_argument
+    @branch_option
+    @click.pass_context
+    def command(ctx: click.Context, table: str, branch: str | None) -> None:
+        root, files = _root(given(ctx), table, branch)
+        _print_system_table(given(ctx), name, system_table(name).read(files, root))
+
+    return command
+
+
+savepoints = _listing("savepoints", "The savepoints of TABLE by id.")
+branches = _listing("branches", "The branches of TABLE, main first.")
+tags = _listing("tags", "The tags of TABLE by name.")
+schemas = _listing("schemas", "The schemas of TABLE by id.")
+
+
+def _files(found: Given) -> Files:
+    settings = found.settings()
+    return open_files(settings.warehouse, settings.options)
+
+
+def _root(found: Given, table_name: str, branch: str | None) -> tuple[Root, Files]:
+    files = _files(found)
+    return branch_root(files, find_table(files, table_name), branch), files
+
+
+def _table_row(files: Files, table: TablePath) -> Row:
+    # One broken table must not hide the others; a store that is gone hides them all.
+    try:
+        root = main_root(files, table)
+        newest = next(iter(Lineage(files, root).newest(1)), None)
+    except Unavailable:
+        raise
+    except PaimarkError as error:
+        narrate(f"{table.full_name}: {error.message}")
+        return (table.database, table.name, None, None, None, None)
+    facts = (newest.snapshot_id, newest.commit_time, newest.total_record_count) if newest else (None,) * 3
+    return (table.database, table.name, root.branch or MAIN, *facts)
+
+
+def _print_system_table(
+    found: Given, name: str, rows: Iterable[Row], shown: Sequence[str] | None = None
+) -> None:
+    columns = system_table(name).columns
+    names = [column.name for column in columns]
+    times = {column.name for column in columns if column.type.startswith("TIMESTAMP")}
+    if shown:
+        places = [names.index(each) for each in shown]
+        rows = ([row[place] for place in places] for row in rows)
+    _print_rows(found, shown or names, times | TIMES, rows)
+
+
+def _print_rows(found: Given, names: Sequence[str], times: Iterable[str], rows: Iterable[Row]) -> None:
+    writer = row_writer(found, names)
+    writer.write(_converted(rows, _converters(names, frozenset(times), found.as_json)))
+    writer.close()
+
+
+def _converters(
+    names: Sequence[str], times: frozenset[str], as_json: bool
+) -> dict[int, Callable[[Any], object]]:
+    result: dict[int, Callable[[Any], object]] = {}
+    for place, name in enumerate(names):
+        if name in JSON_TEXTS:
+            result[place] = msgspec.json.decode if as_json else _one_line
+        elif name in times and not as_json:
+            result[place] = local_time
+    return result
+
+
+def _converted(rows: Iterable[Row], converters: dict[int, Callable[[Any], object]]) -> Iterator[Row]:
+    for row in rows:
+        cells = list(row)
+        for place, convert in converters.items():
+            if cells[place] is not None:
+                cells[place] = convert(cells[place])
+        yield cells
+
+
+def _one_line(text: str) -> str:
+    """Fields as `name TYPE, ...`; keys and options as they are spelled in SQL."""
+    value = msgspec.json.decode(text)
+    if isinstance(value, dict):
+        return ", ".join(f"{key}={each}" for key, each in value.items())
+    return ", ".join(
+        f"{each['name']} {_type(each['type'])}" if isinstance(each, dict) else each for each in value
+    )
+
+
+def _type(written: Any) -> str:
+    return written if isinstance(written, str) else msgspec.json.encode(written).decode()

@@ -1,0 +1,139 @@
+"""Result files: csv, json, parquet, arrow. Imported once rows come, so pyarrow costs nothing before that."""
+
+from __future__ import annotations
+
+import io
+import os
+import uuid
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+from msgspec import json
+
+from core.cli.json_rows import JsonRows, distinct, plain
+from core.errors import Refused, Unavailable
+
+
+class ResultFile:
+    """Rows to a file in the format of its ending; written beside it and renamed when it is whole."""
+
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        self._path = path
+        self._temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+        try:
+            self._out = self._temporary.open("xb")
+        except OSError as error:
+            raise Unavailable(f"{path} can't be written: {error.strerror}") from error
+        try:
+            self._writer = _WRITERS[path.suffix.lower()](self._out, schema)
+        except pa.ArrowException as error:
+            self.abandon()
+            raise self._unfit(error) from error
+
+    def write(self, rows: pa.Table) -> None:
+        """Raises `Refused` for values the format can't hold, `Unavailable` when the disk can't."""
+        try:
+            self._writer.write(rows)
+        except pa.ArrowException as error:
+            raise self._unfit(error) from error
+        except OSError as error:
+            raise Unavailable(f"{self._path} can't be written: {error.strerror or error}") from error
+
+    def close(self) -> None:
+        try:
+            self._writer.close()
+            self._out.close()
+            os.replace(self._temporary, self._path)
+        except OSError as error:
+            raise Unavailable(f"{self._path} can't be written: {error.strerror or error}") from error
+
+    def abandon(self) -> None:
+        """Leave nothing behind. After `close` it does nothing."""
+        self._out.close()
+        with suppress(FileNotFoundError):
+            self._temporary.unlink()
+
+    def _unfit(self, error: Exception) -> Refused:
+        reason = str(error).splitlines()[0]
+        return Refused(
+            f"{self._path.name} can't hold these columns: {reason}", "Try another format: .json holds all."
+        )
+
+
+class _Parquet:
+    def __init__(self, out: IO[bytes], schema: pa.Schema) -> None:
+        self._names = distinct(schema.names)
+        self._writer = pa.parquet.ParquetWriter(out, _renamed(schema, self._names))
+
+    def write(self, rows: pa.Table) -> None:
+        self._writer.write_table(rows.rename_columns(self._names))
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+class _Arrow:
+    def __init__(self, out: IO[bytes], schema: pa.Schema) -> None:
+        self._names = distinct(schema.names)
+        self._writer = pa.ipc.new_file(out, _renamed(schema, self._names))
+
+    def write(self, rows: pa.Table) -> None:
+        self._writer.write_table(rows.rename_columns(self._names))
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+class _Csv:
+    """Absent cells are empty, empty texts `""`; lists, structs and maps are JSON, bytes base64."""
+
+    def __init__(self, out: IO[bytes], schema: pa.Schema) -> None:
+        self._names = distinct(schema.names)
+        self._as_text = [position for position, each in enumerate(schema) if not _fits_csv(each.type)]
+        for position in self._as_text:
+            schema = schema.set(position, pa.field(schema.names[position], pa.string()))
+        self._writer = pa.csv.CSVWriter(out, _renamed(schema, self._names))
+
+    def write(self, rows: pa.Table) -> None:
+        for position in self._as_text:
+            texts = [None if cell is None else _text(cell) for cell in rows.column(position).to_pylist()]
+            rows = rows.set_column(position, rows.column_names[position], pa.array(texts, pa.string()))
+        self._writer.write(rows.rename_columns(self._names))
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+class _Json:
+    def __init__(self, out: IO[bytes], schema: pa.Schema) -> None:
+        self._out = io.TextIOWrapper(out, encoding="utf-8", write_through=True)
+        self._rows = JsonRows(self._out, distinct(schema.names))
+
+    def write(self, rows: pa.Table) -> None:
+        for batch in rows.to_batches(max_chunksize=4096):
+            self._rows.write(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+
+    def close(self) -> None:
+        self._rows.close()
+        self._out.flush()
+        self._out.detach()
+
+
+_WRITERS: dict[str, Any] = {".csv": _Csv, ".json": _Json, ".parquet": _Parquet, ".arrow": _Arrow}
+
+
+def _renamed(schema: pa.Schema, names: list[str]) -> pa.Schema:
+    return pa.schema([each.with_name(name) for each, name in zip(schema, names, strict=True)])
+
+
+def _fits_csv(kind: pa.DataType) -> bool:
+    return not (pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
+
+
+def _text(cell: object) -> str:
+    value = plain(cell)
+    return value if isinstance(value, str) else json.encode(value).decode()

@@ -1,0 +1,34 @@
+"""A plan as lines for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from humanize import naturalsize
+
+from core.actions.plan import Plan
+
+_MANY = 40
+
+
+def say_plan(plan: Plan, say: Callable[[str], object]) -> None:
+    """The summary, each step, what is kept and freed, warnings and refusals: a line each."""
+    say(plan.summary)
+    for step in plan.steps[:_MANY]:
+        parts = [
+            step.verb,
+            step.target,
+            step.detail and f"({step.detail})",
+            step.size and naturalsize(step.size),
+        ]
+        say("  " + " ".join(str(part) for part in parts if part))
+    if len(plan.steps) > _MANY:
+        say(f"  and {len(plan.steps) - _MANY} more steps (all of them: --dry-run --output json)")
+    for kept in plan.kept:
+        say(f"  kept: {kept}")
+    if plan.freed_files:
+        say(f"  frees {plan.freed_files} files, {naturalsize(plan.freed_bytes)}")
+    for warning in plan.warnings:
+        say(f"  warning: {warning}")
+    for refusal in plan.refusals:
+        say(f"  refused: {refusal.reason}")

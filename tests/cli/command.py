@@ -1,0 +1,86 @@
+"""Runs the command: in this process for what it prints, or as the real program for how it behaves."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.cli.main import run
+
+PROGRAM = Path(sys.executable).with_name("paimark")
+
+
+@dataclass(frozen=True)
+class Ran:
+    """`code` is the exit code."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def rows(self) -> Any:
+        return json.loads(self.out)
+
+
+class Paimark:
+    """Calls the command in this process, with an environment that nobody configured."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys = capsys
+
+    def __call__(self, *words: str | Path) -> Ran:
+        self._capsys.readouterr()
+        code = run([str(word) for word in words])
+        out, err = self._capsys.readouterr()
+        return Ran(code, out, err)
+
+
+def program(
+    *words: str | Path, environment: Mapping[str, str] | None = None, given: str | None = None
+) -> Ran:
+    """Run the installed `paimark` as a process without a terminal."""
+    done = subprocess.run(
+        [PROGRAM, *words],
+        env=bare_environment(environment),
+        input=given,
+        stdin=subprocess.DEVNULL if given is None else None,
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    return Ran(done.returncode, done.stdout, done.stderr)
+
+
+def bare_environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
+    """This environment without anything of Paimark's, and with no config file."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PAIMARK_")}
+    return {**kept, "XDG_CONFIG_HOME": "/nowhere", **(more or {})}
+
+
+def loaded_modules(words: Sequence[str]) -> set[str]:
+    """The top-level modules that one command leaves imported, in a process of its own."""
+    script = (
+        "import sys\n"
+        "from core.cli.main import run\n"
+        "code = run(sys.argv[1:])\n"
+        "assert code == 0, code\n"
+        "print(*{name.partition('.')[0] for name in sys.modules}, file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, *words],
+        env=bare_environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    return set(done.stderr.splitlines()[-1].split())

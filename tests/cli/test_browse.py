@@ -1,0 +1,119 @@
+"""What the browsing commands print."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import Paimark
+
+SAVEPOINT_COLUMNS = ["savepoint_id", "saved_snapshot_id", "schema_id", "save_time", "record_count"]
+
+
+def test_tables_name_every_table_with_its_newest_commit(paimark: Paimark, warehouse: Path) -> None:
+    rows = paimark("--warehouse", warehouse, "tables", "--output", "json").rows
+    assert [(row["database_name"], row["table_name"]) for row in rows] == [
+        ("shop", "events"),
+        ("shop", "orders"),
+    ]
+    assert [row["latest_snapshot_id"] for row in rows] == [2, 5]
+    assert {row["main_branch"] for row in rows} == {"main"}
+
+
+def test_a_broken_table_hides_no_other(paimark: Paimark, warehouse: Path) -> None:
+    (warehouse / "shop.db" / "events" / "branch").mkdir()
+    (warehouse / "shop.db" / "events" / "branch" / "MAIN-BRANCH").write_text("gone")
+    ran = paimark("--warehouse", warehouse, "tables", "--output", "json")
+    assert [row["latest_snapshot_id"] for row in ran.rows] == [None, 5]
+    assert "shop.events: " in ran.err
+    assert ran.code == 0
+
+
+def test_snapshots_come_newest_first_with_the_system_tables_columns(
+    paimark: Paimark, warehouse: Path
+) -> None:
+    rows = paimark("snapshots", "shop.orders", "--warehouse", warehouse, "--output", "json").rows
+    assert [row["snapshot_id"] for row in rows] == [5, 4, 3, 2, 1]
+    assert list(rows[0])[:6] == [
+        *("snapshot_id", "schema_id", "commit_user", "commit_identifier", "commit_kind", "commit_time"),
+    ]
+    assert rows[0]["commit_time"] >= rows[1]["commit_time"] > 1_700_000_000_000
+
+
+def test_a_limit_takes_the_newest(paimark: Paimark, warehouse: Path) -> None:
+    ran = paimark("snapshots", "shop.orders", "--limit", "2", "--warehouse", warehouse, "--output", "json")
+    assert [row["snapshot_id"] for row in ran.rows] == [5, 4]
+
+
+def test_a_half_written_snapshot_is_left_out_and_said_so(paimark: Paimark, warehouse: Path) -> None:
+    (warehouse / "shop.db" / "orders" / "snapshot" / "snapshot-3").write_text('{"id": 3')
+    ran = paimark("snapshots", "shop.orders", "--warehouse", warehouse, "--output", "json")
+    assert [row["snapshot_id"] for row in ran.rows] == [5, 4, 2, 1]
+    assert "snapshot-3" in ran.err
+
+
+def test_tables_for_people_show_times_in_the_local_zone(
+    paimark: Paimark, warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "Asia/Kolkata")
+    import time
+
+    time.tzset()
+    try:
+        line = paimark("snapshots", "shop.orders", "--limit", "1", "--warehouse", warehouse).out.splitlines()[
+            2
+        ]
+    finally:
+        monkeypatch.delenv("TZ")
+        time.tzset()
+    assert "+05:30" in line
+
+
+def test_tags_branches_and_schemas_are_the_system_tables(paimark: Paimark, warehouse: Path) -> None:
+    def rows(name: str) -> list[dict[str, object]]:
+        found: list[dict[str, object]] = paimark(
+            name, "shop.orders", "--warehouse", warehouse, "--output", "json"
+        ).rows
+        return found
+
+    assert [(row["tag_name"], row["snapshot_id"]) for row in rows("tags")] == [("v2", 2)]
+    assert [row["branch_name"] for row in rows("branches")] == ["main"]
+    (schema,) = rows("schemas")
+    assert schema["primary_keys"] == ["order_id"]
+    assert schema["options"] == {"bucket": "2"}
+    assert rows("savepoints") == []
+
+
+def test_schemas_for_people_are_spelled_as_in_sql(paimark: Paimark, warehouse: Path) -> None:
+    out = paimark("schemas", "shop.orders", "--warehouse", warehouse).out
+    assert "order_id BIGINT NOT NULL, customer STRING, price DOUBLE" in out
+
+
+@pytest.mark.parametrize(
+    "name", ["shop.orders/../x", "shop.or\x1b[31mders", "shop.$orders", "orders", "shop.", ""]
+)
+def test_a_hostile_table_name_is_one_sentence_without_control_characters(
+    paimark: Paimark, warehouse: Path, name: str
+) -> None:
+    ran = paimark("snapshots", name, "--warehouse", warehouse)
+    assert ran.code in (1, 2)
+    assert ran.out == ""
+    assert "\x1b" not in ran.err
+    assert "fault of paimark" not in ran.err
+
+
+def test_hostile_text_in_a_table_reaches_the_terminal_as_text(paimark: Paimark, warehouse: Path) -> None:
+    snapshot = warehouse / "shop.db" / "orders" / "snapshot" / "snapshot-5"
+    snapshot.write_text(snapshot.read_text().replace('"APPEND"', '"\\u001b]0;x\\u0007[red]"'))
+    ran = paimark("snapshots", "shop.orders", "--warehouse", warehouse)
+    assert "\x1b" not in ran.out
+    assert "]0;x" in ran.out
+    assert "[red]" in ran.out
+
+
+def test_names_that_are_not_there_suggest_near_ones(paimark: Paimark, warehouse: Path) -> None:
+    ran = paimark("tags", "shop.ordesr", "--warehouse", warehouse)
+    assert (ran.code, ran.out) == (1, "")
+    assert "orders" in ran.err
+    assert paimark("tags", "shop.orders", "--branch", "nope", "--warehouse", warehouse).code == 1

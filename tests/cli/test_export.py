@@ -1,0 +1,109 @@
+"""Result files."""
+
+from __future__ import annotations
+
+import csv
+import json
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from core.cli.export import ResultFile
+from core.errors import Refused, Unavailable
+
+ROWS = pa.table(
+    {
+        "n": pa.array([1, None], pa.int64()),
+        "price": pa.array([Decimal("12.50"), None], pa.decimal128(10, 2)),
+        "name": pa.array(['say "hi", é', ""], pa.string()),
+        "at": pa.array([datetime(2026, 5, 1, 12, 0, 3), None], pa.timestamp("us")),
+        "day": pa.array([date(2026, 5, 1), None], pa.date32()),
+        "data": pa.array([b"\x00\xff", None], pa.binary()),
+        "tags": pa.array([["a", "b"], None], pa.list_(pa.string())),
+    }
+)
+
+
+def export(path: Path, *tables: pa.Table) -> None:
+    sink = ResultFile(path, tables[0].schema)
+    for rows in tables:
+        sink.write(rows)
+    sink.close()
+
+
+def test_csv_tells_absent_cells_from_empty_ones_and_nested_ones_are_json(tmp_path: Path) -> None:
+    export(tmp_path / "out.csv", ROWS, ROWS)
+    lines = list(csv.reader((tmp_path / "out.csv").read_text().splitlines()))
+    assert lines[0] == ROWS.column_names
+    assert lines[1][0:3] == ["1", "12.50", 'say "hi", é']
+    assert lines[1][3].startswith("2026-05-01 12:00:03")
+    assert lines[1][4:] == ["2026-05-01", "AP8=", '["a","b"]']
+    assert (tmp_path / "out.csv").read_text().splitlines()[2] == ',,"",,,,'
+    assert len(lines) == 5
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow", "PARQUET"])
+def test_columnar_files_hold_every_value_with_its_type(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"out.{ending}"
+    export(path, ROWS, ROWS)
+    read = pa.ipc.open_file(path).read_all() if ending == "arrow" else pa.parquet.read_table(path)
+    assert read.to_pylist() == ROWS.to_pylist() * 2
+    assert read.schema.types == ROWS.schema.types
+
+
+def test_json_is_the_same_list_as_on_stdout(tmp_path: Path) -> None:
+    export(tmp_path / "out.json", ROWS)
+    rows = json.loads((tmp_path / "out.json").read_text())
+    assert rows[0]["price"] == "12.50"
+    assert rows[1] == dict.fromkeys(ROWS.column_names) | {"name": ""}
+
+
+@pytest.mark.parametrize("ending", ["csv", "json", "parquet", "arrow"])
+def test_columns_of_one_name_stay_apart(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"out.{ending}"
+    export(path, pa.table([[1], [2]], names=["a", "a"]))
+    if ending == "parquet":
+        assert pa.parquet.read_table(path).column_names == ["a", "a_2"]
+    elif ending == "arrow":
+        assert pa.ipc.open_file(path).schema.names == ["a", "a_2"]
+    else:
+        assert "a_2" in path.read_text()
+
+
+@pytest.mark.parametrize("ending", ["csv", "json", "parquet", "arrow"])
+def test_a_result_without_rows_is_a_whole_file(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"out.{ending}"
+    export(path, ROWS.slice(0, 0))
+    if ending == "json":
+        assert json.loads(path.read_text()) == []
+    elif ending == "csv":
+        assert path.read_text().splitlines() == ['"n","price","name","at","day","data","tags"']
+    else:
+        read = pa.ipc.open_file(path).read_all() if ending == "arrow" else pa.parquet.read_table(path)
+        assert (read.num_rows, read.column_names) == (0, ROWS.column_names)
+
+
+def test_a_result_that_breaks_off_leaves_the_older_file_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "out.csv"
+    path.write_text("older")
+    sink = ResultFile(path, ROWS.schema)
+    sink.write(ROWS)
+    sink.abandon()
+    assert [each.name for each in tmp_path.iterdir()] == ["out.csv"]
+    assert path.read_text() == "older"
+
+
+def test_a_type_the_format_lacks_is_refused_in_one_sentence_and_leaves_nothing(tmp_path: Path) -> None:
+    months = pa.schema([pa.field("m", pa.month_day_nano_interval())])
+    with pytest.raises(Refused, match=r"out\.parquet can't hold"):
+        ResultFile(tmp_path / "out.parquet", months)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_directory_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(Unavailable, match="No such file or directory"):
+        ResultFile(tmp_path / "nowhere" / "out.csv", ROWS.schema)
