@@ -30,8 +30,8 @@ class Refusal(msgspec.Struct, frozen=True):
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """What an action will do to a table. Made by reading only; `apply` checks `fingerprint` again.
 
-    `summary` is one sentence; `kept` says what stays recoverable; `warnings` are what a person should know first;
-    `undo` is what to type to take it back; `arguments` are the resolved arguments that `apply` uses;
+    `summary` is one sentence; `kept` says what stays recoverable; `warnings` are what a person should know
+    first; `undo` is what to type to take it back; `arguments` are the resolved arguments that `apply` uses;
     `freed_files` and `freed_bytes` count what leaves the store. A plan with refusals can't be applied.
     """
 

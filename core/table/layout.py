@@ -16,6 +16,7 @@ BRANCH_PREFIX = "branch-"
 CHANGELOG_PREFIX = "changelog-"
 SAVEPOINT_PREFIX = "savepoint-"
 CLAIM_PREFIX = "CLAIM-"
+RECOVERY_PREFIX = "RECOVER-"
 SAVEPOINT_TAG_PREFIX = "savepoint."
 MAIN = "main"
 
@@ -70,6 +71,16 @@ class TablePath:
 
     def savepoint_file(self, file_name: str) -> str:
         return f"{self.savepoints}/{file_name}"
+
+    def statistics_file(self, file_name: str) -> str:
+        return f"{self.directory}/statistics/{file_name}"
+
+    def index_file(self, file_name: str) -> str:
+        return f"{self.directory}/index/{file_name}"
+
+    def recovery(self, token: str, attempt: int) -> str:
+        """Who finishes or undoes the change that the journal with this token left behind."""
+        return f"{self.branches}/{RECOVERY_PREFIX}{token}-{attempt}"
 
     def data_file(self, partition: str, bucket: int, file_name: str) -> str:
         """`partition` is `day=2026-05-01` or empty; `bucket` is -2 for postponed buckets."""

@@ -1,0 +1,52 @@
+"""One JSON line for each finished change: when, what, on what, before and after, who, how long."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+
+import msgspec
+
+from core.actions.context import Context, Progress
+from core.actions.plan import Outcome, Plan
+
+
+def record(
+    context: Context,
+    plan: Plan,
+    outcome: Outcome,
+    started: int,
+    progress: Progress,
+    *,
+    before: str,
+    after: str,
+) -> None:
+    """Append the line of a change that began at `started` (epoch ms).
+
+    A log that can't be written is told and never fails the change, which is done.
+    """
+    now = context.clock()
+    line = {
+        "when": datetime.fromtimestamp(now / 1000, UTC).isoformat(timespec="milliseconds"),
+        "action": plan.action,
+        "warehouse": context.files.uri,
+        "table": plan.table,
+        "arguments": plan.arguments,
+        "before": before,
+        "after": after,
+        "result": outcome.result,
+        "user": context.user,
+        "host": context.host,
+        "pid": os.getpid(),
+        "milliseconds": now - started,
+    }
+    try:
+        context.audit_path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(context.audit_path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            # One call, so that lines of several processes never mix.
+            os.write(descriptor, msgspec.json.encode(line) + b"\n")
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        progress(f"The audit line could not be written to {context.audit_path}: {error.strerror or error}")

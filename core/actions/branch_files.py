@@ -1,0 +1,184 @@
+"""The files of a new branch root: what they hold, the order they are written in, and how they go again.
+
+Schemas first and, going, last: a root without a schema makes stock orphan cleaning stop for the whole table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from core.actions.checks import fingerprint
+from core.actions.retention import RETENTION_OFF
+from core.actions.temporaries import delete_temporaries, meant_for
+from core.errors import FileMissing, Refused
+from core.storage.files import Files
+from core.table.files import data_manifests
+from core.table.layout import Root, TablePath
+from core.table.manifests import read_manifests
+from core.table.records import Tag
+
+_TIME_TO_LIVE = frozenset({"tagCreateTime", "tagTimeRetained"})
+
+
+@dataclass(frozen=True)
+class BranchSource:
+    """What main holds of a tag: bytes of the tag, of its snapshot, and of schemas 0 to the highest needed."""
+
+    root: Root
+    tag_name: str
+    tag_data: bytes
+    snapshot_id: int
+    snapshot_data: bytes
+    schemas: tuple[bytes, ...]
+
+    @property
+    def highest_schema(self) -> int:
+        return len(self.schemas) - 1
+
+    @property
+    def fingerprint(self) -> str:
+        # Not the snapshot's bytes: its file may expire, and then the tag's own serve.
+        return fingerprint(self.root.directory, self.tag_name, self.tag_data, *self.schemas)
+
+    def groups(self, branch: Root) -> list[tuple[str, list[tuple[str, bytes]]]]:
+        """What to write to the branch, in order: a sentence, and the paths with their bytes."""
+        newest = self.highest_schema
+        schemas = [(branch.schema(number), data) for number, data in enumerate(self.schemas)]
+        schemas[newest] = (branch.schema(newest), _without_expiry(self.schemas[newest]))
+        hint = str(self.snapshot_id).encode()
+        return [
+            (f"copied schemas 0 to {newest}, retention off in the newest", schemas),
+            (f"copied tag {self.tag_name}", [(branch.tag(self.tag_name), self.tag_data)]),
+            (
+                f"copied snapshot {self.snapshot_id}",
+                [(branch.snapshot(self.snapshot_id), self.snapshot_data)],
+            ),
+            ("wrote EARLIEST and LATEST", [(branch.earliest_hint, hint), (branch.latest_hint, hint)]),
+        ]
+
+
+def branch_source(files: Files, root: Root, tag_name: str, highest_schema: int) -> BranchSource:
+    """Read what a branch from this tag of `root` needs. Raises `FileMissing`, also for a missing schema."""
+    tag_data = files.read(root.tag(tag_name))
+    tag = Tag.from_json(tag_data, root.tag(tag_name))
+    paths = [root.schema(number) for number in range(highest_schema + 1)]
+    schemas = []
+    for path, data in zip(paths, files.read_many(paths), strict=True):
+        if data is None:
+            raise FileMissing(path)
+        schemas.append(data)
+    return BranchSource(
+        root, tag_name, tag_data, tag.id, _snapshot_data(files, root, tag.id, tag_data), tuple(schemas)
+    )
+
+
+def highest_schema_id(files: Files, table: TablePath, tag: Tag) -> int:
+    """The highest schema id in the tag, its manifests and their entries. Raises `FileMissing`.
+
+    Writers may stamp a file with a newer schema than its snapshot's.
+    """
+    manifests = data_manifests(files, table, tag)
+    highest = max([tag.schema_id, *(meta.schema_id for meta in manifests)])
+    for entries in read_manifests(files, [table.manifest(meta.file_name) for meta in manifests]):
+        highest = max([highest, *(int(entry.file["_SCHEMA_ID"]) for entry in entries)])
+    return highest
+
+
+def write_branch(
+    files: Files, source: BranchSource, branch: Root, written: list[str] | None
+) -> Iterator[str]:
+    """Write the branch, yielding a sentence after each step. What it may have created goes into `written`.
+
+    `written` is None when an interrupted creation goes on: what is there then stays. Else raises `Refused`
+    when somebody else writes the same branch.
+    """
+    for sentence, group in source.groups(branch):
+        for path, data in group:
+            if written is None:
+                files.create(path, data)
+                continue
+            # Before the call: a store that fails may have written all the same.
+            written.append(path)
+            if not files.create(path, data):
+                written.pop()
+                raise Refused(f"Somebody else has just written {path}", "Choose another name for the branch.")
+        yield sentence
+
+
+def take_back(files: Files, branch: Root, written: list[str]) -> None:
+    """Remove the files that `write_branch` created."""
+    for path in reversed(written):
+        files.delete(path)
+    files.prune(branch.directory)
+
+
+def remove_unfinished(files: Files, source_names: list[str], branch: Root) -> list[str]:
+    """Remove an interrupted creation, of which every file has one of these paths.
+
+    Returns the paths of other files: when there are any, somebody uses the branch and all of it stays.
+    """
+    expected = set(source_names)
+    found = list(_paths_below(files, branch.directory))
+    strangers = sorted(path for path in found if path not in expected and _finished(path) not in expected)
+    if strangers:
+        return strangers
+    left = {path for path in found if path not in expected}
+    for path in [*left, *(path for path in reversed(source_names) if path in found)]:
+        files.delete(path)
+    files.prune(branch.directory)
+    return []
+
+
+def clean_unfinished(files: Files, branch: Root, source_names: list[str]) -> None:
+    """Remove the half-written files of a creation that was finished after all.
+
+    But not those of hints: the branch may have writers by now.
+    """
+    hints = {branch.earliest_hint, branch.latest_hint}
+    for path in source_names:
+        directory, _, name = path.rpartition("/")
+        if path not in hints:
+            delete_temporaries(files, directory, {name})
+
+
+def _finished(path: str) -> str | None:
+    """The path that a half-written file was to get."""
+    directory, _, name = path.rpartition("/")
+    meant = meant_for(name)
+    return None if meant is None else f"{directory}/{meant}"
+
+
+def _paths_below(files: Files, directory: str) -> Iterator[str]:
+    for entry in files.entries(directory):
+        path = f"{directory}/{entry.name}"
+        if entry.is_directory:
+            yield from _paths_below(files, path)
+        else:
+            yield path
+
+
+def _snapshot_data(files: Files, root: Root, snapshot_id: int, tag_data: bytes) -> bytes:
+    """The snapshot's bytes while it is there: both lineages then hold it byte for byte. Else the tag's."""
+    fields: dict[str, Any] = msgspec.json.decode(tag_data)
+    plain = {name: value for name, value in fields.items() if name not in _TIME_TO_LIVE}
+    try:
+        data = files.read(root.snapshot(snapshot_id))
+        if msgspec.json.decode(data) == plain:
+            return data
+    except (FileMissing, msgspec.DecodeError):
+        pass
+    return tag_data if plain == fields else _formatted(plain)
+
+
+def _without_expiry(schema: bytes) -> bytes:
+    fields: dict[str, Any] = msgspec.json.decode(schema)
+    fields["options"] = {**(fields.get("options") or {}), **RETENTION_OFF}
+    return _formatted(fields)
+
+
+def _formatted(fields: dict[str, Any]) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(fields), indent=2)

@@ -1,0 +1,84 @@
+"""What every plan and every apply asks first."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+
+from core.actions.context import Context
+from core.actions.plan import Plan, Refusal
+from core.errors import PaimarkError, Refused, Unavailable, UsageError
+from core.table.layout import MAIN, TablePath
+
+
+def text_argument(arguments: Mapping[str, object], name: str) -> str | None:
+    """A text, or None when it was not given. Raises `UsageError`."""
+    value = arguments.get(name)
+    if value is None or isinstance(value, str):
+        return value
+    raise UsageError(f"{name} is a text, not {value!r}")
+
+
+def required_text(arguments: Mapping[str, object], name: str) -> str:
+    value = text_argument(arguments, name)
+    if value is None:
+        raise UsageError(f"{name} is missing", f"Give it as --{name}.")
+    return value
+
+
+def integer_argument(arguments: Mapping[str, object], name: str) -> int | None:
+    """A whole number, or None when it was not given. Raises `UsageError`."""
+    value = arguments.get(name)
+    if isinstance(value, str) and value.strip().isdecimal():
+        return int(value)
+    if value is None or (isinstance(value, int) and not isinstance(value, bool)):
+        return value
+    raise UsageError(f"{name} is a whole number, not {value!r}")
+
+
+def read_only_refusals(context: Context) -> list[Refusal]:
+    if context.read_only:
+        return [Refusal("Nothing is changed in read-only mode", "Start without --read-only.")]
+    return []
+
+
+def require_allowed(context: Context, plan: Plan) -> None:
+    """Raise the first refusal of a plan."""
+    for refusal in [*read_only_refusals(context), *plan.refusals]:
+        raise Refused(refusal.reason, refusal.hint)
+
+
+def fingerprint(*parts: str | bytes) -> str:
+    """What a plan saw, in short: any difference in any part gives another."""
+    digest = hashlib.sha256()
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part
+        digest.update(len(data).to_bytes(8, "big") + data)
+    return digest.hexdigest()
+
+
+def require_unmoved(table: TablePath, plan: Plan, seen_now: str) -> None:
+    """Raises `Refused` when what the plan saw is no longer so."""
+    if seen_now != plan.fingerprint:
+        branch = plan.arguments.get("branch") or MAIN
+        raise Refused(
+            f"{branch} of {table.full_name} moved since the plan was made",
+            "Nothing was written: make a new plan.",
+        )
+
+
+@contextmanager
+def undone_on_failure(table: TablePath, undo: Callable[[], None]) -> Iterator[None]:
+    """Undo what was begun when the store, a check or the person stops it; `recover` is left with the rest."""
+    try:
+        yield
+    except (PaimarkError, KeyboardInterrupt) as error:
+        try:
+            undo()
+        except PaimarkError as failed:
+            raise Unavailable(
+                f"{str(error) or 'Interrupted'}, and it could not be undone: {failed.message}",
+                f"Run `paimark recover {table.full_name}` when the store answers again.",
+            ) from error
+        raise

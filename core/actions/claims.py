@@ -1,0 +1,226 @@
+"""`savepoint/CLAIM-<id>`: a savepoint being made. It is that creation's journal, and is removed last.
+
+Every step can be done twice, so that who recovers a claim goes on where its owner died.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from typing import Literal
+
+from core.actions.checks import undone_on_failure
+from core.actions.context import Context, Progress
+from core.actions.holding import ChosenSnapshot, require_held
+from core.actions.owner import Owner, this_process
+from core.actions.temporaries import delete_temporaries
+from core.errors import Corrupt, FileMissing, Refused
+from core.storage.files import Files
+from core.table.files import data_files, manifest_list_paths
+from core.table.layout import (
+    CLAIM_PREFIX,
+    SAVEPOINT_PREFIX,
+    SAVEPOINT_TAG_PREFIX,
+    TAG_PREFIX,
+    Root,
+    TablePath,
+    savepoint_tag,
+)
+from core.table.lineage import numbered
+from core.table.main_branch import all_roots
+from core.table.manifests import write_manifest_list
+from core.table.records import Record, Savepoint
+
+VERSION = 1
+CreatedBy = Literal["manual", "interval", "safety"]
+
+
+class Claim(Record, frozen=True, kw_only=True):
+    """What is being saved, by whom.
+
+    `root` is the branch whose root gets the tag, None for the table directory. `tag_digest` is the SHA-256 of
+    the tag's bytes, `full_manifest_list` the name of the file to be written.
+    """
+
+    version: int = VERSION
+    id: int
+    token: str
+    root: str | None = None
+    snapshot_id: int
+    tag_digest: str
+    full_manifest_list: str
+    save_time: int
+    comment: str | None = None
+    created_by: str
+    owner: Owner
+
+
+def claimed_ids(context: Context, table: TablePath) -> list[int]:
+    """The ids that are claimed now, ascending."""
+    return numbered(context.files.names(table.savepoints), CLAIM_PREFIX)
+
+
+def read_claim(context: Context, table: TablePath, savepoint_id: int) -> Claim | None:
+    """One claim; None when there is none. Raises `Corrupt`."""
+    path = table.savepoint_claim(savepoint_id)
+    try:
+        data = context.files.read(path)
+    except FileMissing:
+        return None
+    claim = Claim.from_json(data, path)
+    if claim.version != VERSION or claim.id != savepoint_id:
+        raise Corrupt(
+            f"{path} is not a claim of format {VERSION}", "Recover it with the version that wrote it."
+        )
+    return claim
+
+
+def next_id(files: Files, table: TablePath) -> int:
+    """The lowest id above every savepoint, claim and tag in any root, and above the hint."""
+    return max([_hinted(files, table), *_taken(files, table)], default=0) + 1
+
+
+def claim_and_tag(
+    context: Context, chosen: ChosenSnapshot, token: str, comment: str | None, created_by: CreatedBy
+) -> Claim:
+    """Claim the next id and write its tag. Of many at once each gets an id of its own."""
+    files, table = context.files, chosen.root.table
+    while True:
+        claim = Claim(
+            id=next_id(files, table),
+            token=token,
+            root=chosen.root.branch,
+            snapshot_id=chosen.snapshot.id,
+            tag_digest=_digest(chosen.data),
+            full_manifest_list=f"manifest-list-{uuid.uuid4()}",
+            save_time=context.clock(),
+            comment=comment,
+            created_by=created_by,
+            owner=this_process(context),
+        )
+        if _claimed_and_tagged(context, chosen, claim):
+            return claim
+
+
+def _claimed_and_tagged(context: Context, chosen: ChosenSnapshot, claim: Claim) -> bool:
+    files, table = context.files, chosen.root.table
+    with undone_on_failure(table, lambda: undo(context, table, claim)):
+        if not files.create(table.savepoint_claim(claim.id), claim.to_json()):
+            return False
+        # Between the look and the claim another may have made this savepoint, and even deleted it.
+        is_free = _hinted(files, table) < claim.id and claim.id not in _taken(files, table, claims=False)
+        if is_free and files.create(chosen.root.tag(savepoint_tag(claim.id)), chosen.data):
+            return True
+        files.delete(table.savepoint_claim(claim.id))
+        return False
+
+
+def complete(context: Context, chosen: ChosenSnapshot, claim: Claim, progress: Progress) -> Savepoint:
+    """From the tag to the savepoint. Raises `Lost` and leaves undoing to the caller."""
+    files, table = context.files, chosen.root.table
+    require_held(context, chosen, progress)
+    verified_at = context.clock()
+    full_list = write_manifest_list(files, manifest_list_paths(table, chosen.snapshot))
+    files.create(table.savepoint_file(claim.full_manifest_list), full_list)
+    progress(f"wrote the full manifest list ({len(full_list)} bytes)")
+    savepoint = Savepoint(
+        id=claim.id,
+        saved_snapshot_id=chosen.snapshot.id,
+        schema_id=chosen.snapshot.schema_id,
+        full_manifest_list=claim.full_manifest_list,
+        record_count=_record_count(files, chosen),
+        save_time=claim.save_time,
+        snapshot_time=chosen.snapshot.time_millis,
+        branch=chosen.root.label,
+        verified_at=verified_at,
+        comment=claim.comment,
+        created_by=claim.created_by,
+    )
+    now = read_claim(context, table, claim.id)
+    if now is None or now.token != claim.token:
+        raise Refused(
+            f"Another process took over the making of savepoint {claim.id} of {table.full_name}",
+            "Look at the table before you try again.",
+        )
+    files.create(table.savepoint(claim.id), savepoint.to_json())
+    progress(f"wrote savepoint {claim.id}")
+    close(context, table, claim)
+    return savepoint
+
+
+def close(context: Context, table: TablePath, claim: Claim) -> None:
+    """The savepoint is there: raise the hint and remove the claim."""
+    _raise_hint(context.files, table, claim.id)
+    context.files.delete(table.savepoint_claim(claim.id))
+
+
+def undo(context: Context, table: TablePath, claim: Claim) -> None:
+    """Take back what the claim names, unless the savepoint is there already: then it stays, to be closed."""
+    files = context.files
+    if files.exists(table.savepoint(claim.id)):
+        return
+    root, tag = table.root(claim.root), savepoint_tag(claim.id)
+    if tag_is_of(files, root, claim):
+        files.delete(root.tag(tag))
+    files.delete(table.savepoint_file(claim.full_manifest_list))
+    clean(context, table, claim)
+    now = read_claim(context, table, claim.id)
+    if now is not None and now.token == claim.token:
+        files.delete(table.savepoint_claim(claim.id))
+
+
+def clean(context: Context, table: TablePath, claim: Claim) -> None:
+    """Remove the half-written files that a killed owner left."""
+    own = {table.savepoint_claim(claim.id), table.savepoint(claim.id)}
+    names = {path.rpartition("/")[2] for path in own} | {claim.full_manifest_list}
+    delete_temporaries(context.files, table.savepoints, names)
+    delete_temporaries(context.files, table.root(claim.root).tags, {TAG_PREFIX + savepoint_tag(claim.id)})
+
+
+def tag_is_of(files: Files, root: Root, claim: Claim) -> bool:
+    """Whether the tag with the claim's id is there and holds what the claim was to save."""
+    try:
+        return _digest(files.read(root.tag(savepoint_tag(claim.id)))) == claim.tag_digest
+    except FileMissing:
+        return False
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _hinted(files: Files, table: TablePath) -> int:
+    try:
+        text = files.read(table.latest_savepoint_hint).strip()
+    except FileMissing:
+        return 0
+    return int(text) if text.isdigit() else 0
+
+
+def _taken(files: Files, table: TablePath, *, claims: bool = True) -> set[int]:
+    names = files.names(table.savepoints)
+    taken = set(numbered(names, SAVEPOINT_PREFIX))
+    if claims:
+        taken.update(numbered(names, CLAIM_PREFIX))
+    for root in {table.root(), *all_roots(files, table)}:
+        taken.update(numbered(files.names(root.tags), TAG_PREFIX + SAVEPOINT_TAG_PREFIX))
+    return taken
+
+
+def _raise_hint(files: Files, table: TablePath, savepoint_id: int) -> None:
+    """The hint never falls, though two may write it at once: each looks again after it wrote."""
+    while True:
+        names = files.names(table.savepoints)
+        highest = max(savepoint_id, *numbered(names, SAVEPOINT_PREFIX))
+        if _hinted(files, table) >= highest:
+            return
+        files.replace(table.latest_savepoint_hint, str(highest).encode())
+
+
+def _record_count(files: Files, chosen: ChosenSnapshot) -> int:
+    counted = chosen.snapshot.total_record_count
+    if counted is not None:
+        return counted
+    # Written before Paimon counted: what it counts now.
+    live = data_files(files, chosen.root.table, chosen.snapshot, chosen.root)
+    return sum(each.row_count for each in live)

@@ -1,0 +1,71 @@
+"""What every action is given: the warehouse, who acts, and where it is told."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import socket
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.actions.durations import parse_duration
+from core.storage.files import Files
+from core.storage.open import open_files
+
+# An action tells each step as it ends, one line.
+Progress = Callable[[str], None]
+
+VERIFY_WAIT_OPTION = "paimark.verify-wait"
+_VERIFY_WAIT = 5.0
+
+
+@dataclass(frozen=True)
+class Context:
+    """`clock` gives epoch milliseconds. `options` are Paimon catalog options and may hold secrets.
+
+    `verify_wait` is how many seconds lie between the two checks of a snapshot that an expiry may be deleting.
+    """
+
+    files: Files
+    read_only: bool
+    user: str
+    host: str
+    audit_path: Path
+    clock: Callable[[], int]
+    options: Mapping[str, str]
+    verify_wait: float = _VERIFY_WAIT
+
+
+def open_context(uri: str, options: Mapping[str, str], read_only: bool) -> Context:
+    """A context on the warehouse at `uri`, for whoever runs this. Raises `UsageError` for a bad option."""
+    wait = options.get(VERIFY_WAIT_OPTION)
+    return Context(
+        files=open_files(uri, options),
+        read_only=read_only,
+        user=_user(),
+        host=socket.gethostname(),
+        audit_path=_audit_path(),
+        clock=lambda: time.time_ns() // 1_000_000,
+        options=options,
+        verify_wait=_VERIFY_WAIT if wait is None else parse_duration(wait) / 1000,
+    )
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        # A container may run under a number that no user has.
+        return f"uid {os.getuid()}"
+
+
+def _audit_path() -> Path:
+    home = os.environ.get("XDG_STATE_HOME")
+    if home:
+        return Path(home) / "paimark" / "audit.jsonl"
+    # Only needed where the variable is not set, and slow to import.
+    from platformdirs import user_state_path
+
+    return user_state_path("paimark") / "audit.jsonl"

@@ -1,0 +1,170 @@
+"""The snapshot that a new tag is to hold, and the proof that the tag came in time.
+
+An expiry lists the tags once, deletes data files, then manifests, and the snapshot file last. A tag written
+while one runs may have come too late to save its files.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from core.actions.checks import fingerprint, require_unmoved
+from core.actions.context import Context, Progress
+from core.actions.plan import Plan
+from core.errors import FileMissing, NotFound, Refused, Unavailable
+from core.storage.files import Files
+from core.table.files import StoredFile, missing_files, needed_files
+from core.table.layout import Root, TablePath
+from core.table.lineage import Lineage
+from core.table.main_branch import branch_root
+from core.table.records import Snapshot
+
+_ATTEMPTS = 3
+
+T = TypeVar("T")
+
+
+class Lost(Refused):
+    """The snapshot's files went before the tag could hold them; what was begun is undone."""
+
+    def __init__(self, chosen: ChosenSnapshot, missing: list[str]) -> None:
+        count = f"{len(missing)} of its files are" if len(missing) > 1 else f"{missing[0]} is"
+        super().__init__(
+            f"Snapshot {chosen.snapshot.id} of {chosen.root.table.full_name} could not be kept: {count} gone",
+            "It has expired, or is expiring now: choose a newer one.",
+        )
+
+
+@dataclass(frozen=True)
+class ChosenSnapshot:
+    """A snapshot with the bytes of its file, which a tag copies."""
+
+    root: Root
+    snapshot: Snapshot
+    data: bytes
+
+    @property
+    def fingerprint(self) -> str:
+        return fingerprint(self.root.directory, self.data)
+
+
+def choose(files: Files, root: Root, snapshot_id: int | None) -> ChosenSnapshot | None:
+    """The snapshot with this id, or the newest; None for a root without snapshots. Raises `NotFound`."""
+    lineage = Lineage(files, root)
+    for _ in range(_ATTEMPTS):
+        wanted = lineage.latest_id() if snapshot_id is None else snapshot_id
+        if wanted is None:
+            return None
+        path = root.snapshot(wanted)
+        try:
+            data = files.read(path)
+        except FileMissing:
+            if snapshot_id is not None:
+                raise _no_snapshot(lineage, snapshot_id) from None
+            # Expired, or rolled back, since it was found to be the newest.
+            continue
+        return ChosenSnapshot(root, Snapshot.from_json(data, path), data)
+    raise Unavailable(
+        f"The snapshots of {root.table.full_name} change faster than they can be read", "Try again."
+    )
+
+
+def choose_as_planned(context: Context, table: TablePath, plan: Plan) -> ChosenSnapshot:
+    """The snapshot of the arguments `branch` and `snapshot`. Raises `Refused` when it is another now."""
+    branch, number = plan.arguments["branch"], plan.arguments["snapshot"]
+    try:
+        root = branch_root(context.files, table, None if branch is None else str(branch))
+        chosen = choose(context.files, root, int(number or 0))
+    except NotFound:
+        chosen = None
+    require_unmoved(table, plan, chosen.fingerprint if chosen else "")
+    if chosen is None:
+        raise Refused(f"{table.full_name} has no snapshot", "Commit some rows first.")
+    return chosen
+
+
+def keep(
+    context: Context,
+    chosen: ChosenSnapshot,
+    plan: Plan,
+    progress: Progress,
+    make: Callable[[ChosenSnapshot], T],
+) -> T:
+    """Make what holds the snapshot; if an expiry was faster and the newest was asked for, a newer one."""
+    while True:
+        try:
+            return make(chosen)
+        except Lost:
+            newer = choose(context.files, chosen.root, None) if plan.arguments["newest"] else None
+            if newer is None or newer.snapshot.id <= chosen.snapshot.id:
+                raise
+            progress(f"snapshot {chosen.snapshot.id} expired meanwhile: taking {newer.snapshot.id}")
+            chosen = newer
+
+
+def slow_check_warning(context: Context, chosen: ChosenSnapshot) -> list[str]:
+    """What a plan says when the proof takes its time."""
+    if is_newest(context.files, chosen):
+        return []
+    return [
+        f"Snapshot {chosen.snapshot.id} is not the newest: every file of it is looked for twice, "
+        f"{context.verify_wait:g} s apart"
+    ]
+
+
+def is_newest(files: Files, chosen: ChosenSnapshot) -> bool:
+    """Whether the snapshot is there and the next is not: by the files, never by the hint.
+
+    In this order: expiry deletes ascending, so that with the next one gone the first can't be there.
+    """
+    if files.exists(chosen.root.snapshot(chosen.snapshot.id + 1)):
+        return False
+    try:
+        return files.read(chosen.root.snapshot(chosen.snapshot.id)) == chosen.data
+    except FileMissing:
+        return False
+
+
+def require_held(context: Context, chosen: ChosenSnapshot, progress: Progress) -> None:
+    """Prove that the tag just written keeps the snapshot. Raises `Lost` when it came too late.
+
+    No expiry deletes the newest snapshot. For another one, every file is looked for twice with a pause
+    between, in case an expiry that read the tags before ours is still deleting.
+    """
+    snapshot_id = chosen.snapshot.id
+    if is_newest(context.files, chosen):
+        progress(f"snapshot {snapshot_id} is the newest: nothing of it can be gone")
+        return
+    try:
+        needed = needed_files(context.files, chosen.root, chosen.snapshot)
+    except FileMissing as error:
+        raise Lost(chosen, [error.path]) from error
+    if outside := [each.path for each in needed if each.is_outside]:
+        raise Refused(
+            f"{len(outside)} files of snapshot {snapshot_id} lie outside the warehouse, out of sight",
+            "Only the newest snapshot of such a table can be kept.",
+        )
+    _require_all(context, chosen, needed, progress)
+    if context.verify_wait > 0:
+        progress(f"waiting {context.verify_wait:g} s, in case an expiry is deleting now")
+        time.sleep(context.verify_wait)
+    _require_all(context, chosen, needed, progress)
+
+
+def _require_all(
+    context: Context, chosen: ChosenSnapshot, needed: list[StoredFile], progress: Progress
+) -> None:
+    if missing := missing_files(context.files, needed):
+        raise Lost(chosen, missing)
+    progress(f"all {len(needed)} files of snapshot {chosen.snapshot.id} are there")
+
+
+def _no_snapshot(lineage: Lineage, snapshot_id: int) -> NotFound:
+    ids = lineage.snapshot_ids()
+    there = f"It has {ids[0]} to {ids[-1]}." if ids else "It has none yet."
+    return NotFound(
+        f"{lineage.root.label} of {lineage.root.table.full_name} has no snapshot {snapshot_id}", there
+    )

@@ -1,0 +1,40 @@
+"""Which names a tag or branch may be given. Stock engines accept more, and then lose some of them."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Literal
+
+from core.actions.plan import Refusal
+from core.table.layout import MAIN, SAVEPOINT_TAG_PREFIX
+
+_MAX_BYTES = 200
+_FORBIDDEN = frozenset("/\\$")
+# Control characters, line and paragraph separators, and halves of characters that no encoding can write.
+_UNPRINTABLE = frozenset({"Cc", "Cs", "Zl", "Zp"})
+# What these tags hold would be lost on whoever believes their name.
+_RESERVED_TAGS = (SAVEPOINT_TAG_PREFIX, "snapshot.", "paimark.")
+
+
+def name_refusal(name: str, kind: Literal["tag", "branch"]) -> Refusal | None:
+    """Why a new tag or branch can't have this name; None when it can."""
+    hint = f"Choose another name for the {kind}."
+    if not name.strip():
+        return Refusal(f"The name of a {kind} can't be blank", hint)
+    if any(unicodedata.category(each) in _UNPRINTABLE for each in name):
+        return Refusal(f"The name of a {kind} can't hold a control character", hint)
+    if name == MAIN:
+        return Refusal(f"A {kind} can't be called {MAIN}", hint)
+    if name.isdigit():
+        return Refusal(f"A {kind} called {name} would hide snapshot {name}", "Put a letter in front.")
+    if found := _FORBIDDEN.intersection(name):
+        return Refusal(f"The name of a {kind} can't hold {' or '.join(sorted(found))}", hint)
+    if name.startswith("."):
+        return Refusal(f"The name of a {kind} can't begin with a dot", hint)
+    if len(name.encode()) > _MAX_BYTES:
+        return Refusal(f"The name of a {kind} can't be longer than {_MAX_BYTES} bytes", hint)
+    if kind == "tag":
+        for prefix in _RESERVED_TAGS:
+            if name.startswith(prefix):
+                return Refusal(f"Tag names beginning with {prefix} are given by the program", hint)
+    return None

@@ -1,0 +1,103 @@
+"""Who holds a claim or the journal, and whether that process still lives."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from core.actions.context import Context
+
+# What another machine's process left is given up only after this long: its life can't be asked for.
+PRESUMED_DEAD_AFTER_MS = 10 * 60 * 1000
+
+Standing = Literal["running", "gone", "unknown"]
+
+_running: set[str] = set()
+
+
+class Owner(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A process that changes a table. `since` is epoch milliseconds.
+
+    `machine` tells apart hosts, reboots and containers of one name; `process_start` a process from a later
+    one with its number (empty where the system does not say).
+    """
+
+    user: str
+    host: str
+    machine: str
+    pid: int
+    process_start: str
+    since: int
+
+    def __str__(self) -> str:
+        when = datetime.fromtimestamp(self.since / 1000).strftime("%Y-%m-%d %H:%M:%S")
+        return f"{self.user} on {self.host} (process {self.pid}), since {when}"
+
+
+def this_process(context: Context) -> Owner:
+    """The owner to write into what this process takes now."""
+    pid = os.getpid()
+    return Owner(
+        user=context.user,
+        host=context.host,
+        machine=_machine() or context.host,
+        pid=pid,
+        process_start=_start_of(pid),
+        since=context.clock(),
+    )
+
+
+@contextmanager
+def running(token: str) -> Iterator[None]:
+    """While inside, what this process holds under the token counts as alive."""
+    _running.add(token)
+    try:
+        yield
+    finally:
+        _running.discard(token)
+
+
+def standing(context: Context, owner: Owner, token: str) -> Standing:
+    """Whether the process that holds `token` still works on it. `unknown`: on another machine, and recent."""
+    if owner.machine != (_machine() or context.host):
+        return "gone" if context.clock() - owner.since > PRESUMED_DEAD_AFTER_MS else "unknown"
+    if owner.pid == os.getpid() and owner.process_start == _start_of(owner.pid):
+        return "running" if token in _running else "gone"
+    return "running" if _lives(owner) else "gone"
+
+
+def _lives(owner: Owner) -> bool:
+    try:
+        os.kill(owner.pid, 0)
+    except PermissionError:
+        # Somebody else's process; where its start can be read, that decides.
+        pass
+    except (ProcessLookupError, OverflowError):
+        return False
+    start = _start_of(owner.pid)
+    return not start or not owner.process_start or start == owner.process_start
+
+
+def _start_of(pid: int) -> str:
+    """When the process began, in the kernel's ticks; `ended` for one that only waits to be collected."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (OSError, UnicodeDecodeError):
+        return ""
+    return "ended" if fields[0] in "ZX" else fields[19]
+
+
+@cache
+def _machine() -> str:
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return f"{boot}/{os.readlink('/proc/self/ns/pid')}"
+    except OSError:
+        return ""

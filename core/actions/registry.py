@@ -1,0 +1,110 @@
+"""Every action with its name, arguments and danger: what feeds the command, the palette, `:` and `?`.
+
+Importing it imports no action: each is loaded when it is planned.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal, cast
+
+from core.actions.context import Context, Progress
+from core.actions.plan import Outcome, Plan
+from core.errors import UsageError
+from core.table.layout import TablePath
+from core.table.names import near_names
+
+__all__ = ["ACTIONS", "Action", "Argument", "Progress", "action"]
+
+MakePlan = Callable[[Context, TablePath, Mapping[str, object]], Plan]
+ApplyPlan = Callable[[Context, Plan, Progress], Outcome]
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One argument; its command-line option is `--<name>`."""
+
+    name: str
+    kind: Literal["text", "int", "flag", "choice"]
+    help: str
+    required: bool = False
+    default: str | int | bool | None = None
+
+
+@dataclass(frozen=True)
+class Action:
+    """`safe` changes nothing, `changes` only adds, `destructive` removes or replaces."""
+
+    name: str
+    summary: str
+    arguments: tuple[Argument, ...]
+    danger: Literal["safe", "changes", "destructive"]
+    plan: MakePlan
+    apply: ApplyPlan
+
+
+def action(name: str) -> Action:
+    """The action called `name`. Raises `UsageError`, with names spelled like it as the hint."""
+    found = ACTIONS.get(name)
+    if found is None:
+        raise UsageError(f"There is no action {name}", near_names(name, ACTIONS))
+    return found
+
+
+def _defined(
+    name: str, module: str, summary: str, arguments: tuple[Argument, ...] = (), *, danger: Literal["changes"]
+) -> Action:
+    def plan(context: Context, table: TablePath, given: Mapping[str, object]) -> Plan:
+        return cast(MakePlan, importlib.import_module(module).plan)(context, table, given)
+
+    def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
+        return cast(ApplyPlan, importlib.import_module(module).apply)(context, plan, progress)
+
+    return Action(name, summary, arguments, danger, plan, apply)
+
+
+_SNAPSHOT = Argument("snapshot", "int", "Id of the snapshot; the newest when left out.")
+_BRANCH = Argument("branch", "text", "Branch of the table; main when left out.")
+
+ACTIONS: dict[str, Action] = {
+    each.name: each
+    for each in (
+        _defined(
+            "create-savepoint",
+            "core.actions.savepoints",
+            "Keep the full state of a table at one snapshot, through expiry and clean-up.",
+            (_SNAPSHOT, _BRANCH, Argument("comment", "text", "Why it is kept.")),
+            danger="changes",
+        ),
+        _defined(
+            "create-tag",
+            "core.actions.tags",
+            "Name a snapshot with a stock tag.",
+            (
+                Argument("name", "text", "Name of the tag.", required=True),
+                _SNAPSHOT,
+                _BRANCH,
+                Argument("retain", "text", "How long it is kept (7 d, 12 h); for good when left out."),
+            ),
+            danger="changes",
+        ),
+        _defined(
+            "create-branch",
+            "core.actions.branches",
+            "Create a branch from a tag or savepoint of main.",
+            (
+                Argument("name", "text", "Name of the branch.", required=True),
+                Argument("tag", "text", "Tag of main; a savepoint is one: savepoint.3.", required=True),
+            ),
+            danger="changes",
+        ),
+        _defined(
+            "recover",
+            "core.actions.recover",
+            "Finish or undo a change that was interrupted.",
+            danger="changes",
+        ),
+    )
+}

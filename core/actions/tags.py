@@ -1,0 +1,154 @@
+"""`create-tag`: a stock tag, which every Paimon engine honours, with the proof that it came in time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from core.actions import audit
+from core.actions.checks import (
+    integer_argument,
+    read_only_refusals,
+    require_allowed,
+    required_text,
+    text_argument,
+    undone_on_failure,
+)
+from core.actions.context import Context, Progress
+from core.actions.durations import parse_duration
+from core.actions.holding import (
+    ChosenSnapshot,
+    choose,
+    choose_as_planned,
+    keep,
+    require_held,
+    slow_check_warning,
+)
+from core.actions.names import name_refusal
+from core.actions.plan import Outcome, Plan, Refusal, Step
+from core.actions.retention import stock_expiry_warnings
+from core.errors import FileMissing, Refused
+from core.table.catalog import parse_table_name
+from core.table.layout import Root, TablePath
+from core.table.lineage import Lineage
+from core.table.main_branch import branch_root
+from core.table.records import Tag
+
+ACTION = "create-tag"
+
+
+def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
+    """Arguments: `name`, `snapshot` (the newest when None), `branch` (main when None), `retain`."""
+    files = context.files
+    name = required_text(arguments, "name")
+    wanted = integer_argument(arguments, "snapshot")
+    retain, branch = text_argument(arguments, "retain"), text_argument(arguments, "branch")
+    retain_ms = None if retain is None else parse_duration(retain)
+    root = branch_root(files, table, branch)
+    chosen = choose(files, root, wanted)
+    refusals = read_only_refusals(context)
+    refusals += _name_refusals(context, root, name, chosen)
+    if chosen is None:
+        refusals.append(
+            Refusal(f"{root.label} of {table.full_name} has no snapshot to tag", "Commit some rows first.")
+        )
+    elif retain_ms == 0:
+        refusals.append(Refusal("A tag kept for no time would be deleted at once", "Leave --retain out."))
+    number = "the newest snapshot" if chosen is None else f"snapshot {chosen.snapshot.id}"
+    return Plan(
+        action=ACTION,
+        table=table.full_name,
+        summary=f"Tag {number} of {root.label} of {table.full_name} as {name}",
+        arguments={
+            "name": name,
+            "snapshot": chosen.snapshot.id if chosen else None,
+            "newest": wanted is None,
+            "branch": branch,
+            "retain_ms": retain_ms,
+        },
+        fingerprint=chosen.fingerprint if chosen else "",
+        steps=(
+            Step("copy", root.tag(name), f"of {number}", len(chosen.data) if chosen else 0),
+            Step("check", number, "nothing of it was lost before the tag held it"),
+        ),
+        kept=(f"The rows of {number}, until the tag is deleted",),
+        warnings=tuple(_warnings(context, root, chosen, retain_ms)),
+        refusals=tuple(refusals),
+    )
+
+
+def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
+    """Make the tag. Raises `Refused` when the snapshot is no longer as planned, or can't be kept any more."""
+    require_allowed(context, plan)
+    started = context.clock()
+    table = parse_table_name(plan.table)
+    name = str(plan.arguments["name"])
+    planned = choose_as_planned(context, table, plan)
+    chosen = keep(context, planned, plan, progress, lambda each: _tag(context, each, plan, progress))
+    outcome = Outcome(
+        action=ACTION,
+        table=plan.table,
+        message=f"Tag {name} of {plan.table} keeps snapshot {chosen.snapshot.id}",
+        result={"tag_name": name, "snapshot_id": chosen.snapshot.id, "branch": chosen.root.label},
+    )
+    after = f"tag {name} of snapshot {chosen.snapshot.id}"
+    audit.record(context, plan, outcome, started, progress, before="no such tag", after=after)
+    return outcome
+
+
+def _tag(context: Context, chosen: ChosenSnapshot, plan: Plan, progress: Progress) -> ChosenSnapshot:
+    files, name = context.files, str(plan.arguments["name"])
+    path, retain_ms = chosen.root.tag(name), plan.arguments["retain_ms"]
+    data = chosen.data if retain_ms is None else _with_retention(chosen, int(retain_ms), context.clock())
+    if not files.create(path, data):
+        raise Refused(f"{plan.table} has a tag {name} already", "Choose another name.")
+    progress(f"tagged snapshot {chosen.snapshot.id} as {name}")
+    with undone_on_failure(chosen.root.table, lambda: files.delete(path)):
+        require_held(context, chosen, progress)
+    return chosen
+
+
+def _with_retention(chosen: ChosenSnapshot, retain_ms: int, now_ms: int) -> bytes:
+    """The snapshot's JSON with a time to live: Java's LocalDateTime as numbers, and decimal seconds."""
+    fields: dict[str, Any] = msgspec.json.decode(chosen.data)
+    now = datetime.fromtimestamp(now_ms / 1000)
+    created = [now.year, now.month, now.day, now.hour, now.minute, now.second, now.microsecond * 1000]
+    fields |= {"tagCreateTime": created, "tagTimeRetained": retain_ms / 1000}
+    return msgspec.json.format(msgspec.json.encode(fields), indent=2)
+
+
+def _name_refusals(context: Context, root: Root, name: str, chosen: ChosenSnapshot | None) -> list[Refusal]:
+    if refusal := name_refusal(name, "tag"):
+        return [refusal]
+    path = root.tag(name)
+    try:
+        data = context.files.read(path)
+    except FileMissing:
+        return []
+    kept = Tag.from_json(data, path).id
+    same = " of this very snapshot" if chosen and kept == chosen.snapshot.id else f", of snapshot {kept}"
+    return [
+        Refusal(
+            f"{root.label} of {root.table.full_name} has a tag {name} already{same}", "Choose another name."
+        )
+    ]
+
+
+def _warnings(
+    context: Context, root: Root, chosen: ChosenSnapshot | None, retain_ms: int | None
+) -> list[str]:
+    found = slow_check_warning(context, chosen) if chosen else []
+    if retain_ms:
+        until = datetime.fromtimestamp((context.clock() + retain_ms) / 1000)
+        found.append(
+            f"From {until:%Y-%m-%d %H:%M} on, stock engines may delete the tag and what only it keeps"
+        )
+    schema = Lineage(context.files, root).latest_schema()
+    if retain_ms is None and schema and (default := schema.options.get("tag.default-time-retained")):
+        found.append(
+            f"The table's tag.default-time-retained ({default}) is not applied: the tag stays for good"
+        )
+    return found + stock_expiry_warnings(context.files, root)

@@ -1,0 +1,222 @@
+"""The files that a snapshot needs: lists, manifests, index files, statistics and data.
+
+What a changelog alone needs is not among them: a tag does not keep it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from core.errors import Corrupt, FileMissing, Refused
+from core.storage.files import Files
+from core.table.layout import Root, TablePath
+from core.table.lineage import Lineage
+from core.table.main_branch import main_root
+from core.table.manifests import (
+    IndexEntry,
+    ManifestEntry,
+    ManifestMeta,
+    read_index_manifest,
+    read_manifest_list,
+    read_manifests,
+)
+from core.table.partitions import PartitionNames
+from core.table.records import Snapshot, TableSchema
+
+_LISTINGS_IN_FLIGHT = 16
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """A live data file. `size` is bytes, `row_count` rows before key merging.
+
+    `path` is relative to the warehouse; None when `external_path`, as the manifest has it, lies outside.
+    """
+
+    partition: str
+    bucket: int
+    file_name: str
+    size: int
+    level: int
+    row_count: int
+    schema_id: int
+    extra_files: tuple[str, ...]
+    external_path: str | None
+    path: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """A file that a snapshot needs.
+
+    `path` is relative to the warehouse, or an address when `is_outside`; `size` is bytes, None where no
+    metadata says. `kind`: manifest-list, manifest, manifest-extra, index-manifest, index, statistics, data,
+    data-extra.
+    """
+
+    kind: str
+    path: str
+    size: int | None
+    is_outside: bool = False
+
+
+def data_manifests(files: Files, table: TablePath, snapshot: Snapshot) -> list[ManifestMeta]:
+    """The manifests of a snapshot's data files, base before delta. Raises `FileMissing` and `Corrupt`."""
+    return [meta for path in manifest_list_paths(table, snapshot) for meta in read_manifest_list(files, path)]
+
+
+def manifest_list_paths(table: TablePath, snapshot: Snapshot) -> tuple[str, str]:
+    """The base and the delta manifest list: together the whole state."""
+    return table.manifest(snapshot.base_manifest_list), table.manifest(snapshot.delta_manifest_list)
+
+
+def live_entries(files: Files, table: TablePath, manifests: Iterable[ManifestMeta]) -> list[ManifestEntry]:
+    """What the manifests add and none of them deletes: as every reader of Paimon folds them."""
+    added: list[ManifestEntry] = []
+    deleted: set[tuple[object, ...]] = set()
+    for entries in read_manifests(files, [table.manifest(meta.file_name) for meta in manifests]):
+        for entry in entries:
+            if entry.is_added:
+                added.append(entry)
+            else:
+                deleted.add(entry.identity)
+    if not deleted:
+        return added
+    return [entry for entry in added if entry.identity not in deleted]
+
+
+def data_files(
+    files: Files, table: TablePath, snapshot: Snapshot, root: Root | None = None
+) -> list[DataFile]:
+    """The snapshot's live data files. `root` (main's when None) is the one whose schema names the partitions.
+
+    Raises `FileMissing` and `Corrupt`; `Refused` when directories can't be told from the metadata.
+    """
+    places = _Places(files, root or main_root(files, table), snapshot)
+    return [places.data_file(e) for e in live_entries(files, table, data_manifests(files, table, snapshot))]
+
+
+def needed_files(files: Files, root: Root, snapshot: Snapshot) -> list[StoredFile]:
+    """Every file that reading the snapshot can touch. Raises as `data_files`."""
+    return list(_needed_files(files, root, snapshot))
+
+
+def missing_files(files: Files, needed: Iterable[StoredFile]) -> list[str]:
+    """The paths that are not there, sorted; one listing a directory. Outside files are passed over."""
+    wanted: defaultdict[str, set[str]] = defaultdict(set)
+    for each in needed:
+        if not each.is_outside:
+            directory, _, name = each.path.rpartition("/")
+            wanted[directory].add(name)
+    with ThreadPoolExecutor(_LISTINGS_IN_FLIGHT) as pool:
+        listings = pool.map(files.names, wanted)
+        return sorted(
+            f"{directory}/{name}"
+            for (directory, names), found in zip(wanted.items(), listings, strict=True)
+            for name in names.difference(found)
+        )
+
+
+def _needed_files(files: Files, root: Root, snapshot: Snapshot) -> Iterator[StoredFile]:
+    table = root.table
+    base, delta = manifest_list_paths(table, snapshot)
+    yield StoredFile("manifest-list", base, snapshot.base_manifest_list_size)
+    yield StoredFile("manifest-list", delta, snapshot.delta_manifest_list_size)
+    manifests = data_manifests(files, table, snapshot)
+    for meta in manifests:
+        yield StoredFile("manifest", table.manifest(meta.file_name), meta.file_size)
+        for extra in meta.extra_files:
+            yield StoredFile("manifest-extra", table.manifest(extra), None)
+    if snapshot.statistics:
+        yield StoredFile("statistics", table.statistics_file(snapshot.statistics), None)
+    places = _Places(files, root, snapshot)
+    if snapshot.index_manifest:
+        path = table.manifest(snapshot.index_manifest)
+        yield StoredFile("index-manifest", path, None)
+        for index in read_index_manifest(files, path):
+            yield places.index(index)
+    for entry in live_entries(files, table, manifests):
+        yield from places.stored(places.data_file(entry))
+
+
+class _Places:
+    """Where the files of a table's buckets lie."""
+
+    def __init__(self, files: Files, root: Root, snapshot: Snapshot) -> None:
+        self._table = root.table
+        self._warehouse = files.uri.rstrip("/")
+        schema = _schema_of(files, root, snapshot)
+        self._names = PartitionNames(schema)
+        self._index_beside_data = schema.options.get("index-file-in-data-file-dir", "").lower() == "true"
+        self._subdirectory = schema.options.get("data-file.path-directory", "").strip("/")
+        if ":" in self._subdirectory or ".." in self._subdirectory.split("/"):
+            raise Refused(
+                f"{root.table.full_name} keeps its data files outside its own directory",
+                f"Its option data-file.path-directory is {self._subdirectory!r}, which is not supported.",
+            )
+
+    def data_file(self, entry: ManifestEntry) -> DataFile:
+        record = entry.file
+        partition = self._names.path(entry.partition)
+        name = str(record["_FILE_NAME"])
+        external: str | None = record.get("_EXTERNAL_PATH")
+        return DataFile(
+            partition=partition,
+            bucket=entry.bucket,
+            file_name=name,
+            size=int(record["_FILE_SIZE"]),
+            level=int(record["_LEVEL"]),
+            row_count=int(record["_ROW_COUNT"]),
+            schema_id=int(record["_SCHEMA_ID"]),
+            extra_files=tuple(record.get("_EXTRA_FILES") or ()),
+            external_path=external,
+            path=self._inside(external) if external else self._in_bucket(partition, entry.bucket, name),
+        )
+
+    def stored(self, file: DataFile) -> Iterator[StoredFile]:
+        """The data file and its side files, which lie beside it."""
+        path, is_outside = _located(file.path, file.external_path)
+        yield StoredFile("data", path, file.size, is_outside)
+        directory = path.rpartition("/")[0]
+        for extra in file.extra_files:
+            yield StoredFile("data-extra", f"{directory}/{extra}", None, is_outside)
+
+    def index(self, entry: IndexEntry) -> StoredFile:
+        if entry.external_path:
+            path, is_outside = _located(self._inside(entry.external_path), entry.external_path)
+            return StoredFile("index", path, entry.file_size, is_outside)
+        path = self._table.index_file(entry.file_name)
+        # Global indexes belong to no bucket and stay in the table's own index directory.
+        if self._index_beside_data and entry.index_type in ("DELETION_VECTORS", "HASH"):
+            path = self._in_bucket(self._names.path(entry.partition), entry.bucket, entry.file_name)
+        return StoredFile("index", path, entry.file_size)
+
+    def _in_bucket(self, partition: str, bucket: int, name: str) -> str:
+        directory = "/".join(part for part in (self._subdirectory, partition) if part)
+        return self._table.data_file(directory, bucket, name)
+
+    def _inside(self, address: str) -> str | None:
+        """An address as a path relative to the warehouse; None when it lies outside."""
+        for warehouse in (self._warehouse, f"file:{self._warehouse}", f"file://{self._warehouse}"):
+            if address.startswith(warehouse + "/"):
+                return address[len(warehouse) + 1 :]
+        return None
+
+
+def _located(path: str | None, external: str | None) -> tuple[str, bool]:
+    return (path, False) if path is not None else (external or "", True)
+
+
+def _schema_of(files: Files, root: Root, snapshot: Snapshot) -> TableSchema:
+    path = root.schema(snapshot.schema_id)
+    try:
+        return TableSchema.from_json(files.read(path), path)
+    except FileMissing as error:
+        # Partition columns are the same in every schema, and stock engines copy too few to some branches.
+        latest = Lineage(files, root).latest_schema()
+        if latest is None:
+            raise Corrupt(f"{root.directory} has no schema") from error
+        return latest

@@ -1,0 +1,182 @@
+"""From a partition's serialised values to the names of its directories (`day=2026-05-01/kind=view`).
+
+A data file's entry holds its partition as a BinaryRow; the directory's name is what Java's casts make of the
+values. Source: Paimon's BinaryRow, InternalRowPartitionComputer, PartitionPathUtils.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Callable
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+
+from core.errors import Corrupt, Refused
+from core.table.records import TableSchema
+
+_DEFAULT_NAME = "__DEFAULT_PARTITION__"
+_ESCAPED = frozenset("\"#%'*/:=?\\{}[]^\x7f" + "".join(map(chr, range(32))))
+_TYPE = re.compile(r"\s*([A-Z_]+)\s*(?:\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\))?(.*)", re.DOTALL)
+_EPOCH = datetime(1970, 1, 1)
+_INTEGERS = {"TINYINT": "<b", "SMALLINT": "<h", "INT": "<i", "INTEGER": "<i", "BIGINT": "<q"}
+# Up to these the value itself lies in the row's fixed part.
+_COMPACT_DECIMAL = 18
+_COMPACT_TIMESTAMP = 3
+
+# The text of one value: the row without its arity, and where the field's eight bytes begin.
+_Text = Callable[[bytes, int], str]
+
+
+class PartitionNames:
+    """Names the directories of a table's partitions. Raises `Refused` for types whose names can't be told."""
+
+    def __init__(self, schema: TableSchema) -> None:
+        types = {field.name: field.type for field in schema.fields}
+        legacy = schema.options.get("partition.legacy-name", "true").strip().lower() == "true"
+        self._default = schema.options.get("partition.default-name", _DEFAULT_NAME)
+        self._columns = [
+            (_escape(key), _text_of(key, str(types.get(key)), legacy)) for key in schema.partition_keys
+        ]
+        self._known: dict[bytes, str] = {}
+
+    def path(self, partition: bytes) -> str:
+        """The directories of one partition; empty for a table without partitions. Raises `Corrupt`."""
+        found = self._known.get(partition)
+        if found is None:
+            try:
+                found = self._known[partition] = self._path(partition)
+            except (struct.error, ValueError, IndexError, OverflowError) as error:
+                raise Corrupt(f"The partition values {partition.hex()} can't be read ({error})") from error
+        return found
+
+    def _path(self, partition: bytes) -> str:
+        if not self._columns:
+            return ""
+        arity = int.from_bytes(partition[:4], "big")
+        if arity != len(self._columns):
+            raise ValueError(f"{arity} values for {len(self._columns)} partition columns")
+        row = partition[4:]
+        null_bits = (arity + 8 + 63) // 64 * 8
+        parts = []
+        for position, (name, text_of) in enumerate(self._columns):
+            bit = position + 8
+            is_null = row[bit // 8] >> bit % 8 & 1
+            text = "" if is_null else text_of(row, null_bits + 8 * position)
+            parts.append(f"{name}={_escape(text if text.strip() else self._default)}")
+        return "/".join(parts)
+
+
+def _escape(text: str) -> str:
+    return "".join(f"%{ord(each):02X}" if each in _ESCAPED else each for each in text)
+
+
+def _text_of(column: str, type_text: str, legacy: bool) -> _Text:
+    matched = _TYPE.match(type_text.upper())
+    name, first, second, rest = matched.groups() if matched else ("", None, None, "")
+    precision = int(first) if first else None
+    if name in _INTEGERS:
+        code = _INTEGERS[name]
+        return lambda row, at: str(struct.unpack_from(code, row, at)[0])
+    if name in ("CHAR", "VARCHAR", "STRING"):
+        return lambda row, at: _variable(row, at).decode()
+    if name == "BOOLEAN":
+        return lambda row, at: "true" if row[at] else "false"
+    if name in ("DECIMAL", "NUMERIC"):
+        digits, scale = precision or 10, int(second or 0)
+        return lambda row, at: _decimal(row, at, digits, scale)
+    if name == "DATE":
+        return _days if legacy else _date
+    if name == "TIME":
+        return _days if legacy else lambda row, at: _time(row, at, precision or 0)
+    if name in ("TIMESTAMP", "TIMESTAMP_LTZ"):
+        local = name == "TIMESTAMP_LTZ" or "LOCAL" in rest
+        width = 6 if precision is None else precision
+        if legacy:
+            return lambda row, at: _iso_timestamp(*_timestamp(row, at, width))
+        if not local:
+            return lambda row, at: _sql_timestamp(*_timestamp(row, at, width), width)
+    raise Refused(
+        f"Partition column {column} of type {type_text} does not tell where its files lie",
+        "Directory names of FLOAT, DOUBLE, BINARY and zoned TIMESTAMP columns depend on the writer's Java.",
+    )
+
+
+def _variable(row: bytes, at: int) -> bytes:
+    """Text of up to seven bytes lies in the field itself, longer text where the field points to."""
+    (field,) = struct.unpack_from("<Q", row, at)
+    if field >> 63:
+        return row[at : at + (field >> 56 & 0x7F)]
+    return _slice(row, field >> 32, field & 0xFFFFFFFF)
+
+
+def _slice(row: bytes, start: int, length: int) -> bytes:
+    if start + length > len(row):
+        raise ValueError("a value ends outside its row")
+    return row[start : start + length]
+
+
+def _decimal(row: bytes, at: int, precision: int, scale: int) -> str:
+    if precision <= _COMPACT_DECIMAL:
+        (unscaled,) = struct.unpack_from("<q", row, at)
+    else:
+        (field,) = struct.unpack_from("<Q", row, at)
+        unscaled = int.from_bytes(_slice(row, field >> 32, field & 0xFFFFFFFF), "big", signed=True)
+    digits = tuple(int(digit) for digit in str(abs(unscaled)))
+    return f"{Decimal((int(unscaled < 0), digits, -scale)):f}"
+
+
+def _days(row: bytes, at: int) -> str:
+    """Legacy names of DATE and TIME: the number they are stored as."""
+    return str(struct.unpack_from("<i", row, at)[0])
+
+
+def _date(row: bytes, at: int) -> str:
+    (days,) = struct.unpack_from("<i", row, at)
+    return (date(1970, 1, 1) + timedelta(days=days)).isoformat()
+
+
+def _time(row: bytes, at: int, precision: int) -> str:
+    (millis,) = struct.unpack_from("<i", row, at)
+    seconds, millis = divmod(millis, 1000)
+    text = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+    digits = ""
+    # Java stops where only zeros are left, and not before the first digit.
+    while len(digits) < precision:
+        digits += str(millis // 100)
+        millis = millis % 100 * 10
+        if not millis:
+            break
+    return f"{text}.{digits}" if digits else text
+
+
+def _timestamp(row: bytes, at: int, precision: int) -> tuple[datetime, int]:
+    """The time to the second, and the nanoseconds after it."""
+    nanos = 0
+    if precision <= _COMPACT_TIMESTAMP:
+        (millis,) = struct.unpack_from("<q", row, at)
+    else:
+        (field,) = struct.unpack_from("<Q", row, at)
+        (millis,) = struct.unpack("<q", _slice(row, field >> 32, 8))
+        nanos = field & 0xFFFFFFFF
+    seconds, rest = divmod(millis, 1000)
+    return _EPOCH + timedelta(seconds=seconds), rest * 1_000_000 + nanos
+
+
+def _iso_timestamp(second: datetime, nanos: int) -> str:
+    """As java.time.LocalDateTime prints itself."""
+    text = second.isoformat(timespec="seconds" if second.second or nanos else "minutes")
+    if not nanos:
+        return text
+    digits = f"{nanos:09d}"
+    while digits.endswith("000"):
+        digits = digits[:-3]
+    return f"{text}.{digits}"
+
+
+def _sql_timestamp(second: datetime, nanos: int, precision: int) -> str:
+    digits = f"{nanos:09d}"
+    while len(digits) > precision and digits.endswith("0"):
+        digits = digits[:-1]
+    text = second.isoformat(sep=" ", timespec="seconds")
+    return f"{text}.{digits}" if digits else text
