@@ -1,0 +1,253 @@
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+import org.apache.paimon.append.AppendCompactCoordinator;
+import org.apache.paimon.append.AppendCompactTask;
+import org.apache.paimon.casting.CastExecutor;
+import org.apache.paimon.casting.CastExecutors;
+import org.apache.paimon.catalog.Catalog;
+import org.apache.paimon.catalog.CatalogContext;
+import org.apache.paimon.catalog.CatalogFactory;
+import org.apache.paimon.catalog.Identifier;
+import org.apache.paimon.data.GenericRow;
+import org.apache.paimon.data.InternalRow;
+import org.apache.paimon.disk.IOManager;
+import org.apache.paimon.fs.Path;
+import org.apache.paimon.manifest.BucketEntry;
+import org.apache.paimon.operation.BaseAppendFileStoreWrite;
+import org.apache.paimon.operation.LocalOrphanFilesClean;
+import org.apache.paimon.options.ExpireConfig;
+import org.apache.paimon.options.Options;
+import org.apache.paimon.reader.RecordReader;
+import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.ObjectMapper;
+import org.apache.paimon.table.BucketMode;
+import org.apache.paimon.table.FileStoreTable;
+import org.apache.paimon.table.Table;
+import org.apache.paimon.table.sink.BatchTableCommit;
+import org.apache.paimon.table.sink.BatchTableWrite;
+import org.apache.paimon.table.sink.BatchWriteBuilder;
+import org.apache.paimon.table.sink.CommitMessage;
+import org.apache.paimon.table.source.ReadBuilder;
+import org.apache.paimon.types.DataField;
+import org.apache.paimon.types.DataTypeFamily;
+import org.apache.paimon.types.DataTypeRoot;
+import org.apache.paimon.types.RowKind;
+import org.apache.paimon.utils.InternalRowUtils;
+import org.apache.paimon.utils.TypeUtils;
+
+/**
+ * Stock Paimon as a server: one JSON request a line on stdin, one JSON answer a line on stdout.
+ *
+ * <p>A request names its {@code command}, {@code warehouse} and {@code table} ({@code shop.orders},
+ * {@code shop.orders$branch_b}, {@code shop.orders$snapshots}). The answer is {@code {"result": ...}} or {@code
+ * {"error": "..."}}. Every request opens the table anew, as a new job would: nothing is remembered between them.
+ */
+public final class Oracle {
+    private static final ObjectMapper JSON = new ObjectMapper();
+
+    private final Map<String, Object> request;
+
+    private Oracle(Map<String, Object> request) {
+        this.request = request;
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        PrintStream answers = System.out;
+        // Whatever logs to stdout must not stand between the answers.
+        System.setOut(System.err);
+        BufferedReader requests = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        for (String line = requests.readLine(); line != null; line = requests.readLine()) {
+            answers.write((JSON.writeValueAsString(answer(line)) + "\n").getBytes(StandardCharsets.UTF_8));
+            answers.flush();
+        }
+    }
+
+    private static Map<String, Object> answer(String line) {
+        Map<String, Object> answer = new LinkedHashMap<>();
+        try {
+            @SuppressWarnings("unchecked")
+            Map<String, Object> request = JSON.readValue(line, Map.class);
+            answer.put("result", new Oracle(request).run());
+        } catch (Throwable failure) {
+            failure.printStackTrace();
+            answer.put("error", failure.toString());
+        }
+        return answer;
+    }
+
+    private Object run() throws Exception {
+        switch (text("command")) {
+            case "read":
+                return read();
+            case "write":
+                return write();
+            case "compact":
+                return compact();
+            case "expire":
+                return expire();
+            case "clean-orphans":
+                return cleanOrphans();
+            case "create-tag":
+                fileStoreTable().createTag(text("tag"), number("snapshot"));
+                return null;
+            case "delete-tag":
+                fileStoreTable().deleteTag(text("tag"));
+                return null;
+            case "create-branch":
+                fileStoreTable().createBranch(text("branch"), text("tag"));
+                return null;
+            case "delete-branch":
+                fileStoreTable().deleteBranch(text("branch"));
+                return null;
+            default:
+                throw new IllegalArgumentException("no command " + text("command"));
+        }
+    }
+
+    /** All rows as objects; {@code options} carry the time travel, as {@code scan.tag-name} does. */
+    private List<Map<String, Object>> read() throws Exception {
+        Table table = table();
+        List<DataField> fields = table.rowType().getFields();
+        List<Function<InternalRow, Object>> columns = new ArrayList<>();
+        for (int index = 0; index < fields.size(); index++) {
+            columns.add(column(fields.get(index), index));
+        }
+        List<Map<String, Object>> rows = new ArrayList<>();
+        ReadBuilder builder = table.newReadBuilder();
+        try (RecordReader<InternalRow> reader = builder.newRead().createReader(builder.newScan().plan())) {
+            reader.forEachRemaining(
+                    row -> {
+                        Map<String, Object> values = new LinkedHashMap<>();
+                        for (int index = 0; index < fields.size(); index++) {
+                            values.put(fields.get(index).name(), columns.get(index).apply(row));
+                        }
+                        rows.add(values);
+                    });
+        }
+        return rows;
+    }
+
+    /** JSON has numbers, booleans and strings; every other type is written as Paimon's own cast to a string. */
+    @SuppressWarnings("unchecked")
+    private static Function<InternalRow, Object> column(DataField field, int index) {
+        boolean plain = field.type().isAnyOf(DataTypeFamily.INTEGER_NUMERIC, DataTypeFamily.APPROXIMATE_NUMERIC)
+                || field.type().is(DataTypeRoot.BOOLEAN);
+        CastExecutor<Object, Object> toText =
+                (CastExecutor<Object, Object>) CastExecutors.resolveToString(field.type());
+        return row -> {
+            Object value = row.isNullAt(index) ? null : InternalRowUtils.get(row, index, field.type());
+            return value == null || plain ? value : toText.cast(value).toString();
+        };
+    }
+
+    /** One commit of {@code rows}: objects by column name, each with its row kind ({@code +I}, {@code -D}). */
+    @SuppressWarnings("unchecked")
+    private Object write() throws Exception {
+        Table table = table();
+        List<DataField> fields = table.rowType().getFields();
+        BatchWriteBuilder builder = table.newBatchWriteBuilder();
+        try (BatchTableWrite writer = builder.newWrite()) {
+            writer.withIOManager(temporaryFiles());
+            for (Map<String, Object> values : (List<Map<String, Object>>) request.get("rows")) {
+                GenericRow row = new GenericRow(RowKind.fromShortString(text("kind")), fields.size());
+                for (int index = 0; index < fields.size(); index++) {
+                    Object value = values.get(fields.get(index).name());
+                    if (value != null) {
+                        row.setField(index, TypeUtils.castFromString(value.toString(), fields.get(index).type()));
+                    }
+                }
+                writer.write(row);
+            }
+            commit(builder, writer.prepareCommit());
+        }
+        return null;
+    }
+
+    /** Full compaction of every bucket; of a table without buckets, of every partition with two files. */
+    private Object compact() throws Exception {
+        FileStoreTable table = fileStoreTable().copy(Map.of("compaction.min.file-num", "2"));
+        BatchWriteBuilder builder = table.newBatchWriteBuilder();
+        if (table.bucketMode() == BucketMode.BUCKET_UNAWARE) {
+            List<CommitMessage> messages = new ArrayList<>();
+            BaseAppendFileStoreWrite store =
+                    (BaseAppendFileStoreWrite) table.newWrite("judge").withIOManager(temporaryFiles()).getWrite();
+            for (AppendCompactTask task : new AppendCompactCoordinator(table, false).run()) {
+                messages.add(task.doCompact(table, store));
+            }
+            store.close();
+            commit(builder, messages);
+            return null;
+        }
+        try (BatchTableWrite writer = builder.newWrite()) {
+            writer.withIOManager(temporaryFiles());
+            for (BucketEntry entry : table.newSnapshotReader().bucketEntries()) {
+                writer.compact(entry.partition(), entry.bucket(), true);
+            }
+            commit(builder, writer.prepareCommit());
+        }
+        return null;
+    }
+
+    /** How many snapshots went, when only the newest {@code retain} are kept. */
+    private int expire() throws Exception {
+        ExpireConfig config =
+                ExpireConfig.builder()
+                        .snapshotRetainMin((int) number("retain"))
+                        .snapshotRetainMax((int) number("retain"))
+                        .snapshotTimeRetain(Duration.ZERO)
+                        .snapshotMaxDeletes(Integer.MAX_VALUE)
+                        .build();
+        return fileStoreTable().newExpireSnapshots().config(config).expire();
+    }
+
+    /** The paths that were deleted: every file, however young, that nothing refers to. */
+    private List<String> cleanOrphans() throws Exception {
+        long inAnHour = System.currentTimeMillis() + Duration.ofHours(1).toMillis();
+        List<String> deleted = new ArrayList<>();
+        for (Path path : new LocalOrphanFilesClean(fileStoreTable(), inAnHour).clean().getDeletedFilesPath()) {
+            deleted.add(path.toUri().getPath());
+        }
+        return deleted;
+    }
+
+    private static void commit(BatchWriteBuilder builder, List<CommitMessage> messages) throws Exception {
+        try (BatchTableCommit commit = builder.newCommit()) {
+            commit.commit(messages);
+        }
+    }
+
+    private Table table() throws Exception {
+        Options options = new Options();
+        options.set("warehouse", text("warehouse"));
+        options.set("cache-enabled", "false");
+        @SuppressWarnings("unchecked")
+        Map<String, String> dynamic = (Map<String, String>) request.getOrDefault("options", Map.of());
+        try (Catalog catalog = CatalogFactory.createCatalog(CatalogContext.create(options))) {
+            return catalog.getTable(Identifier.fromString(text("table"))).copy(dynamic);
+        }
+    }
+
+    private FileStoreTable fileStoreTable() throws Exception {
+        return (FileStoreTable) table();
+    }
+
+    private static IOManager temporaryFiles() throws Exception {
+        return IOManager.create(Files.createTempDirectory("oracle").toString());
+    }
+
+    private String text(String name) {
+        return (String) request.get(name);
+    }
+
+    private long number(String name) {
+        return ((Number) request.get(name)).longValue();
+    }
+}

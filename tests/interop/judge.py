@@ -1,0 +1,109 @@
+"""The judge: what stock Paimon for Java makes of a table, asked over a pipe."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+Row = dict[str, Any]
+
+
+class JudgeError(Exception):
+    """Stock Paimon's own exception."""
+
+
+class Judge:
+    """A running server. Tables are named as stock Paimon does: `shop.orders`, `shop.orders$branch_b`."""
+
+    def __init__(self, command: Sequence[str], log: Path) -> None:
+        self._log = log
+        with log.open("w") as errors:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                encoding="utf-8",
+            )
+
+    def read(
+        self, warehouse: Path, table: str, *, tag: str | None = None, snapshot: int | None = None
+    ) -> list[Row]:
+        """All rows, sorted; also of system tables (`shop.orders$snapshots`)."""
+        options: dict[str, str] = {}
+        if tag is not None:
+            options["scan.tag-name"] = tag
+        if snapshot is not None:
+            options["scan.snapshot-id"] = str(snapshot)
+        rows: list[Row] = self._ask("read", warehouse, table, options=options)
+        return comparable(rows)
+
+    def write(self, warehouse: Path, table: str, rows: Iterable[Mapping[str, Any]], kind: str = "+I") -> None:
+        """One commit; `kind` is the rows' kind (`+I`, `-D`)."""
+        self._ask("write", warehouse, table, rows=comparable(rows), kind=kind)
+
+    def compact(self, warehouse: Path, table: str) -> None:
+        """Full compaction."""
+        self._ask("compact", warehouse, table)
+
+    def expire(self, warehouse: Path, table: str, retain: int = 1) -> int:
+        """Keep the newest `retain` snapshots; how many went."""
+        gone: int = self._ask("expire", warehouse, table, retain=retain)
+        return gone
+
+    def clean_orphans(self, warehouse: Path, table: str) -> list[str]:
+        """Delete every file that nothing refers to, however young; their paths."""
+        deleted: list[str] = self._ask("clean-orphans", warehouse, table)
+        return deleted
+
+    def create_tag(self, warehouse: Path, table: str, tag: str, snapshot: int) -> None:
+        self._ask("create-tag", warehouse, table, tag=tag, snapshot=snapshot)
+
+    def delete_tag(self, warehouse: Path, table: str, tag: str) -> None:
+        self._ask("delete-tag", warehouse, table, tag=tag)
+
+    def create_branch(self, warehouse: Path, table: str, branch: str, tag: str) -> None:
+        self._ask("create-branch", warehouse, table, branch=branch, tag=tag)
+
+    def delete_branch(self, warehouse: Path, table: str, branch: str) -> None:
+        self._ask("delete-branch", warehouse, table, branch=branch)
+
+    def close(self) -> None:
+        self._process.communicate(timeout=30)
+
+    def _ask(self, command: str, warehouse: Path, table: str, **arguments: Any) -> Any:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        request = {"command": command, "warehouse": str(warehouse), "table": table, **arguments}
+        self._process.stdin.write(json.dumps(request) + "\n")
+        self._process.stdin.flush()
+        line = self._process.stdout.readline()
+        if not line:
+            raise JudgeError(f"the Java program ended:\n{self._log.read_text()[-2000:]}")
+        answer = json.loads(line)
+        if "error" in answer:
+            raise JudgeError(answer["error"])
+        return answer["result"]
+
+
+def comparable(rows: Iterable[Mapping[str, Any]]) -> list[Row]:
+    """Rows of any reader in the judge's words (JSON's types, all else as text), sorted."""
+    plain = [{name: _plain(value) for name, value in row.items()} for row in rows]
+    return sorted(plain, key=lambda row: json.dumps(row, sort_keys=True))
+
+
+def _plain(value: object) -> object:
+    match value:
+        case None | bool() | int() | float() | str():
+            return value
+        case datetime.datetime():
+            return value.strftime("%Y-%m-%d %H:%M:%S.%f")[: None if value.microsecond % 1000 else -3]
+        case datetime.date() | Decimal():
+            return str(value)
+    raise TypeError(f"no plain form of {type(value).__name__}")

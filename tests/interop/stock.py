@@ -1,0 +1,57 @@
+"""Stock Paimon for Java as a program: found, downloaded, compiled."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pyspark
+
+BUNDLE = "org.apache.paimon:paimon-bundle:1.4.2"
+# The bundle leaves these to whoever runs it; Spark brings all of them.
+FROM_SPARK = ("hadoop-client-", "slf4j-api-", "log4j-", "commons-")
+OLDEST_JDK = 17
+SOURCE = Path(__file__).parent / "Oracle.java"
+
+
+class ToolMissing(Exception):
+    """What this machine lacks to run stock Paimon, in one sentence."""
+
+
+def build_command(workspace: Path) -> list[str]:
+    """Download and compile into `workspace`; the command that starts the server."""
+    java, javac, maven = jdk_tool("java"), jdk_tool("javac"), shutil.which("mvn")
+    if java is None or javac is None or jdk_version(javac) < OLDEST_JDK:
+        raise ToolMissing(f"a JDK {OLDEST_JDK} or newer is needed: javac on PATH or in JAVA_HOME")
+    if maven is None:
+        raise ToolMissing("Maven is needed: mvn on PATH")
+    jars, classes, scratch = (workspace / name for name in ("jars", "classes", "scratch"))
+    download(maven, jars)
+    scratch.mkdir()
+    spark_jars = sorted((Path(pyspark.__file__).parent / "jars").glob("*.jar"))
+    class_path = [*jars.glob("*.jar"), *(jar for jar in spark_jars if jar.name.startswith(FROM_SPARK))]
+    joined = os.pathsep.join(map(str, [classes, *class_path]))
+    subprocess.run([javac, "-nowarn", "-d", str(classes), "-cp", joined, str(SOURCE)], check=True)
+    options = ["-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", f"-Djava.io.tmpdir={scratch}"]
+    return [java, *options, "-cp", joined, "Oracle"]
+
+
+def jdk_tool(name: str) -> str | None:
+    home = os.environ.get("JAVA_HOME")
+    return shutil.which(name, path=f"{home}/bin" if home else None)
+
+
+def jdk_version(javac: str) -> int:
+    said = subprocess.run([javac, "-version"], capture_output=True, text=True, check=False)
+    match = re.search(r"javac (\d+)", said.stdout + said.stderr)
+    return int(match[1]) if match else 0
+
+
+def download(maven: str, into: Path) -> None:
+    words = [maven, "-q", "-B", "dependency:copy", f"-Dartifact={BUNDLE}", f"-DoutputDirectory={into}"]
+    done = subprocess.run(words, cwd=into.parent, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise ToolMissing(f"Maven could not bring {BUNDLE}: {(done.stdout + done.stderr).strip()[:300]}")
