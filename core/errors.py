@@ -35,7 +35,11 @@ class Refused(PaimarkError):
 
 
 class StatementFailed(PaimarkError):
-    """A SQL statement that can't be run as written."""
+    """A SQL statement that can't be run as written. `position` is a character offset in it, where known."""
+
+    def __init__(self, message: str, hint: str = "", position: int | None = None) -> None:
+        super().__init__(message, hint)
+        self.position = position
 
 
 class UsageError(PaimarkError):

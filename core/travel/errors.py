@@ -1,0 +1,21 @@
+"""Refusals that point at a place in a statement."""
+
+from __future__ import annotations
+
+from core.errors import StatementFailed
+
+
+class SqlRefused(StatementFailed):
+    """A time-travel clause that means something else, or nothing. `position` is its character offset."""
+
+    position: int
+
+    def __init__(self, reason: str, hint: str, sql: str, position: int) -> None:
+        line, column = line_and_column(sql, position)
+        super().__init__(f"{reason} (line {line}, column {column})", hint, position)
+
+
+def line_and_column(sql: str, position: int) -> tuple[int, int]:
+    """Both counted from 1."""
+    before = sql[:position]
+    return before.count("\n") + 1, position - (before.rfind("\n") + 1) + 1

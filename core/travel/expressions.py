@@ -1,0 +1,272 @@
+"""The expression after `AS OF`, read from a statement's tokens up to where it ends.
+
+Only what a constant time can be made of is read: literals, intervals, function calls, casts, `+ - *` and
+parentheses. What else Spark's grammar has there is refused where it stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+
+from core.travel.errors import SqlRefused
+from core.travel.tokens import Token, keywords
+
+CONSTANT_HINT = (
+    "The time is a constant: a literal, CURRENT_TIMESTAMP or now(), and intervals added or taken away."
+)
+LITERAL_TYPES = keywords("DATE TIMESTAMP TIMESTAMP_LTZ TIMESTAMP_NTZ")
+INTERVAL_UNITS = frozenset(
+    unit + plural
+    for unit in keywords("NANOSECOND MICROSECOND MILLISECOND SECOND MINUTE HOUR DAY WEEK MONTH YEAR")
+    for plural in ("", "S")
+)
+_NAMED_TIMES = keywords("CURRENT_TIMESTAMP CURRENT_DATE LOCALTIMESTAMP")
+_QUERY_STARTS = keywords("SELECT WITH FROM VALUES TABLE")
+_OPERATORS_REFUSED = keywords("/ % || | & ^ << >> [ . -> => = == < > <= >= <> != <=>")
+_WORDS_REFUSED = keywords("DIV COLLATE")
+# Words that can't begin an operand: after them the time is missing, not a column of that name.
+_NOT_AN_OPERAND = keywords(
+    """AND AS CROSS EXCEPT FOR FROM FULL GROUP HAVING INNER INTERSECT JOIN LATERAL LEFT LIMIT MINUS NATURAL
+    OFFSET ON OR ORDER PIVOT RIGHT SELECT SEMI TABLESAMPLE UNION UNPIVOT USING WHERE WINDOW WITH"""
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """`type` is DATE, TIMESTAMP, TIMESTAMP_LTZ or TIMESTAMP_NTZ; empty for a plain string."""
+
+    type: str
+    text: str
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    text: str
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Amounts with their units as written: `[("1", "DAY")]`. `[("1 day 2 hours", "")]` names them inside,
+    and `[("1-2", "YEAR TO MONTH")]` is a range."""
+
+    amounts: tuple[tuple[str, str], ...]
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """`function` is in upper case; a cast is a call of the type's name, with `is_cast`."""
+
+    function: str
+    arguments: tuple[Expression, ...]
+    position: int
+    is_cast: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """`left` is None for a sign."""
+
+    operator: str
+    left: Expression | None
+    right: Expression
+    position: int
+
+
+Expression = Literal | Number | Interval | Call | Operation
+
+
+class ExpressionReader:
+    """Reads one expression from `tokens[index:]`; afterwards `index` is the first token behind it.
+
+    `clause` is what the expression belongs to, for the sentences of refusals.
+    """
+
+    def __init__(self, sql: str, tokens: Sequence[Token], index: int, clause: str) -> None:
+        self.sql = sql
+        self.tokens = tokens
+        self.index = index
+        self.clause = clause
+
+    def read(self) -> Expression:
+        expression = self._sum()
+        self._refuse_operator()
+        return expression
+
+    def _refuse_operator(self) -> None:
+        token = self._peek()
+        if token is not None and (token.text in _OPERATORS_REFUSED or token.upper in _WORDS_REFUSED):
+            self._refuse(f"`{token.text}` can't be used in the time after {self.clause}", token.start)
+
+    def _sum(self) -> Expression:
+        left = self._product()
+        while (token := self._peek()) is not None and token.text in ("+", "-"):
+            self.index += 1
+            left = Operation(token.text, left, self._product(), token.start)
+        return left
+
+    def _product(self) -> Expression:
+        left = self._signed()
+        while (token := self._peek()) is not None and token.text == "*":
+            self.index += 1
+            left = Operation("*", left, self._signed(), token.start)
+        return left
+
+    def _signed(self) -> Expression:
+        token = self._next()
+        if token.text in ("+", "-"):
+            return Operation(token.text, None, self._signed(), token.start)
+        operand = self._operand(token)
+        while (after := self._peek()) is not None and after.text == "::":
+            self.index += 1
+            operand = Call(self._type_name(), (operand,), after.start, is_cast=True)
+        return operand
+
+    def _operand(self, token: Token) -> Expression:
+        if token.kind == "number":
+            return Number(token.text, token.start)
+        if token.kind == "string":
+            return Literal("", self._joined_strings(token), token.start)
+        if token.text == "(":
+            return self._parenthesised(token)
+        if token.kind == "quoted" or (token.kind == "word" and token.upper not in _NOT_AN_OPERAND):
+            return self._named(token)
+        self._missing(token.start)
+
+    def _parenthesised(self, opening: Token) -> Expression:
+        first = self._peek()
+        if first is not None and first.upper in _QUERY_STARTS:
+            self._refuse("A query can't give the time of a time travel", first.start)
+        inner = self._sum()
+        self._close(opening)
+        return inner
+
+    def _named(self, token: Token) -> Expression:
+        word, after = token.upper, self._peek()
+        if after is not None:
+            if word in LITERAL_TYPES and after.kind == "string":
+                self.index += 1
+                return Literal(word, after.value, token.start)
+            if word == "INTERVAL" and (after.kind in ("string", "number") or after.text in ("+", "-")):
+                return self._interval(token)
+            if after.text == "(":
+                self.index += 1
+                return self._call(token, after)
+        if word in _NAMED_TIMES and (after is None or after.text != "."):
+            return Call(word, (), token.start)
+        self._column(token)
+
+    def _column(self, token: Token) -> NoReturn:
+        end = token.end
+        while (dot := self._peek()) is not None and dot.text == "." and self.index + 1 < len(self.tokens):
+            end = self.tokens[self.index + 1].end
+            self.index += 2
+        name = self.sql[token.start : end]
+        self._refuse(
+            f"{self.clause} {name} names a column: that is a temporal join, not time travel", token.start
+        )
+
+    def _call(self, name: Token, opening: Token) -> Expression:
+        function = name.value.upper()
+        arguments: list[Expression] = []
+        if (after := self._peek()) is not None and after.text == ")":
+            self.index += 1
+            return Call(function, (), name.start)
+        while True:
+            arguments.append(self._sum())
+            self._refuse_operator()
+            after = self._next()
+            if function in ("CAST", "TRY_CAST") and after.upper == "AS":
+                to_type = self._type_name()
+                self._close(opening)
+                return Call(to_type, tuple(arguments), name.start, is_cast=True)
+            if after.text == ")":
+                return Call(function, tuple(arguments), name.start)
+            if after.text != ",":
+                self._refuse(f"`{after.text}` is not expected in {name.text}(...)", after.start)
+
+    def _type_name(self) -> str:
+        token = self._next()
+        if token.upper not in LITERAL_TYPES:
+            self._refuse(f"A time can't be cast to {token.text}", token.start)
+        return token.upper
+
+    def _interval(self, keyword: Token) -> Expression:
+        amounts: list[tuple[str, str]] = []
+        while (amount := self._amount()) is not None:
+            unit = self._unit()
+            amounts.append((amount, unit))
+            if not unit or " TO " in unit:
+                break
+        if not amounts:
+            self._refuse("INTERVAL must be followed by an amount", keyword.start)
+        return Interval(tuple(amounts), keyword.start)
+
+    def _amount(self) -> str | None:
+        """A number or string with its sign, where one follows and (after the first) its unit does too."""
+        ahead, sign = self.index, ""
+        if ahead < len(self.tokens) and self.tokens[ahead].text in ("+", "-"):
+            sign, ahead = self.tokens[ahead].text, ahead + 1
+        if ahead >= len(self.tokens) or self.tokens[ahead].kind not in ("number", "string"):
+            return None
+        started = self.tokens[self.index - 1].upper == "INTERVAL"
+        has_unit = ahead + 1 < len(self.tokens) and self.tokens[ahead + 1].upper in INTERVAL_UNITS
+        if not started and not has_unit:
+            return None
+        self.index = ahead + 1
+        text = self.tokens[ahead].value.strip()
+        if sign == "-":
+            return text[1:] if text.startswith("-") else f"-{text.removeprefix('+')}"
+        return text
+
+    def _unit(self) -> str:
+        first = self._peek()
+        text = self.tokens[self.index - 1].value
+        names_units = any(letter.isalpha() for letter in text)
+        if first is None or first.upper not in INTERVAL_UNITS or names_units:
+            if not names_units:
+                self._refuse(f"INTERVAL {text} has no unit", self.tokens[self.index - 1].start)
+            return ""
+        self.index += 1
+        if (to := self._peek()) is not None and to.upper == "TO":
+            self.index += 1
+            last = self._next()
+            if last.upper not in INTERVAL_UNITS:
+                self._refuse(f"{last.text} is not a unit of time", last.start)
+            return f"{first.upper} TO {last.upper}"
+        return first.upper
+
+    def _joined_strings(self, first: Token) -> str:
+        """Strings written side by side are one."""
+        text = first.value
+        while (token := self._peek()) is not None and token.kind == "string":
+            text += token.value
+            self.index += 1
+        return text
+
+    def _close(self, opening: Token) -> None:
+        self._refuse_operator()
+        token = self._peek()
+        if token is None or token.text != ")":
+            self._refuse("This parenthesis is not closed", opening.start)
+        self.index += 1
+
+    def _peek(self) -> Token | None:
+        return self.tokens[self.index] if self.index < len(self.tokens) else None
+
+    def _next(self) -> Token:
+        token = self._peek()
+        if token is None:
+            self._missing(self.tokens[-1].end if self.tokens else 0)
+        self.index += 1
+        return token
+
+    def _missing(self, position: int) -> NoReturn:
+        self._refuse(f"The time after {self.clause} is missing or unfinished", position)
+
+    def _refuse(self, reason: str, position: int) -> NoReturn:
+        raise SqlRefused(reason, CONSTANT_HINT, self.sql, position)

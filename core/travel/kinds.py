@@ -1,0 +1,123 @@
+"""What kind of statement it is: whether it may change the warehouse, and whether rows may go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from core.travel.tokens import Token, keywords
+from core.travel.uses import StatementKind
+
+
+class Classified(NamedTuple):
+    kind: StatementKind
+    writes: bool = False
+    removes_rows: bool = False
+
+
+# Statements that one word names. CACHE, SET and the like change the session, never the warehouse.
+_BY_FIRST_WORD: dict[str, Classified] = {
+    "EXPLAIN": Classified("explain"),
+    "DESCRIBE": Classified("describe"),
+    "DESC": Classified("describe"),
+    "SHOW": Classified("show"),
+    "CALL": Classified("call", writes=True, removes_rows=True),
+    "DELETE": Classified("delete", writes=True, removes_rows=True),
+    "UPDATE": Classified("update", writes=True, removes_rows=True),
+    "MERGE": Classified("merge", writes=True, removes_rows=True),
+    "TRUNCATE": Classified("truncate", writes=True, removes_rows=True),
+    **dict.fromkeys(("SELECT", "VALUES", "TABLE", "MAP", "REDUCE"), Classified("query")),
+    **dict.fromkeys(
+        ("ANALYZE", "COMMENT", "MSCK", "REPAIR", "GRANT", "REVOKE"), Classified("ddl", writes=True)
+    ),
+    **dict.fromkeys(
+        ("USE", "SET", "RESET", "CACHE", "UNCACHE", "CLEAR", "REFRESH", "ADD", "LIST", "DECLARE"),
+        Classified("session"),
+    ),
+}
+_INSERT = Classified("insert", writes=True)
+_OVERWRITE = Classified("overwrite", writes=True, removes_rows=True)
+_OTHER = Classified("other", writes=True, removes_rows=True)
+_HOLD_ROWS = keywords("TABLE DATABASE SCHEMA NAMESPACE CATALOG")
+
+
+def classify(tokens: Sequence[Token]) -> Classified:
+    """By the words outside parentheses. What is not known is taken to write and remove."""
+    if not tokens:
+        return Classified("empty")
+    if tokens[0].text == "(":
+        return Classified("query")
+    words = _outer_words(tokens)
+    first, second = words[0], words[1] if len(words) > 1 else ""
+    if first == "WITH":
+        main = tokens[_cte_list_end(tokens) :]
+        return classify(main) if main else Classified("query")
+    if first in ("FROM", "INSERT"):
+        return _insert(words) or (Classified("query") if first == "FROM" else _OTHER)
+    if first in ("CREATE", "REPLACE"):
+        return _create(words)
+    if first == "DROP":
+        if second == "TEMPORARY":
+            return Classified("session")
+        return Classified("drop", writes=True, removes_rows=second in _HOLD_ROWS)
+    if first == "ALTER":
+        return Classified(
+            "ddl", writes=True, removes_rows=("DROP", "PARTITION") in _pairs(_without_if(words))
+        )
+    if first == "LOAD":
+        return _OVERWRITE if "OVERWRITE" in words else _INSERT
+    return _BY_FIRST_WORD.get(first, _OTHER)
+
+
+def _outer_words(tokens: Sequence[Token]) -> list[str]:
+    depth, words = 0, []
+    for token in tokens:
+        if token.text in ("(", "/*+"):
+            depth += 1
+        elif token.text in (")", "*/"):
+            depth -= 1
+        if depth == 0:
+            words.append(token.upper)
+    return words
+
+
+def _pairs(words: Sequence[str]) -> set[tuple[str, str]]:
+    return set(pairwise(words))
+
+
+def _without_if(words: Sequence[str]) -> list[str]:
+    return [word for word in words if word not in ("IF", "EXISTS")]
+
+
+def _insert(words: Sequence[str]) -> Classified | None:
+    """INSERT wherever it stands: behind FROM, several at once."""
+    pairs = _pairs(words)
+    if ("INSERT", "OVERWRITE") in pairs:
+        return _OVERWRITE
+    if ("INSERT", "INTO") not in pairs:
+        return None
+    # INSERT INTO t REPLACE WHERE ... takes out the rows it replaces.
+    replaces = any(("REPLACE", word) in pairs for word in ("WHERE", "USING", "ON"))
+    return _INSERT._replace(removes_rows=replaces)
+
+
+def _cte_list_end(tokens: Sequence[Token]) -> int:
+    """Where the statement behind WITH's queries begins."""
+    depth = 0
+    for index, token in enumerate(tokens):
+        depth += (token.text == "(") - (token.text == ")")
+        if token.text == ")" and depth == 0:
+            after = tokens[index + 1] if index + 1 < len(tokens) else None
+            goes_on = after is not None and (after.text in (",", "(") or after.upper in ("AS", "MAX"))
+            if not goes_on:
+                return index + 1
+    return len(tokens)
+
+
+def _create(words: Sequence[str]) -> Classified:
+    head = [word for word in words[1:6] if word not in ("OR", "REPLACE", "GLOBAL", "EXTERNAL")]
+    if head[:1] in (["TEMPORARY"], ["TEMP"]):
+        return Classified("view" if "VIEW" in head else "session")
+    replaces = words[0] == "REPLACE" or words[1:3] == ["OR", "REPLACE"]
+    return Classified("ddl", writes=True, removes_rows=replaces and head[:1] == ["TABLE"])

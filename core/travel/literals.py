@@ -1,0 +1,60 @@
+"""Dates and timestamps written out, as Spark 4.1 reads them.
+
+One liberty: a zone may follow the minutes (`2026-05-01T00:00Z`), where Spark wants seconds before it.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import date, datetime, time
+
+from core.travel.zones import zone_of
+
+_DATE = r"[+-]?(?P<year>\d{4,6})(?:-(?P<month>\d{1,2})(?:-(?P<day>\d{1,2})"
+_CLOCK = (
+    r"(?P<hour>\d{1,2})(?::(?P<minute>\d{1,2})(?::(?P<second>\d{1,2})(?:\.(?P<fraction>\d*))?)?"
+    r"(?P<zone>\s*[A-Z+-][\w/+:-]*)?)?"
+)
+_TIMESTAMP = re.compile(rf"{_DATE}(?:[ T]{_CLOCK})?)?)?", re.ASCII)
+_TIME_ONLY = re.compile(rf"T?(?=\d+:){_CLOCK}", re.ASCII)
+_DATE_THEN_ANYTHING = re.compile(rf"{_DATE}(?:[ T].*)?)?)?", re.ASCII | re.DOTALL)
+
+
+def read_timestamp(text: str, today: date) -> datetime:
+    """The time written; its `tzinfo` is the zone written, None where there is none.
+
+    `today` is the day of a bare time of day. Raises `ValueError`.
+    """
+    dated = _TIMESTAMP.fullmatch(text.strip())
+    found = dated or _TIME_ONLY.fullmatch(text.strip())
+    if found is None:
+        raise ValueError(f"'{text}' is not a timestamp")
+    parts = found.groupdict()
+    zone = zone_of(parts["zone"].strip()) if parts["zone"] else None
+    try:
+        clock = time(
+            int(parts["hour"] or 0),
+            int(parts["minute"] or 0),
+            int(parts["second"] or 0),
+            int((parts["fraction"] or "").ljust(6, "0")[:6]),
+        )
+    except ValueError as error:
+        raise ValueError(f"'{text}' is not a timestamp: {error}") from error
+    return datetime.combine(_day(dated) if dated else today, clock, zone)
+
+
+def read_date(text: str) -> date:
+    """`2026`, `2026-5` or `2026-5-1`; a space or T and anything may follow. Raises `ValueError`."""
+    found = _DATE_THEN_ANYTHING.fullmatch(text.strip())
+    if found is None:
+        raise ValueError(f"'{text}' is not a date")
+    return _day(found)
+
+
+def _day(found: re.Match[str]) -> date:
+    year, month, day = found.group("year", "month", "day")
+    sign = -1 if found.group().startswith("-") else 1
+    try:
+        return date(sign * int(year), int(month or 1), int(day or 1))
+    except ValueError as error:
+        raise ValueError(f"'{found.group()}' is not a date: {error}") from error

@@ -1,0 +1,152 @@
+"""Names, aliases and parentheses among the tokens of a statement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from core.travel.clauses import read_clause, starts_clause
+from core.travel.errors import SqlRefused
+from core.travel.tokens import Token, keywords
+from core.travel.uses import TableUse
+
+# What ends a FROM list. Those of _WITH_BY do so only before BY: elsewhere they are names.
+_ENDS_FROM = keywords(
+    """WHERE GROUP HAVING ORDER SORT CLUSTER DISTRIBUTE WINDOW LIMIT OFFSET QUALIFY SELECT INSERT SET WHEN
+    MAP REDUCE"""
+)
+_WITH_BY = keywords("GROUP ORDER SORT CLUSTER DISTRIBUTE")
+_NEVER_NAMES = keywords(
+    """ANTI AS CROSS EXCEPT FROM FULL INNER INTERSECT JOIN LATERAL LEFT MINUS NATURAL ON PIVOT RIGHT SEMI
+    TABLESAMPLE UNION UNPIVOT USING WITH"""
+)
+_CLAUSE_HINT = "The clause stands directly behind the table's name, before its alias: t VERSION AS OF 5 AS o."
+
+
+class NameReader:
+    """Reads single things at an index of `tokens`; an index beyond them is an empty text."""
+
+    def __init__(self, sql: str, tokens: Sequence[Token]) -> None:
+        self.sql = sql
+        self.tokens = tokens
+
+    def text(self, index: int) -> str:
+        return self.tokens[index].text if 0 <= index < len(self.tokens) else ""
+
+    def upper(self, index: int) -> str:
+        return self.tokens[index].upper if 0 <= index < len(self.tokens) else ""
+
+    def is_name(self, index: int) -> bool:
+        return 0 <= index < len(self.tokens) and self.tokens[index].is_name
+
+    def is_table_name(self, index: int) -> bool:
+        """A name that a clause of the query does not begin with."""
+        return self.is_name(index) and self.upper(index) not in _NEVER_NAMES | {"SELECT", "WHERE"}
+
+    def read_name(self, index: int) -> tuple[tuple[str, ...], int]:
+        """The parts of the dotted name at `index`, and the index behind it."""
+        parts = [self.tokens[index].value]
+        index += 1
+        while self.text(index) == "." and self.is_name(index + 1):
+            parts.append(self.tokens[index + 1].value)
+            index += 2
+        return tuple(parts), index
+
+    def read_table(self, index: int, block: int, with_alias: bool = True) -> tuple[TableUse, int]:
+        """The table at `index` with its clause, sample and alias, and the index behind them."""
+        parts, behind = self.read_name(index)
+        use = TableUse(parts, (self.tokens[index].start, self.tokens[behind - 1].end), block=block)
+        if starts_clause(self.tokens, behind):
+            clause, behind = read_clause(self.sql, self.tokens, behind)
+            time = self.sql[slice(*clause.time_span)] if clause.time_span else None
+            use = replace(use, clause=clause, time_expression=time)
+            self._refuse_clause(behind, "A table takes one time-travel clause")
+        if not with_alias:
+            return use, behind
+        if self.upper(behind) == "WITH" and self.text(behind + 1) == "(":
+            behind = self.parenthesis_end(behind + 1)
+        behind = self.sample_end(behind)
+        alias_at = self.tokens[behind - 1].end
+        alias, behind = self.read_alias(behind)
+        self._refuse_clause(behind, "The time-travel clause comes before the alias")
+        return replace(use, alias=alias, alias_at=alias_at if alias is None else None), behind
+
+    def read_alias(self, index: int) -> tuple[str | None, int]:
+        """The alias at `index`, if there is one, and the index behind it and its list of columns."""
+        if self.upper(index) == "AS" and self.is_name(index + 1):
+            index += 1
+        elif (
+            not self.is_name(index)
+            or self.upper(index) in _NEVER_NAMES
+            or self.ends_from(index)
+            or starts_clause(self.tokens, index)
+        ):
+            return None, index
+        alias = self.tokens[index].value
+        index += 1
+        return alias, self.parenthesis_end(index) if self.text(index) == "(" else index
+
+    def sample_end(self, index: int) -> int:
+        if self.upper(index) == "TABLESAMPLE" and self.text(index + 1) == "(":
+            index = self.parenthesis_end(index + 1)
+            if self.upper(index) == "REPEATABLE" and self.text(index + 1) == "(":
+                index = self.parenthesis_end(index + 1)
+        return index
+
+    def values_end(self, index: int) -> int:
+        """The index behind the rows of VALUES."""
+        while True:
+            if self.is_name(index):
+                index += 1
+            index = self.parenthesis_end(index) if self.text(index) == "(" else index + 1
+            behind = index + 1
+            row_follows = self.is_name(behind) and self.text(behind + 1) == "("
+            row_follows |= 0 <= behind < len(self.tokens) and self.tokens[behind].kind in ("number", "string")
+            if self.text(index) != "," or not (row_follows or self.text(behind) == "("):
+                return index
+            index = behind
+
+    def cte_body(self, index: int) -> int | None:
+        """Where the parenthesis of the query that WITH names at `index` opens; None where there is none."""
+        if not self.is_name(index):
+            return None
+        index += 1
+        if self.text(index) == "(":
+            behind = self.parenthesis_end(index)
+            if self.upper(behind) not in ("AS", "MAX") and self.text(behind) != "(":
+                # Without AS and columns: WITH a (SELECT 1).
+                return (
+                    index if self.upper(index + 1) in ("SELECT", "WITH", "FROM", "VALUES", "TABLE") else None
+                )
+            index = behind
+        if self.upper(index) == "MAX" and self.upper(index + 1) == "RECURSION":
+            index += 4
+        index += self.upper(index) == "AS"
+        return index if self.text(index) == "(" else None
+
+    def ends_from(self, index: int) -> bool:
+        """Whether a clause behind FROM begins here."""
+        word, after = self.upper(index), self.upper(index + 1)
+        if word not in _ENDS_FROM:
+            return False
+        if word in _WITH_BY:
+            return after == "BY"
+        if word == "WINDOW":
+            return self.is_name(index + 1) and self.upper(index + 2) == "AS"
+        if word in ("MAP", "REDUCE"):
+            return self.is_table_name(index + 1) and not self.ends_from(index + 1)
+        return True
+
+    def parenthesis_end(self, index: int) -> int:
+        """The index behind the parenthesis that opens at `index`."""
+        depth = 0
+        while index < len(self.tokens):
+            depth += (self.text(index) == "(") - (self.text(index) == ")")
+            index += 1
+            if depth == 0:
+                break
+        return index
+
+    def _refuse_clause(self, index: int, reason: str) -> None:
+        if starts_clause(self.tokens, index):
+            raise SqlRefused(reason, _CLAUSE_HINT, self.sql, self.tokens[index].start)

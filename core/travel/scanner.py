@@ -1,0 +1,338 @@
+"""Finds the tables of a statement by walking its tokens once.
+
+It knows just enough of Spark's grammar to say where a table's name stands: behind FROM, JOIN, TABLE and
+MERGE's USING, behind the commas of a FROM list, and at the head of commands. All else is passed over, so what
+Spark adds to expressions can't confuse it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from core.travel.clauses import starts_clause
+from core.travel.errors import SqlRefused
+from core.travel.names import NameReader
+from core.travel.tokens import Token, keywords
+from core.travel.uses import Block, Reference, Relation, TableUse
+
+_QUERY_STARTS = keywords("SELECT WITH FROM VALUES TABLE")
+_SET_OPERATIONS = keywords("UNION INTERSECT EXCEPT MINUS")
+_BEHIND_SET_OPERATION = keywords("SELECT FROM TABLE VALUES MAP REDUCE ALL DISTINCT (")
+# Before a parenthesis these are no function's name.
+_NOT_FUNCTIONS = keywords(
+    "IN EXISTS ANY ALL SOME AS ON AND OR NOT WHEN THEN ELSE WHERE HAVING BY SELECT FROM"
+)
+_EXPLAIN_MODES = keywords("EXTENDED CODEGEN COST LOGICAL FORMATTED")
+_NOT_TABLES = keywords("FUNCTION DATABASE SCHEMA NAMESPACE CATALOG PROCEDURE")
+_CLAUSE_HINT = "A clause stands directly behind the name of a table."
+
+
+@dataclass
+class _Frame:
+    """One pair of parentheses, or the statement itself."""
+
+    block: int
+    ctes: frozenset[str] = frozenset()
+    is_query: bool = False
+    in_from: bool = False
+    # Behind `|>`, where JOIN needs no FROM before it.
+    in_pipe: bool = False
+    is_call: bool = False
+    # Whether a query may still begin behind AS (CREATE), or with TABLE (INSERT).
+    query_after_as: bool = False
+    query_may_start: bool = False
+
+
+class Scanner(NameReader):
+    """Reads the tokens of one statement; what it finds is in its lists afterwards. Raises `SqlRefused`."""
+
+    def __init__(self, sql: str, tokens: Sequence[Token]) -> None:
+        super().__init__(sql, tokens)
+        self.uses: list[TableUse] = []
+        self.target: TableUse | None = None
+        self.references: list[Reference] = []
+        self._parents: list[int | None] = []
+        self._relations: list[list[Relation]] = []
+        self._in_hint = False
+
+    def scan(self) -> None:
+        frame = _Frame(self._new_block(None))
+        index = self._head(0, frame)
+        while (index := self._group(index, frame)) < len(self.tokens):
+            # A closing parenthesis too many is for Spark to report.
+            index += 1
+
+    def blocks(self) -> tuple[Block, ...]:
+        pairs = zip(self._parents, self._relations, strict=True)
+        return tuple(Block(parent, tuple(relations)) for parent, relations in pairs)
+
+    # Heads of statements. Each returns where the rest begins.
+
+    def _head(self, index: int, frame: _Frame) -> int:
+        match self.upper(index), self.upper(index + 1):
+            case ("EXPLAIN", mode):
+                return self._head(index + 2 if mode in _EXPLAIN_MODES else index + 1, frame)
+            case ("WITH", _):
+                behind = self._ctes(index, frame)
+                return self._head(behind, frame) if behind > index + 1 else behind
+            case ("DESCRIBE" | "DESC", _):
+                return self._described(index + 1, frame)
+            case ("INSERT", "INTO" | "OVERWRITE"):
+                return self._insert(index + 2, frame)
+            case ("DELETE", "FROM"):
+                return self._written(index + 2, frame)
+            case ("UPDATE", _):
+                return self._written(index + 1, frame)
+            case ("MERGE", _):
+                while index < len(self.tokens) and self.upper(index) != "INTO":
+                    index += 1
+                behind = self._written(index + 1, frame)
+                return self._relation(behind + 1, frame) if self.upper(behind) == "USING" else behind
+            case ("CREATE" | "REPLACE" | "ALTER" | "CACHE", _):
+                frame.query_after_as = True
+                return index + 1
+            case ("SELECT" | "FROM" | "VALUES" | "TABLE" | "MAP" | "REDUCE" | "", _):
+                frame.is_query = True
+                return self._query_start(index, frame)
+            case ("SET", "VAR" | "VARIABLE") | ("DECLARE", _):
+                return index + 2
+        # No other statement reads a table, and some are free text.
+        return len(self.tokens)
+
+    def _described(self, index: int, frame: _Frame) -> int:
+        if self.upper(index) == "QUERY" or self.upper(index) in _QUERY_STARTS - {"TABLE"}:
+            return self._head(index + (self.upper(index) == "QUERY"), frame)
+        if self.text(index) == "(":
+            return index
+        if self.upper(index) in _NOT_TABLES and self.is_name(index + 1):
+            return len(self.tokens)
+        for word in (("TABLE",), ("EXTENDED", "FORMATTED")):
+            if self.upper(index) in word and self.is_name(index + 1):
+                index += 1
+        if self.is_name(index):
+            self._record(self.read_table(index, frame.block, with_alias=False)[0])
+        return len(self.tokens)
+
+    def _insert(self, index: int, frame: _Frame) -> int:
+        frame.is_query = frame.query_may_start = True
+        if self.upper(index) in ("DIRECTORY", "LOCAL"):
+            return index
+        if self.upper(index) == "TABLE" and self.is_name(index + 1):
+            index += 1
+        if not self.is_name(index):
+            return index
+        self.target, index = self.read_table(index, frame.block, with_alias=False)
+        self._refuse_past_target()
+        return self._query_start(index, frame)
+
+    def _written(self, index: int, frame: _Frame) -> int:
+        if not self.is_name(index):
+            return index
+        self.target, index = self.read_table(index, frame.block)
+        self._refuse_past_target()
+        self._see(self.target, None)
+        return index
+
+    def _refuse_past_target(self) -> None:
+        if self.target is not None and self.target.clause is not None:
+            words, span = self.target.clause.words, self.target.clause.span
+            raise SqlRefused(
+                f"{words} can't follow the table that is written: the past can't be changed",
+                "Read the past state, and write what comes of it to the table as it is now.",
+                self.sql,
+                span[0],
+            )
+
+    # Inside a statement.
+
+    def _group(self, index: int, frame: _Frame) -> int:
+        """Everything up to the parenthesis that closes the frame, or the end."""
+        while index < len(self.tokens):
+            token = self.tokens[index]
+            if token.text == ")":
+                return index
+            if token.text == "(":
+                is_call = self.is_name(index - 1) and self.upper(index - 1) not in _NOT_FUNCTIONS
+                index = self._parenthesis(index, frame, is_call=is_call)
+            elif token.is_name:
+                index = self._word(index, frame)
+            elif token.text == "," and frame.in_from:
+                index = self._relation(index + 1, frame)
+            else:
+                if token.text == "|>":
+                    frame.in_from, frame.in_pipe = False, True
+                elif token.text in ("/*+", "*/"):
+                    self._in_hint = token.text == "/*+"
+                index += 1
+        return index
+
+    def _word(self, index: int, frame: _Frame) -> int:
+        """One word of an expression or clause, or a dotted name; the index behind what it introduces."""
+        if self.text(index - 1) in (".", ":"):
+            return index + 1
+        dotted = self.text(index + 1) == "." and (self.is_name(index + 2) or self.text(index + 2) == "*")
+        if dotted or self._in_hint:
+            return self._reference(index, frame)
+        match self.upper(index):
+            case "SELECT":
+                frame.is_query, frame.in_from = True, False
+            case "WITH":
+                behind = self._ctes(index, frame)
+                return self._query_start(behind, frame) if behind > index + 1 else behind
+            case "FROM" if frame.is_query and not self._is_distinct_from(index):
+                frame.in_from = True
+                return self._relation(index + 1, frame)
+            case "JOIN" if frame.in_from or frame.in_pipe:
+                return self._relation(index + 1, frame)
+            case "TABLE" if frame.query_may_start:
+                return max(self._query_start(index, frame), index + 1)
+            case "TABLE" if frame.is_call and self.text(index - 1) in ("(", ",", "=>"):
+                return self._table_argument(index, frame)
+            case "AS" if frame.query_after_as:
+                frame.query_after_as, frame.is_query = False, True
+                return self._query_start(index + 1, frame)
+            case "AS" if self.is_name(index + 1):
+                # A column's alias, whatever word it is.
+                return index + 2
+            case word if word in _SET_OPERATIONS and self._is_set_operation(index):
+                frame.in_from, frame.is_query = False, True
+                frame.block = self._new_block(self._parents[frame.block])
+                quantified = self.upper(index + 1) in ("ALL", "DISTINCT")
+                return self._query_start(index + 1 + quantified, frame)
+            case "LATERAL" if self.upper(index + 1) == "VIEW":
+                frame.in_from = False
+            case _ if self.ends_from(index):
+                frame.in_from = False
+        return index + 1
+
+    def _query_start(self, index: int, frame: _Frame) -> int:
+        """Where a query may begin: `TABLE t` and WITH can do so only here."""
+        if self.upper(index) == "WITH" and (behind := self._ctes(index, frame)) > index + 1:
+            return self._query_start(behind, frame)
+        if self.upper(index) == "TABLE" and self._is_table_query(index + 1):
+            use, index = self.read_table(index + 1, frame.block, with_alias=False)
+            self._record_or_pass(use, frame)
+        return index
+
+    def _parenthesis(self, index: int, frame: _Frame, *, is_call: bool) -> int:
+        begins_query = self.upper(index + 1) in _QUERY_STARTS - ({"FROM", "TABLE"} if is_call else set())
+        inner = _Frame(self._new_block(frame.block), frame.ctes, is_query=begins_query, is_call=is_call)
+        return self._enclosed(index, inner)
+
+    def _enclosed(self, opening: int, inner: _Frame) -> int:
+        start = self._query_start(opening + 1, inner) if inner.is_query else opening + 1
+        return min(self._group(start, inner) + 1, len(self.tokens))
+
+    def _ctes(self, index: int, frame: _Frame) -> int:
+        """The queries that WITH names; index + 1 where WITH means something else (WITH CUBE)."""
+        recursive = self.upper(index + 1) == "RECURSIVE" and self.is_name(index + 2)
+        start = index + 1 + recursive
+        while (body := self.cte_body(start)) is not None:
+            name = self.tokens[start].value.lower()
+            ctes = frame.ctes | {name} if recursive else frame.ctes
+            index = self._enclosed(body, _Frame(self._new_block(frame.block), ctes, is_query=True)) - 1
+            frame.ctes |= {name}
+            start = index + 2
+            if self.text(index + 1) != ",":
+                break
+        return index + 1
+
+    def _relation(self, index: int, frame: _Frame) -> int:
+        """One relation of FROM or JOIN; the index behind its alias."""
+        if self.upper(index) == "LATERAL":
+            index += 1
+        if self.text(index) == "(":
+            return self._unnamed(self._relation_group(index, frame), frame)
+        if self.upper(index) == "VALUES" and not self.is_name(index + 1):
+            return self._unnamed(self.values_end(index + 1), frame)
+        if not self.is_table_name(index):
+            return index
+        _, behind = self.read_name(index)
+        if self.text(behind) == "(":
+            return self._unnamed(self._parenthesis(behind, frame, is_call=True), frame)
+        use, behind = self.read_table(index, frame.block)
+        self._record_or_pass(use, frame)
+        return behind
+
+    def _relation_group(self, index: int, frame: _Frame) -> int:
+        """A query or a join in parentheses. The names in a join are seen outside it."""
+        if self.upper(index + 1) in _QUERY_STARTS:
+            return self._parenthesis(index, frame, is_call=False)
+        inner = replace(frame, in_from=True)
+        return min(self._group(self._relation(index + 1, inner), inner) + 1, len(self.tokens))
+
+    def _unnamed(self, index: int, frame: _Frame) -> int:
+        """What may follow a relation that is no table."""
+        if starts_clause(self.tokens, index):
+            raise SqlRefused("Only a table has past states", _CLAUSE_HINT, self.sql, self.tokens[index].start)
+        alias, index = self.read_alias(self.sample_end(index))
+        if alias is not None:
+            self._relations[frame.block].append(Relation(alias, None, has_alias=True))
+        return index
+
+    def _table_argument(self, index: int, frame: _Frame) -> int:
+        """`TABLE t` or `TABLE(t)` in a call."""
+        start = index + 2 if self.text(index + 1) == "(" else index + 1
+        if self.upper(start) in _QUERY_STARTS or not self._is_table_query(start):
+            return index + 1
+        use, behind = self.read_table(start, frame.block, with_alias=False)
+        self._record_or_pass(use, frame)
+        return behind + (start == index + 2)
+
+    def _reference(self, index: int, frame: _Frame) -> int:
+        parts, behind = self.read_name(index)
+        if self.text(behind) != "(":
+            spans = tuple((token.start, token.end) for token in self.tokens[index:behind:2])
+            is_relation = self._in_hint or self.text(behind + 1) == "*"
+            self.references.append(Reference(parts, spans, frame.block, is_relation))
+        return behind
+
+    def _record_or_pass(self, use: TableUse, frame: _Frame) -> None:
+        """A table is recorded; the name of a WITH query is not one."""
+        if len(use.parts) > 1 or use.parts[0].lower() not in frame.ctes:
+            self._record(use)
+        elif use.clause is not None:
+            raise SqlRefused(
+                f"{use.parts[0]} is a query named by WITH, which has no past states",
+                "Put the clause behind the tables inside it.",
+                self.sql,
+                use.clause.span[0],
+            )
+        else:
+            self._see(use, None)
+
+    def _record(self, use: TableUse) -> None:
+        self._see(use, len(self.uses))
+        self.uses.append(use)
+
+    def _see(self, use: TableUse, number: int | None) -> None:
+        name = use.alias or use.parts[-1]
+        self._relations[use.block].append(Relation(name, number, has_alias=use.alias is not None))
+
+    def _new_block(self, parent: int | None) -> int:
+        self._parents.append(parent)
+        self._relations.append([])
+        return len(self._parents) - 1
+
+    def _is_distinct_from(self, index: int) -> bool:
+        return self.upper(index - 1) == "DISTINCT" and self.upper(index - 2) in ("IS", "NOT")
+
+    def _is_set_operation(self, index: int) -> bool:
+        """Not a column of that name, and not `* EXCEPT (columns)`."""
+        if self.text(index - 1) == "*" and self.text(index + 1) == "(":
+            return False
+        return self.text(index + 1).upper() in _BEHIND_SET_OPERATION
+
+    def _is_table_query(self, index: int) -> bool:
+        """Whether a table's name stands here, TABLE being before it, and not a column called `table`."""
+        if not self.is_table_name(index):
+            return False
+        _, behind = self.read_name(index)
+        after = self.text(behind)
+        return (
+            after in ("", ")", ",", "|>")
+            or self.upper(behind) in _SET_OPERATIONS | {"PARTITION", "WITH"}
+            or self.ends_from(behind)
+            or starts_clause(self.tokens, behind)
+        )

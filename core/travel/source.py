@@ -1,0 +1,50 @@
+"""A table's root as something to read: versions and times go in, one snapshot comes out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, tzinfo
+
+from core.storage.files import Files
+from core.table.layout import Root
+from core.travel.times import fold_time
+from core.travel.uses import TableUse
+from core.travel.version import (
+    Resolved,
+    resolve_latest,
+    resolve_time,
+    resolve_version,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TravelSource:
+    """Reads a root as of a version or a time. `zone` is for the times in sentences."""
+
+    files: Files
+    root: Root
+    zone: tzinfo = UTC
+
+    def apply_version(self, version: str) -> Resolved:
+        """Raises `NotFound` and `Corrupt`."""
+        return resolve_version(self.files, self.root, version)
+
+    def apply_snapshot(self, timestamp_ms: int, asked: str = "") -> Resolved:
+        """The newest state at or before the time (epoch ms). Raises `NotFound` when all are later."""
+        return resolve_time(self.files, self.root, timestamp_ms, asked, zone=self.zone)
+
+    def latest(self) -> Resolved | None:
+        """None for a table without snapshots."""
+        return resolve_latest(self.files, self.root)
+
+    def as_written(self, sql: str, use: TableUse, *, now_ms: int) -> Resolved | None:
+        """The state that a statement's own clause names, the latest where it has none.
+
+        `now_ms` is the present of the whole statement, epoch ms. Raises `NotFound` and `SqlRefused`.
+        """
+        if use.clause is None:
+            return self.latest()
+        if use.version is not None:
+            return self.apply_version(use.version)
+        time_ms = fold_time(sql, now_ms=now_ms, zone=self.zone, span=use.time_span, clause=use.clause.words)
+        return self.apply_snapshot(time_ms, use.time_expression or "")

@@ -1,0 +1,164 @@
+"""Puts other names in the place of a statement's tables and time-travel clauses, and touches nothing else.
+
+A table without an alias keeps its own last name as one, so that `orders.price` goes on resolving, and
+`shop.orders.price` becomes `orders.price`. Where that name would mean two things, the whole name becomes the
+alias: `` `a.t` ``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from core.travel.errors import SqlRefused
+from core.travel.uses import Reference, Relation, Statement, TableUse
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """`text` stands where `[start, end)` of the original was."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Spliced:
+    """The statement with its edits made, which are in order and do not overlap."""
+
+    sql: str
+    edits: tuple[Edit, ...]
+
+    def original_position(self, position: int) -> int:
+        """Where a character of `sql` stands in the original; for new text, where what it replaced begins."""
+        shift = 0
+        for edit in self.edits:
+            start = edit.start + shift
+            if position < start:
+                break
+            if position < start + len(edit.text):
+                return edit.start
+            shift += len(edit.text) - (edit.end - edit.start)
+        return position - shift
+
+
+def splice(statement: Statement, names: Mapping[TableUse, str], *, database: str | None = None) -> Spliced:
+    """The statement reading `names[use]` (a view's plain name) wherever it read a use of its own.
+
+    `database` is the current one: it makes `shop.orders.price` resolve where `FROM orders` is written. Raises
+    `SqlRefused` when `t.price` could be a column of two tables, whose names must now differ.
+    """
+    return _Splicer(statement, names, database).splice()
+
+
+class _Splicer:
+    def __init__(self, statement: Statement, names: Mapping[TableUse, str], database: str | None) -> None:
+        self.statement = statement
+        self.database = database
+        self.names = [names.get(use) for use in statement.uses]
+        self.full_names = [self._full_name(use) for use in statement.uses]
+        self.found = [self._find(reference) for reference in statement.references]
+        self.aliases = self._aliases()
+
+    def splice(self) -> Spliced:
+        edits: list[Edit] = []
+        for number, (use, name) in enumerate(zip(self.statement.uses, self.names, strict=True)):
+            if name is not None:
+                edits += _table_edits(use, name, self.aliases.get(number))
+        for reference, (length, relations) in zip(self.statement.references, self.found, strict=True):
+            edits += self._reference_edits(reference, length, relations)
+        edits.sort(key=lambda edit: edit.start)
+        pieces, position = [], 0
+        for edit in edits:
+            pieces += [self.statement.sql[position : edit.start], edit.text]
+            position = edit.end
+        return Spliced("".join(pieces) + self.statement.sql[position:], tuple(edits))
+
+    def _full_name(self, use: TableUse) -> tuple[str, ...]:
+        parts = use.parts if len(use.parts) > 1 or self.database is None else (self.database, *use.parts)
+        return tuple(part.lower() for part in parts)
+
+    def _find(self, reference: Reference) -> tuple[int, list[Relation]]:
+        """How many of its parts name a relation, and which of the nearest relations those may be."""
+        block: int | None = reference.block
+        while block is not None:
+            relations = self.statement.blocks[block].relations
+            for length in range(len(reference.parts) - (not reference.is_relation), 0, -1):
+                wanted = tuple(part.lower() for part in reference.parts[:length])
+                if matching := [each for each in relations if self._is_named(each, wanted)]:
+                    return length, matching
+            block = self.statement.blocks[block].parent
+        return 0, []
+
+    def _is_named(self, relation: Relation, wanted: tuple[str, ...]) -> bool:
+        if relation.use is None or relation.has_alias:
+            return (relation.name.lower(),) == wanted
+        return self.full_names[relation.use][-len(wanted) :] == wanted
+
+    def _aliases(self) -> dict[int, str]:
+        """What the uses without an alias are called from now on."""
+        aliases = {}
+        clashing = self._clashing_names()
+        for number, (use, name) in enumerate(zip(self.statement.uses, self.names, strict=True)):
+            if name is None or use.alias is not None:
+                continue
+            last = use.parts[-1]
+            if use.alias_at is None:
+                aliases[number] = name
+            else:
+                aliases[number] = ".".join(use.parts) if last.lower() in clashing else last
+        return aliases
+
+    def _clashing_names(self) -> set[str]:
+        """Last names that mean several relations, one of which is referred to by more than that name."""
+        meanings: dict[str, set[object]] = {}
+        for block in self.statement.blocks:
+            for relation in block.relations:
+                is_own = relation.use is not None and not relation.has_alias
+                meaning = self.full_names[relation.use] if is_own and relation.use is not None else "other"
+                meanings.setdefault(relation.name.lower(), set()).add(meaning)
+        by_full_name = {
+            relation.name.lower() for length, relations in self.found if length > 1 for relation in relations
+        }
+        return {name for name in by_full_name if len(meanings[name]) > 1}
+
+    def _reference_edits(self, reference: Reference, length: int, relations: list[Relation]) -> list[Edit]:
+        aliases = {self.aliases.get(each.use) if each.use is not None else None for each in relations}
+        uses = [self.statement.uses[each.use] for each in relations if each.use is not None]
+        if not uses or aliases == {None}:
+            return []
+        spans = reference.spans
+        if len(aliases) > 1:
+            written = ".".join(reference.parts)
+            raise SqlRefused(
+                f"{written} may mean a column of {' or '.join('.'.join(use.parts) for use in uses)}",
+                "Give the tables aliases, or write the column with its database.",
+                self.statement.sql,
+                spans[0][0],
+            )
+        alias = aliases.pop()
+        if alias is None or (length == 1 and alias == uses[0].parts[-1]):
+            return []
+        if alias == uses[0].parts[-1]:
+            return [Edit(spans[0][0], spans[length - 1][0], "")]
+        return [Edit(spans[0][0], spans[length - 1][1], _quoted(alias))]
+
+
+def _table_edits(use: TableUse, name: str, alias: str | None) -> list[Edit]:
+    edits = [Edit(*use.name_span, _quoted(name))]
+    new_alias = f"AS {_quoted(alias)}" if alias is not None and use.alias_at is not None else ""
+    if use.clause_span is not None:
+        at_clause = use.alias_at == use.clause_span[1]
+        edits.append(Edit(*use.clause_span, new_alias if at_clause else ""))
+        if at_clause:
+            return edits
+    if new_alias and use.alias_at == use.name_span[1]:
+        return [Edit(*use.name_span, f"{_quoted(name)} {new_alias}")]
+    if new_alias and use.alias_at is not None:
+        edits.append(Edit(use.alias_at, use.alias_at, f" {new_alias}"))
+    return edits
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"

@@ -1,0 +1,63 @@
+"""A Spark SQL statement with Paimark's clauses: what it reads, where, and as of when.
+
+    SELECT * FROM shop.orders VERSION AS OF 'savepoint.1' AS o JOIN shop.customers TIMESTAMP AS OF now() ...
+
+`read_statement` finds the tables and clauses by position, `splice` puts other names in their place. The rest
+of the text is never touched.
+"""
+
+from __future__ import annotations
+
+from core.errors import UsageError
+from core.travel.kinds import classify
+from core.travel.scanner import Scanner
+from core.travel.splice import Spliced, splice
+from core.travel.tokens import Token, tokenize
+from core.travel.uses import Clause, Statement, StatementKind, TableUse
+
+__all__ = [
+    "Clause",
+    "Spliced",
+    "Statement",
+    "StatementKind",
+    "TableUse",
+    "find_tables",
+    "read_statement",
+    "splice",
+]
+
+
+def read_statement(sql: str) -> Statement:
+    """What one statement does, and the tables it reads.
+
+    Raises `UsageError` for more than one statement, and `SqlRefused` for a clause that is unfinished or is
+    not time travel (a period, a temporal join).
+    """
+    tokens = _without_end(sql, tokenize(sql))
+    kind = classify(tokens)
+    scanner = Scanner(sql, tokens)
+    if tokens:
+        scanner.scan()
+    return Statement(
+        sql,
+        kind.kind,
+        kind.writes,
+        kind.removes_rows,
+        tuple(scanner.uses),
+        scanner.target,
+        scanner.blocks(),
+        tuple(scanner.references),
+    )
+
+
+def find_tables(sql: str) -> list[TableUse]:
+    """The tables that a statement reads or describes, in the order written. Raises as `read_statement`."""
+    return list(read_statement(sql).uses)
+
+
+def _without_end(sql: str, tokens: list[Token]) -> list[Token]:
+    while tokens and tokens[-1].text == ";":
+        tokens = tokens[:-1]
+    if any(token.text == ";" for token in tokens):
+        raise UsageError("More than one statement was given, and one runs at a time", "Run them one by one.")
+    return tokens

@@ -1,0 +1,119 @@
+"""The states of a root that can be read: its snapshots, and what tags and savepoints keep of expired ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+from core.errors import NotFound
+from core.storage.files import Files
+from core.table.layout import Root, savepoint_tag
+from core.table.lineage import Lineage
+from core.table.records import Snapshot
+from core.table.savepoints import SavepointManager
+
+StateKind = Literal["snapshot", "savepoint", "tag"]
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """`name` is a version that names it again: `snapshot.5`, `savepoint.3`, a tag's name."""
+
+    kind: StateKind
+    name: str
+    snapshot: Snapshot
+
+    @property
+    def time(self) -> int:
+        """Commit time of the snapshot, epoch ms."""
+        return self.snapshot.time_millis
+
+    @property
+    def label(self) -> str:
+        """`savepoint.3 (snapshot 5)`."""
+        return self.name if self.kind == "snapshot" else f"{self.name} (snapshot {self.snapshot.id})"
+
+
+@dataclass
+class States:
+    """One root's states. What tags keep is read once, when first asked for."""
+
+    files: Files
+    root: Root
+    lineage: Lineage = field(init=False)
+    savepoints: SavepointManager = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.lineage = Lineage(self.files, self.root)
+        self.savepoints = SavepointManager(self.files, self.root.table)
+
+    @property
+    def table_name(self) -> str:
+        name = self.root.table.full_name
+        return name if self.root.branch is None else f"{name} (branch {self.root.branch})"
+
+    @cached_property
+    def kept(self) -> list[State]:
+        """What the root's tags keep, a savepoint's own tag as that savepoint; half-written ones left out."""
+        savepoint_tags = {savepoint_tag(each) for each in self.savepoints.ids()}
+        return [
+            State("savepoint" if name in savepoint_tags else "tag", name, tag)
+            for name, tag in self.lineage.tags()
+        ]
+
+    @property
+    def kept_savepoints(self) -> list[State]:
+        return [state for state in self.kept if state.kind == "savepoint"]
+
+    def snapshot(self, snapshot_id: int) -> State | None:
+        """A snapshot whose file is there. Raises `Corrupt`."""
+        try:
+            return State("snapshot", f"snapshot.{snapshot_id}", self.lineage.snapshot(snapshot_id))
+        except NotFound:
+            return None
+
+    def tag(self, name: str) -> State | None:
+        """A tag by name, a savepoint's among them. Raises `Corrupt`."""
+        if not self.lineage.has_tag(name):
+            return None
+        return State("tag", name, self.lineage.tag(name))
+
+    def at_or_before(self, time_ms: int) -> State | None:
+        """The newest state of that time or earlier; of equals a live snapshot, then a savepoint, is taken."""
+        live = self.lineage.at_or_before(time_ms)
+        found = [] if live is None else [State("snapshot", f"snapshot.{live.id}", live)]
+        found += [state for state in self.kept if state.time <= time_ms]
+        return max(found, key=_newest_then_livest, default=None)
+
+    def earliest(self) -> State | None:
+        first = self.lineage.earliest_id()
+        live = None if first is None else self.snapshot(first)
+        return min([*([live] if live else []), *self.kept], key=lambda state: state.time, default=None)
+
+    def that_saved(self, snapshot_id: int) -> tuple[list[State], list[State]]:
+        """What keeps an expired snapshot, best first; and what kept one of that id in an earlier history.
+
+        Ids are given again after a rollback: the snapshots still there on both sides must fit its time.
+        """
+        ids = self.lineage.snapshot_ids()
+        below = self._nearest([each for each in ids if each < snapshot_id], max)
+        above = self._nearest([each for each in ids if each > snapshot_id], min)
+        same: list[State] = []
+        others: list[State] = []
+        for state in self.kept:
+            if state.snapshot.id == snapshot_id:
+                fits = (below is None or below.time <= state.time) and (
+                    above is None or state.time <= above.time
+                )
+                (same if fits else others).append(state)
+        same.sort(key=_newest_then_livest, reverse=True)
+        return same, others
+
+    def _nearest(self, ids: list[int], choose: Callable[[list[int]], int]) -> State | None:
+        return self.snapshot(choose(ids)) if ids else None
+
+
+def _newest_then_livest(state: State) -> tuple[int, int, int]:
+    return state.time, ("tag", "savepoint", "snapshot").index(state.kind), state.snapshot.id

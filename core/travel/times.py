@@ -1,0 +1,248 @@
+"""A constant expression becomes one moment: what stands after `AS OF`, folded to epoch milliseconds.
+
+Values are Spark's: a moment, a local time without zone, a date, a number, a string, an interval. A bare
+number counts seconds since 1970, as Spark and Paimon's documentation have it (`timestamp_millis(n)` takes
+milliseconds). What has no zone is read in the session's. The present is passed in, one for a statement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from decimal import Decimal
+from itertools import islice
+from typing import Any, NoReturn, TypeVar
+
+from core.travel.errors import SqlRefused
+from core.travel.expressions import (
+    CONSTANT_HINT,
+    Call,
+    Expression,
+    ExpressionReader,
+    Interval,
+    Literal,
+    Number,
+    Operation,
+)
+from core.travel.intervals import Duration, read_interval
+from core.travel.literals import read_date, read_timestamp
+from core.travel.tokens import Span, tokenize
+from core.travel.zones import epoch_ms, from_epoch, instant, shifted, zone_of
+
+T = TypeVar("T")
+# A datetime with a zone is a moment, one without is a local time; both are checked before date, their base.
+Value = datetime | date | Decimal | str | Duration
+
+_NUMBER_SUFFIX = "LSYFDBlsyfdb"
+_PER_SECOND = {"TIMESTAMP_SECONDS": 1, "TIMESTAMP_MILLIS": 1_000, "TIMESTAMP_MICROS": 1_000_000}
+_LAST_SECOND = 253_402_300_799
+_CASTS = {
+    "TO_TIMESTAMP": "TIMESTAMP",
+    "TO_TIMESTAMP_LTZ": "TIMESTAMP_LTZ",
+    "TO_TIMESTAMP_NTZ": "TIMESTAMP_NTZ",
+    "TO_DATE": "DATE",
+    "TIMESTAMP": "TIMESTAMP",
+    "DATE": "DATE",
+}
+_PRESENT = frozenset({"CURRENT_TIMESTAMP", "NOW", "CURRENT_DATE", "CURDATE", "LOCALTIMESTAMP"})
+_FIELD_STARTS = {"microsecond": 0, "second": 0, "minute": 0, "hour": 0, "day": 1, "month": 1}
+# How many of these fields each unit of date_trunc resets.
+_FIELDS_BELOW = {
+    "SECOND": 1,
+    "MINUTE": 2,
+    "HOUR": 3,
+    "DAY": 4,
+    "WEEK": 4,
+    "MONTH": 5,
+    "QUARTER": 5,
+    "YEAR": 6,
+}
+FUNCTIONS = sorted({*_PRESENT, *_CASTS, *_PER_SECOND, "DATE_ADD", "DATE_SUB", "DATE_TRUNC"})
+
+
+def fold_time(
+    sql: str, *, now_ms: int, zone: tzinfo | str, span: Span | None = None, clause: str = "AS OF"
+) -> int:
+    """Epoch milliseconds, rounded down, of the constant expression that is `sql[span]`.
+
+    `zone` is the session's time zone, `clause` what the expression follows, for sentences. Raises
+    `SqlRefused` with the position in `sql`, and `ValueError` when `zone` is not a time zone.
+    """
+    start, end = span or (0, len(sql))
+    tokens = tokenize(sql, start, end)
+    reader = ExpressionReader(sql, tokens, 0, clause)
+    expression = reader.read()
+    if reader.index < len(tokens):
+        extra = tokens[reader.index]
+        raise SqlRefused(f"`{extra.text}` is not expected in the time", CONSTANT_HINT, sql, extra.start)
+    session = zone_of(zone) if isinstance(zone, str) else zone
+    return _Folder(sql, from_epoch(milliseconds=now_ms), session).fold(expression)
+
+
+class _Folder:
+    def __init__(self, sql: str, now: datetime, zone: tzinfo) -> None:
+        self.sql = sql
+        self.now = now
+        self.zone = zone
+        self.today = now.astimezone(zone).date()
+
+    def fold(self, expression: Expression) -> int:
+        return epoch_ms(self._try(expression, lambda: self._moment(self._value(expression))))
+
+    def _try(self, at: Expression, compute: Callable[[], T]) -> T:
+        """What a literal can't hold or a calendar can't reach, said at its place."""
+        try:
+            return compute()
+        except OverflowError:
+            self._refuse("The time is outside the years 1 to 9999", at)
+        except ValueError as error:
+            self._refuse(str(error), at)
+
+    def _value(self, expression: Expression) -> Value:
+        return self._try(expression, lambda: self._unchecked(expression))
+
+    def _unchecked(self, expression: Expression) -> Value:
+        match expression:
+            case Literal(type="", text=text):
+                return text
+            case Literal(type=kind, text=text):
+                return self._cast(text, kind)
+            case Number(text=text):
+                return Decimal(text.rstrip(_NUMBER_SUFFIX))
+            case Interval(amounts=amounts):
+                return read_interval(amounts)
+            case Call():
+                return self._call(expression)
+            case Operation():
+                return self._operation(expression)
+
+    def _moment(self, value: Value) -> datetime:
+        """What a value is as a timestamp. Raises `ValueError` and `OverflowError`."""
+        if isinstance(value, str):
+            value = read_timestamp(value, self.today)
+        match value:
+            case datetime():
+                return instant(value.replace(tzinfo=None), value.tzinfo or self.zone)
+            case date():
+                return instant(datetime.combine(value, time()), self.zone)
+            case Decimal():
+                if abs(value) > _LAST_SECOND:
+                    raise ValueError(
+                        f"{value} seconds is outside the years 1 to 9999: are they milliseconds?"
+                    )
+                return from_epoch(seconds=int(value), microseconds=int(value % 1 * 1_000_000))
+            case Duration():
+                raise ValueError("An interval alone is not a time")
+
+    def _cast(self, value: Value, kind: str) -> Value:
+        if kind == "DATE":
+            if isinstance(value, str):
+                return read_date(value)
+            return self._local(value).date()
+        if kind == "TIMESTAMP_NTZ":
+            return self._local(value)
+        return self._moment(value)
+
+    def _local(self, value: Value) -> datetime:
+        if isinstance(value, str):
+            value = read_timestamp(value, self.today)
+            if value.tzinfo is not None:
+                raise ValueError("A TIMESTAMP_NTZ has no time zone")
+        if isinstance(value, datetime) and value.tzinfo is None:
+            return value
+        return self._moment(value).astimezone(self.zone).replace(tzinfo=None)
+
+    def _call(self, call: Call) -> Value:
+        arguments = [self._value(argument) for argument in call.arguments]
+        match call.function, arguments:
+            case (kind, [value]) if call.is_cast:
+                return self._cast(value, kind)
+            case ("CURRENT_TIMESTAMP" | "NOW", []):
+                return self.now
+            case ("CURRENT_DATE" | "CURDATE", []):
+                return self.today
+            case ("LOCALTIMESTAMP", []):
+                return self._local(self.now)
+            case (function, [value]) if function in _CASTS:
+                return self._cast(value, _CASTS[function])
+            case (function, [Decimal() as count]) if function in _PER_SECOND:
+                return self._moment(count / _PER_SECOND[function])
+            case ("DATE_ADD" | "DATE_SUB" as function, [day, Decimal() as count]):
+                start = self._cast(day, "DATE")
+                return self._sum("+" if function == "DATE_ADD" else "-", start, count)
+            case ("DATE_TRUNC", [str() as unit, value]):
+                return self._truncated(unit, value)
+        if call.function in FUNCTIONS:
+            self._refuse(f"{call.function.lower()}() does not take these arguments here", call)
+        known = ", ".join(name.lower() for name in FUNCTIONS)
+        self._refuse(
+            f"{call.function.lower()}() can't be part of a time", call, f"{CONSTANT_HINT} Functions: {known}."
+        )
+
+    def _operation(self, operation: Operation) -> Value:
+        right = self._value(operation.right)
+        if operation.left is not None:
+            left = self._value(operation.left)
+        elif isinstance(right, Duration):
+            left = Duration()
+        else:
+            left = Decimal()
+        if operation.operator == "*":
+            return self._product(operation, left, right)
+        return self._sum(operation.operator, left, right)
+
+    def _product(self, operation: Operation, left: Value, right: Value) -> Value:
+        match left, right:
+            case (Decimal(), Decimal()):
+                return left * right
+            case (Duration() as duration, Decimal() as factor) | (
+                Decimal() as factor,
+                Duration() as duration,
+            ):
+                if factor == int(factor):
+                    return duration.times(int(factor))
+        self._refuse("Only whole numbers can be multiplied with an interval", operation)
+
+    def _sum(self, operator: str, left: Value, right: Value) -> Value:
+        sign = 1 if operator == "+" else -1
+        match left, right:
+            case (Decimal(), Decimal()):
+                return left + sign * right
+            case (Duration(), Duration()):
+                return left.plus(right.times(sign))
+            case (Duration(), datetime() | date() | str()) if sign > 0:
+                return self._later(right, left)
+            case (datetime() | date() | str(), Duration()):
+                return self._later(left, right.times(sign))
+            case (date(), Decimal()) if not isinstance(left, datetime) and right == int(right):
+                return left + timedelta(days=sign * int(right))
+        raise ValueError(f"`{operator}` here needs a time and an interval")
+
+    def _later(self, start: datetime | date | str, by: Duration) -> Value:
+        """As Spark: months, then whole days, on the calendar of the session's zone; the rest exactly."""
+        days, micros = by.split_days()
+        rest = timedelta(microseconds=micros)
+        if isinstance(start, date) and not isinstance(start, datetime) and not micros:
+            midnight = datetime.combine(start, time(), UTC)
+            return shifted(midnight, UTC, by.months, days).date()
+        if isinstance(start, datetime) and start.tzinfo is None:
+            return (shifted(start.replace(tzinfo=UTC), UTC, by.months, days) + rest).replace(tzinfo=None)
+        return shifted(self._moment(start), self.zone, by.months, days) + rest
+
+    def _truncated(self, unit: str, value: Value) -> Value:
+        unit = unit.strip().upper()
+        if unit not in _FIELDS_BELOW:
+            raise ValueError(f"date_trunc does not know the unit '{unit}'")
+        here = self._moment(value).astimezone(self.zone)
+        fields: dict[str, Any] = dict(islice(_FIELD_STARTS.items(), _FIELDS_BELOW[unit]))
+        start = here.replace(**fields)
+        if "hour" not in fields:
+            return start.astimezone(UTC)
+        if unit == "WEEK":
+            start -= timedelta(days=here.weekday())
+        elif unit == "QUARTER":
+            start = start.replace(month=(here.month - 1) // 3 * 3 + 1)
+        return instant(start.replace(tzinfo=None), self.zone)
+
+    def _refuse(self, reason: str, at: Expression, hint: str = CONSTANT_HINT) -> NoReturn:
+        raise SqlRefused(reason, hint, self.sql, at.position)

@@ -1,0 +1,125 @@
+"""The words of a Spark SQL statement, with where each stands.
+
+As Spark 4.1's lexer cuts them, with one liberty: `$` may stand in a plain word, so that `orders$snapshots` is
+one name. Comments and white space are left out; a hint's `/*+` and `*/` are symbols. Nothing is refused here:
+text that Spark would not take (an unclosed string) is one token, and Spark says so.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, NamedTuple, get_args
+
+Kind = Literal["word", "quoted", "string", "number", "symbol"]
+_KINDS: dict[str | None, Kind] = {kind: kind for kind in get_args(Kind)}
+Span = tuple[int, int]
+
+
+class Token(NamedTuple):
+    """`text` is as written; `start` and `end` are character offsets in the statement."""
+
+    kind: Kind
+    text: str
+    start: int
+    end: int
+
+    @property
+    def upper(self) -> str:
+        """The keyword this may be; empty for what can't be one."""
+        return self.text.upper() if self.kind == "word" else ""
+
+    @property
+    def is_name(self) -> bool:
+        return self.kind in ("word", "quoted")
+
+    @property
+    def value(self) -> str:
+        """What a name or a string says, without its quotes and escapes."""
+        if self.kind == "quoted":
+            return self.text[1:].removesuffix("`").replace("``", "`")
+        if self.kind == "string":
+            return _string_value(self.text)
+        return self.text
+
+
+def keywords(text: str) -> frozenset[str]:
+    """A set of keywords or symbols, written with spaces between them."""
+    return frozenset(text.split())
+
+
+_TOKEN = re.compile(
+    r"""
+      (?P<space>   [\s\u00a0\u1680\u2000-\u200a\u2028\u202f\u205f\u3000]+ | --(?:\\\n|[^\r\n])* )
+    | (?P<string>  [rR]'[^']*'? | '(?:[^'\\]|\\.|'')*(?:'|\\?\Z)
+                 | [rR]"[^"]*"? | "(?:[^"\\]|\\.|"")*(?:"|\\?\Z) )
+    | (?P<quoted>  `(?:[^`]|``)*(?:`|\Z) )
+    | (?P<number>  (?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?:BD|[LSYFD])?(?![\w$]) )
+    | (?P<word>    [\w$]+ )
+    | (?P<symbol>  /\*\+ | <=> | == | <= | >= | <> | != | \|\| | \|> | :: | -> | => | << | >> | . )
+    """,
+    re.VERBOSE | re.DOTALL | re.IGNORECASE,
+)
+_COMMENT_EDGE = re.compile(r"/\*|\*/")
+
+
+def tokenize(sql: str, start: int = 0, end: int | None = None) -> list[Token]:
+    """The tokens of `sql[start:end]`, at their places in `sql`."""
+    tokens: list[Token] = []
+    position, stop = start, len(sql) if end is None else end
+    in_hint = False
+    while position < stop:
+        if sql.startswith("/*", position) and not sql.startswith("/*+", position):
+            position = _comment_end(sql, position)
+            continue
+        if in_hint and sql.startswith("*/", position):
+            tokens.append(Token("symbol", "*/", position, position + 2))
+            in_hint = False
+            position += 2
+            continue
+        found = _TOKEN.match(sql, position, stop)
+        # Every character is matched by the last alternative.
+        assert found is not None
+        text = found.group()
+        kind = _KINDS.get(found.lastgroup)
+        if kind == "number" and text.startswith(".") and tokens and _touches_name(tokens[-1], position):
+            # `db.2024_t` is a name and its part, not a name and a fraction.
+            kind, text = "symbol", "."
+        if kind is not None:
+            tokens.append(Token(kind, text, position, position + len(text)))
+        in_hint = in_hint or text == "/*+"
+        position += len(text)
+    return tokens
+
+
+def _touches_name(token: Token, position: int) -> bool:
+    return token.end == position and (token.is_name or token.text in (")", "]"))
+
+
+def _comment_end(sql: str, position: int) -> int:
+    """Where the comment that opens here ends; comments nest."""
+    depth = 0
+    for edge in _COMMENT_EDGE.finditer(sql, position):
+        depth += 1 if edge.group() == "/*" else -1
+        if depth == 0:
+            return edge.end()
+    return len(sql)
+
+
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-3][0-7]{2})|(.))", re.DOTALL)
+_ESCAPED = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a", "%": "\\%", "_": "\\_"}
+
+
+def _string_value(text: str) -> str:
+    if text[0] in "rR":
+        return text[2:].removesuffix(text[1])
+    quote = text[0]
+    body = text[1:-1] if len(text) > 1 and text.endswith(quote) else text[1:]
+    return _ESCAPE.sub(_unescaped, body.replace(quote * 2, quote))
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    four, eight, octal, other = escape.groups()
+    code = int(four or eight or "0", 16) if four or eight else int(octal, 8) if octal else None
+    if code is not None:
+        return chr(code) if code <= 0x10FFFF else "\ufffd"
+    return _ESCAPED.get(other, other)

@@ -1,0 +1,119 @@
+"""What a statement says of tables, by position."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from core.travel.tokens import Span
+
+StatementKind = Literal[
+    "empty",
+    "query",
+    "explain",
+    "describe",
+    "show",
+    "session",
+    "view",
+    "call",
+    "insert",
+    "overwrite",
+    "delete",
+    "update",
+    "merge",
+    "truncate",
+    "drop",
+    "ddl",
+    "other",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A time-travel clause. `words` are its keywords; one of `version` and `time_span` is set.
+
+    `version` is what was asked, without quotes; `time_span` is where the time's expression stands.
+    """
+
+    words: str
+    span: Span
+    version: str | None = None
+    time_span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TableUse:
+    """One table read (or described) by a statement; spans are character offsets in its text.
+
+    `parts` is the name as written, without backticks: `("shop", "orders$branch_fix$snapshots")`.
+    `alias_at` is where an alias can be put; None where one is written or none may stand.
+    """
+
+    parts: tuple[str, ...]
+    name_span: Span
+    clause: Clause | None = None
+    time_expression: str | None = None
+    alias: str | None = None
+    alias_at: int | None = None
+    block: int = 0
+
+    @property
+    def version(self) -> str | None:
+        return self.clause.version if self.clause else None
+
+    @property
+    def clause_span(self) -> Span | None:
+        return self.clause.span if self.clause else None
+
+    @property
+    def time_span(self) -> Span | None:
+        return self.clause.time_span if self.clause else None
+
+    @property
+    def position(self) -> int:
+        return self.name_span[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A name that columns can be qualified with. `use` is its table's place among the uses, if it has one."""
+
+    name: str
+    use: int | None
+    has_alias: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One SELECT: its relations, and the block around it, whose relations it sees too."""
+
+    parent: int | None
+    relations: tuple[Relation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A dotted name that is not a table's: `shop.orders.price`, or with `is_relation` what stands before `.*`
+    (`shop.orders`) or in a hint, where no column follows."""
+
+    parts: tuple[str, ...]
+    spans: tuple[Span, ...]
+    block: int
+    is_relation: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One statement. `writes`: it may change the warehouse; `removes_rows`: rows may be gone after it.
+
+    `target` is the table that INSERT, DELETE, UPDATE or MERGE writes; it is not among `uses`.
+    """
+
+    sql: str
+    kind: StatementKind
+    writes: bool = False
+    removes_rows: bool = False
+    uses: tuple[TableUse, ...] = ()
+    target: TableUse | None = None
+    blocks: tuple[Block, ...] = ()
+    references: tuple[Reference, ...] = ()

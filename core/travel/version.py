@@ -1,0 +1,256 @@
+"""From what was asked to one snapshot: a number, `snapshot.5`, `savepoint.3`, a tag, a watermark, or a time.
+
+Reads metadata only. What was asked and is not there is an error that says what is; a time is never answered
+with a state from after it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Protocol
+
+from core.errors import Corrupt, NotFound
+from core.storage.files import Files
+from core.table.layout import Root, savepoint_tag
+from core.table.main_branch import all_roots
+from core.table.names import is_safe_name, near_names
+from core.table.records import Snapshot
+from core.travel.states import State, StateKind, States
+
+_SNAPSHOT = re.compile(r"snapshot\.([0-9]{1,18})")
+_SAVEPOINT = re.compile(r"savepoint\.([0-9]{1,18})")
+_WATERMARK = re.compile(r"watermark-(-?[0-9]{1,18})")
+_NUMBER = re.compile(r"([0-9]{1,18})")
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """The one snapshot that is read. `name` is a version that names it again; `note` says what served."""
+
+    root: Root
+    kind: StateKind
+    name: str
+    snapshot: Snapshot
+    asked: str
+    note: str = ""
+
+
+class SupportsTimeTravel(Protocol):
+    """A source that can be read as of a time."""
+
+    def apply_snapshot(self, timestamp_ms: int) -> Resolved:
+        """The newest state at or before the time (epoch ms). Raises `NotFound` when all are later."""
+
+
+def resolve_version(files: Files, root: Root, asked: str) -> Resolved:
+    """The state that a version names. Raises `NotFound`, and `Corrupt` for a half-written file of its own.
+
+    A tag called like a number wins over the snapshot, as in Paimon. Case counts only in the names of tags.
+    """
+    return _Versions(States(files, root), asked).resolve()
+
+
+def resolve_time(files: Files, root: Root, time_ms: int, asked: str = "", *, zone: tzinfo = UTC) -> Resolved:
+    """The newest state at or before the time (epoch ms). Raises `NotFound` when all are later.
+
+    `zone` is for the times in sentences; `asked` is the time as it was written.
+    """
+    states = States(files, root)
+    found = states.at_or_before(time_ms)
+    if found is None:
+        shown = _shown(time_ms, zone)
+        raise _nothing_so_old(states, f"{asked} ({shown})" if asked else shown, zone)
+    note = ""
+    if found.kind != "snapshot":
+        # Commit times that do not rise with the ids can hide a live snapshot from the bisection.
+        live = states.snapshot(found.snapshot.id)
+        found = live if live is not None and live.time == found.time else found
+    if found.kind != "snapshot":
+        older = _length(time_ms - found.time)
+        note = f"No snapshot from then is left: {found.label} serves, {older} older than the time asked for."
+    unread = " ".join(f"{sentence}." for sentence in states.lineage.unreadable.values())
+    return _resolved(states, found, asked or _shown(time_ms, zone), f"{note} {unread}".strip())
+
+
+def resolve_latest(files: Files, root: Root) -> Resolved | None:
+    """The newest snapshot; None for a table without one. Raises `NotFound` when the table is gone."""
+    states = States(files, root)
+    latest = states.lineage.latest()
+    if latest is None:
+        return None
+    return _resolved(states, State("snapshot", f"snapshot.{latest.id}", latest), "")
+
+
+class _Versions:
+    def __init__(self, states: States, asked: str) -> None:
+        self.states = states
+        self.asked = asked
+        self.text = asked.strip()
+
+    def resolve(self) -> Resolved:
+        if found := _SNAPSHOT.fullmatch(self.text):
+            return self._snapshot(int(found[1]))
+        if found := _SAVEPOINT.fullmatch(self.text):
+            return self._savepoint(int(found[1]))
+        tag = self.states.tag(self.text) if is_safe_name(self.text) else None
+        if tag is not None:
+            return self._tag(tag)
+        lowered = self.text.lower()
+        if found := _NUMBER.fullmatch(lowered) or _SNAPSHOT.fullmatch(lowered):
+            return self._snapshot(int(found[1]))
+        if found := _SAVEPOINT.fullmatch(lowered):
+            return self._savepoint(int(found[1]))
+        if found := _WATERMARK.fullmatch(lowered):
+            return self._watermark(int(found[1]))
+        raise self._unknown(near_names(self.text, self.states.lineage.tag_names()))
+
+    def _tag(self, tag: State) -> Resolved:
+        note = ""
+        if _NUMBER.fullmatch(tag.name):
+            note = (
+                f"{tag.name} is a tag, of snapshot {tag.snapshot.id}, and a tag wins over a number: "
+                f"snapshot {tag.name} is 'snapshot.{tag.name}'."
+            )
+        return self._found(tag, note)
+
+    def _snapshot(self, snapshot_id: int) -> Resolved:
+        live = self.states.snapshot(snapshot_id)
+        if live is not None:
+            return self._found(live)
+        same, others = self.states.that_saved(snapshot_id)
+        if same:
+            return self._found(
+                same[0],
+                f"Snapshot {snapshot_id} has expired: it is read from {same[0].name}, which saved it.",
+            )
+        reused = ""
+        if others:
+            names = ", ".join(state.name for state in others)
+            reused = f"{names} saved an earlier snapshot of that number, before ids were given again."
+        raise self._unknown(reused, near=snapshot_id)
+
+    def _savepoint(self, savepoint_id: int) -> Resolved:
+        tag = self.states.tag(savepoint_tag(savepoint_id))
+        if not self.states.savepoints.savepoint_exists(savepoint_id):
+            if tag is None:
+                raise self._unknown("")
+            note = f"{tag.name} is a tag only: there is no savepoint {savepoint_id} in this table."
+            return self._found(tag, note)
+        savepoint = self.states.savepoints.savepoint(savepoint_id)
+        if tag is None:
+            return self._without_tag(savepoint_id, savepoint.saved_snapshot_id, savepoint.snapshot_time)
+        if (tag.snapshot.id, tag.time) != (savepoint.saved_snapshot_id, savepoint.snapshot_time):
+            raise Corrupt(
+                f"Savepoint {savepoint_id} saved snapshot {savepoint.saved_snapshot_id}, and its tag "
+                f"{tag.name} is of another: snapshot {tag.snapshot.id}",
+                "Somebody replaced the tag or the file: run `paimark doctor`.",
+            )
+        return self._found(State("savepoint", tag.name, tag.snapshot))
+
+    def _without_tag(self, savepoint_id: int, snapshot_id: int, time_ms: int) -> Resolved:
+        """A savepoint of another root, or one that nothing protects."""
+        name = savepoint_tag(savepoint_id)
+        holders = [
+            root
+            for root in all_roots(self.states.files, self.states.root.table)
+            if root != self.states.root and States(self.states.files, root).lineage.has_tag(name)
+        ]
+        if holders:
+            table = self.states.root.table.name
+            branches = [root.branch for root in holders if root.branch is not None]
+            where = f"`{table}$branch_{branches[0]}`" if branches else f"`{table}`"
+            raise NotFound(
+                f"Savepoint {savepoint_id} belongs to {' and '.join(root.label for root in holders)}, "
+                f"and not to {self.states.table_name}",
+                f"Read it from there: {where} VERSION AS OF '{name}'.",
+            )
+        live = self.states.snapshot(snapshot_id)
+        if live is None or live.time != time_ms:
+            raise NotFound(
+                f"Savepoint {savepoint_id} of {self.states.table_name} lost its tag, and snapshot "
+                f"{snapshot_id}, which it saved, has expired",
+                "Its data may be gone: run `paimark doctor`.",
+            )
+        return self._found(
+            State("savepoint", name, live.snapshot),
+            f"Savepoint {savepoint_id} is unprotected: its tag is missing, and it is lost when snapshot "
+            f"{snapshot_id} expires.",
+        )
+
+    def _watermark(self, watermark: int) -> Resolved:
+        """The earliest snapshot whose watermark is at or after this one; those without any come before."""
+        ids = self.states.lineage.snapshot_ids()
+        best: State | None = None
+        low, high = 0, len(ids)
+        while low < high:
+            middle = (low + high) // 2
+            probed = self.states.snapshot(ids[middle])
+            if probed is None:
+                ids.pop(middle)
+                high -= 1
+            elif probed.snapshot.watermark is not None and probed.snapshot.watermark >= watermark:
+                best, high = probed, middle
+            else:
+                low = middle + 1
+        if best is None:
+            raise self._unknown("No snapshot has a watermark so late.")
+        return self._found(best, f"{best.name} is the earliest with a watermark of {watermark} or later.")
+
+    def _unknown(self, hint: str, near: int | None = None) -> NotFound:
+        ids = self.states.lineage.snapshot_ids()
+        if not ids:
+            exist = "it has no snapshots"
+        elif ids[-1] - ids[0] == len(ids) - 1:
+            exist = (
+                f"snapshots {ids[0]} to {ids[-1]} exist" if len(ids) > 1 else f"only snapshot {ids[0]} exists"
+            )
+        else:
+            exist = f"{len(ids)} snapshots from {ids[0]} to {ids[-1]} exist"
+        target = ids[-1] if near is None and ids else near or 0
+        savepoints = sorted(self.states.kept_savepoints, key=lambda state: abs(state.snapshot.id - target))[
+            :3
+        ]
+        nearest = ", ".join(state.label for state in savepoints)
+        return NotFound(
+            f"{self.states.table_name} has no version '{self.text}': {exist}",
+            " ".join(part for part in (hint, f"Nearest savepoints: {nearest}." if nearest else "") if part),
+        )
+
+    def _found(self, state: State, note: str = "") -> Resolved:
+        return _resolved(self.states, state, self.asked, note)
+
+
+def _resolved(states: States, state: State, asked: str, note: str = "") -> Resolved:
+    return Resolved(states.root, state.kind, state.name, state.snapshot, asked, note)
+
+
+def _nothing_so_old(states: States, asked: str, zone: tzinfo) -> NotFound:
+    earliest = states.earliest()
+    if earliest is None:
+        return NotFound(f"{states.table_name} has no snapshot yet, so none as of {asked}")
+    later = min(states.kept_savepoints, key=lambda state: state.time, default=None)
+    closest = ""
+    if later is not None:
+        closest = f"The closest savepoint is {later.label}, of {_shown(later.time, zone)}."
+    return NotFound(
+        f"{states.table_name} has nothing as old as {asked}: the earliest state is {earliest.label}, "
+        f"of {_shown(earliest.time, zone)}",
+        closest,
+    )
+
+
+def _shown(time_ms: int, zone: tzinfo) -> str:
+    try:
+        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=time_ms)
+        return moment.astimezone(zone).isoformat(" ", "milliseconds")
+    except OverflowError:
+        return f"{time_ms} ms since 1970"
+
+
+def _length(milliseconds: int) -> str:
+    # Not needed for most answers, and 20 ms to import.
+    from humanize import naturaldelta
+
+    return naturaldelta(timedelta(milliseconds=milliseconds), minimum_unit="milliseconds")
