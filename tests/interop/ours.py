@@ -1,0 +1,20 @@
+"""Paimark's own actions, as the command runs them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from core.actions.context import VERIFY_WAIT_OPTION, open_context
+from core.actions.plan import Outcome
+from core.actions.registry import action
+from core.table.catalog import parse_table_name
+
+
+def act(warehouse: Path, name: str, table: str, /, **arguments: object) -> Outcome:
+    """Plan and apply at once."""
+    chosen = action(name)
+    # The judge runs nothing while we act: there is no expiry to wait out.
+    context = open_context(str(warehouse), {VERIFY_WAIT_OPTION: "1 ms"}, read_only=False)
+    plan = chosen.plan(context, parse_table_name(table), arguments)
+    assert plan.refusals == ()
+    return chosen.apply(context, plan, lambda line: None)
