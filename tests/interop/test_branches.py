@@ -62,8 +62,9 @@ def test_commits_on_our_branch_spare_the_savepoints_of_main(judge: Judge, tmp_pa
         act(tmp_path, "create-savepoint", "shop.orders")
         saved[f"savepoint.{number}"] = judge.read(tmp_path, "shop.orders")
     act(tmp_path, "create-branch", "shop.orders", name="fix", tag="savepoint.1")
+    branch = "shop.orders$branch_fix"
     for number in (3, 4, 5):
-        branch = "shop.orders$branch_fix"
         judge.write(tmp_path, branch, [{"order_id": 1, "customer": f"c{number}", "price": 1.0}])
-        judge.compact(tmp_path, branch)
+    judge.compact(tmp_path, branch)
+    judge.write(tmp_path, branch, [{"order_id": 1, "customer": "c6", "price": 1.0}])
     assert {tag: judge.read(tmp_path, "shop.orders", tag=tag) for tag in saved} == saved
