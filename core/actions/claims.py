@@ -16,7 +16,7 @@ from core.actions.owner import Owner, this_process
 from core.actions.temporaries import delete_temporaries
 from core.errors import Corrupt, FileMissing, Refused
 from core.storage.files import Files
-from core.table.files import data_files, manifest_list_paths
+from core.table.files import StoredFile, data_files, manifest_list_paths
 from core.table.layout import (
     CLAIM_PREFIX,
     SAVEPOINT_PREFIX,
@@ -115,10 +115,16 @@ def _claimed_and_tagged(context: Context, chosen: ChosenSnapshot, claim: Claim) 
         return False
 
 
-def complete(context: Context, chosen: ChosenSnapshot, claim: Claim, progress: Progress) -> Savepoint:
+def complete(
+    context: Context,
+    chosen: ChosenSnapshot,
+    claim: Claim,
+    needed: list[StoredFile] | None,
+    progress: Progress,
+) -> Savepoint:
     """From the tag to the savepoint. Raises `Lost` and leaves undoing to the caller."""
     files, table = context.files, chosen.root.table
-    require_held(context, chosen, progress)
+    require_held(context, chosen, needed, progress)
     verified_at = context.clock()
     full_list = write_manifest_list(files, manifest_list_paths(table, chosen.snapshot))
     files.create(table.savepoint_file(claim.full_manifest_list), full_list)

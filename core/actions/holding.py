@@ -128,30 +128,48 @@ def is_newest(files: Files, chosen: ChosenSnapshot) -> bool:
         return False
 
 
-def require_held(context: Context, chosen: ChosenSnapshot, progress: Progress) -> None:
+def require_whole(context: Context, chosen: ChosenSnapshot, progress: Progress) -> list[StoredFile] | None:
+    """Before a tag is written: every file of the snapshot, all there; None for the newest, which is whole.
+
+    Raises `Lost`.
+    """
+    if is_newest(context.files, chosen):
+        return None
+    needed = _needed(context, chosen)
+    _require_all(context, chosen, needed, progress)
+    return needed
+
+
+def require_held(
+    context: Context, chosen: ChosenSnapshot, needed: list[StoredFile] | None, progress: Progress
+) -> None:
     """Prove that the tag just written keeps the snapshot. Raises `Lost` when it came too late.
 
-    No expiry deletes the newest snapshot. For another one, every file is looked for twice with a pause
-    between, in case an expiry that read the tags before ours is still deleting.
+    No expiry deletes the newest snapshot. For another one, every file (`needed`, read when None) is looked
+    for twice with a pause between, in case an expiry that read the tags before ours is still deleting.
     """
-    snapshot_id = chosen.snapshot.id
     if is_newest(context.files, chosen):
-        progress(f"snapshot {snapshot_id} is the newest: nothing of it can be gone")
+        progress(f"snapshot {chosen.snapshot.id} is the newest: nothing of it can be gone")
         return
-    try:
-        needed = needed_files(context.files, chosen.root, chosen.snapshot)
-    except FileMissing as error:
-        raise Lost(chosen, [error.path]) from error
-    if outside := [each.path for each in needed if each.is_outside]:
-        raise Refused(
-            f"{len(outside)} files of snapshot {snapshot_id} lie outside the warehouse, out of sight",
-            "Only the newest snapshot of such a table can be kept.",
-        )
+    needed = _needed(context, chosen) if needed is None else needed
     _require_all(context, chosen, needed, progress)
     if context.verify_wait > 0:
         progress(f"waiting {context.verify_wait:g} s, in case an expiry is deleting now")
         time.sleep(context.verify_wait)
     _require_all(context, chosen, needed, progress)
+
+
+def _needed(context: Context, chosen: ChosenSnapshot) -> list[StoredFile]:
+    try:
+        needed = needed_files(context.files, chosen.root, chosen.snapshot)
+    except FileMissing as error:
+        raise Lost(chosen, [error.path]) from error
+    if outside := sum(each.is_outside for each in needed):
+        raise Refused(
+            f"{outside} files of snapshot {chosen.snapshot.id} lie outside the warehouse, out of sight",
+            "Only the newest snapshot of such a table can be kept.",
+        )
+    return needed
 
 
 def _require_all(

@@ -188,7 +188,7 @@ def _recover_claim(context: Context, table: TablePath, claim: claims.Claim, prog
         data = files.read(tag_path)
         chosen = ChosenSnapshot(root, Snapshot.from_json(data, tag_path), data)
         claims.clean(context, table, claim)
-        claims.complete(context, chosen, claim, progress)
+        claims.complete(context, chosen, claim, None, progress)
     except (Refused, Corrupt, FileMissing) as error:
         progress(f"{error.message}: undoing savepoint {claim.id}")
         claims.undo(context, table, claim)

@@ -13,7 +13,14 @@ from core.actions.checks import (
     undone_on_failure,
 )
 from core.actions.context import Context, Progress
-from core.actions.holding import ChosenSnapshot, choose, choose_as_planned, keep, slow_check_warning
+from core.actions.holding import (
+    ChosenSnapshot,
+    choose,
+    choose_as_planned,
+    keep,
+    require_whole,
+    slow_check_warning,
+)
 from core.actions.journal import new_token
 from core.actions.owner import running
 from core.actions.plan import Outcome, Plan, Refusal, Step
@@ -99,6 +106,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
 
 def _save(context: Context, chosen: ChosenSnapshot, plan: Plan, progress: Progress) -> Savepoint:
     table = chosen.root.table
+    needed = require_whole(context, chosen, progress)
     token, comment = new_token(), plan.arguments["comment"]
     with running(token):
         claim = claims.claim_and_tag(
@@ -106,7 +114,7 @@ def _save(context: Context, chosen: ChosenSnapshot, plan: Plan, progress: Progre
         )
         progress(f"tagged snapshot {chosen.snapshot.id} as {savepoint_tag(claim.id)}")
         with undone_on_failure(table, lambda: claims.undo(context, table, claim)):
-            return claims.complete(context, chosen, claim, progress)
+            return claims.complete(context, chosen, claim, needed, progress)
 
 
 def _warnings(context: Context, chosen: ChosenSnapshot) -> list[str]:

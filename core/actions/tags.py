@@ -25,6 +25,7 @@ from core.actions.holding import (
     choose_as_planned,
     keep,
     require_held,
+    require_whole,
     slow_check_warning,
 )
 from core.actions.names import name_refusal
@@ -102,12 +103,13 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
 def _tag(context: Context, chosen: ChosenSnapshot, plan: Plan, progress: Progress) -> ChosenSnapshot:
     files, name = context.files, str(plan.arguments["name"])
     path, retain_ms = chosen.root.tag(name), plan.arguments["retain_ms"]
+    needed = require_whole(context, chosen, progress)
     data = chosen.data if retain_ms is None else _with_retention(chosen, int(retain_ms), context.clock())
     if not files.create(path, data):
         raise Refused(f"{plan.table} has a tag {name} already", "Choose another name.")
     progress(f"tagged snapshot {chosen.snapshot.id} as {name}")
     with undone_on_failure(chosen.root.table, lambda: files.delete(path)):
-        require_held(context, chosen, progress)
+        require_held(context, chosen, needed, progress)
     return chosen
 
 

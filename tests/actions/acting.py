@@ -1,0 +1,124 @@
+"""Doing actions in tests: a context on a warehouse, and stores that refuse or act up."""
+
+from __future__ import annotations
+
+import getpass
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from core.actions.context import Context
+from core.actions.plan import Outcome, Plan
+from core.actions.registry import action
+from core.storage.files import Entry, Files
+from core.storage.local import LocalFiles
+from core.table.layout import TablePath
+
+ORDERS = TablePath("shop", "orders")
+EVENTS = TablePath("shop", "events")
+
+
+def context_on(warehouse: Path, files: Files | None = None, *, read_only: bool = False) -> Context:
+    """A context whose proof does not wait; its audit log lies beside the warehouse."""
+    return Context(
+        files=files or LocalFiles(str(warehouse)),
+        read_only=read_only,
+        user=getpass.getuser(),
+        host="here",
+        audit_path=warehouse.parent / "state" / "audit.jsonl",
+        clock=lambda: time.time_ns() // 1_000_000,
+        options={},
+        verify_wait=0,
+    )
+
+
+def planned(context: Context, action_name: str, /, table: TablePath = ORDERS, **arguments: object) -> Plan:
+    return action(action_name).plan(context, table, arguments)
+
+
+def done(context: Context, action_name: str, /, table: TablePath = ORDERS, **arguments: object) -> Outcome:
+    """Plan and apply at once."""
+    return applied(context, planned(context, action_name, table=table, **arguments))
+
+
+def applied(context: Context, plan: Plan, told: list[str] | None = None) -> Outcome:
+    lines = [] if told is None else told
+    return action(plan.action).apply(context, plan, lines.append)
+
+
+def contents(directory: Path) -> dict[str, bytes]:
+    """Every file below a directory."""
+    return {str(p.relative_to(directory)): p.read_bytes() for p in directory.rglob("*") if p.is_file()}
+
+
+class Wrapped:
+    """A store that passes everything on to another."""
+
+    def __init__(self, inner: Files) -> None:
+        self.inner = inner
+
+    @property
+    def uri(self) -> str:
+        return self.inner.uri
+
+    def entries(self, directory: str) -> list[Entry]:
+        return self.inner.entries(directory)
+
+    def names(self, directory: str) -> list[str]:
+        return self.inner.names(directory)
+
+    def read(self, path: str) -> bytes:
+        return self.inner.read(path)
+
+    def read_many(self, paths: Iterable[str]) -> Iterator[bytes | None]:
+        return self.inner.read_many(paths)
+
+    def exists(self, path: str) -> bool:
+        return self.inner.exists(path)
+
+    def size(self, path: str) -> int | None:
+        return self.inner.size(path)
+
+    def create(self, path: str, data: bytes) -> bool:
+        return self.inner.create(path, data)
+
+    def replace(self, path: str, data: bytes) -> None:
+        self.inner.replace(path, data)
+
+    def delete(self, path: str) -> None:
+        self.inner.delete(path)
+
+    def prune(self, directory: str) -> None:
+        self.inner.prune(directory)
+
+
+class NoWrites(Wrapped):
+    """A store on which a plan that writes is caught."""
+
+    def create(self, path: str, data: bytes) -> bool:
+        raise AssertionError(f"create {path}")
+
+    def replace(self, path: str, data: bytes) -> None:
+        raise AssertionError(f"replace {path}")
+
+    def delete(self, path: str) -> None:
+        raise AssertionError(f"delete {path}")
+
+    def prune(self, directory: str) -> None:
+        raise AssertionError(f"prune {directory}")
+
+
+class Meanwhile(Wrapped):
+    """A store on which somebody else does something, once, right after a file is created."""
+
+    def __init__(self, inner: Files, after: str, deed: Callable[[], None]) -> None:
+        super().__init__(inner)
+        self._after: str | None = after
+        self._deed = deed
+
+    def create(self, path: str, data: bytes) -> bool:
+        created = self.inner.create(path, data)
+        if self._after is not None and path.endswith(self._after):
+            self._after = None
+            self._deed()
+        return created

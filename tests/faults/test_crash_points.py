@@ -1,0 +1,252 @@
+"""Killed at any write: the table reads rightly at once, and `recover` gives the state before or after."""
+
+from __future__ import annotations
+
+import io
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import fastavro
+import msgspec
+import pytest
+
+from core.actions.context import Context
+from core.actions.registry import action
+from core.errors import Refused
+from core.storage.files import Files
+from core.storage.local import LocalFiles
+from core.table.lineage import Lineage
+from core.table.main_branch import all_roots, main_root
+from core.table.savepoints import SavepointManager
+from tests.actions.acting import ORDERS, Meanwhile, applied, contents, context_on, done, planned
+from tests.faults.fault_files import MODES, Death, FaultFiles, Mode
+
+NOW = 1_780_000_000_000
+ORDERS_DIRECTORY = "shop.db/orders"
+
+# Half-written files that no journal names: a recovery can't tell them from those of a living writer.
+_ANYBODYS = re.compile(r"(^|/)\.(LATEST|EARLIEST|ACTION|CLAIM-\d+|RECOVER-[^/]+|tag-new)\.[0-9a-f-]{36}$")
+_LIST_NAME = re.compile(r"manifest-list-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+@dataclass(frozen=True)
+class Case:
+    """An action on a table prepared for it.
+
+    `lost_after`: an expiry takes a manifest list right after a file with this end of its path is created, so
+    that the action is refused and only the state before is right.
+    """
+
+    name: str
+    action: str
+    arguments: dict[str, object] = field(default_factory=dict)
+    prepare: tuple[str, ...] = ()
+    lost_after: str = ""
+
+
+def _expire_2(orders: Path, context: Context) -> None:
+    (orders / "snapshot/snapshot-2").unlink()
+
+
+def _second_schema(orders: Path, context: Context) -> None:
+    schema = msgspec.json.decode((orders / "schema/schema-0").read_bytes())
+    (orders / "schema/schema-1").write_bytes(msgspec.json.encode({**schema, "id": 1}))
+    tag = msgspec.json.decode((orders / "tag/tag-v2").read_bytes())
+    (orders / "tag/tag-v2").write_bytes(msgspec.json.encode({**tag, "schemaId": 1}))
+
+
+def _branch(orders: Path, context: Context) -> None:
+    done(context, "create-branch", name="b", tag="v2")
+
+
+def _savepoint(orders: Path, context: Context) -> None:
+    done(context, "create-savepoint", snapshot=4)
+
+
+PREPARE: dict[str, Callable[[Path, Context], None]] = {
+    "expire 2": _expire_2,
+    "second schema": _second_schema,
+    "branch": _branch,
+    "savepoint": _savepoint,
+}
+
+CASES = (
+    Case("savepoint of the newest", "create-savepoint"),
+    Case("second savepoint", "create-savepoint", {"comment": "kept"}, ("savepoint",)),
+    Case("savepoint of an older one", "create-savepoint", {"snapshot": 3}),
+    Case("savepoint on a branch", "create-savepoint", {"branch": "b"}, ("branch",)),
+    Case("savepoint that is lost", "create-savepoint", {"snapshot": 3}, lost_after="tag-savepoint.1"),
+    Case("tag of the newest", "create-tag", {"name": "new"}),
+    Case("tag with a time to live", "create-tag", {"name": "new", "snapshot": 3, "retain": "7 d"}),
+    Case("branch from a tag", "create-branch", {"name": "new", "tag": "v2"}),
+    Case("branch from an expired snapshot", "create-branch", {"name": "new", "tag": "v2"}, ("expire 2",)),
+    Case("branch with two schemas", "create-branch", {"name": "new", "tag": "v2"}, ("second schema",)),
+    Case("branch from a savepoint", "create-branch", {"name": "new", "tag": "savepoint.1"}, ("savepoint",)),
+)
+
+
+@pytest.fixture(params=CASES, ids=lambda case: case.name)
+def case(request: pytest.FixtureRequest) -> Case:
+    found: Case = request.param
+    return found
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_every_write_can_be_the_last(
+    case: Case, mode: Mode, warehouse_template: Path, tmp_path: Path
+) -> None:
+    scene = Scene(case, warehouse_template, tmp_path)
+    for point, call in enumerate(scene.writes, start=1):
+        scene.reset()
+        scene.die(point, mode)
+        scene.assert_reads_rightly(call)
+        scene.recover()
+        assert scene.state() in scene.right_states, f"killed {mode} write {point}, {call}"
+        scene.assert_nothing_to_recover()
+
+
+def test_a_recovery_can_be_killed_too(case: Case, warehouse_template: Path, tmp_path: Path) -> None:
+    scene = Scene(case, warehouse_template, tmp_path)
+    recoveries = 0
+    for point in range(1, len(scene.writes) + 1):
+        scene.reset()
+        scene.die(point, "after")
+        scene.keep()
+        for second in range(1, scene.count_recovery() + 1):
+            scene.return_to_kept()
+            scene.die_recovering(second)
+            recoveries += 1
+            scene.assert_reads_rightly(f"recovery after write {point}, killed at its write {second}")
+            scene.recover()
+            assert scene.state() in scene.right_states
+            scene.assert_nothing_to_recover()
+    assert recoveries > 0 or case.action == "create-tag"
+
+
+class Scene:
+    """One case on a copy of the template, again and again from its start."""
+
+    def __init__(self, case: Case, template: Path, tmp_path: Path) -> None:
+        self._case = case
+        self._warehouse = tmp_path / "warehouse"
+        self._orders = self._warehouse / ORDERS_DIRECTORY
+        self._start, self._kept = tmp_path / "start", tmp_path / "kept"
+        shutil.copytree(template, self._warehouse)
+        for name in case.prepare:
+            PREPARE[name](self._orders, self._context())
+        shutil.copytree(self._warehouse, self._start)
+        snapshot = Lineage(self._context().files, ORDERS.root()).snapshot(3)
+        self._lost = [f"manifest/{snapshot.delta_manifest_list}"] if case.lost_after else []
+        self._before = contents(self._orders)
+        before, counting = self.state(), FaultFiles(self._files())
+        self._run(counting)
+        self.writes = counting.writes
+        after = self.state()
+        assert after.keys() < before.keys() if case.lost_after else after.keys() > before.keys()
+        self.right_states = [before, after]
+
+    def reset(self) -> None:
+        self._put(self._start)
+
+    def keep(self) -> None:
+        if self._kept.exists():
+            shutil.rmtree(self._kept)
+        shutil.copytree(self._warehouse, self._kept)
+
+    def return_to_kept(self) -> None:
+        self._put(self._kept)
+
+    def die(self, point: int, mode: Mode) -> None:
+        with pytest.raises(Death):
+            self._run(FaultFiles(self._files(), point, mode))
+
+    def die_recovering(self, point: int) -> None:
+        files = FaultFiles(LocalFiles(str(self._warehouse)), point, "after")
+        with pytest.raises(Death):
+            done(self._context(files), "recover")
+
+    def count_recovery(self) -> int:
+        counting = FaultFiles(LocalFiles(str(self._warehouse)))
+        done(self._context(counting), "recover")
+        return len(counting.writes)
+
+    def recover(self) -> None:
+        done(self._context(), "recover")
+
+    def assert_nothing_to_recover(self) -> None:
+        found = self.state()
+        plan = planned(self._context(), "recover")
+        assert plan.empty and not plan.warnings
+        applied(self._context(), plan)
+        assert self.state() == found
+
+    def assert_reads_rightly(self, when: str) -> None:
+        now = contents(self._orders)
+        changed = {path for path, data in self._before.items() if now.get(path) != data}
+        assert changed <= {"savepoint/LATEST", *self._lost}, when
+        files = LocalFiles(str(self._warehouse))
+        manager = SavepointManager(files, ORDERS)
+        roots = all_roots(files, ORDERS)
+        tagged = {each.id for root in roots for each in manager.of_root(root)}
+        assert tagged == {each.id for each in manager.all()}, f"a savepoint without its tag: {when}"
+        for each in manager.all():
+            assert files.exists(ORDERS.savepoint_file(each.full_manifest_list)), when
+        assert not manager.unreadable
+        for root in roots:
+            lineage = Lineage(files, root)
+            assert lineage.latest_schema() or not (lineage.snapshot_ids() or lineage.tags()), when
+            assert not lineage.unreadable
+        newest = Lineage(files, main_root(files, ORDERS)).latest()
+        assert newest is not None and newest.id == 5, when
+
+    def state(self) -> dict[str, object]:
+        """What lies in the table, apart from names and bytes that chance decides."""
+        found = contents(self._orders)
+        owners = {
+            name: f"list of {path}"
+            for path, data in found.items()
+            if path.startswith("savepoint/savepoint-")
+            for name in _LIST_NAME.findall(data.decode())
+        }
+        return {
+            owners.get(path.removeprefix("savepoint/"), path): _told(path, data)
+            for path, data in found.items()
+            if not _ANYBODYS.search(path)
+        }
+
+    def _put(self, directory: Path) -> None:
+        shutil.rmtree(self._warehouse)
+        shutil.copytree(directory, self._warehouse)
+
+    def _run(self, files: FaultFiles) -> None:
+        context = self._context(files)
+        plan = action(self._case.action).plan(context, ORDERS, self._case.arguments)
+        if not self._case.lost_after:
+            applied(context, plan)
+            return
+        with pytest.raises(Refused):
+            applied(context, plan)
+
+    def _files(self) -> Files:
+        files = LocalFiles(str(self._warehouse))
+        if not self._case.lost_after:
+            return files
+        return Meanwhile(files, self._case.lost_after, self._lose)
+
+    def _lose(self) -> None:
+        for path in self._lost:
+            (self._orders / path).unlink()
+
+    def _context(self, files: FaultFiles | None = None) -> Context:
+        return replace(context_on(self._warehouse, files), clock=lambda: NOW)
+
+
+def _told(path: str, data: bytes) -> object:
+    if path.startswith("savepoint/manifest-list-"):
+        return list(fastavro.reader(io.BytesIO(data)))
+    if path.startswith("savepoint/"):
+        return _LIST_NAME.sub("manifest-list", data.decode())
+    return data
