@@ -1,0 +1,44 @@
+"""`make` explains itself, and says what it lacks."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+CHECKOUT = Path(__file__).parents[2]
+COMMANDS = ["setup", "demo", "test", "check", "screenshots", "bench"]
+
+
+def make(*words: str, cwd: Path, path: str | None = None) -> subprocess.CompletedProcess[str]:
+    environment = {"PATH": path or "/usr/bin:/bin"}
+    program = shutil.which("make")
+    assert program
+    return subprocess.run(
+        [program, *words], cwd=cwd, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def test_make_alone_lists_every_command() -> None:
+    told = make(cwd=CHECKOUT).stdout
+    for command in COMMANDS:
+        assert f"make {command} " in told
+
+
+def test_without_a_fitting_python_one_sentence_says_so(tmp_path: Path) -> None:
+    """A Python that is found and doesn't work, as version managers leave behind, counts for nothing."""
+    checkout, tools = tmp_path / "a check'out", tmp_path / "tools"
+    checkout.mkdir()
+    tools.mkdir()
+    for name in ("Makefile", "pyproject.toml", "requirements.txt"):
+        shutil.copy(CHECKOUT / name, checkout / name)
+    for tool in ("sh", "cat", "awk"):
+        found = shutil.which(tool)
+        assert found
+        (tools / tool).symlink_to(found)
+    (tools / "python3.11").write_text("#!/bin/sh\nexit 127\n")
+    (tools / "python3.11").chmod(0o755)
+    done = make("setup", cwd=checkout, path=str(tools))
+    assert done.returncode != 0
+    assert done.stderr.startswith("Paimark needs Python 3.11, 3.12 or 3.13")
+    assert not (checkout / ".venv").exists()
