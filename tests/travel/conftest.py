@@ -1,0 +1,65 @@
+"""Spark's own parser and calendar, without a session: the judge of what this room says of statements."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyspark
+import pytest
+from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
+
+from core.spark.java import find_java
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class SparkJudge:
+    """What Spark 4.1 makes of a statement, of a string that is a timestamp, of a date plus an interval."""
+
+    def __init__(self, jvm: Any) -> None:
+        catalyst = jvm.org.apache.spark.sql.catalyst
+        self._parser = getattr(getattr(catalyst.parser, "CatalystSqlParser$"), "MODULE$")
+        self._strings = getattr(getattr(catalyst.util, "SparkDateTimeUtils$"), "MODULE$")
+        self._times = getattr(getattr(catalyst.util, "DateTimeUtils$"), "MODULE$")
+        self._utf8 = jvm.org.apache.spark.unsafe.types.UTF8String
+
+    def relations(self, sql: str) -> list[str]:
+        """The tables of the parsed plan, sorted, parts joined with a comma; WITH's names among them."""
+        plan = self._parser.parsePlan(sql).toString()
+        return sorted(re.findall(r"UnresolvedRelation \[([^\]]*)\]", plan))
+
+    def timestamp(self, text: str, zone: str) -> datetime | None:
+        found = self._strings.stringToTimestamp(self._utf8.fromString(text), self._strings.getZoneId(zone))
+        return _EPOCH + timedelta(microseconds=found.get()) if found.isDefined() else None
+
+    def later(self, start: datetime, months: int, days: int, micros: int, zone: str) -> datetime:
+        start_micros = (start - _EPOCH) // timedelta(microseconds=1)
+        zone_id = self._strings.getZoneId(zone)
+        end = self._times.timestampAddInterval(start_micros, months, days, micros, zone_id)
+        return _EPOCH + timedelta(microseconds=end)
+
+
+@pytest.fixture(scope="session")
+def spark_judge() -> Iterator[SparkJudge]:
+    jars = Path(pyspark.__file__).parent / "jars"
+    port, process = launch_gateway(
+        jarpath=str(next(jars.glob("py4j*.jar"))),
+        classpath=os.path.join(jars, "*"),
+        java_path=str(find_java().executable),
+        die_on_exit=True,
+        redirect_stderr=subprocess.DEVNULL,
+        return_proc=True,
+    )
+    gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port))
+    yield SparkJudge(gateway.jvm)
+    gateway.shutdown()
+    process.stdin.close()
+    process.wait()
+    if process.stdout is not None:
+        process.stdout.close()
