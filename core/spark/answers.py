@@ -1,0 +1,76 @@
+"""Statements about the warehouse that need no Spark: SHOW DATABASES, SHOW TABLES, USE."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+from core.errors import NotFound, StatementFailed
+from core.storage.files import Files
+from core.table.catalog import databases, tables
+from core.table.names import near_names, split_name
+
+_NAME = r"(?P<name>`(?:[^`]|``)+`|[\w$-]+)"
+_LIKE = r"(?:\s+(?:LIKE\s+)?'(?P<like>[^']*)')?"
+_SHOW_DATABASES = re.compile(rf"SHOW\s+(?:DATABASES|SCHEMAS|NAMESPACES){_LIKE}", re.IGNORECASE)
+_SHOW_TABLES = re.compile(rf"SHOW\s+TABLES(?:\s+(?:IN|FROM)\s+{_NAME})?{_LIKE}", re.IGNORECASE)
+_USE = re.compile(rf"USE\s+(?:(?:DATABASE|SCHEMA|NAMESPACE)\s+)?{_NAME}", re.IGNORECASE)
+
+
+class Answer(NamedTuple):
+    """Rows of text and truth values. `database` is the one to go on in, where the statement says so."""
+
+    columns: tuple[str, ...]
+    rows: Sequence[tuple[str | bool, ...]] = ()
+    message: str = ""
+    database: str | None = None
+
+
+def answer(
+    sql: str, files: Files, database: str | None, temporary: Callable[[], Sequence[str]]
+) -> Answer | None:
+    """The answer to a statement of these kinds, None for all others. `temporary` lists the session's views.
+
+    Raises `StatementFailed` for a database that is not there.
+    """
+    text = sql.strip().rstrip(";").rstrip()
+    if found := _SHOW_DATABASES.fullmatch(text):
+        names = [name for name in databases(files) if _matches(name, found["like"])]
+        return Answer(("namespace",), [(name,) for name in names])
+    if found := _SHOW_TABLES.fullmatch(text):
+        return _tables(files, _plain(found["name"]) or database, found["like"], temporary())
+    if found := _USE.fullmatch(text):
+        name = _plain(found["name"]) or ""
+        known = databases(files)
+        if name not in known:
+            raise StatementFailed(
+                f"There is no database {name}", near_names(name, known), sql.find(found["name"])
+            )
+        return Answer((), message=f"The current database is {name}", database=name)
+    return None
+
+
+def _tables(files: Files, database: str | None, like: str | None, temporary: Sequence[str]) -> Answer:
+    if database is None:
+        raise StatementFailed("No database is chosen", "Write SHOW TABLES IN db, or USE db first.")
+    try:
+        found = [(table.database, table.name, False) for table in tables(files, database)]
+    except NotFound as error:
+        raise StatementFailed(error.message, error.hint) from error
+    everything = [*found, *(("", name, True) for name in temporary)]
+    return Answer(
+        ("namespace", "tableName", "isTemporary"), [row for row in everything if _matches(row[1], like)]
+    )
+
+
+def _matches(name: str, like: str | None) -> bool:
+    """Spark's pattern: `*` for any text, `|` between alternatives, any case."""
+    if like is None:
+        return True
+    return any(fnmatchcase(name.lower(), each.strip().replace("%", "*").lower()) for each in like.split("|"))
+
+
+def _plain(name: str | None) -> str | None:
+    return split_name(name)[0] if name is not None else None

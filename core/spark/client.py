@@ -1,0 +1,181 @@
+"""The engine as the console and the command use it. Imports neither pyspark nor pyarrow.
+
+One statement runs at a time: `run` in one thread, `cancel` and `close` from any. A dead engine is started
+again by the next statement.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from core.errors import Unavailable
+from core.spark.child import EngineProcess
+from core.spark.protocol import Cancel, Event, Failed, Finished, Run, Start
+
+State = Literal["stopped", "starting", "ready", "running", "failed"]
+
+# A cancelled statement that has not ended by then ends with its engine.
+GRACE_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class EngineConfig:
+    """`master` and `conf` are Spark's and win over our defaults; `log_path` gets all that Spark writes."""
+
+    warehouse: str
+    options: Mapping[str, str] = field(repr=False)
+    master: str | None
+    conf: Mapping[str, str] = field(repr=False)
+    log_path: Path
+    read_only: bool
+
+
+class Engine:
+    """A Spark of its own, in a child process. Starts nothing until `start` or the first `run`."""
+
+    def __init__(self, config: EngineConfig) -> None:
+        self.config = config
+        self._lock = threading.Lock()
+        self._busy = threading.Lock()
+        self._process: EngineProcess | None = None
+        self._number = 0
+        self._cancelled = False
+        self._killed = False
+
+    @property
+    def state(self) -> State:
+        process = self._process
+        if process is None:
+            return "stopped"
+        if process.ended:
+            return "failed"
+        if process.ready is None:
+            return "starting"
+        return "running" if self._busy.locked() else "ready"
+
+    def start(self) -> None:
+        """Start the engine if it does not run. Returns at once; `state` and `wait_ready` say how it goes."""
+        self._started()
+
+    def wait_ready(self, timeout: float | None = None) -> float:
+        """Start it if need be, wait until it takes statements, and say how many seconds its start took.
+
+        Raises `Unavailable` when it can't start, or has not in `timeout` seconds.
+        """
+        process = self._started()
+        if not process.wait(lambda: process.ready is not None or process.ended, timeout):
+            raise Unavailable(f"Spark did not start in {timeout:.0f} seconds", self._log_hint())
+        if process.ready is None:
+            failed = self._died(process)
+            raise Unavailable(failed.message, failed.hint)
+        return process.ready.seconds
+
+    def run(
+        self, sql: str, *, database: str | None = None, limit: int | None = None, time_zone: str | None = None
+    ) -> Iterator[Event]:
+        """One statement's events, ending with exactly one `Finished` or `Failed`. Blocks between them.
+
+        `limit` is the most rows wanted, None for all; `time_zone` is the session's, None for the machine's.
+        Closing the iterator early cancels the statement.
+        """
+        if not self._busy.acquire(blocking=False):
+            yield Failed("Another statement is still running", "Cancel it, or wait for its end.")
+            return
+        try:
+            yield from self._run(sql, database, limit, time_zone)
+        finally:
+            self._busy.release()
+
+    def cancel(self) -> None:
+        """Stop the running statement, if there is one: its events end with `Failed`, by force if need be."""
+        with self._lock:
+            process, number = self._process, self._number
+            if process is None or not self._busy.locked() or self._cancelled:
+                return
+            self._cancelled = True
+        process.drop_rows()
+        process.order(Cancel(number))
+        threading.Thread(target=self._kill_if_stuck, args=(process,), daemon=True).start()
+
+    def close(self) -> None:
+        """End the engine and everything it started. Returns when nothing of it is left."""
+        with self._lock:
+            process, self._process = self._process, None
+        if process is not None:
+            process.close()
+
+    def _run(
+        self, sql: str, database: str | None, limit: int | None, time_zone: str | None
+    ) -> Iterator[Event]:
+        began = time.monotonic()
+        with self._lock:
+            self._cancelled = self._killed = False
+            self._number += 1
+        process = self._started()
+        process.begin()
+        process.order(Run(self._number, sql, database, limit, time_zone))
+        ended = False
+        try:
+            while not ended:
+                event = process.next_event()
+                if event is None:
+                    event = self._died(process)
+                ended = isinstance(event, Finished | Failed)
+                if isinstance(event, Finished):
+                    event = Finished(event.rows, event.truncated, time.monotonic() - began, event.message)
+                yield event
+        finally:
+            if not ended:
+                self.cancel()
+                while (event := process.next_event()) is not None:
+                    if isinstance(event, Finished | Failed):
+                        break
+
+    def _started(self) -> EngineProcess:
+        with self._lock:
+            if self._process is None or self._process.ended:
+                config = self.config
+                process = EngineProcess(config.log_path)
+                process.order(
+                    Start(
+                        warehouse=config.warehouse,
+                        options=config.options,
+                        master=config.master,
+                        conf=config.conf,
+                        scratch=str(process.scratch),
+                        read_only=config.read_only,
+                    )
+                )
+                self._process = process
+            return self._process
+
+    def _kill_if_stuck(self, process: EngineProcess) -> None:
+        if not process.wait(lambda: process.answered or process.ended, GRACE_SECONDS):
+            self._killed = True
+            process.kill()
+
+    def _died(self, process: EngineProcess) -> Failed:
+        """What to say when a process ended instead of answering."""
+        if self._killed:
+            return Failed(
+                f"The statement did not stop in {GRACE_SECONDS:.0f} seconds, so the Spark engine was killed",
+                "The next statement starts a new one.",
+                cause="cancelled",
+            )
+        if self._process is not process:
+            return Failed("The Spark engine was closed", cause="cancelled")
+        words = process.last_words
+        if words is not None:
+            return Failed(words.message, words.hint or self._log_hint(), cause="engine")
+        code = process.exit_code()
+        how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+        return Failed(f"The Spark engine died ({how})", self._log_hint(), cause="engine")
+
+    def _log_hint(self) -> str:
+        return f"The next statement starts a new one; what it said is in {self.config.log_path}."

@@ -1,0 +1,158 @@
+"""The engine's process: `python -m core.spark.engine FD`, where FD is the channel to its parent.
+
+One thread reads orders, so that a cancel or the parent's end is seen at once; another starts Spark and runs
+the statements. When the channel closes, by an order or because the parent died, everything ends.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import sys
+import threading
+import time
+from queue import SimpleQueue
+from typing import TYPE_CHECKING
+
+from core.errors import Unavailable
+from core.spark.jvm import OUT_OF_MEMORY
+from core.spark.protocol import (
+    CANCELLED,
+    Batch,
+    Cancel,
+    Died,
+    NotStarted,
+    ParentGone,
+    Ready,
+    Report,
+    Run,
+    StageProgress,
+    Start,
+    receive_order,
+    send,
+)
+from core.spark.session import Spark, start_spark
+
+if TYPE_CHECKING:
+    from core.spark.statement import Runner
+
+
+class Server:
+    def __init__(self, channel: socket.socket, start: Start) -> None:
+        self._channel = channel
+        self._start = start
+        self._sending = threading.Lock()
+        self._orders: SimpleQueue[Run] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._waiting: set[int] = set()
+        self._spark: Spark | None = None
+        self._runner: Runner | None = None
+        self._closing = False
+
+    def serve(self) -> None:
+        """Until the parent says so or is gone."""
+        threading.Thread(target=self._work, name="statements", daemon=True).start()
+        while (order := receive_order(self._channel)) is not None:
+            match order:
+                case Run():
+                    with self._lock:
+                        self._waiting.add(order.number)
+                    self._orders.put(order)
+                case Cancel():
+                    self._cancel(order.number)
+                case _:
+                    break
+        self._closing = True
+        if self._spark is not None:
+            self._spark.stop()
+
+    def report(self, message: Report | Batch) -> None:
+        """Send to the parent, waiting while it does not take it. Raises `ParentGone`."""
+        # Nobody waits for progress, and it must not wait behind rows.
+        if self._sending.acquire(blocking=not isinstance(message, StageProgress)):
+            try:
+                send(self._channel, message)
+            except OSError as error:
+                raise ParentGone from error
+            finally:
+                self._sending.release()
+
+    def _cancel(self, number: int) -> None:
+        with self._lock:
+            has_begun = number not in self._waiting
+            self._waiting.discard(number)
+        if not has_begun:
+            self.report(CANCELLED)
+        elif self._runner is not None:
+            self._runner.cancel(number)
+
+    def _work(self) -> None:
+        try:
+            if not self._start_spark():
+                return
+            assert self._runner is not None
+            while True:
+                order = self._orders.get()
+                with self._lock:
+                    is_wanted = order.number in self._waiting
+                    self._waiting.discard(order.number)
+                if is_wanted:
+                    self._runner.run(order, self.report)
+        except ParentGone:
+            # The other thread sees it too.
+            return
+
+    def _start_spark(self) -> bool:
+        began = time.monotonic()
+        try:
+            self._spark = start_spark(self._start)
+        except Unavailable as error:
+            self._last_words(NotStarted(error.message, error.hint))
+            return False
+        threading.Thread(target=self._watch_java, args=(self._spark,), daemon=True).start()
+        from core.spark.statement import Runner
+
+        self._runner = Runner(self._spark, self._start)
+        self.report(Ready(time.monotonic() - began))
+        return True
+
+    def _watch_java(self, spark: Spark) -> None:
+        code = spark.process.wait()
+        if self._closing:
+            return
+        if code in OUT_OF_MEMORY:
+            memory = spark.memory
+            message = f"Spark ran out of memory (its Java process may use {memory})"
+            self._last_words(Died(message, "Give it more with --spark-conf spark.driver.memory=8g."))
+        elif code < 0:
+            self._last_words(
+                Died(f"The Spark engine died: its Java process was ended by {signal.Signals(-code).name}", "")
+            )
+        else:
+            self._last_words(Died(f"The Spark engine died: its Java process ended (exit code {code})", ""))
+
+    def _last_words(self, words: NotStarted | Died) -> None:
+        self.report(words)
+        # Threads may wait for the Java process that is gone, so the usual way out could take for ever.
+        os._exit(1)
+
+
+def main() -> None:
+    channel = socket.socket(fileno=int(sys.argv[1]))
+    channel.set_inheritable(False)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    start = receive_order(channel)
+    if not isinstance(start, Start):
+        return
+    try:
+        Server(channel, start).serve()
+    finally:
+        shutil.rmtree(start.scratch, ignore_errors=True)
+        # Threads that wait for Spark are of no use any more.
+        os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

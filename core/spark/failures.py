@@ -1,0 +1,95 @@
+"""Spark's errors as a sentence for a person: no Java, no plans, no names of ours; a place in the text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from py4j.java_gateway import is_instance_of
+from py4j.protocol import Py4JJavaError
+from pyspark import SparkContext
+
+from core.errors import PaimarkError, StatementFailed
+from core.spark.protocol import Failed
+
+_CONDITION = re.compile(r"^\s*\[[A-Z0-9_.]+\]\s*")
+# What Spark adds behind its sentences: the state, the statement with a caret, a plan.
+_ADDED = re.compile(r"\s*(SQLSTATE: \w{5}|== SQL|;?\s*line \d+,? pos \d+|\n'?\w+ \[).*", re.DOTALL)
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z'\"`])")
+_PYTHON_ERROR = re.compile(r"^(?:[A-Za-z_]\w*\.)*([A-Z]\w*): (.+)$", re.MULTILINE)
+_JAVA_CLASS = re.compile(r"^(?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error): ")
+_LONGEST = 600
+
+Place = Callable[[int], int]
+
+
+def failed(error: Exception, sql: str, original: Place, names: Mapping[str, str]) -> Failed:
+    """What to tell about an error of the statement `sql` (the text that Spark was given).
+
+    `original` turns a position in it into one in what the user wrote; `names` turns our view names back.
+    """
+    if isinstance(error, StatementFailed):
+        return Failed(error.message, error.hint, error.position)
+    if isinstance(error, PaimarkError):
+        return Failed(error.message, error.hint)
+    java = _java(error)
+    message, hint = sentences(_text(error, java))
+    for ours, theirs in names.items():
+        message, hint = message.replace(ours, theirs), hint.replace(ours, theirs)
+    place = _position(java, sql)
+    return Failed(message, hint, None if place is None else original(place))
+
+
+def sentences(text: str) -> tuple[str, str]:
+    """The first sentence of what Spark says, and the rest as the hint."""
+    text = _CONDITION.sub("", text.strip())
+    if "Traceback (most recent call last)" in text and (raised := _PYTHON_ERROR.findall(text)):
+        text = f"{raised[-1][0]}: {raised[-1][1]}"
+    text = _JAVA_CLASS.sub("", _CONDITION.sub("", _ADDED.sub("", text)))
+    first, *rest = _SENTENCE_END.split(" ".join(text.split()), maxsplit=1)
+    return (first or "Spark failed without saying why")[:_LONGEST].rstrip("."), (rest[0] if rest else "")[
+        :_LONGEST
+    ]
+
+
+def _java(error: Exception) -> Any:
+    """The Java exception that says most: the outermost with an error condition, else the innermost cause."""
+    java = error.java_exception if isinstance(error, Py4JJavaError) else getattr(error, "_origin", None)
+    while java is not None:
+        if _is_a(java, "org.apache.spark.SparkThrowable") and java.getCondition():
+            return java
+        cause = java.getCause()
+        if cause is None:
+            return java
+        java = cause
+    return None
+
+
+def _text(error: Exception, java: Any) -> str:
+    if java is not None:
+        return str(java.getMessage() or java.toString())
+    return str(getattr(error, "_desc", "") or error)
+
+
+def _position(java: Any, sql: str) -> int | None:
+    """Characters from the start of `sql`; Java counts UTF-16 units."""
+    if java is None or not _is_a(java, "org.apache.spark.SparkThrowable"):
+        return None
+    for context in java.getQueryContext():
+        if context.contextType().toString() == "SQL" and context.startIndex() >= 0:
+            return _characters(sql, context.startIndex())
+    if _is_a(java, "org.apache.spark.sql.AnalysisException") and java.line().isDefined():
+        lines = sql.split("\n")[: java.line().get()]
+        column = java.startPosition().get() if java.startPosition().isDefined() else 0
+        return sum(len(each) + 1 for each in lines[:-1]) + _characters(lines[-1], column)
+    return None
+
+
+def _is_a(java: Any, class_name: str) -> bool:
+    gateway = SparkContext._gateway
+    return gateway is not None and bool(is_instance_of(gateway, java, class_name))
+
+
+def _characters(text: str, utf16_units: int) -> int:
+    return len(text.encode("utf-16-le")[: 2 * utf16_units].decode("utf-16-le", errors="ignore"))

@@ -1,0 +1,84 @@
+"""Which of a statement's conditions may be given to pypaimon, and how.
+
+Spark applies every condition again to what comes back, so what counts here is that pypaimon never drops a
+row that Spark would keep. Left out are: floating-point columns (Spark holds that NaN equals NaN and is larger
+than all else), timestamps (a literal depends on the session), conditions inside nested columns, negations.
+In a table with a primary key only key and partition columns count: other conditions hold after merging.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from typing import Any
+
+import msgspec
+from pyspark.sql.datasource import (
+    EqualTo,
+    Filter,
+    GreaterThan,
+    GreaterThanOrEqual,
+    In,
+    IsNotNull,
+    IsNull,
+    LessThan,
+    LessThanOrEqual,
+    StringStartsWith,
+)
+
+_COMPARISONS: dict[type[Filter], str] = {
+    EqualTo: "equal",
+    GreaterThan: "greater_than",
+    GreaterThanOrEqual: "greater_or_equal",
+    LessThan: "less_than",
+    LessThanOrEqual: "less_or_equal",
+}
+_NULL_TESTS: dict[type[Filter], str] = {IsNull: "is_null", IsNotNull: "is_not_null"}
+_EXACT = re.compile(
+    r"(BOOLEAN|TINYINT|SMALLINT|INT|INTEGER|BIGINT|DATE|DECIMAL|STRING|CHAR|VARCHAR)(\(.*\))?( NOT NULL)?"
+)
+_TEXT = re.compile(r"(STRING|CHAR|VARCHAR)(\(.*\))?( NOT NULL)?")
+
+
+class Condition(msgspec.Struct, frozen=True):
+    """`method` is a method of pypaimon's predicate builder."""
+
+    method: str
+    column: str
+    values: tuple[Any, ...] = ()
+
+
+def conditions(
+    filters: Iterable[Filter], columns: dict[str, str], allowed: Collection[str]
+) -> list[Condition]:
+    """What pypaimon may be told. `columns` maps names to Paimon's type texts; all of them must hold."""
+    found = (_condition(each, columns, allowed) for each in filters)
+    return [each for each in found if each is not None]
+
+
+def _condition(each: Filter, columns: dict[str, str], allowed: Collection[str]) -> Condition | None:
+    path: tuple[str, ...] = getattr(each, "attribute", ())
+    if len(path) != 1 or path[0] not in allowed:
+        return None
+    column = path[0]
+    kind = columns.get(column, "")
+    if method := _NULL_TESTS.get(type(each)):
+        return Condition(method, column)
+    if not _EXACT.fullmatch(kind):
+        return None
+    if isinstance(each, In):
+        values = tuple(value for value in each.value if value is not None)
+        # Nothing is IN a list of nulls, which Spark finds out for itself.
+        return Condition("is_in", column, (list(values),)) if values else None
+    if isinstance(each, StringStartsWith):
+        return Condition("startswith", column, (each.value,)) if _TEXT.fullmatch(kind) else None
+    method = _COMPARISONS.get(type(each))
+    value = getattr(each, "value", None)
+    return Condition(method, column, (value,)) if method and value is not None else None
+
+
+def predicate(builder: Any, wanted: Iterable[Condition]) -> Any:
+    """pypaimon's predicate for all of the conditions; None for none."""
+    return builder.and_predicates(
+        [getattr(builder, each.method)(each.column, *each.values) for each in wanted]
+    )

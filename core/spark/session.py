@@ -1,0 +1,87 @@
+"""Starts Spark in the engine's process."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from core.errors import Unavailable
+from core.spark import jvm
+from core.spark.java import find_java
+from core.spark.protocol import Start
+from core.spark.settings import spark_settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_STOP_SECONDS = 3.0
+# Each of these would send PySpark elsewhere than to the Java process started here.
+_REDIRECTIONS = ("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "PYSPARK_SUBMIT_ARGS")
+
+
+@dataclass(frozen=True, slots=True)
+class Spark:
+    """A running Spark. `host` is the address at which tasks reach this process."""
+
+    session: SparkSession
+    process: subprocess.Popen[bytes]
+    scratch: Path
+    host: str
+    memory: str
+
+    def stop(self) -> None:
+        """End the Java process: by asking (its hooks leave a cluster tidily), then by force."""
+        if self.process.stdin is not None:
+            with suppress(OSError):
+                self.process.stdin.close()
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(_STOP_SECONDS)
+        self.process.kill()
+        self.process.wait()
+
+
+def start_spark(start: Start) -> Spark:
+    """Raises `Unavailable` when there is no Java, or it ends while Spark starts."""
+    scratch = Path(start.scratch)
+    _prepare_environment()
+    settings = spark_settings(start.master, start.conf, scratch)
+    if settings["spark.master"].startswith("local"):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    java = find_java()
+    process = jvm.launch(java, _spark_home(), settings, scratch)
+    # Worth a second, spent while Java starts.
+    from pyspark.sql import SparkSession
+
+    import core.spark.paimon  # noqa: F401
+    from core.spark.source import PaimarkSource
+
+    port, secret = jvm.listening(process, java, scratch)
+    os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"] = str(port), secret
+    session = SparkSession.builder.getOrCreate()
+    session.dataSource.register(PaimarkSource)
+    session.sparkContext.setInterruptOnCancel(True)
+    host = session.sparkContext.getConf().get("spark.driver.host") or "127.0.0.1"
+    return Spark(session, process, scratch, host, settings["spark.driver.memory"])
+
+
+def _prepare_environment() -> None:
+    for name in _REDIRECTIONS:
+        os.environ.pop(name, None)
+    # Workers must be this Python with these packages, and must not import from where the user stands.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ["PYTHONSAFEPATH"] = "1"
+
+
+def _spark_home() -> Path:
+    if home := os.environ.get("SPARK_HOME"):
+        return Path(home)
+    package = find_spec("pyspark")
+    if package is None or package.origin is None:
+        raise Unavailable("PySpark is not installed", "Install it with `pip install 'pyspark>=4.1,<5'`.")
+    return Path(package.origin).parent

@@ -1,0 +1,123 @@
+"""The Python Data Source `paimark`: reads a Paimon table through pypaimon, at exactly the snapshot given.
+
+    spark.dataSource.register(PaimarkSource)
+    spark.read.format("paimark").option("warehouse", uri).option("table", "db.t").load()
+
+Options: `warehouse`, `table`, and if wanted `branch` and `version` (as after VERSION AS OF); all others are
+catalog options. Runs in Spark's Python workers, so pypaimon is imported only where it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, InputPartition
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+from core.errors import UsageError
+from core.spark.scan import Scan
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from core.spark.filters import Condition
+
+# Fewer bytes than this are not worth a task of their own.
+_TASK_BYTES = 32 << 20
+_MOST_TASKS = 10_000
+_OWN_OPTIONS = frozenset({"scan", "warehouse", "table", "branch", "version", "path"})
+
+
+class PaimarkSource(DataSource):
+    """`option("scan", ...)` carries a whole `Scan`, for callers that have resolved it themselves."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "paimark"
+
+    def schema(self) -> StructType:
+        from core.spark.paimon import open_table
+        from core.spark.types import spark_schema
+
+        return spark_schema(open_table(self._scan()).fields)
+
+    def reader(self, schema: StructType) -> PaimarkReader:
+        return PaimarkReader(self._scan(), schema)
+
+    def _scan(self) -> Scan:
+        options: Mapping[str, str] = self.options
+        return Scan.from_text(options["scan"]) if "scan" in options else _looked_up(options)
+
+
+class Part(InputPartition):
+    """The splits that one task reads."""
+
+    def __init__(self, splits: list[Any]) -> None:
+        self.splits = splits
+
+
+class PaimarkReader(DataSourceReader):
+    def __init__(self, scan: Scan, schema: StructType) -> None:
+        self.scan = scan
+        self.spark_schema = schema
+        self.conditions: list[Condition] = []
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
+        from core.spark.filters import conditions
+        from core.spark.paimon import condition_columns, open_table
+
+        columns, allowed = condition_columns(open_table(self.scan))
+        self.conditions = conditions(filters, columns, allowed)
+        # All go back: what pypaimon is told only spares reading, Spark decides.
+        return filters
+
+    def partitions(self) -> list[InputPartition]:
+        from core.spark.paimon import plan_splits
+
+        return [Part(group) for group in _grouped(plan_splits(self.scan, self.conditions))]
+
+    def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
+        from core.spark.paimon import read_splits
+        from core.spark.types import as_spark_reads
+
+        if not isinstance(partition, Part):
+            return
+        schema = to_arrow_schema(self.spark_schema)
+        for batch in read_splits(self.scan, self.conditions, partition.splits):
+            yield as_spark_reads(batch, schema)
+
+
+def _grouped(splits: list[Any]) -> list[list[Any]]:
+    """Neighbours together until they are worth a task."""
+    sizes = [sum(file.file_size for file in split.files) for split in splits]
+    enough = max(_TASK_BYTES, sum(sizes) // _MOST_TASKS)
+    groups: list[list[Any]] = []
+    filled = enough
+    for split, size in zip(splits, sizes, strict=True):
+        if filled + size > enough:
+            groups.append([])
+            filled = 0
+        groups[-1].append(split)
+        filled += size
+    return groups
+
+
+def _looked_up(options: Mapping[str, str]) -> Scan:
+    from core.spark.scan import Warehouse, make_scan
+    from core.storage.open import open_files
+    from core.table.catalog import find_table
+    from core.table.lineage import Lineage
+    from core.table.main_branch import branch_root
+    from core.travel.version import resolve_version
+
+    if "warehouse" not in options or "table" not in options:
+        raise UsageError("The paimark source needs the options warehouse and table", "table is `db.t`.")
+    catalog_options = {name: value for name, value in options.items() if name.lower() not in _OWN_OPTIONS}
+    files = open_files(options["warehouse"], catalog_options)
+    root = branch_root(files, find_table(files, options["table"]), options.get("branch"))
+    version = options.get("version")
+    snapshot = resolve_version(files, root, version).snapshot if version else Lineage(files, root).latest()
+    warehouse = Warehouse(files, options["warehouse"], catalog_options)
+    return make_scan(warehouse, root, snapshot, pinned=version is not None)

@@ -1,0 +1,247 @@
+"""Runs statements in the engine: tables resolved, text spliced, Spark asked, rows told."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+from py4j.protocol import Py4JError
+from pyspark.sql import DataFrame
+
+from core.errors import Refused, StatementFailed
+from core.spark.answers import Answer, answer
+from core.spark.failures import failed
+from core.spark.plans import is_query, is_session_command, is_sorted, without_limit
+from core.spark.progress import ProgressWatch
+from core.spark.protocol import (
+    CANCELLED,
+    Batch,
+    Columns,
+    Explained,
+    Failed,
+    Finished,
+    ParentGone,
+    Report,
+    Run,
+    Start,
+)
+from core.spark.results import collected, cut, frame_of, is_small, presentable, streamed
+from core.spark.scan import Warehouse
+from core.spark.sender import Rows, ipc_stream
+from core.spark.session import Spark
+from core.spark.tables import OpenedTable, Opener
+from core.spark.views import PREFIX, Views
+from core.spark.workers import kill_workers
+from core.storage.open import open_files
+from core.travel.sql import Spliced, Statement, read_statement, splice
+from core.travel.uses import TableUse
+from core.travel.zones import zone_of
+
+Tell = Callable[[Report | Batch], None]
+_ZONE = "spark.sql.session.timeZone"
+# A cancelled statement whose Python workers have not let go by then loses them.
+_WORKERS_END_SECONDS = 1.0
+_AGAIN_SECONDS = 0.3
+
+
+@dataclass(slots=True)
+class Job:
+    """The statement that runs. `named` are its tables under the names Spark knows them by."""
+
+    order: Run
+    tell: Tell
+    tag: str
+    cancelled: bool = False
+    spliced: Spliced | None = None
+    named: Mapping[str, OpenedTable] = field(default_factory=dict)
+
+
+class Runner:
+    """`run` in one thread; `cancel` from another."""
+
+    def __init__(self, spark: Spark, start: Start) -> None:
+        self._spark = spark
+        self._session = spark.session
+        self._context = spark.session.sparkContext
+        files = open_files(start.warehouse, start.options)
+        self._warehouse = Warehouse(files, files.uri, start.options)
+        self._views = Views(spark.session)
+        self._machine_zone = self._session.conf.get(_ZONE) or "UTC"
+        self._given_database: str | None = None
+        self._database: str | None = None
+        self._job: Job | None = None
+
+    def run(self, order: Run, tell: Tell) -> None:
+        """Raises `OSError` when nobody listens any more; all else is told."""
+        job = Job(order, tell, f"paimark-{order.number}")
+        self._job = job
+        end: Finished | Failed
+        try:
+            end = self._run(job)
+        except ParentGone:
+            raise
+        except Exception as error:
+            # Whatever Spark raises ends this statement and not the engine.
+            spliced = job.spliced or Spliced(order.sql, ())
+            names = {name: table.label for name, table in job.named.items()}
+            end = failed(error, spliced.sql, spliced.original_position, names)
+        finally:
+            self._job = None
+        tell(CANCELLED if job.cancelled else end)
+
+    def cancel(self, number: int) -> None:
+        """Stop statement `number` if it runs. Returns at once."""
+        job = self._job
+        if job is not None and job.order.number == number:
+            job.cancelled = True
+            threading.Thread(target=self._stop, args=(job,), name="cancel", daemon=True).start()
+
+    def _stop(self, job: Job) -> None:
+        """Again and again: between a look at the flag and its next Spark job a statement can't be reached."""
+        began = time.monotonic()
+        while self._job is job:
+            with suppress(Py4JError, OSError):
+                self._context.cancelJobsWithTag(job.tag)
+            if time.monotonic() - began > _WORKERS_END_SECONDS:
+                kill_workers(self._spark.process.pid)
+            time.sleep(_AGAIN_SECONDS)
+
+    def _run(self, job: Job) -> Finished:
+        began = time.monotonic()
+        order = job.order
+        self._settle(order)
+        statement = read_statement(order.sql)
+        if statement.kind == "empty":
+            raise StatementFailed("There is no statement to run")
+        said = answer(order.sql, self._warehouse.files, self._database, self._temporary_views)
+        if said is not None:
+            return self._tell_answer(job, said, began)
+        opened = self._open(statement)
+        job.named = self._views.names(opened)
+        by_use = {table.use: name for name, table in job.named.items()}
+        job.spliced = splice(statement, by_use, database=self._database)
+        for table in opened:
+            job.tell(table.reading)
+        tag = job.tag
+        self._context.addJobTag(tag)
+        try:
+            with ProgressWatch(self._session, tag, job.tell):
+                if statement.kind == "explain":
+                    return self._explain(job, began)
+                return self._ask_spark(job, began)
+        finally:
+            with suppress(Py4JError, OSError):
+                self._context.removeJobTag(tag)
+
+    def _settle(self, order: Run) -> None:
+        """The session's time zone and database for this statement."""
+        self._session.conf.set(_ZONE, order.time_zone or self._machine_zone)
+        # A USE holds until whoever asks comes with another database.
+        if order.database != self._given_database or self._database is None:
+            self._given_database = self._database = order.database
+
+    def _open(self, statement: Statement) -> list[OpenedTable]:
+        zone = zone_of(self._session.conf.get(_ZONE) or "UTC")
+        opener = Opener(self._warehouse, self._database, zone, time.time_ns() // 1_000_000)
+        ours = (use for use in statement.uses if not (len(use.parts) == 1 and self._is_temporary(use)))
+        opened = (opener.open(statement.sql, use) for use in ours)
+        return [table for table in opened if table is not None]
+
+    def _is_temporary(self, use: TableUse) -> bool:
+        return use.clause is None and self._views.is_temporary(use.parts[0])
+
+    def _temporary_views(self) -> list[str]:
+        listed = self._session.catalog.listTables()
+        return sorted(each.name for each in listed if each.isTemporary and not each.name.startswith(PREFIX))
+
+    def _explain(self, job: Job, began: float) -> Finished:
+        self._views.register(job.named)
+        text = str(self._session.sql(self._text(job)).collect()[0][0])
+        for name, table in job.named.items():
+            text = text.replace(name, table.label)
+        self._views.drop(job.named)
+        lines = [table.explained for table in job.named.values()]
+        job.tell(Explained("\n".join([*lines, *([""] if lines else []), text.strip()])))
+        return Finished(0, False, time.monotonic() - began)
+
+    def _ask_spark(self, job: Job, began: float) -> Finished:
+        sql = self._text(job)
+        plan = self._session._jsparkSession.sessionState().sqlParser().parsePlan(sql)
+        if is_query(plan, self._session._jvm):
+            limit = job.order.limit
+            try:
+                frame = self._views.query(sql, job.named, None if limit is None else limit + 1)
+                return self._tell_rows(job, frame, began)
+            finally:
+                self._views.drop(job.named)
+        if not is_session_command(plan):
+            raise Refused(
+                "This version reads: it runs queries, and no statement that changes tables",
+                "CREATE TEMPORARY VIEW is possible.",
+            )
+        # A temporary view goes on using the names it was made of.
+        self._views.register(job.named)
+        return self._tell_rows(job, self._session.sql(sql), began)
+
+    def _tell_rows(self, job: Job, frame: DataFrame, began: float) -> Finished:
+        limit, most = job.order.limit, None
+        analyzed = frame._jdf.queryExecution().analyzed()
+        if (inner := without_limit(analyzed)) is not None:
+            frame, most = frame_of(self._session, inner[0]), inner[1]
+        elif limit is not None and is_sorted(analyzed):
+            frame = frame.limit(limit + 1)
+        frame = presentable(frame)
+        types = tuple(each.dataType.simpleString() for each in frame.schema.fields)
+        job.tell(Columns(tuple(frame.columns), types))
+        if not frame.columns:
+            return Finished(0, False, time.monotonic() - began)
+        small = is_small(frame._jdf.queryExecution().optimizedPlan())
+        rows = collected(frame) if small else streamed(frame, self._spark, job.tag)
+        with closing(rows):
+            sent, truncated = self._tell_batches(job, rows, most, limit)
+        return Finished(sent, truncated, time.monotonic() - began)
+
+    def _tell_batches(
+        self, job: Job, rows: Iterator[Rows], most: int | None, limit: int | None
+    ) -> tuple[int, bool]:
+        """Rows told, and whether there were more than `limit`. `most` is the statement's own LIMIT."""
+        sent = 0
+        for batch in rows:
+            if job.cancelled:
+                break
+            if most is not None:
+                batch = cut(batch, most - sent)
+            if limit is not None and sent + batch[1] > limit:
+                if limit > sent:
+                    job.tell(Batch(cut(batch, limit - sent)[0]))
+                return limit, True
+            job.tell(Batch(batch[0]))
+            sent += batch[1]
+            if most is not None and sent >= most:
+                break
+        return sent, False
+
+    def _tell_answer(self, job: Job, said: Answer, began: float) -> Finished:
+        if said.database is not None:
+            self._database = said.database
+        if said.columns:
+            kinds = ["boolean" if name == "isTemporary" else "string" for name in said.columns]
+            schema = pa.schema(
+                [
+                    (name, pa.bool_() if kind == "boolean" else pa.string())
+                    for name, kind in zip(said.columns, kinds, strict=True)
+                ]
+            )
+            job.tell(Columns(said.columns, tuple(kinds)))
+            rows = [dict(zip(said.columns, row, strict=True)) for row in said.rows]
+            job.tell(Batch(ipc_stream(pa.RecordBatch.from_pylist(rows, schema=schema)).to_pybytes()))
+        return Finished(len(said.rows), False, time.monotonic() - began, said.message)
+
+    def _text(self, job: Job) -> str:
+        assert job.spliced is not None
+        # Spark's parser takes one statement without its end.
+        return job.spliced.sql

@@ -1,0 +1,122 @@
+"""From the tables that a statement names to what is read of each: a scan, or a system table's rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+
+from core.errors import NotFound, StatementFailed, UsageError
+from core.spark.protocol import Reading
+from core.spark.scan import Scan, Warehouse, make_scan
+from core.table.catalog import databases, find_table, table_exists
+from core.table.layout import Root, TablePath
+from core.table.main_branch import branch_root
+from core.table.names import SystemName, is_safe_name, near_names, split_system_name
+from core.table.system_tables import Row, SystemTable, rows, system_table
+from core.travel.source import TravelSource
+from core.travel.uses import TableUse
+from core.travel.version import Resolved
+
+SCANNED = "python source"
+LISTED = "metadata"
+# Why the Python source serves: the line of EXPLAIN says so for each table.
+REASON = "it reads every table in this version"
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedTable:
+    """One use, resolved. Exactly one of `scan` and `system` is set; `rows` belong to the latter."""
+
+    use: TableUse
+    label: str
+    reading: Reading
+    scan: Scan | None = None
+    system: SystemTable | None = None
+    rows: tuple[Row, ...] = ()
+
+    @property
+    def explained(self) -> str:
+        """The line that EXPLAIN begins with."""
+        reason = f" ({REASON})" if self.scan is not None else ""
+        note = f": {self.reading.note}" if self.reading.note else ""
+        asked = f", for {self.use.clause.words} {_asked(self.use)}" if self.use.clause else ""
+        return f"scan: {self.reading.scan}{reason} {self.label} at {self.reading.version}{asked}{note}"
+
+
+@dataclass(frozen=True, slots=True)
+class Opener:
+    """Resolves one statement's tables, all at the same moment. `zone` is the session's."""
+
+    warehouse: Warehouse
+    database: str | None
+    zone: tzinfo
+    now_ms: int
+
+    def open(self, sql: str, use: TableUse) -> OpenedTable | None:
+        """None for a name that is not ours: Spark may know it. Raises `StatementFailed` at its position."""
+        try:
+            return self._open(sql, use)
+        except StatementFailed:
+            raise
+        except (NotFound, UsageError) as error:
+            raise StatementFailed(error.message, error.hint, use.position) from error
+
+    def _open(self, sql: str, use: TableUse) -> OpenedTable | None:
+        table, name = self._table(use)
+        if table is None or name is None:
+            return None
+        files = self.warehouse.files
+        if not table_exists(files, table):
+            if len(use.parts) == 1 and use.clause is None and "$" not in use.parts[0]:
+                return None
+            find_table(files, table.full_name)
+        root = branch_root(files, table, name.branch)
+        label = table.full_name + (f"$branch_{name.branch}" if name.branch else "")
+        if name.system is not None:
+            return self._system(use, root, f"{label}${name.system}", name.system)
+        resolved = TravelSource(files, root, self.zone).as_written(sql, use, now_ms=self.now_ms)
+        snapshot = resolved.snapshot if resolved is not None else None
+        scan = make_scan(self.warehouse, root, snapshot, pinned=use.clause is not None)
+        version = self._version(resolved, root, name.branch)
+        note = resolved.note if resolved is not None else ""
+        return OpenedTable(use, label, Reading(label, version, SCANNED, note), scan)
+
+    def _table(self, use: TableUse) -> tuple[TablePath | None, SystemName | None]:
+        database = use.parts[0] if len(use.parts) == 2 else self.database
+        if len(use.parts) > 2 or database is None or not all(map(is_safe_name, use.parts)):
+            return None, None
+        if len(use.parts) == 2 and database not in (known := databases(self.warehouse.files)):
+            if use.clause is None and "$" not in use.parts[1]:
+                return None, None
+            raise NotFound(f"There is no database {database}", near_names(database, known))
+        name = split_system_name(use.parts[-1])
+        return TablePath(database, name.table), name
+
+    def _system(self, use: TableUse, root: Root, label: str, name: str) -> OpenedTable:
+        if use.clause is not None:
+            raise StatementFailed(
+                f"{label} has no past: it lists what is there now",
+                "Leave the clause out.",
+                use.clause.span[0],
+            )
+        system = system_table(name)
+        found = tuple(rows(self.warehouse.files, root.table, root, name))
+        return OpenedTable(use, label, Reading(label, "now", LISTED), None, system, found)
+
+    def _version(self, resolved: Resolved | None, root: Root, written_branch: str | None) -> str:
+        if resolved is None:
+            return "no snapshot yet"
+        of_branch = f" of {root.branch}" if root.branch is not None and written_branch is None else ""
+        snapshot = resolved.snapshot
+        name = resolved.name if resolved.kind == "snapshot" else f"{resolved.name} (snapshot.{snapshot.id})"
+        return f"{name}{of_branch}, {shown_time(snapshot.time_millis, self.zone)}"
+
+
+def shown_time(time_ms: int, zone: tzinfo) -> str:
+    """`2026-05-01 12:00:00.123+02:00`."""
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=time_ms)
+    return moment.astimezone(zone).isoformat(" ", "milliseconds")
+
+
+def _asked(use: TableUse) -> str:
+    return f"'{use.version}'" if use.version is not None else (use.time_expression or "")

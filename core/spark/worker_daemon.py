@@ -1,0 +1,36 @@
+"""What Spark forks its Python workers from: imports what reading a table needs once, not in every worker.
+
+A worker is lost whenever a statement is cancelled or stops at its limit, and 0.8 s of imports would be lost
+with it. Spark starts this as `python -m core.spark.worker_daemon [worker module]`.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+
+_READS_TABLES = frozenset(
+    {
+        "pyspark.worker",
+        "pyspark.sql.worker.plan_data_source_read",
+        "pyspark.sql.worker.data_source_pushdown_filters",
+    }
+)
+
+
+def main() -> None:
+    # Spark names the worker's module, and none for `pyspark.worker`.
+    module = sys.argv[1] if len(sys.argv) > 1 else "pyspark.worker"
+    if module in _READS_TABLES:
+        import pypaimon.read.table_read  # noqa: F401
+
+    from pyspark.daemon import manager
+
+    # Workers collect garbage after every task; what is imported here is not garbage.
+    gc.collect()
+    gc.freeze()
+    manager()  # type: ignore[no-untyped-call]  # PySpark has no types for it
+
+
+if __name__ == "__main__":
+    main()
