@@ -70,10 +70,11 @@ def require_unmoved(table: TablePath, plan: Plan, seen_now: str) -> None:
 
 @contextmanager
 def undone_on_failure(table: TablePath, undo: Callable[[], None]) -> Iterator[None]:
-    """Undo what was begun when the store, a check or the person stops it; `recover` is left with the rest."""
+    """Undo what was begun when anything stops it; where the store does not let us, `recover` has to."""
     try:
         yield
-    except (PaimarkError, KeyboardInterrupt) as error:
+    # Not only our own errors: whoever is told of each step may fail too, and the half-made must not stay.
+    except (Exception, KeyboardInterrupt) as error:
         try:
             undo()
         except PaimarkError as failed:

@@ -112,8 +112,8 @@ def _save(context: Context, chosen: ChosenSnapshot, plan: Plan, progress: Progre
         claim = claims.claim_and_tag(
             context, chosen, token, None if comment is None else str(comment), "manual"
         )
-        progress(f"tagged snapshot {chosen.snapshot.id} as {savepoint_tag(claim.id)}")
         with undone_on_failure(table, lambda: claims.undo(context, table, claim)):
+            progress(f"tagged snapshot {chosen.snapshot.id} as {savepoint_tag(claim.id)}")
             return claims.complete(context, chosen, claim, needed, progress)
 
 

@@ -107,8 +107,8 @@ def _tag(context: Context, chosen: ChosenSnapshot, plan: Plan, progress: Progres
     data = chosen.data if retain_ms is None else _with_retention(chosen, int(retain_ms), context.clock())
     if not files.create(path, data):
         raise Refused(f"{plan.table} has a tag {name} already", "Choose another name.")
-    progress(f"tagged snapshot {chosen.snapshot.id} as {name}")
     with undone_on_failure(chosen.root.table, lambda: files.delete(path)):
+        progress(f"tagged snapshot {chosen.snapshot.id} as {name}")
         require_held(context, chosen, needed, progress)
     return chosen
 

@@ -1,0 +1,243 @@
+"""A branch from a tag of main stands on its own feet, whatever main has lost since."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+import pytest
+
+from core.actions import journal
+from core.actions.claims import Claim
+from core.actions.context import Context
+from core.actions.journal import new_token
+from core.actions.owner import running, this_process
+from core.errors import NotFound, Refused
+from core.table.lineage import Lineage
+from core.table.main_branch import branch_names
+from tests.actions.acting import ORDERS, Meanwhile, applied, contents, context_on, done, planned
+from tests.conftest import ORDERS as ORDERS_SCHEMA
+from tests.paimon import commit, create_table, open_table, read_rows
+
+NEVER = "2147483647"
+
+
+def test_its_rows_are_those_of_the_tag_and_it_takes_commits(context: Context, warehouse: Path) -> None:
+    done(context, "create-branch", name="fix", tag="v2")
+
+    branch = "shop.orders$branch_fix"
+    assert sorted(row["order_id"] for row in read_rows(warehouse, branch)) == [1, 2, 3, 4, 5]
+    rows = {"order_id": [1], "customer": ["fixed"], "price": [0.5]}
+    commit(warehouse, branch, pa.table(rows, schema=ORDERS_SCHEMA))
+    assert {"order_id": 1, "customer": "fixed", "price": 0.5} in read_rows(warehouse, branch)
+    assert len(read_rows(warehouse, "shop.orders")) == 8
+    assert Lineage(context.files, ORDERS.root("fix")).snapshot_ids() == [2, 3]
+
+
+def test_it_copies_byte_for_byte_and_switches_stock_expiry_off(context: Context, orders: Path) -> None:
+    done(context, "create-branch", name="fix", tag="v2")
+
+    root = orders / "branch/branch-fix"
+    assert (root / "tag/tag-v2").read_bytes() == (orders / "tag/tag-v2").read_bytes()
+    assert (root / "snapshot/snapshot-2").read_bytes() == (orders / "snapshot/snapshot-2").read_bytes()
+    assert [(root / f"snapshot/{hint}").read_bytes() for hint in ("EARLIEST", "LATEST")] == [b"2", b"2"]
+    mains = msgspec.json.decode((orders / "schema/schema-0").read_bytes())
+    retention = {"snapshot.num-retained.min": NEVER, "snapshot.num-retained.max": NEVER}
+    assert msgspec.json.decode((root / "schema/schema-0").read_bytes()) == {
+        **mains,
+        "options": {**mains["options"], **retention},
+    }
+    assert not (orders / "branch/ACTION").exists()
+
+
+def test_it_is_made_from_an_expired_snapshot(context: Context, warehouse: Path, orders: Path) -> None:
+    expected = Lineage(context.files, ORDERS.root()).snapshot(2)
+    for number in (1, 2, 3):
+        (orders / f"snapshot/snapshot-{number}").unlink()
+
+    done(context, "create-branch", name="fix", tag="v2")
+
+    assert Lineage(context.files, ORDERS.root("fix")).snapshot(2) == expected
+    assert len(read_rows(warehouse, "shop.orders$branch_fix")) == 5
+
+
+def test_a_tag_with_a_time_to_live_leaves_it_out_of_the_snapshot(context: Context, orders: Path) -> None:
+    done(context, "create-tag", name="short", snapshot=3, retain="7 d")
+    expected = msgspec.json.decode((orders / "snapshot/snapshot-3").read_bytes())
+    (orders / "snapshot/snapshot-3").unlink()
+
+    plan = planned(context, "create-branch", name="fix", tag="short")
+    assert plan.warnings[0].startswith("Tag short lives until")
+    applied(context, plan)
+
+    root = orders / "branch/branch-fix"
+    assert msgspec.json.decode((root / "snapshot/snapshot-3").read_bytes()) == expected
+    assert (root / "tag/tag-short").read_bytes() == (orders / "tag/tag-short").read_bytes()
+
+
+def test_a_tag_whose_time_is_over_is_refused(context: Context) -> None:
+    done(context, "create-tag", name="short", retain="1 h")
+    later = context.clock() + 2 * 3_600_000
+    plan = planned(replace(context, clock=lambda: later), "create-branch", name="fix", tag="short")
+    assert plan.refusals[0].reason == "Tag short had its time: it is deleted any moment"
+
+
+def test_a_savepoint_is_a_tag(context: Context, orders: Path) -> None:
+    done(context, "create-savepoint")
+    outcome = done(context, "create-branch", name="fix", tag="savepoint.1")
+    assert outcome.result == {"branch_name": "fix", "tag_name": "savepoint.1", "snapshot_id": 5}
+
+
+def test_a_savepoint_that_is_still_being_made_is_not_branched_from(context: Context, orders: Path) -> None:
+    done(context, "create-savepoint")
+    claim = Claim(
+        id=1,
+        token=new_token(),
+        snapshot_id=5,
+        tag_digest="",
+        full_manifest_list="manifest-list-x",
+        save_time=0,
+        created_by="manual",
+        owner=this_process(context),
+    )
+    (orders / "savepoint/CLAIM-1").write_bytes(claim.to_json())
+    plan = planned(context, "create-branch", name="fix", tag="savepoint.1")
+    assert plan.refusals[0].reason == "Savepoint 1 is still being made"
+
+
+def test_schemas_up_to_the_highest_in_any_data_file_are_copied(context: Context, warehouse: Path) -> None:
+    """pypaimon stamps files with the schema its session had: schema 1 in files of snapshots of schema 0."""
+    create_table(warehouse, "shop.wide", ORDERS_SCHEMA)
+    wide = replace(ORDERS, name="wide")
+    first = warehouse / "shop.db/wide/schema/schema-0"
+    newer = {**msgspec.json.decode(first.read_bytes()), "id": 1}
+    (first.parent / "schema-1").write_bytes(msgspec.json.encode(newer))
+    rows = {"order_id": [1], "customer": ["c"], "price": [1.0]}
+    commit(warehouse, "shop.wide", pa.table(rows, schema=ORDERS_SCHEMA))
+    snapshot = warehouse / "shop.db/wide/snapshot/snapshot-1"
+    stale = {**msgspec.json.decode(snapshot.read_bytes()), "schemaId": 0}
+    snapshot.write_bytes(msgspec.json.encode(stale))
+    done(context, "create-tag", table=wide, name="t")
+
+    done(context, "create-branch", table=wide, name="b", tag="t")
+
+    lineage = Lineage(context.files, wide.root("b"))
+    assert lineage.schema_ids() == [0, 1]
+    options = [lineage.schema(number).options for number in (0, 1)]
+    assert "snapshot.num-retained.max" not in options[0]
+    assert options[1]["snapshot.num-retained.max"] == NEVER
+    assert read_rows(warehouse, "shop.wide$branch_b") == [{"order_id": 1, "customer": "c", "price": 1.0}]
+
+    (first.parent / "schema-0").unlink()
+    plan = planned(context, "create-branch", table=wide, name="c", tag="t")
+    assert plan.refusals[0].reason.endswith("shop.db/wide/schema/schema-0 does not exist")
+
+
+def test_a_tag_that_lost_its_manifests_is_refused(context: Context, orders: Path) -> None:
+    tag = Lineage(context.files, ORDERS.root()).tag("v2")
+    (orders / "manifest" / tag.delta_manifest_list).unlink()
+    plan = planned(context, "create-branch", name="b", tag="v2")
+    assert plan.refusals[0].reason.startswith("Tag v2 can't be branched from: shop.db/orders/manifest/")
+
+
+def test_a_tag_of_another_branch_is_not_found_and_said(context: Context) -> None:
+    done(context, "create-branch", name="b", tag="v2")
+    done(context, "create-tag", name="on_b", branch="b")
+    with pytest.raises(NotFound, match="no tag on_b") as missing:
+        planned(context, "create-branch", name="c", tag="on_b")
+    assert missing.value.hint == "Branch b has one of this name, and branches are made from tags of main."
+    with pytest.raises(NotFound) as near:
+        planned(context, "create-branch", name="c", tag="V2")
+    assert near.value.hint == "Did you mean v2?"
+
+
+def test_a_branch_that_is_there_is_refused_and_stays_as_it_is(context: Context, orders: Path) -> None:
+    early = planned(context, "create-branch", name="b", tag="v2")
+    done(context, "create-branch", name="b", tag="v2")
+    before = contents(orders)
+
+    with pytest.raises(Refused, match=r"shop\.orders has a branch b already"):
+        done(context, "create-branch", name="b", tag="v2")
+    with pytest.raises(Refused, match=r"shop\.orders has a branch b already"):
+        applied(context, early)
+    assert contents(orders) == before
+
+
+def test_a_branch_made_by_a_stock_engine_meanwhile_is_left_alone(
+    context: Context, warehouse: Path, orders: Path
+) -> None:
+    def stock_creates() -> None:
+        open_table(warehouse, "shop.orders").branch_manager().create_branch("b", "v2")
+
+    plan = planned(context, "create-branch", name="b", tag="v2")
+    files = Meanwhile(context.files, "branch/ACTION", stock_creates)
+    with pytest.raises(Refused, match="has a branch b already"):
+        applied(context_on(warehouse, files), plan)
+
+    assert {path.name for path in orders.glob("branch/branch-b/*/*")} >= {"schema-0", "tag-v2", "snapshot-2"}
+    assert not (orders / "branch/ACTION").exists()
+
+
+def test_a_tag_deleted_meanwhile_undoes_the_branch_with_its_directory(
+    context: Context, warehouse: Path, orders: Path
+) -> None:
+    plan = planned(context, "create-branch", name="b", tag="v2")
+    files = Meanwhile(context.files, "branch-b/tag/tag-v2", (orders / "tag/tag-v2").unlink)
+
+    with pytest.raises(Refused, match="tag-v2 has gone since the plan was made"):
+        applied(context_on(warehouse, files), plan)
+
+    assert branch_names(context.files, ORDERS) == []
+    assert not (orders / "branch/branch-b").exists(), "stock orphan cleaning stops at an empty branch"
+    assert not (orders / "branch/ACTION").exists()
+
+
+def test_a_tag_that_is_another_since_the_plan_is_refused(context: Context, orders: Path) -> None:
+    plan = planned(context, "create-branch", name="b", tag="v2")
+    (orders / "tag/tag-v2").write_bytes((orders / "snapshot/snapshot-4").read_bytes())
+    before = contents(orders)
+    with pytest.raises(Refused, match=r"main of shop\.orders moved since the plan was made"):
+        applied(context, plan)
+    assert contents(orders) == before
+
+
+def test_two_exclusive_changes_never_run_at_once(context: Context, orders: Path) -> None:
+    plan = planned(context, "create-branch", name="b", tag="v2")
+    token = new_token()
+    with running(token):
+        hold = journal.take(context, ORDERS, plan, token)
+        second = planned(context, "create-branch", name="c", tag="v2")
+        with pytest.raises(Refused, match=r"shop\.orders is held by create-branch by \S+ on here \(process"):
+            applied(context, plan)
+    reason, hint = second.refusals[0].reason, second.refusals[0].hint
+    assert reason.startswith("shop.orders is held by create-branch by")
+    assert hint == "Wait for it to end. If it died, run `paimark recover shop.orders`."
+    assert not list(orders.glob("branch/branch-*"))
+    journal.release(context, hold)
+    assert not planned(context, "create-branch", name="c", tag="v2").refusals
+
+
+def test_hostile_names_are_refused(context: Context, orders: Path) -> None:
+    before = contents(orders)
+    for name in ("", " ", "main", "12", "a/b", "../x", "a\\b", "a$b", "a\x1b[31m", ".a", "é" * 101):
+        plan = planned(context, "create-branch", name=name, tag="v2")
+        assert len(plan.refusals) == 1, name
+        with pytest.raises(Refused):
+            applied(context, plan)
+    assert contents(orders) == before
+
+
+def test_when_a_tag_ends_is_reckoned_from_javas_numbers(context: Context, orders: Path) -> None:
+    tag = msgspec.json.decode((orders / "tag/tag-v2").read_bytes())
+    # Jackson leaves out seconds that are zero.
+    tag |= {"tagCreateTime": [2030, 1, 2, 3, 4], "tagTimeRetained": 90.5}
+    (orders / "tag/tag-v2").write_bytes(msgspec.json.encode(tag))
+    ends = datetime(2030, 1, 2, 3, 4) + timedelta(seconds=90.5)
+    for seconds, refused in ((-1, False), (1, True)):
+        now = int((ends.timestamp() + seconds) * 1000)
+        plan = planned(replace(context, clock=partial(int, now)), "create-branch", name="b", tag="v2")
+        assert bool(plan.refusals) == refused

@@ -1,0 +1,327 @@
+"""`recover` ends what died, leaves alone what lives, and removes nothing that no journal or claim names."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from core.actions import journal
+from core.actions.claims import Claim
+from core.actions.context import Context
+from core.actions.owner import Owner, running, this_process
+from core.actions.registry import action
+from core.errors import Corrupt, Refused, Unavailable
+from core.storage.local import LocalFiles
+from core.table.main_branch import branch_names
+from core.table.savepoints import SavepointManager
+from tests.actions.acting import ORDERS, Wrapped, applied, contents, context_on, done, planned
+from tests.faults.fault_files import Death, FaultFiles
+from tests.paimon import read_rows
+
+# A process that makes a savepoint (or a branch) and stops for good when it tells a line that begins so.
+SLEEPER = """
+import sys, time
+from pathlib import Path
+from tests.actions.acting import context_on
+from core.actions.registry import action
+from core.table.layout import TablePath
+
+context, table = context_on(Path(sys.argv[1])), TablePath("shop", "orders")
+name, until = sys.argv[2], sys.argv[3]
+arguments = {"name": "b", "tag": "v2"} if name == "create-branch" else {}
+
+def told(line):
+    if line.startswith(until):
+        print("stopped", flush=True)
+        time.sleep(600)
+
+plan = action(name).plan(context, table, arguments)
+action(name).apply(context, plan, told)
+"""
+
+
+def test_a_living_process_is_left_alone_and_a_killed_one_recovered(
+    context: Context, warehouse: Path, orders: Path
+) -> None:
+    process = _stopped_at(warehouse, "create-savepoint", "tagged")
+    before = contents(orders)
+    plan = planned(context, "recover")
+    assert plan.empty
+    assert plan.warnings[0].startswith("Savepoint 1, by ")
+    assert plan.warnings[0].endswith("is still running: left alone")
+    applied(context, plan)
+    assert contents(orders) == before
+
+    _kill(process)
+    plan = planned(context, "recover")
+    assert [step.target for step in plan.steps] == ["shop.db/orders/savepoint/savepoint-1"]
+    applied(context, plan)
+
+    assert [each.id for each in SavepointManager(context.files, ORDERS).of_root(ORDERS.root())] == [1]
+    assert not (orders / "savepoint/CLAIM-1").exists()
+    assert planned(context, "recover").empty
+
+
+def test_a_branch_whose_maker_was_killed_blocks_others_until_recovered(
+    context: Context, warehouse: Path, orders: Path
+) -> None:
+    process = _stopped_at(warehouse, "create-branch", "copied schemas")
+    [held] = planned(context, "create-branch", name="c", tag="v2").refusals
+    assert held.reason.startswith("shop.orders is held by create-branch by")
+    assert planned(context, "recover").empty
+
+    _kill(process)
+    [held] = planned(context, "create-branch", name="c", tag="v2").refusals
+    assert held.reason.startswith("shop.orders has an interrupted create-branch by")
+    assert held.hint == "Run `paimark recover shop.orders`."
+    done(context, "recover")
+
+    assert len(read_rows(warehouse, "shop.orders$branch_b")) == 5
+    assert not planned(context, "create-branch", name="c", tag="v2").refusals
+
+
+def test_a_branch_that_main_no_longer_feeds_is_undone(context: Context, orders: Path) -> None:
+    _die(context, "create-branch", 4, name="b", tag="v2")
+    assert (orders / "branch/branch-b").exists()
+    (orders / "tag/tag-v2").unlink()
+
+    plan = planned(context, "recover")
+    assert ("delete", "branch b") in [(step.verb, step.target) for step in plan.steps]
+    applied(context, plan)
+
+    assert branch_names(context.files, ORDERS) == []
+    assert not (orders / "branch/branch-b").exists()
+    assert not (orders / "branch/ACTION").exists()
+
+
+def test_a_branch_that_others_use_already_is_not_undone(context: Context, orders: Path) -> None:
+    _die(context, "create-branch", 4, name="b", tag="v2")
+    (orders / "tag/tag-v2").unlink()
+    theirs = orders / "branch/branch-b/tag/tag-theirs"
+    theirs.parent.mkdir(exist_ok=True)
+    theirs.write_bytes(b"{}")
+    schema = (orders / "branch/branch-b/schema/schema-0").read_bytes()
+
+    told: list[str] = []
+    applied(context, planned(context, "recover"), told)
+
+    assert "branch b stays, for others wrote to it: shop.db/orders/branch/branch-b/tag/tag-theirs" in told
+    assert (orders / "branch/branch-b/schema/schema-0").read_bytes() == schema
+    assert planned(context, "recover").empty
+
+
+def test_a_whole_branch_stays_though_its_tag_has_gone(
+    context: Context, warehouse: Path, orders: Path
+) -> None:
+    writes = _die(context, "create-branch", 10, name="b", tag="v2")
+    assert writes[-1].startswith("replace") and (orders / "branch/branch-b/snapshot/LATEST").exists()
+    (orders / "tag/tag-v2").unlink()
+
+    done(context, "recover")
+
+    assert len(read_rows(warehouse, "shop.orders$branch_b")) == 5
+
+
+def test_a_foreign_tag_is_never_removed(context: Context, orders: Path) -> None:
+    foreign = orders / "tag/tag-savepoint.3"
+    foreign.write_bytes((orders / "tag/tag-v2").read_bytes())
+    assert planned(context, "recover").empty
+
+    # Killed right after its claim: the tag of that number is somebody else's.
+    dead = Claim(
+        id=3,
+        token="gone",
+        snapshot_id=5,
+        tag_digest="another",
+        full_manifest_list="manifest-list-x",
+        save_time=0,
+        created_by="manual",
+        owner=msgspec.structs.replace(this_process(context), pid=2**22 + 1),
+    )
+    (orders / "savepoint").mkdir()
+    (orders / "savepoint/CLAIM-3").write_bytes(dead.to_json())
+    done(context, "recover")
+
+    assert foreign.exists()
+    assert not (orders / "savepoint/CLAIM-3").exists()
+
+
+def test_a_dead_claim_never_touches_a_finished_savepoint_of_its_number(
+    context: Context, orders: Path
+) -> None:
+    writes = _die(context, "create-savepoint", 1)
+    assert writes == ["create shop.db/orders/savepoint/CLAIM-1"]
+    claim = (orders / "savepoint/CLAIM-1").read_bytes()
+    (orders / "savepoint/CLAIM-1").unlink()
+    done(context, "create-savepoint")
+    whole = contents(orders)
+    (orders / "savepoint/CLAIM-1").write_bytes(claim)
+
+    done(context, "recover")
+
+    assert contents(orders) == whole
+
+
+def test_another_machines_claim_is_given_up_after_ten_minutes(context: Context, orders: Path) -> None:
+    _die(context, "create-savepoint", 1)
+    path = orders / "savepoint/CLAIM-1"
+    claim = Claim.from_json(path.read_bytes(), "claim")
+    elsewhere = msgspec.structs.replace(claim.owner, machine="another", host="edge-2", pid=os.getpid())
+    path.write_bytes(msgspec.structs.replace(claim, owner=elsewhere).to_json())
+
+    recent = planned(context, "recover")
+    assert recent.empty
+    assert "edge-2" in recent.warnings[0] and "left alone for ten minutes" in recent.warnings[0]
+
+    later = replace(context, clock=lambda: claim.owner.since + 10 * 60_000 + 1)
+    done(later, "recover")
+    assert not path.exists()
+
+
+def test_of_two_recoveries_one_acts(context: Context, orders: Path) -> None:
+    _die(context, "create-branch", 4, name="b", tag="v2")
+    plan = planned(context, "recover")
+    begun = journal.current(context, ORDERS)
+    assert begun is not None
+    token = journal.new_token()
+    with running(token):
+        hold = journal.take_over(context, ORDERS, begun, token)
+        with pytest.raises(Refused, match=r"moved since|being recovered by"):
+            applied(context, plan)
+        with pytest.raises(Refused, match=r"shop\.orders is being recovered by"):
+            journal.take_over(context, ORDERS, begun, journal.new_token())
+    # The first dies, and the second takes its turn.
+    done(context, "recover")
+    assert planned(context, "recover").empty
+    with pytest.raises(journal.TakenOver):
+        journal.note(context, hold, "too late")
+    with pytest.raises(Refused, match="has just been recovered by another"):
+        journal.take_over(context, ORDERS, begun, journal.new_token())
+    assert not journal.recoveries(context, ORDERS)
+
+
+def test_an_owner_thought_dead_touches_nothing_more(context: Context, warehouse: Path, orders: Path) -> None:
+    """Its process slept through ten minutes; meanwhile another machine finished the branch."""
+    token = journal.new_token()
+    plan = planned(context, "create-branch", name="b", tag="v2")
+    with running(token):
+        hold = journal.take(context, ORDERS, plan, token)
+    done(context, "recover")
+    before = contents(orders)
+    with pytest.raises(journal.TakenOver, match="Another process took over this create-branch"):
+        journal.note(context, hold, "schemas")
+    assert contents(orders) == before
+    assert len(read_rows(warehouse, "shop.orders$branch_b")) == 5
+
+
+def test_a_journal_or_claim_of_a_newer_version_is_left_alone(context: Context, orders: Path) -> None:
+    _die(context, "create-savepoint", 1)
+    claim = msgspec.json.decode((orders / "savepoint/CLAIM-1").read_bytes())
+    (orders / "savepoint/CLAIM-1").write_bytes(msgspec.json.encode({**claim, "version": 2}))
+    plan = planned(context, "recover")
+    assert plan.empty and "CLAIM-1 is not a claim of format 1" in plan.warnings[0]
+
+    _die(context, "create-branch", 1, name="b", tag="v2")
+    action = orders / "branch/ACTION"
+    begun = msgspec.json.decode(action.read_bytes())
+    action.write_bytes(msgspec.json.encode({**begun, "action": "delete-everything"}))
+    with pytest.raises(Refused, match="can't recover delete-everything"):
+        planned(context, "recover")
+    action.write_bytes(msgspec.json.encode({**begun, "version": 2}))
+    with pytest.raises(Corrupt, match="has format 2"):
+        planned(context, "recover")
+    assert action.exists()
+
+
+INTERRUPTED: dict[str, dict[str, object]] = {
+    "create-savepoint": {},
+    "create-tag": {"name": "n"},
+    "create-branch": {"name": "b", "tag": "v2"},
+}
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, BrokenPipeError])
+@pytest.mark.parametrize("name", INTERRUPTED)
+def test_what_is_stopped_half_way_is_undone_at_once(
+    context: Context, orders: Path, name: str, stop: type[BaseException]
+) -> None:
+    def told(line: str) -> None:
+        raise stop
+
+    before = contents(orders)
+    with pytest.raises(stop):
+        action(name).apply(context, action(name).plan(context, ORDERS, INTERRUPTED[name]), told)
+
+    assert contents(orders) == before
+    assert not (orders / "branch/branch-b").exists()
+
+
+class Dying(Wrapped):
+    """A store that stops answering when the tag is written, for as long as it is `down`."""
+
+    down = False
+
+    def create(self, path: str, data: bytes) -> bool:
+        if "/tag/" in path:
+            # The request arrived; its answer did not.
+            self.inner.create(path, data)
+            self.down = True
+        self._answer()
+        return self.inner.create(path, data)
+
+    def exists(self, path: str) -> bool:
+        self._answer()
+        return self.inner.exists(path)
+
+    def _answer(self) -> None:
+        if self.down:
+            raise Unavailable("The store does not answer")
+
+
+def test_a_store_that_stops_answering_leaves_the_rest_to_recover(
+    context: Context, warehouse: Path, orders: Path
+) -> None:
+    dying = Dying(context.files)
+    with pytest.raises(Unavailable, match="could not be undone: The store does not answer") as failed:
+        done(context_on(warehouse, dying), "create-savepoint")
+    assert failed.value.hint == "Run `paimark recover shop.orders` when the store answers again."
+
+    dying.down = False
+    done(context, "recover")
+    [savepoint] = SavepointManager(context.files, ORDERS).of_root(ORDERS.root())
+    assert savepoint.saved_snapshot_id == 5
+
+
+def test_the_owner_tells_who_and_since_when(context: Context) -> None:
+    owner = this_process(replace(context, user="alice", clock=lambda: 0))
+    assert str(owner).startswith(f"alice on here (process {os.getpid()}), since 19")
+    decoded = msgspec.json.decode(msgspec.json.encode(owner), type=Owner)
+    assert decoded == owner
+
+
+def _die(context: Context, name: str, write: int, /, **arguments: object) -> list[str]:
+    files = FaultFiles(LocalFiles(context.files.uri), write, "after")
+    dying = context_on(Path(context.files.uri), files)
+    with pytest.raises(Death):
+        applied(dying, action(name).plan(dying, ORDERS, arguments))
+    return files.writes
+
+
+def _stopped_at(warehouse: Path, name: str, line: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", SLEEPER, str(warehouse), name, line]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "stopped\n"
+    return process
+
+
+def _kill(process: subprocess.Popen[str]) -> None:
+    process.send_signal(signal.SIGKILL)
+    process.communicate()

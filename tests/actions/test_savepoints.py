@@ -1,0 +1,298 @@
+"""A savepoint keeps what it says, under an id of its own, or nothing of it is there."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import fastavro
+import pyarrow as pa
+import pytest
+
+from core.actions.context import Context
+from core.errors import NotFound, Refused, UsageError
+from core.storage.local import LocalFiles
+from core.table.layout import TablePath
+from core.table.lineage import Lineage
+from core.table.savepoints import SavepointManager
+from tests.actions.acting import EVENTS, ORDERS, Meanwhile, applied, contents, context_on, done, planned
+from tests.conftest import ORDERS as ORDERS_SCHEMA
+from tests.paimon import commit, create_table, open_table
+
+
+def test_it_holds_the_newest_snapshot_with_a_tag_of_the_same_bytes(context: Context, orders: Path) -> None:
+    outcome = done(context, "create-savepoint", comment=" before the fix ")
+
+    assert outcome.result == {
+        "savepoint_id": 1,
+        "saved_snapshot_id": 5,
+        "schema_id": 0,
+        "record_count": 20,
+        "branch": "main",
+    }
+    assert (orders / "tag/tag-savepoint.1").read_bytes() == (orders / "snapshot/snapshot-5").read_bytes()
+    savepoint = SavepointManager(context.files, ORDERS).savepoint(1)
+    assert (savepoint.comment, savepoint.created_by, savepoint.branch) == ("before the fix", "manual", "main")
+    assert savepoint.snapshot_time == Lineage(context.files, ORDERS.root()).snapshot(5).time_millis
+    assert savepoint.verified_at is not None and savepoint.verified_at >= savepoint.save_time
+    assert (orders / "savepoint/LATEST").read_bytes() == b"1"
+    assert not list(orders.glob("savepoint/CLAIM-*"))
+
+
+def test_its_manifest_list_is_the_snapshots_base_and_delta_in_one(context: Context, orders: Path) -> None:
+    done(context, "create-savepoint")
+
+    snapshot = Lineage(context.files, ORDERS.root()).snapshot(5)
+    savepoint = SavepointManager(context.files, ORDERS).savepoint(1)
+    both = [snapshot.base_manifest_list, snapshot.delta_manifest_list]
+    wanted = [record for name in both for record in _records(orders / "manifest" / name)]
+    assert len(wanted) == 5
+    assert _records(orders / "savepoint" / savepoint.full_manifest_list) == wanted
+
+
+def test_rows_of_an_expired_snapshot_are_read_by_the_savepoints_tag(
+    context: Context, warehouse: Path, orders: Path
+) -> None:
+    done(context, "create-savepoint", snapshot=2)
+    for number in (1, 2, 3):
+        (orders / f"snapshot/snapshot-{number}").unlink()
+
+    table = open_table(warehouse, "shop.orders").copy({"scan.tag-name": "savepoint.1"})
+    builder = table.new_read_builder()
+    rows = builder.new_read().to_arrow(builder.new_scan().plan().splits()).to_pylist()
+    assert {row["order_id"]: row["price"] for row in rows} == {1: 11.0, 2: 22.0, 3: 23.0, 4: 24.0, 5: 25.0}
+
+
+def test_ids_go_on_over_all_roots_and_past_foreign_tags_claims_and_the_hint(
+    context: Context, orders: Path
+) -> None:
+    done(context, "create-branch", name="b", tag="v2")
+    assert done(context, "create-savepoint").result["savepoint_id"] == 1
+    assert done(context, "create-savepoint", branch="b").result["savepoint_id"] == 2
+    (orders / "branch/branch-b/tag/tag-savepoint.5").write_bytes((orders / "tag/tag-v2").read_bytes())
+    assert done(context, "create-savepoint").result["savepoint_id"] == 6
+    (orders / "savepoint/CLAIM-9").write_bytes(b"{}")
+    assert done(context, "create-savepoint").result["savepoint_id"] == 10
+    (orders / "savepoint/LATEST").write_bytes(b"20")
+    assert done(context, "create-savepoint").result["savepoint_id"] == 21
+    assert (orders / "savepoint/LATEST").read_bytes() == b"21"
+
+
+def test_the_hint_is_not_lowered_by_a_slower_creator(context: Context, warehouse: Path, orders: Path) -> None:
+    def another_finishes() -> None:
+        assert done(context, "create-savepoint").result["savepoint_id"] == 2
+
+    slow = context_on(warehouse, Meanwhile(context.files, "CLAIM-1", another_finishes))
+    with_gap = done(slow, "create-savepoint").result["savepoint_id"]
+
+    assert with_gap == 3, "the hint says that 2 was given: whether 1 was can't be told any more"
+    assert (orders / "savepoint/LATEST").read_bytes() == b"3"
+    assert not list(orders.glob("savepoint/CLAIM-*"))
+
+
+def test_a_tag_that_appears_under_the_claimed_id_is_left_alone(
+    context: Context, warehouse: Path, orders: Path
+) -> None:
+    foreign = (orders / "tag/tag-v2").read_bytes()
+
+    def a_stock_engine_tags() -> None:
+        (orders / "tag/tag-savepoint.1").write_bytes(foreign)
+
+    files = Meanwhile(context.files, "CLAIM-1", a_stock_engine_tags)
+    assert done(context_on(warehouse, files), "create-savepoint").result["savepoint_id"] == 2
+    assert (orders / "tag/tag-savepoint.1").read_bytes() == foreign
+
+
+def test_an_older_snapshot_is_proven_file_by_file_twice(context: Context) -> None:
+    told: list[str] = []
+    plan = planned(context, "create-savepoint", snapshot=3)
+    assert any("looked for twice" in each for each in plan.warnings)
+
+    applied(replace(context, verify_wait=0.001), plan, told)
+
+    assert told.count("all 11 files of snapshot 3 are there") == 3
+    assert any(line.startswith("waiting 0.001 s") for line in told)
+
+
+def test_a_lost_snapshot_is_refused_and_nothing_stays(context: Context, orders: Path) -> None:
+    data = next(iter(orders.glob("bucket-0/*.parquet")))
+    data.unlink()
+    before = contents(orders)
+
+    with pytest.raises(Refused, match=r"could not be kept: .*parquet is gone"):
+        done(context, "create-savepoint", snapshot=4)
+
+    assert contents(orders) == before
+
+
+def test_an_expiry_that_was_faster_undoes_an_explicit_one(
+    context: Context, warehouse: Path, orders: Path
+) -> None:
+    snapshot = Lineage(context.files, ORDERS.root()).snapshot(3)
+    delta = orders / "manifest" / snapshot.delta_manifest_list
+    files = Meanwhile(context.files, "tag-savepoint.1", delta.unlink)
+
+    with pytest.raises(Refused, match=r"Snapshot 3 of shop.orders could not be kept"):
+        done(context_on(warehouse, files), "create-savepoint", snapshot=3)
+
+    assert not (orders / "tag/tag-savepoint.1").exists()
+    assert not [path for path in orders.glob("savepoint/*") if path.name != "LATEST"]
+
+
+def test_an_expiry_that_was_faster_makes_it_take_the_newer_newest(
+    context: Context, warehouse: Path, orders: Path
+) -> None:
+    snapshot = Lineage(context.files, ORDERS.root()).snapshot(5)
+
+    def commit_and_expire() -> None:
+        rows = {"order_id": [99], "customer": ["c"], "price": [1.0]}
+        commit(warehouse, "shop.orders", pa.table(rows, schema=ORDERS_SCHEMA))
+        (orders / "manifest" / snapshot.delta_manifest_list).unlink()
+        (orders / "snapshot/snapshot-5").unlink()
+
+    files = Meanwhile(context.files, "tag-savepoint.1", commit_and_expire)
+    outcome = done(context_on(warehouse, files), "create-savepoint")
+
+    assert outcome.result["saved_snapshot_id"] == 6
+    assert [path.name for path in orders.glob("tag/tag-savepoint.*")] == ["tag-savepoint.1"]
+
+
+def test_a_commit_after_the_plan_does_not_change_what_is_saved(
+    context: Context, warehouse: Path, orders: Path
+) -> None:
+    plan = planned(context, "create-savepoint")
+    rows = {"order_id": [99], "customer": ["c"], "price": [1.0]}
+    commit(warehouse, "shop.orders", pa.table(rows, schema=ORDERS_SCHEMA))
+
+    assert applied(context, plan).result["saved_snapshot_id"] == 5
+
+
+def test_a_snapshot_that_is_another_since_the_plan_is_refused(context: Context, orders: Path) -> None:
+    plan = planned(context, "create-savepoint")
+    (orders / "snapshot/snapshot-5").write_bytes((orders / "snapshot/snapshot-4").read_bytes())
+    with pytest.raises(Refused, match=r"main of shop.orders moved since the plan was made"):
+        applied(context, plan)
+
+    (orders / "snapshot/snapshot-5").unlink()
+    before = contents(orders)
+    with pytest.raises(Refused, match=r"main of shop.orders moved since the plan was made"):
+        applied(context, plan)
+    assert contents(orders) == before
+
+
+def test_main_moving_to_a_branch_since_the_plan_is_refused(context: Context, orders: Path) -> None:
+    done(context, "create-branch", name="b", tag="v2")
+    plan = planned(context, "create-savepoint", snapshot=2)
+    (orders / "branch/MAIN-BRANCH").write_bytes(b"b")
+
+    with pytest.raises(Refused, match="moved since the plan was made"):
+        applied(context, plan)
+
+
+def test_a_file_lying_outside_the_warehouse_can_only_be_kept_with_the_newest(
+    context: Context, warehouse: Path, tmp_path: Path
+) -> None:
+    outside = {
+        "data-file.external-paths": f"file://{tmp_path}/outside",
+        "data-file.external-paths.strategy": "round-robin",
+    }
+    create_table(warehouse, "shop.far", ORDERS_SCHEMA, options=outside)
+    for number in (1, 2):
+        rows = {"order_id": [number], "customer": ["c"], "price": [1.0]}
+        commit(warehouse, "shop.far", pa.table(rows, schema=ORDERS_SCHEMA))
+    far = TablePath("shop", "far")
+
+    assert done(context, "create-savepoint", table=far).result["savepoint_id"] == 1
+    with pytest.raises(Refused, match="1 files of snapshot 1 lie outside the warehouse"):
+        done(context, "create-savepoint", table=far, snapshot=1)
+
+
+def test_the_plan_says_what_a_person_should_know(context: Context, orders: Path) -> None:
+    done(context, "create-savepoint")
+    done(context, "create-branch", name="b", tag="v2")
+    assert planned(context, "create-savepoint").warnings == ("Savepoint 1 keeps the same snapshot already",)
+    assert planned(context, "create-savepoint", branch="b").warnings == ()
+
+    schema = orders / "branch/branch-b/schema/schema-0"
+    schema.write_bytes((orders / "schema/schema-0").read_bytes())
+    [warning] = planned(context, "create-savepoint", branch="b").warnings
+    assert warning.startswith("Stock expiry on branch b can destroy savepoints")
+
+
+def test_what_is_not_there_is_said(context: Context, warehouse: Path) -> None:
+    with pytest.raises(NotFound, match=r"main of shop.orders has no snapshot 9") as missing:
+        planned(context, "create-savepoint", snapshot=9)
+    assert missing.value.hint == "It has 1 to 5."
+    with pytest.raises(NotFound, match="no branch x"):
+        planned(context, "create-savepoint", branch="x")
+    with pytest.raises(UsageError, match="snapshot is a whole number"):
+        planned(context, "create-savepoint", snapshot="three")
+    with pytest.raises(NotFound):
+        planned(context, "create-savepoint", table=TablePath("shop", "nothing"))
+
+    create_table(warehouse, "shop.empty", ORDERS_SCHEMA)
+    plan = planned(context, "create-savepoint", table=TablePath("shop", "empty"))
+    assert plan.refusals[0].reason == "main of shop.empty has no snapshot to save"
+    with pytest.raises(Refused, match="no snapshot to save"):
+        applied(context, plan)
+
+
+def test_an_append_table_by_day_is_saved_and_proven_by_its_partitions(
+    context: Context, warehouse: Path
+) -> None:
+    assert done(context, "create-savepoint", table=EVENTS, snapshot=1).result["record_count"] == 3
+    next(iter((warehouse / "shop.db/events/day=2026-05-01").rglob("*.parquet"))).unlink()
+    with pytest.raises(Refused, match="day=2026-05-01"):
+        done(context, "create-savepoint", table=EVENTS, snapshot=1)
+
+
+def test_ten_processes_at_once_make_ten_savepoints(warehouse: Path, orders: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path\n"
+        "from tests.actions.acting import context_on, done\n"
+        "print(done(context_on(Path(sys.argv[1])), 'create-savepoint').result['savepoint_id'])"
+    )
+    command = [sys.executable, "-c", code, str(warehouse)]
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(10)]
+    given = sorted(int(process.communicate()[0]) for process in processes)
+
+    assert len(set(given)) == 10
+    manager = SavepointManager(LocalFiles(str(warehouse)), ORDERS)
+    made = manager.all()
+    assert [each.id for each in made] == given
+    assert [each.id for each in manager.of_root(ORDERS.root())] == given
+    assert len({each.full_manifest_list for each in made}) == 10
+    for each in made:
+        assert len(_records(orders / "savepoint" / each.full_manifest_list)) == 5
+    assert (orders / "savepoint/LATEST").read_bytes() == str(given[-1]).encode()
+    assert not list(orders.glob("savepoint/CLAIM-*"))
+
+
+def test_each_one_is_told_in_the_audit_log(context: Context) -> None:
+    done(context, "create-savepoint", comment="c")
+    done(context, "create-savepoint")
+
+    first, second = (json.loads(line) for line in context.audit_path.read_text().splitlines())
+    assert first["action"] == "create-savepoint" and first["table"] == "shop.orders"
+    assert (first["before"], first["after"]) == ("no savepoint", "savepoint 1 of snapshot 5")
+    assert second["before"] == "newest savepoint 1"
+    assert (first["user"], first["arguments"]["comment"]) == (context.user, "c")
+    assert first["milliseconds"] >= 0
+
+
+def test_an_audit_log_that_cant_be_written_does_not_fail_the_change(context: Context, orders: Path) -> None:
+    told: list[str] = []
+    elsewhere = replace(context, audit_path=orders / "schema/schema-0" / "audit.jsonl")
+
+    outcome = applied(elsewhere, planned(context, "create-savepoint"), told)
+
+    assert outcome.result["savepoint_id"] == 1
+    assert told[-1].startswith("The audit line could not be written")
+
+
+def _records(path: Path) -> list[object]:
+    return list(fastavro.reader(io.BytesIO(path.read_bytes())))

@@ -1,0 +1,111 @@
+"""A tag is stock: any engine reads it, and it came in time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import msgspec
+import pytest
+from pypaimon.tag.tag import Tag as StockTag
+
+from core.actions.context import Context
+from core.errors import NotFound, Refused, UsageError
+from core.table.lineage import Lineage
+from tests.actions.acting import ORDERS, Meanwhile, applied, contents, context_on, done, planned
+from tests.paimon import open_table
+
+NOW = 1_780_000_000_123
+
+
+def test_without_a_time_to_live_it_is_the_snapshots_bytes(context: Context, orders: Path) -> None:
+    outcome = done(context, "create-tag", name="week 18")
+
+    assert outcome.result == {"tag_name": "week 18", "snapshot_id": 5, "branch": "main"}
+    assert (orders / "tag/tag-week 18").read_bytes() == (orders / "snapshot/snapshot-5").read_bytes()
+
+
+def test_with_a_time_to_live_a_stock_engine_reads_both(context: Context, warehouse: Path) -> None:
+    fixed = replace(context, clock=lambda: NOW)
+    done(fixed, "create-tag", name="short", snapshot=3, retain="36 h")
+
+    tag: StockTag = open_table(warehouse, "shop.orders").tag_manager().get("short")
+    assert tag.id == 3
+    assert tag.tag_time_retained == timedelta(hours=36)
+    assert tag.tag_create_time == datetime.fromtimestamp(NOW / 1000)
+
+
+def test_a_time_to_live_adds_two_fields_and_takes_none(context: Context, orders: Path) -> None:
+    snapshot = orders / "snapshot/snapshot-5"
+    fields = msgspec.json.decode(snapshot.read_bytes())
+    snapshot.write_bytes(msgspec.json.encode({**fields, "fromTheFuture": {"a": [1]}}))
+
+    done(context, "create-tag", name="short", retain="PT1H30M")
+
+    tag = msgspec.json.decode((orders / "tag/tag-short").read_bytes())
+    created = tag.pop("tagCreateTime")
+    assert tag == {**fields, "fromTheFuture": {"a": [1]}, "tagTimeRetained": 5400.0}
+    assert len(created) == 7
+
+
+def test_it_is_made_on_a_branch(context: Context, orders: Path) -> None:
+    done(context, "create-branch", name="b", tag="v2")
+    done(context, "create-tag", name="on_b", branch="b")
+    assert (orders / "branch/branch-b/tag/tag-on_b").exists()
+    assert not (orders / "tag/tag-on_b").exists()
+
+
+def test_a_name_that_is_taken_is_refused(context: Context, orders: Path) -> None:
+    same = planned(context, "create-tag", name="v2", snapshot=2)
+    assert same.refusals[0].reason == "main of shop.orders has a tag v2 already of this very snapshot"
+    other = planned(context, "create-tag", name="v2")
+    assert other.refusals[0].reason == "main of shop.orders has a tag v2 already, of snapshot 2"
+
+    plan = planned(context, "create-tag", name="new")
+    (orders / "tag/tag-new").write_bytes(b"somebody else's")
+    with pytest.raises(Refused, match="has a tag new already"):
+        applied(context, plan)
+    assert (orders / "tag/tag-new").read_bytes() == b"somebody else's"
+
+
+@pytest.mark.parametrize("name", ["savepoint.7", "snapshot.1", "paimark.x", "7", "main", "a/b", ""])
+def test_a_name_that_would_mislead_is_refused(context: Context, orders: Path, name: str) -> None:
+    before = contents(orders)
+    with pytest.raises(Refused):
+        done(context, "create-tag", name=name)
+    assert contents(orders) == before
+
+
+def test_an_expiry_that_was_faster_undoes_an_explicit_one(
+    context: Context, warehouse: Path, orders: Path
+) -> None:
+    snapshot = Lineage(context.files, ORDERS.root()).snapshot(3)
+    delta = orders / "manifest" / snapshot.delta_manifest_list
+    files = Meanwhile(context.files, "tag-new", delta.unlink)
+
+    with pytest.raises(Refused, match="could not be kept"):
+        done(context_on(warehouse, files), "create-tag", name="new", snapshot=3)
+
+    assert not (orders / "tag/tag-new").exists()
+
+
+def test_the_plan_says_when_it_ends_and_which_default_is_not_applied(context: Context, orders: Path) -> None:
+    [until] = planned(replace(context, clock=lambda: NOW), "create-tag", name="n", retain="1 d").warnings
+    assert f"{datetime.fromtimestamp(NOW / 1000) + timedelta(days=1):%Y-%m-%d %H:%M}" in until
+
+    schema = msgspec.json.decode((orders / "schema/schema-0").read_bytes())
+    schema["options"]["tag.default-time-retained"] = "3 d"
+    (orders / "schema/schema-0").write_bytes(msgspec.json.encode(schema))
+    [default] = planned(context, "create-tag", name="n").warnings
+    assert default.startswith("The table's tag.default-time-retained (3 d) is not applied")
+
+
+def test_what_can_not_be_is_said(context: Context) -> None:
+    with pytest.raises(UsageError, match="name is missing"):
+        planned(context, "create-tag")
+    with pytest.raises(UsageError, match="'7' is not a length of time"):
+        planned(context, "create-tag", name="n", retain="7")
+    with pytest.raises(NotFound, match="no snapshot 9"):
+        planned(context, "create-tag", name="n", snapshot=9)
+    assert planned(context, "create-tag", name="n", retain="0 s").refusals
