@@ -30,7 +30,7 @@ check: setup ## lint, format, types and import rules
 	@$(python) -m ruff check --quiet .
 	@$(python) -m ruff format --check --quiet .
 	@$(python) -m mypy
-	@.venv/bin/lint-imports
+	@.venv/bin/lint-imports --no-logo
 
 screenshots: setup ## take the pictures in screenshots/ from the real console
 	@$(python) -m tests.tui.screenshots
