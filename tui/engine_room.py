@@ -1,0 +1,77 @@
+"""The console's Spark: started after the first frame, used by one query at a time, ended with the console."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from core.config import Settings, state_directory
+from core.errors import PaimarkError
+
+if TYPE_CHECKING:
+    from core.spark.client import Engine
+    from core.spark.protocol import Event
+
+
+class EngineRoom:
+    """Imports the engine's client when it is first needed."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._made = False
+
+    @property
+    def log_path(self) -> Path:
+        return state_directory() / f"spark-{os.getpid()}.log"
+
+    @cached_property
+    def engine(self) -> Engine:
+        from core.spark.client import Engine, EngineConfig
+
+        settings = self._settings
+        self._made = True
+        return Engine(
+            EngineConfig(
+                warehouse=settings.warehouse,
+                options=settings.options,
+                master=settings.spark_master,
+                conf=settings.spark_conf,
+                log_path=self.log_path,
+                read_only=settings.read_only,
+            )
+        )
+
+    @property
+    def state(self) -> str:
+        """stopped, starting, ready, running or failed."""
+        return self.engine.state if self._made else "stopped"
+
+    def warm_up(self, ready: Callable[[float], None], failed: Callable[[PaimarkError], None]) -> None:
+        """Start it in a thread, which calls one of the two when it is known how that went."""
+
+        def work() -> None:
+            try:
+                ready(self.engine.wait_ready())
+            except PaimarkError as error:
+                failed(error)
+
+        threading.Thread(target=work, name="paimark-engine", daemon=True).start()
+
+    def run(self, sql: str, database: str | None, limit: int) -> Iterator[Event]:
+        """The statement's events, as the engine gives them. For a thread: it blocks."""
+        from core.statements import run_statement
+
+        return run_statement(self.engine, sql, database=database, limit=limit)
+
+    def cancel(self) -> None:
+        """Stop the running statement; returns at once."""
+        threading.Thread(target=self.engine.cancel, name="paimark-cancel", daemon=True).start()
+
+    def close(self) -> None:
+        """End the engine and all that it started."""
+        if self._made:
+            self.engine.close()

@@ -1,0 +1,48 @@
+"""Statements that were run, kept from one sitting to the next: one JSON object a line, oldest first."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+
+_KEPT = 500
+
+
+class Ran(msgspec.Struct, frozen=True):
+    """`time` is epoch milliseconds; `outcome` is what came of it, in a few words."""
+
+    time: int
+    sql: str
+    outcome: str
+
+
+def read_history(path: Path) -> list[Ran]:
+    """Newest first, each statement once; what can't be read is left out."""
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError:
+        return []
+    found: dict[str, Ran] = {}
+    for line in reversed(lines[-_KEPT:]):
+        try:
+            ran = msgspec.json.decode(line, type=Ran)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            continue
+        found.setdefault(ran.sql, ran)
+    return list(found.values())
+
+
+def add_to_history(path: Path, ran: Ran) -> None:
+    """Append, readable by its owner only: statements may hold secrets. A full disk must not stop a query."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(path, "ab", opener=_private) as file:
+            file.write(msgspec.json.encode(ran) + b"\n")
+    except OSError:
+        return
+
+
+def _private(name: str, flags: int) -> int:
+    return os.open(name, flags, 0o600)

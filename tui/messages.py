@@ -1,0 +1,31 @@
+"""Messages that any part of the console may send up."""
+
+from __future__ import annotations
+
+from textual.message import Message
+
+
+class Noted(Message):
+    """A line for the log. `ink` is good, warn, bad or nothing."""
+
+    def __init__(self, text: str, ink: str = "") -> None:
+        self.text = text
+        self.ink = ink
+        super().__init__()
+
+
+class Said(Message):
+    """A sentence for the bottom line, and for the log."""
+
+    def __init__(self, text: str, ink: str = "") -> None:
+        self.text = text
+        self.ink = ink
+        super().__init__()
+
+
+class Copied(Message):
+    """This text should go to the clipboard."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        super().__init__()

@@ -1,0 +1,67 @@
+"""`L`: what was done and read, and what went wrong, newest last."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+
+from tui.sources import Column, Records
+from tui.widgets.filter_line import FilterLine
+from tui.widgets.record_grid import RecordGrid
+
+_KEPT = 2000
+_SIGNS = {"good": "done", "warn": "note", "bad": "error"}
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    time_ms: int
+    text: str
+    ink: str
+
+    def values(self) -> Sequence[object]:
+        return (self.time_ms, _SIGNS.get(self.ink), self.text)
+
+
+class Log:
+    """The lines, whether or not the pane is open."""
+
+    def __init__(self) -> None:
+        self.lines: deque[LogLine] = deque(maxlen=_KEPT)
+
+    def add(self, time_ms: int, text: str, ink: str = "") -> None:
+        self.lines.append(LogLine(time_ms, text, ink))
+
+
+class LogPane(Vertical):
+    """The newest line in sight unless the cursor was moved up."""
+
+    def __init__(self, log: Log) -> None:
+        super().__init__(id="log")
+        self._log = log
+        self.grid = RecordGrid(
+            [Column("time", "time", "quiet"), Column("", style="warn"), Column("log", most=400)]
+        )
+
+    def compose(self) -> ComposeResult:
+        yield self.grid
+
+    def on_mount(self) -> None:
+        self.update_lines()
+
+    def update_lines(self) -> None:
+        at_end = self.grid.cursor >= self.grid.count - 1
+        self.grid.show(Records(list(self._log.lines), LogLine.values), note="Nothing happened yet.")
+        if at_end:
+            self.grid.action_last()
+
+    def on_record_grid_moved(self, event: RecordGrid.Moved) -> None:
+        event.stop()
+
+    def on_record_grid_filter_asked(self, event: RecordGrid.FilterAsked) -> None:
+        event.stop()
+        FilterLine.open_for(event.grid)

@@ -1,0 +1,232 @@
+"""What the panes of a table have in common: a grid that fills itself and follows changes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, TypeVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.message import Message
+
+from core.errors import PaimarkError
+from tui.background import Report, Slot
+from tui.session import Opened, Session, Target
+from tui.sources import Column, RowSource, tuples
+from tui.widgets.detail_strip import Detail
+from tui.widgets.filter_line import FilterLine
+from tui.widgets.record_grid import RecordGrid
+
+S = TypeVar("S", bound=RowSource)
+
+
+@dataclass(frozen=True, slots=True)
+class Found(Generic[S]):
+    """What a pane's thread read. `total` is how many there are when `rows` are not all of them yet."""
+
+    opened: Opened
+    rows: S
+    fingerprint: Hashable
+    total: int | None = None
+    columns: tuple[Column, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """What a row stands for in `VERSION AS OF`, or a branch, or (all None) the table itself."""
+
+    version: str | None = None
+    branch: str | None = None
+    tag: str | None = None
+    snapshot_id: int | None = None
+
+
+class RecordPane(Vertical, Generic[S]):
+    """Subclasses say what they read, in a thread, and how a row is told in full."""
+
+    COLUMNS: ClassVar[tuple[Column, ...]] = ()
+    FROZEN: ClassVar[int] = 1
+    TITLE: ClassVar[str] = ""
+    EMPTY: ClassVar[str] = "Nothing here."
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "choose", "query", tooltip="prepare the query that reads it", id="pane.query")
+    ]
+
+    class Changed(Message):
+        """The row under the cursor, how many there are, or an error."""
+
+        def __init__(self, pane: RecordPane[Any]) -> None:
+            self.pane = pane
+            super().__init__()
+
+    class Chosen(Message):
+        """Enter on a row."""
+
+        def __init__(self, version: Version) -> None:
+            self.version = version
+            super().__init__()
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(id=self.TITLE.lower())
+        self.session = session
+        self.target: Target | None = None
+        self.found: Found[S] | None = None
+        self.problem: PaimarkError | None = None
+        self.grid = RecordGrid(self.COLUMNS, frozen=self.FROZEN)
+        self._asked: Target | None = None
+        self._ready = False
+
+    def compose(self) -> ComposeResult:
+        yield self.grid
+
+    def on_mount(self) -> None:
+        self._reading: Slot[Found[S]] = Slot(self.app, self.TITLE.lower(), self.take, self.fail)
+        self._checking: Slot[Hashable] = Slot(self.app, "check", self._checked, self._check_failed)
+        self._ready = True
+        self.load_if_stale()
+
+    # What subclasses say
+
+    def read(self, target: Target, report: Report[Found[S]]) -> None:
+        """In a thread: report what there is, at once or piece by piece."""
+        raise NotImplementedError
+
+    def fingerprint(self, target: Target) -> Hashable:
+        """In a thread, and cheap: something that differs when `read` would find something else."""
+        raise NotImplementedError
+
+    def detail(self, index: int) -> Detail:
+        """The record in full, as far as it is known without reading."""
+        raise NotImplementedError
+
+    def version(self, index: int) -> Version | None:
+        """What Enter queries and what an action starts from; None for a row that is no version."""
+        return None
+
+    def name_of(self, index: int) -> str:
+        """What `y` copies."""
+        return str(self.grid.source.row(index)[0])
+
+    # Loading
+
+    def aim(self, target: Target) -> None:
+        """Show another table or branch, now if this pane is in view, else when it is."""
+        self.target = target
+        self.load_if_stale()
+
+    def load_if_stale(self) -> None:
+        if self._ready and self.display and self.target is not None and self._asked != self.target:
+            self.found = self.problem = None
+            self.grid.filter("")
+            self.grid.say(f"Reading {self.TITLE.lower()} …")
+            self.load()
+
+    def load(self) -> None:
+        """Read again; what is shown stays until there is something newer."""
+        target = self.target
+        if target is None:
+            return
+        self._asked = target
+        self._checking.drop()
+        self._reading.ask(lambda report: self.read(target, report))
+
+    def take(self, found: Found[S]) -> None:
+        self._asked = found.opened.target
+        self.found = found
+        self.problem = None
+        self.grid.show(found.rows, found.columns, note=self.EMPTY)
+        self.post_message(self.Changed(self))
+
+    def fail(self, error: PaimarkError) -> None:
+        self.problem = error
+        if self.found is None or not len(self.found.rows):
+            self.grid.say(error.message, error.hint)
+        self.post_message(self.Changed(self))
+
+    def reload(self) -> None:
+        """Read everything again: what was read before is trusted in nothing."""
+        self.load()
+
+    def follow(self) -> None:
+        """Look, cheaply, whether there is something new; nothing while an earlier look still waits."""
+        target = self.target
+        if target is None or self._reading.busy or self._checking.busy:
+            return
+        self._checking.ask(lambda report: report(self.fingerprint(target)))
+
+    def _checked(self, fingerprint: Hashable) -> None:
+        if self.found is None or fingerprint != self.found.fingerprint:
+            self.load()
+
+    def _check_failed(self, error: PaimarkError) -> None:
+        self.found = None
+        self.grid.show(tuples(()))
+        self.fail(error)
+
+    # What the row under the cursor is
+
+    @property
+    def current_detail(self) -> Detail:
+        index = self.grid.index
+        if index is None:
+            return Detail(position=self.position)
+        detail = self.detail(index)
+        return Detail(detail.title, detail.facts, self.position)
+
+    @property
+    def current_version(self) -> Version | None:
+        index = self.grid.index
+        return None if index is None else self.version(index)
+
+    @property
+    def position(self) -> str:
+        found, position = self.found, self.grid.position
+        if self.problem is not None and position:
+            return f"not refreshed: {self.problem.message}"
+        if found is not None and found.total is not None and found.total > len(found.rows):
+            return f"{position}, {found.total:,} in all"
+        return position
+
+    @property
+    def count_text(self) -> str:
+        """How many there are, for the tab's title."""
+        found = self.found
+        if found is None:
+            return ""
+        return f"{len(found.rows) if found.total is None else found.total:,}"
+
+    def focus_first(self) -> None:
+        self.grid.focus()
+
+    def copy_text(self) -> str | None:
+        index = self.grid.index
+        return None if index is None else self.name_of(index)
+
+    def expect(self, target: Target) -> None:
+        """Its first rows are on their way from elsewhere."""
+        self.target = self._asked = target
+
+    def as_json(self, index: int) -> str:
+        """The record under the cursor as JSON text."""
+        facts = self.detail(index).facts
+        return json.dumps(dict(facts), indent=2, ensure_ascii=False)
+
+    def action_choose(self) -> None:
+        version = self.current_version
+        if version is not None:
+            self.post_message(self.Chosen(version))
+
+    def on_record_grid_moved(self, event: RecordGrid.Moved) -> None:
+        event.stop()
+        self.moved()
+        self.post_message(self.Changed(self))
+
+    def moved(self) -> None:
+        """The cursor is on another row."""
+
+    def on_record_grid_filter_asked(self, event: RecordGrid.FilterAsked) -> None:
+        event.stop()
+        FilterLine.open_for(event.grid)

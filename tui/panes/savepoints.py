@@ -1,0 +1,96 @@
+"""Tab 2: the savepoints that belong to a branch."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Hashable, Sequence
+from typing import ClassVar
+
+from core.table.layout import savepoint_tag
+from core.table.records import Savepoint
+from core.table.savepoints import SavepointManager
+from tui.background import Report
+from tui.formats import exact_time, format_value
+from tui.panes.record_pane import Found, RecordPane, Version
+from tui.session import Target
+from tui.sources import Column, Records
+from tui.widgets.detail_strip import Detail
+
+SavepointRows = Records[Savepoint]
+
+
+class SavepointsPane(RecordPane[SavepointRows]):
+    """Newest first, because that is the one people come for."""
+
+    TITLE = "Savepoints"
+    EMPTY = "No savepoints yet: press s to make one of the newest snapshot."
+    COLUMNS: ClassVar[tuple[Column, ...]] = (
+        Column("id", "id", "accent"),
+        Column("snapshot", "id"),
+        Column("committed", "time"),
+        Column("rows", "number"),
+        Column("comment", most=48),
+        Column("saved", "age", "quiet"),
+        Column("made on", style="second"),
+        Column("by", style="quiet"),
+    )
+
+    def read(self, target: Target, report: Report[Found[SavepointRows]]) -> None:
+        opened = self.session.open(target)
+        seen = self._listing(opened.root.tags, target)
+        manager = SavepointManager(self.session.files, target.table)
+        savepoints = list(reversed(manager.of_root(opened.root)))
+        report(Found(opened, Records(savepoints, _values), (opened.root, seen)))
+
+    def fingerprint(self, target: Target) -> Hashable:
+        root = self.session.open(target).root
+        return root, self._listing(root.tags, target)
+
+    def _listing(self, tags: str, target: Target) -> Hashable:
+        files = self.session.files
+        return frozenset(files.names(target.table.savepoints)), frozenset(files.names(tags))
+
+    def detail(self, index: int) -> Detail:
+        savepoint = self._record(index)
+        now_ms = int(time.time() * 1000)
+        facts = [
+            ("comment", savepoint.comment or ""),
+            ("of snapshot", str(savepoint.saved_snapshot_id)),
+            ("schema", str(savepoint.schema_id)),
+            ("rows", format_value("number", savepoint.record_count, now_ms)),
+            ("made on", savepoint.branch),
+            ("by", savepoint.created_by),
+            ("committed", exact_time(savepoint.snapshot_time, now_ms)),
+            ("saved", exact_time(savepoint.save_time, now_ms)),
+            ("protected by tag", savepoint_tag(savepoint.id)),
+            ("manifest list", savepoint.full_manifest_list),
+        ]
+        if savepoint.verified_at is not None:
+            facts.append(("verified", exact_time(savepoint.verified_at, now_ms)))
+        facts += [(name, str(value)) for name, value in savepoint.unknown.items()]
+        return Detail(f"savepoint {savepoint.id}", tuple(fact for fact in facts if fact[1]))
+
+    def version(self, index: int) -> Version | None:
+        savepoint = self._record(index)
+        name = savepoint_tag(savepoint.id)
+        return Version(version=name, tag=name, snapshot_id=savepoint.saved_snapshot_id)
+
+    def name_of(self, index: int) -> str:
+        return savepoint_tag(self._record(index).id)
+
+    def _record(self, index: int) -> Savepoint:
+        assert self.found is not None
+        return self.found.rows.records[index]
+
+
+def _values(savepoint: Savepoint) -> Sequence[object]:
+    return (
+        savepoint.id,
+        savepoint.saved_snapshot_id,
+        savepoint.snapshot_time,
+        savepoint.record_count,
+        savepoint.comment,
+        savepoint.save_time,
+        savepoint.branch,
+        savepoint.created_by,
+    )

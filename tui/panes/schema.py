@@ -1,0 +1,184 @@
+"""Tab 5: the columns, keys and options of a branch, in any of its versions."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import msgspec
+from textual.binding import Binding, BindingType
+
+from core.table.lineage import Lineage
+from core.table.records import TableSchema
+from tui.background import Report
+from tui.formats import exact_time
+from tui.panes.record_pane import Found, RecordPane, Version
+from tui.session import Session, Target
+from tui.sources import Column, Records
+from tui.widgets.detail_strip import Detail
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaLine:
+    """A column or an option. `since` is the version that brought it, as it is now."""
+
+    what: str
+    name: str
+    value: str
+    role: str | None
+    since: int | None
+    comment: str | None
+    field_id: int | None = None
+
+    def values(self) -> Sequence[object]:
+        return (self.name, self.what, self.value, self.role, self.since, self.comment)
+
+
+class SchemaRows(Records[SchemaLine]):
+    """The lines of one version of the schema."""
+
+    def __init__(
+        self, schema: TableSchema | None, versions: Sequence[int], lines: Sequence[SchemaLine]
+    ) -> None:
+        super().__init__(lines, SchemaLine.values)
+        self.schema = schema
+        self.versions = versions
+
+
+class SchemaPane(RecordPane[SchemaRows]):
+    """The newest version, until `<` and `>` ask for another."""
+
+    TITLE = "Schema"
+    EMPTY = "No schema."
+    COLUMNS: ClassVar[tuple[Column, ...]] = (
+        Column("name", style="accent"),
+        Column("what", style="quiet"),
+        Column("type / value", most=48),
+        Column("role", style="warn"),
+        Column("since", "id", "quiet"),
+        Column("comment", style="quiet", most=60),
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("<", "version(-1)", "older schema", id="schema.older"),
+        Binding(">", "version(1)", "newer schema", id="schema.newer"),
+    ]
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._wanted: int | None = None
+
+    def aim(self, target: Target) -> None:
+        self._wanted = None
+        super().aim(target)
+
+    def read(self, target: Target, report: Report[Found[SchemaRows]]) -> None:
+        opened = self.session.open(target)
+        ids = opened.lineage.schema_ids()
+        chosen = self._wanted if self._wanted in ids else (ids[-1] if ids else None)
+        history = _history(opened.lineage, [each for each in ids if chosen is not None and each <= chosen])
+        lines = _lines(history)
+        schema = history[-1] if history else None
+        report(Found(opened, SchemaRows(schema, ids, lines), (opened.root, tuple(ids))))
+
+    def fingerprint(self, target: Target) -> Hashable:
+        opened = self.session.open(target)
+        return opened.root, tuple(opened.lineage.schema_ids())
+
+    def detail(self, index: int) -> Detail:
+        assert self.found is not None
+        rows = self.found.rows
+        schema, line = rows.schema, rows.records[index]
+        if schema is None:
+            return Detail()
+        facts = [
+            ("primary key", ", ".join(schema.primary_keys)),
+            ("partitioned by", ", ".join(schema.partition_keys)),
+            ("columns", str(len(schema.fields))),
+            ("options", str(len(schema.options))),
+            (line.what, line.name),
+            ("type" if line.what == "column" else "value", line.value),
+            ("field id", "" if line.field_id is None else str(line.field_id)),
+            ("comment", line.comment or ""),
+            ("table comment", schema.comment or ""),
+        ]
+        if schema.time_millis is not None:
+            facts.insert(0, ("made", exact_time(schema.time_millis, int(time.time() * 1000))))
+        title = f"schema {schema.id} of {rows.versions[0]}–{rows.versions[-1]}"
+        return Detail(title, tuple(fact for fact in facts if fact[1]))
+
+    @property
+    def count_text(self) -> str:
+        """How many versions there are."""
+        return "" if self.found is None else str(len(self.found.rows.versions))
+
+    def version(self, index: int) -> Version | None:
+        return Version()
+
+    def action_version(self, step: int) -> None:
+        found = self.found
+        if found is None or found.rows.schema is None:
+            return
+        versions = found.rows.versions
+        place = versions.index(found.rows.schema.id) + step
+        if 0 <= place < len(versions):
+            self._wanted = versions[place]
+            self.load()
+
+
+def _history(lineage: Lineage, ids: Sequence[int]) -> list[TableSchema]:
+    """The versions up to the one asked for."""
+    return [lineage.schema(each) for each in ids]
+
+
+def _lines(history: Sequence[TableSchema]) -> list[SchemaLine]:
+    if not history:
+        return []
+    schema = history[-1]
+    fields: list[Mapping[object, object]] = [_fields_by_id(each) for each in history]
+    options: list[Mapping[object, object]] = [dict(each.options.items()) for each in history]
+    ids = [each.id for each in history]
+    lines = [
+        SchemaLine(
+            "column",
+            field.name,
+            _type_text(field.type),
+            _role(schema, field.name),
+            _since(field.id, fields, ids),
+            field.description,
+            field.id,
+        )
+        for field in schema.fields
+    ]
+    lines += [
+        SchemaLine("option", name, value, None, _since(name, options, ids), None)
+        for name, value in sorted(schema.options.items())
+    ]
+    return lines
+
+
+def _fields_by_id(schema: TableSchema) -> dict[object, object]:
+    return {field.id: (field.name, field.type) for field in schema.fields}
+
+
+def _since(key: object, versions: Sequence[Mapping[object, object]], ids: Sequence[int]) -> int:
+    """The oldest version from which on this has been as it is in the last one."""
+    now, place = versions[-1][key], len(ids) - 1
+    while place > 0 and versions[place - 1].get(key) == now:
+        place -= 1
+    return ids[place]
+
+
+def _role(schema: TableSchema, column: str) -> str | None:
+    roles = []
+    if column in schema.primary_keys:
+        roles.append("key")
+    if column in schema.partition_keys:
+        roles.append("partition")
+    return ", ".join(roles) or None
+
+
+def _type_text(declared: object) -> str:
+    """Paimon's own text, or its JSON for a nested type."""
+    return declared if isinstance(declared, str) else msgspec.json.encode(declared).decode()

@@ -1,0 +1,237 @@
+"""Tab 1: the commits of a branch, newest first."""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_left
+from collections.abc import Hashable, Mapping, Sequence
+from typing import ClassVar
+
+import msgspec
+from textual import events
+from textual.timer import Timer
+
+from core.errors import PaimarkError
+from core.table.layout import SAVEPOINT_TAG_PREFIX, Root
+from core.table.records import Snapshot
+from core.table.rows import SnapshotRow
+from tui.background import Report, Slot
+from tui.formats import exact_time, format_value
+from tui.messages import Noted
+from tui.opening import PAGE, Newest
+from tui.panes.record_pane import Found, RecordPane, Version
+from tui.session import Opened, Session, Target
+from tui.sources import Column, Records
+from tui.widgets.detail_strip import Detail
+
+# So many at a time when all are read: often enough to see it move and to stop when nobody looks any more.
+_CHUNK = 20_000
+# How long the cursor rests on a row before the whole record is read: holding a key down reads nothing.
+_REST = 0.05
+
+SnapshotRows = Records[SnapshotRow]
+
+
+class SnapshotsPane(RecordPane[SnapshotRows]):
+    """The newest page without listing, then how many there are; the rest once the pane has the keys."""
+
+    TITLE = "Snapshots"
+    EMPTY = "No snapshots: nothing was ever committed to this branch."
+    COLUMNS: ClassVar[tuple[Column, ...]] = (
+        Column("id", "id", "accent"),
+        Column("", style="second"),
+        Column("committed", "time"),
+        Column("age", "age", "quiet"),
+        Column("kind", most=9),
+        Column("rows", "number"),
+        Column("change", "number"),
+        Column("schema", "id", "quiet"),
+        Column("kept by", style="second"),
+        Column("commit user", style="quiet"),
+    )
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._marks: Mapping[int, str] = {}
+        self._whole: Snapshot | None = None
+        self._want_all = False
+        self._pause: Timer | None = None
+        self._known: tuple[Root | None, Sequence[SnapshotRow]] = (None, ())
+
+    def on_mount(self) -> None:
+        self._looking: Slot[Snapshot] = Slot(self.app, "snapshot", self._looked, self._not_seen)
+        self._marking: Slot[Mapping[int, str]] = Slot(self.app, "marks", self._marked, self._not_seen)
+
+    def first_page(self, newest: Newest) -> None:
+        """What was read before there was a screen."""
+        self.target = newest.opened.target
+        self.take(self._found(newest.opened, newest.rows, None))
+
+    def read(self, target: Target, report: Report[Found[SnapshotRows]]) -> None:
+        opened = self.session.open(target)
+        root, before = self._known
+        if root != opened.root:
+            before = ()
+        newest = opened.lineage.newest(PAGE)
+        rows = _joined(newest, before)
+        if len(newest) < PAGE:
+            report(self._found(opened, rows, None))
+            return
+        if not before:
+            report(self._found(opened, rows, None))
+        ids = opened.lineage.snapshot_ids()
+        total, oldest = len(ids), ids[0] if ids else 0
+        rows = [row for row in rows if row.snapshot_id >= oldest]
+        report(self._found(opened, rows, total))
+        while self._want_all and report.wanted and len(rows) < total:
+            chunk = opened.lineage.newest(_CHUNK, before=rows[-1].snapshot_id)
+            if not chunk:
+                break
+            rows = [*rows, *chunk]
+            report(self._found(opened, rows, total))
+
+    def reload(self) -> None:
+        self._known = (None, ())
+        self.load()
+
+    def fingerprint(self, target: Target) -> Hashable:
+        opened = self.session.open(target)
+        return opened.root, opened.lineage.latest_id()
+
+    def take(self, found: Found[SnapshotRows]) -> None:
+        fresh = self.found is None or self.found.fingerprint != found.fingerprint
+        if self.found is None or self.found.opened.root != found.opened.root:
+            self._marks = {}
+        self._known = (found.opened.root, found.rows.records)
+        super().take(found)
+        if fresh:
+            self._marking.ask(lambda report: report(_read_marks(found.opened)))
+
+    def detail(self, index: int) -> Detail:
+        row = self.grid.source.row(index)
+        title = f"snapshot {row[0]}"
+        now_ms = int(time.time() * 1000)
+        whole = self._whole
+        if whole is None or whole.id != row[0]:
+            return Detail(title)
+        return Detail(title, tuple(snapshot_facts(whole, now_ms, str(row[8] or ""))))
+
+    def version(self, index: int) -> Version | None:
+        snapshot_id = self._row(index).snapshot_id
+        return Version(version=f"snapshot.{snapshot_id}", snapshot_id=snapshot_id)
+
+    def name_of(self, index: int) -> str:
+        return f"snapshot.{self._row(index).snapshot_id}"
+
+    @property
+    def at_newest(self) -> bool:
+        """Whether the cursor is on the newest snapshot."""
+        return self.grid.index == 0
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        if self._want_all:
+            return
+        self._want_all = True
+        found = self.found
+        if found is not None and found.total is not None and found.total > len(found.rows):
+            self.load()
+
+    def moved(self) -> None:
+        if self._pause is not None:
+            self._pause.stop()
+        self._pause = self.set_timer(_REST, self._look)
+
+    def _row(self, index: int) -> SnapshotRow:
+        assert self.found is not None
+        return self.found.rows.records[index]
+
+    def _found(self, opened: Opened, rows: Sequence[SnapshotRow], total: int | None) -> Found[SnapshotRows]:
+        latest = rows[0].snapshot_id if rows else None
+        return Found(opened, Records(rows, self._values), (opened.root, latest), total)
+
+    def _values(self, row: SnapshotRow) -> Sequence[object]:
+        return (
+            row.snapshot_id,
+            _sign(self._marks.get(row.snapshot_id)),
+            row.commit_time,
+            row.commit_time,
+            row.commit_kind,
+            row.total_record_count,
+            row.delta_record_count,
+            row.schema_id,
+            self._marks.get(row.snapshot_id),
+            row.commit_user,
+        )
+
+    def _look(self) -> None:
+        """Read the record under the cursor whole, now that the cursor rests on it."""
+        index, found = self.grid.index, self.found
+        if index is None or found is None:
+            return
+        lineage, snapshot_id = found.opened.lineage, self._row(index).snapshot_id
+        self._looking.ask(lambda report: report(lineage.snapshot(snapshot_id)))
+
+    def _looked(self, snapshot: Snapshot) -> None:
+        self._whole = snapshot
+        self.post_message(self.Changed(self))
+
+    def _not_seen(self, error: PaimarkError) -> None:
+        self.post_message(Noted(error.message, "warn"))
+
+    def _marked(self, marks: Mapping[int, str]) -> None:
+        self._marks = marks
+        if marks and self.found is not None:
+            self.grid.show(self.found.rows, note=self.EMPTY)
+
+
+def _sign(kept_by: str | None) -> str:
+    """A filled sign for what a savepoint keeps, a hollow one for a tag's."""
+    if kept_by is None:
+        return ""
+    return "◆" if kept_by.startswith(SAVEPOINT_TAG_PREFIX) else "◇"
+
+
+def _joined(newest: list[SnapshotRow], before: Sequence[SnapshotRow]) -> list[SnapshotRow]:
+    """The newest page in front of what was read earlier; that is dropped where the two do not meet."""
+    if newest and before:
+        oldest = newest[-1]
+        place = bisect_left(before, -oldest.snapshot_id, key=lambda row: -row.snapshot_id)
+        if place < len(before) and before[place] == oldest:
+            return [*newest, *before[place + 1 :]]
+    return newest
+
+
+def _read_marks(opened: Opened) -> dict[int, str]:
+    """What keeps each snapshot's files: the names of its tags, savepoints first."""
+    names: dict[int, list[str]] = {}
+    for name, tag in opened.lineage.tags():
+        names.setdefault(tag.id, []).append(name)
+    return {
+        snapshot_id: ", ".join(sorted(tags, key=lambda name: not name.startswith(SAVEPOINT_TAG_PREFIX)))
+        for snapshot_id, tags in names.items()
+    }
+
+
+def snapshot_facts(snapshot: Snapshot, now_ms: int, kept_by: str = "") -> list[tuple[str, str]]:
+    """Every field, the ones people ask for first; unknown ones under their names on disk."""
+    facts = [
+        ("committed", exact_time(snapshot.time_millis, now_ms)),
+        ("kind", snapshot.commit_kind),
+        ("rows", format_value("number", snapshot.total_record_count, now_ms)),
+        ("change", format_value("number", snapshot.delta_record_count, now_ms)),
+        ("schema", str(snapshot.schema_id)),
+        ("user", snapshot.commit_user),
+    ]
+    if kept_by:
+        facts.append(("kept by", kept_by))
+    told = {"id", "schema_id", "commit_user", "commit_kind", "time_millis", "total_record_count"}
+    told |= {"delta_record_count", "unknown"}
+    for field in msgspec.structs.fields(snapshot):
+        value = getattr(snapshot, field.name)
+        if field.name not in told and value is not None:
+            facts.append((field.name.replace("_", " "), _plain(value)))
+    return [*facts, *((name, _plain(value)) for name, value in snapshot.unknown.items())]
+
+
+def _plain(value: object) -> str:
+    return msgspec.json.encode(value).decode() if isinstance(value, (dict, list)) else str(value)

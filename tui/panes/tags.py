@@ -1,0 +1,91 @@
+"""Tab 4: the tags of a branch, those of savepoints among them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Hashable, Sequence
+from datetime import datetime, timedelta
+from typing import ClassVar
+
+from core.table.records import Tag
+from tui.background import Report
+from tui.panes.record_pane import Found, RecordPane, Version
+from tui.panes.snapshots import snapshot_facts
+from tui.session import Target
+from tui.sources import Column, Records
+from tui.widgets.detail_strip import Detail
+
+NamedTag = tuple[str, Tag]
+TagRows = Records[NamedTag]
+
+# What Spark leaves behind when a batch read is cut off: it holds files, so it is named, not hidden.
+_BATCH_READ_PREFIX = "batch-read-"
+
+
+class TagsPane(RecordPane[TagRows]):
+    """Newest snapshot first."""
+
+    TITLE = "Tags"
+    EMPTY = "No tags: press t on a snapshot to name it."
+    COLUMNS: ClassVar[tuple[Column, ...]] = (
+        Column("tag", style="accent"),
+        Column("snapshot", "id"),
+        Column("committed", "time"),
+        Column("age", "age", "quiet"),
+        Column("rows", "number"),
+        Column("schema", "id", "quiet"),
+        Column("kept until", style="quiet"),
+        Column("", style="warn"),
+    )
+
+    def read(self, target: Target, report: Report[Found[TagRows]]) -> None:
+        opened = self.session.open(target)
+        names = frozenset(opened.lineage.tag_names())
+        tags = sorted(opened.lineage.tags(), key=lambda named: (-named[1].id, named[0]))
+        report(Found(opened, Records(tags, _values), (opened.root, names)))
+
+    def fingerprint(self, target: Target) -> Hashable:
+        opened = self.session.open(target)
+        return opened.root, frozenset(opened.lineage.tag_names())
+
+    def detail(self, index: int) -> Detail:
+        name, tag = self._record(index)
+        now_ms = int(time.time() * 1000)
+        facts = [("snapshot", str(tag.id)), *snapshot_facts(tag, now_ms)]
+        return Detail(f"tag {name}", tuple(facts))
+
+    def version(self, index: int) -> Version | None:
+        name, tag = self._record(index)
+        return Version(version=name, tag=name, snapshot_id=tag.id)
+
+    def _record(self, index: int) -> NamedTag:
+        assert self.found is not None
+        return self.found.rows.records[index]
+
+
+def _values(named: NamedTag) -> Sequence[object]:
+    name, tag = named
+    return (
+        name,
+        tag.id,
+        tag.time_millis,
+        tag.time_millis,
+        tag.total_record_count,
+        tag.schema_id,
+        _kept_until(tag),
+        "left by a Spark read" if name.startswith(_BATCH_READ_PREFIX) else None,
+    )
+
+
+def _kept_until(tag: Tag) -> str | None:
+    """When its time to live ends, in the writer's own clock; None for a tag that stays."""
+    if tag.tag_create_time is None or tag.tag_time_retained is None:
+        return None
+    try:
+        # Jackson's form of a Java LocalDateTime: year, month, day, hour, minute, second, nanoseconds.
+        year, month, day, *clock = tag.tag_create_time
+        hour, minute, second = (*clock, 0, 0, 0)[:3]
+        ends = datetime(year, month, day, hour, minute, second) + timedelta(seconds=tag.tag_time_retained)
+    except (TypeError, ValueError, OverflowError):
+        return "?"
+    return ends.strftime("%Y-%m-%d %H:%M")

@@ -1,0 +1,338 @@
+"""The one screen: tables on the left, a table's tabs on the right."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.screen import Screen
+
+from core.actions.plan import Outcome
+from tui.background import post
+from tui.messages import Copied, Said
+from tui.opening import Databases, Newest, Opening, Stage, Stopped, Tables
+from tui.panes.branches import BranchesPane
+from tui.panes.log import Log
+from tui.panes.pane import TAB_CLASSES, TABS, Pane
+from tui.panes.record_pane import RecordPane, Version
+from tui.panes.snapshots import SnapshotsPane
+from tui.panes.tables import TablesPane
+from tui.session import Session, Target
+from tui.statements import select_all
+from tui.widgets.breadcrumb import Breadcrumb, Place
+from tui.widgets.detail_strip import DetailStrip
+from tui.widgets.key_bar import KeyBar
+from tui.widgets.tab_bar import TabBar
+
+QUERY = len(TABS) - 1
+BRANCHES = 2
+# How often the pane in view is checked for something new.
+_FOLLOW = 3.0
+
+
+class BrowseScreen(Screen[None]):
+    """Says which table and branch is in view; the panes fill themselves."""
+
+    AUTO_FOCUS = ""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(
+            "s",
+            "act('create-savepoint')",
+            "savepoint",
+            tooltip="make a savepoint: first its plan",
+            id="act.savepoint",
+        ),
+        Binding(
+            "b",
+            "act('create-branch')",
+            "branch",
+            tooltip="make a branch from the tag or savepoint: first its plan",
+            id="act.branch",
+        ),
+        Binding("t", "act('create-tag')", "tag", tooltip="name the snapshot: first its plan", id="act.tag"),
+        Binding(
+            "y", "copy", "copy", tooltip="copy the name of the row, or the row of a result", id="browse.copy"
+        ),
+        Binding("i", "record", "record", tooltip="show the whole record", id="browse.record"),
+        Binding("Y", "copy_record", "copy the record as JSON", show=False, id="browse.copy_record"),
+        Binding("r", "refresh", "refresh", tooltip="read it again", id="browse.refresh"),
+        Binding("z", "zoom", "hide or show the tables", show=False, id="browse.zoom"),
+        Binding("L", "log", "log", tooltip="show or hide the log", show=False, id="browse.log"),
+        Binding(
+            "escape", "up", "up", tooltip="out of a filter, then to the tables", show=False, id="browse.up"
+        ),
+        *(
+            Binding(str(number + 1), f"tab({number})", name, show=False, id=f"tab.{name.lower()}")
+            for number, name in enumerate(TABS)
+        ),
+    ]
+
+    def __init__(self, session: Session, opening: Opening, log: Log) -> None:
+        super().__init__()
+        self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
+        self.VERTICAL_BREAKPOINTS = [(0, "-short"), (32, "-tall")]
+        self.session = session
+        self.log_lines = log
+        self.target: Target | None = None
+        self._opening = opening
+        self._panes: dict[int, Pane] = {}
+        self.tab = 0
+        self.tables = TablesPane(session)
+        self.snapshots = SnapshotsPane(session)
+        self.tab_bar = TabBar(TABS)
+        self.detail = DetailStrip()
+        self.breadcrumb = Breadcrumb(Place(session.name, read_only=session.read_only))
+        self.key_bar = KeyBar()
+
+    def compose(self) -> ComposeResult:
+        yield self.breadcrumb
+        with Horizontal(id="body"):
+            yield self.tables
+            with Vertical(id="right"):
+                yield self.tab_bar
+                yield self.snapshots
+        yield self.detail
+        yield self.key_bar
+
+    def on_mount(self) -> None:
+        self._panes[0] = self.snapshots
+        self.tables.grid.focus()
+        for stage in self._opening.listen(lambda stage: post(self.app, lambda: self._opened(stage))):
+            self._opened(stage)
+        self.set_interval(_FOLLOW, self._follow)
+
+    # Where we are
+
+    @property
+    def pane(self) -> Pane:
+        """The tab in view."""
+        return self._panes[self.tab]
+
+    def show_table(self, target: Target) -> None:
+        """Aim every pane at a table or branch; the one in view reads it."""
+        if target == self.target:
+            return
+        self.target = target
+        self._name_place()
+        self.tables.mark(target.table)
+        for number, pane in self._panes.items():
+            self.tab_bar.count(number, "")
+            pane.aim(target)
+        self.refresh_bindings()
+
+    async def open_tab(self, tab: int) -> Pane:
+        """Bring a tab into view, mounting it the first time."""
+        if tab != self.tab:
+            self.pane.display = False
+            self.tab = tab
+            self.tab_bar.open(tab)
+            self.set_class(tab == QUERY, "-query")
+        pane = self._panes.get(tab)
+        if pane is None:
+            module, _, name = TAB_CLASSES[tab].partition(":")
+            made = getattr(import_module(module), name)(self.session)
+            pane = self._panes[tab] = made
+            if self.target is not None:
+                pane.aim(self.target)
+            await self.query_one("#right").mount(made)
+        else:
+            pane.display = True
+            pane.load_if_stale()
+        pane.focus_first()
+        self._look()
+        return pane
+
+    def _opened(self, stage: Stage) -> None:
+        match stage:
+            case Databases(names):
+                self.tables.take_databases(names)
+            case Tables(database, tables):
+                self.tables.take_tables(database, tables)
+                if tables and self.target is None:
+                    self._await_first(Target(tables[0]))
+            case Newest(opened, _) if opened.target == self.target:
+                self.snapshots.first_page(stage)
+            case Stopped("snapshots", error):
+                self.snapshots.fail(error)
+            case Stopped(_, error):
+                self.tables.fail(error)
+                self.snapshots.grid.say("")
+
+    def _await_first(self, target: Target) -> None:
+        """The first table: its newest snapshots are on their way, so nothing reads them a second time."""
+        self.target = target
+        self._name_place()
+        self.tables.mark(target.table)
+        self.snapshots.expect(target)
+
+    def _name_place(self, main: str = "", branch: str = "") -> None:
+        target = self.target
+        if target is None:
+            return
+        self.breadcrumb.go(
+            Place(
+                self.session.name,
+                target.table.database,
+                target.table.name,
+                target.branch or branch,
+                main,
+                self.session.read_only,
+                self.breadcrumb.place.engine,
+            )
+        )
+
+    def _look(self) -> None:
+        self.detail.look_at(self.pane.current_detail)
+
+    def _follow(self) -> None:
+        if self.app.app_focus and self.is_active:
+            self.pane.follow()
+
+    # What the panes say
+
+    def on_record_pane_changed(self, event: RecordPane.Changed) -> None:
+        pane = event.pane
+        found = pane.found
+        if found is not None and found.opened.target == self.target:
+            self._name_place(found.opened.main, found.opened.root.label)
+        for number, known in self._panes.items():
+            if known is pane:
+                self.tab_bar.count(number, pane.count_text)
+        if pane is self.pane:
+            self._look()
+
+    def on_tables_pane_looked(self, event: TablesPane.Looked) -> None:
+        self.show_table(Target(event.table))
+
+    def on_tables_pane_opened(self, event: TablesPane.Opened) -> None:
+        if self.target is None or self.target.table != event.table:
+            self.show_table(Target(event.table))
+        self.pane.focus_first()
+
+    async def on_record_pane_chosen(self, event: RecordPane.Chosen) -> None:
+        await self.prepare(event.version)
+
+    async def on_branches_pane_view(self, event: BranchesPane.View) -> None:
+        if self.target is not None:
+            self.show_table(Target(self.target.table, event.branch))
+            await self.open_tab(0)
+
+    def on_query_pane_looked(self) -> None:
+        if self.tab == QUERY:
+            self._look()
+
+    def on_query_pane_left(self) -> None:
+        self.action_up()
+
+    def on_record_grid_left_edge(self) -> None:
+        if self.tables.display:
+            self.tables.grid.focus()
+
+    async def prepare(self, version: Version) -> None:
+        """A statement that reads this version, ready to run."""
+        if self.target is None:
+            return
+        statement = select_all(self.target, version)
+        from tui.panes.query import QueryPane
+
+        pane = await self.open_tab(QUERY)
+        assert isinstance(pane, QueryPane)
+        pane.prepare(statement)
+
+    # What keys do
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action in ("act", "copy", "record", "copy_record"):
+            return self.target is not None
+        return True
+
+    async def action_tab(self, tab: int) -> None:
+        await self.open_tab(tab)
+
+    def action_refresh(self) -> None:
+        if self.tables.has_focus_within:
+            self.tables.reload()
+        self.pane.reload()
+
+    def action_zoom(self) -> None:
+        zoomed = not self.has_class("-zoomed")
+        self.set_class(zoomed, "-zoomed")
+        if zoomed and self.tables.has_focus_within:
+            self.pane.focus_first()
+
+    def action_up(self) -> None:
+        """Out of a filter, then to the tables."""
+        pane = self.tables if self.tables.has_focus_within else self.pane
+        if pane.grid.order.text:
+            pane.grid.filter("")
+        elif pane is not self.tables:
+            self.remove_class("-zoomed")
+            self.tables.grid.focus()
+
+    def action_copy(self) -> None:
+        if self.tables.has_focus_within and self.target is not None:
+            self.post_message(Copied(self.target.sql_name))
+            return
+        text = self.pane.copy_text()
+        if text:
+            self.post_message(Copied(text))
+
+    def action_copy_record(self) -> None:
+        detail = self.pane.current_detail
+        if detail.facts:
+            from tui.screens.record import as_json
+
+            self.post_message(Copied(as_json(detail)))
+
+    def action_record(self) -> None:
+        detail = self.pane.current_detail
+        if detail.facts:
+            from tui.screens.record import RecordScreen
+
+            self.app.push_screen(RecordScreen(detail))
+
+    def action_act(self, name: str) -> None:
+        """The dialog of an action, filled in from the row under the cursor."""
+        if self.target is None:
+            return
+        from core.actions.registry import action
+        from tui.actions import arguments_from
+        from tui.screens.plan_dialog import PlanDialog
+
+        pane = self.pane
+        version = pane.current_version if isinstance(pane, RecordPane) else None
+        newest = pane is self.snapshots and self.snapshots.at_newest
+        given = arguments_from(name, self.target, version, newest=newest)
+        dialog = PlanDialog(self.session, action(name), self.target.table, given)
+        self.app.push_screen(dialog, self._acted)
+
+    def _acted(self, outcome: Outcome | None) -> None:
+        if outcome is None:
+            return
+        for pane in self._panes.values():
+            pane.reload()
+        self.post_message(Said(outcome.message, "good"))
+
+    def action_log(self) -> None:
+        from tui.panes.log import LogPane
+
+        for pane in self.query(LogPane):
+            if pane.has_focus_within:
+                self.pane.focus_first()
+            pane.remove()
+            return
+        pane = LogPane(self.log_lines)
+        self.mount(pane, before=self.key_bar)
+        pane.grid.focus()
+
+    def cancel_query(self) -> bool:
+        """Stop the running statement; whether there was one."""
+        pane = self._panes.get(QUERY)
+        if pane is None:
+            return False
+        from tui.panes.query import QueryPane
+
+        return isinstance(pane, QueryPane) and pane.cancel()

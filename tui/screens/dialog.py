@@ -1,0 +1,57 @@
+"""What every dialog looks like: a framed panel over the screen, with its own line of keys."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, TypeVar
+
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+
+from core.text import clean_text
+from tui.widgets.lines import Line
+from tui.widgets.scroll_lines import ScrollLines
+
+# The frame's two lines, and one of the screen left in sight above and below.
+_FRAME = 4
+_LEAST = 3
+
+Result = TypeVar("Result")
+
+
+class Dialog(ModalScreen[Result]):
+    """Escape closes it."""
+
+    AUTO_FOCUS = ""
+    DEFAULT_CSS = """
+    Dialog { align: center middle; background: $background 60%; }
+    Dialog:ansi { background: ansi_default; }
+    Dialog > Vertical {
+        width: 92%; max-width: 96; height: auto; max-height: 100%;
+        background: $surface; border: round $primary; padding: 0 1;
+        border-title-color: $primary; border-title-style: bold;
+    }
+    Dialog ScrollLines { height: 3; }
+    Dialog KeyBar { height: 1; background: $surface;}
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "close", "close", key_display="esc", id="dialog.close")
+    ]
+
+    def framed(self, title: str) -> Vertical:
+        """The panel, its title in the frame."""
+        panel = Vertical()
+        # Textual reads a title as markup; brackets are escaped, control characters gone.
+        panel.border_title = clean_text(title).replace("[", r"\[")
+        return panel
+
+    def show_text(self, text: ScrollLines, paragraphs: Sequence[Line], *, from_end: bool = False) -> None:
+        """Put text in the panel and make its place as high as it needs, or as the terminal allows."""
+        text.show(paragraphs, from_end=from_end)
+        others = sum(child.outer_size.height + child.styles.margin.height for child in text.siblings)
+        room = self.app.size.height - others - text.styles.margin.height - _FRAME
+        text.styles.height = max(_LEAST, min(text.needed(text.size.width or self.app.size.width - 10), room))
+
+    def action_close(self) -> None:
+        self.dismiss(None)

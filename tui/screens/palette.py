@@ -1,0 +1,73 @@
+"""`:` and `ctrl+p`: anything by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.widgets import Input
+
+from tui.screens.dialog import Dialog
+from tui.sources import Column, Records
+from tui.widgets.record_grid import RecordGrid
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """`run` is called after the palette has closed."""
+
+    name: str
+    what: str
+    keys: str
+    run: Callable[[], None]
+
+    def values(self) -> Sequence[object]:
+        return (self.name, self.what, self.keys)
+
+
+class PaletteScreen(Dialog[Entry]):
+    """Type to narrow; Enter runs what the cursor is on."""
+
+    DEFAULT_CSS = """
+    PaletteScreen { align: center top; }
+    PaletteScreen > Vertical { height: 60%; margin-top: 1; }
+    PaletteScreen Input { height: 1; background: $surface; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,ctrl+k", "move(-1)", "up", show=False, id="palette.up"),
+        Binding("down,ctrl+j", "move(1)", "down", show=False, id="palette.down"),
+        Binding("pageup", "move(-10)", "page up", show=False, id="palette.page_up"),
+        Binding("pagedown", "move(10)", "page down", show=False, id="palette.page_down"),
+    ]
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        super().__init__()
+        self._entries = entries
+        self._grid = RecordGrid(
+            [Column("", style="accent", most=36), Column("", most=60), Column("", style="quiet")], head=False
+        )
+        self._grid.can_focus = False
+        self._input = Input(placeholder="an action, a pane or a table", compact=True)
+
+    def compose(self) -> ComposeResult:
+        with self.framed("Go to, or do"):
+            yield self._input
+            yield self._grid
+
+    def on_mount(self) -> None:
+        self._grid.show(Records(self._entries, Entry.values), note="Nothing of that name.")
+        self._input.focus()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        self._grid.filter(event.value)
+
+    def on_input_submitted(self) -> None:
+        index = self._grid.index
+        if index is not None:
+            self.dismiss(self._entries[index])
+
+    def action_move(self, rows: int) -> None:
+        self._grid.move_to(self._grid.cursor + rows)

@@ -1,0 +1,95 @@
+"""One sitting at one warehouse: its settings, and what is opened from them on demand, in threads."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from core.config import Settings
+from core.storage.files import Files
+from core.storage.open import open_files
+from core.table.layout import MAIN, Root, TablePath
+from core.table.lineage import Lineage
+from core.table.main_branch import branch_root, main_root
+from tui.engine_room import EngineRoom
+
+if TYPE_CHECKING:
+    from core.actions.context import Context
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What the panes show: a table, and a branch of it; None is main, wherever main is."""
+
+    table: TablePath
+    branch: str | None = None
+
+    @property
+    def sql_name(self) -> str:
+        """As a FROM clause takes it."""
+        name = self.table.name if self.branch is None else f"{self.table.name}$branch_{self.branch}"
+        return f"{quoted(self.table.database)}.{quoted(name)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A target looked up: the root it means now, and the name of the branch that is main."""
+
+    target: Target
+    root: Root
+    main: str
+    lineage: Lineage
+
+
+class Session:
+    """Made at once; touches neither disk nor network until asked."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+
+    @cached_property
+    def files(self) -> Files:
+        return open_files(self.settings.warehouse, self.settings.options)
+
+    @property
+    def read_only(self) -> bool:
+        return self.settings.read_only
+
+    @cached_property
+    def context(self) -> Context:
+        """What actions need. For threads: it may touch the store."""
+        from core.actions.context import open_context
+
+        settings = self.settings
+        return open_context(settings.warehouse, settings.options, settings.read_only)
+
+    @cached_property
+    def room(self) -> EngineRoom:
+        """The engine's; nothing is started by asking for it."""
+        return EngineRoom(self.settings)
+
+    @property
+    def name(self) -> str:
+        """The context's name, else the end of the warehouse's address."""
+        if self.settings.context:
+            return self.settings.context
+        address = self.settings.warehouse.rstrip("/")
+        home = os.path.expanduser("~")
+        if address.startswith(home + "/"):
+            address = "~" + address[len(home) :]
+        parts = address.split("/")
+        return address if len(address) <= 24 else "…/" + "/".join(parts[-1:])
+
+    def open(self, target: Target) -> Opened:
+        """Look up the target's root. Raises what the table room raises."""
+        main = main_root(self.files, target.table)
+        root = main if target.branch is None else branch_root(self.files, target.table, target.branch)
+        return Opened(target, root, main.branch or MAIN, Lineage(self.files, root))
+
+
+def quoted(name: str) -> str:
+    """A SQL identifier: plain where Spark takes it plain, else in backticks."""
+    plain = name.isascii() and name.replace("_", "a").isalnum() and not name[0].isdigit()
+    return name if plain else "`" + name.replace("`", "``") + "`"

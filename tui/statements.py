@@ -1,0 +1,17 @@
+"""The statement that reads what a row stands for."""
+
+from __future__ import annotations
+
+from core.table.layout import MAIN
+from tui.panes.record_pane import Version
+from tui.session import Target
+
+
+def select_all(target: Target, version: Version) -> str:
+    """`SELECT *` of a version or a branch of the table in view."""
+    if version.branch is not None:
+        target = Target(target.table, None if version.branch == MAIN else version.branch)
+    if version.version is None:
+        return f"SELECT *\nFROM {target.sql_name}"
+    literal = version.version.replace("\\", "\\\\").replace("'", "\\'")
+    return f"SELECT *\nFROM {target.sql_name} VERSION AS OF '{literal}'"

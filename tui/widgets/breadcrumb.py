@@ -1,0 +1,53 @@
+"""Where we are, on one line: warehouse, database, table, branch, and what is special about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.text import clean_text
+from tui.widgets.lines import Line, Lines, Piece, spread
+
+_STEP = " › "
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What the line says. `main` is the name of the branch that is main; `engine` a word about Spark."""
+
+    context: str
+    database: str = ""
+    table: str = ""
+    branch: str = ""
+    main: str = ""
+    read_only: bool = False
+    engine: str = ""
+
+
+class Breadcrumb(Lines):
+    """context › database › table › branch          MAIN = main  READ-ONLY  Spark ready"""
+
+    def __init__(self, place: Place, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self.place = place
+
+    def go(self, place: Place) -> None:
+        if place != self.place:
+            self.place = place
+            self.update_lines()
+
+    def lines(self, width: int) -> Sequence[Line]:
+        place = self.place
+        steps = [step for step in (place.database, place.table, place.branch) if step]
+        left: list[Piece] = [(" " + clean_text(place.context), "quiet")]
+        for number, step in enumerate(steps):
+            left += [(_STEP, "quiet"), (clean_text(step), "title" if number == 1 else "")]
+        right: list[Piece] = []
+        if place.main:
+            # A main that is a branch is rare and matters: it is said louder.
+            right.append((f"MAIN = {clean_text(place.main)} ", "quiet" if place.main == "main" else "warn"))
+        if place.read_only:
+            right.append((" READ-ONLY ", "warn"))
+        if place.engine:
+            right.append((f" {place.engine} ", "quiet"))
+        return [spread(left, right, width)]

@@ -1,0 +1,58 @@
+"""A line of buttons, one of them chosen; brackets and an arrow say which, not colour."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.message import Message
+
+from tui.widgets.lines import Line, Lines, Piece
+
+
+class Choices(Lines, can_focus=True):
+    """The first has the cursor."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left,h", "step(-1)", "left", show=False, id="choices.left"),
+        Binding("right,l", "step(1)", "right", show=False, id="choices.right"),
+        Binding("enter,space", "choose", "choose", show=False, id="choices.choose"),
+    ]
+
+    class Chosen(Message):
+        def __init__(self, label: str) -> None:
+            self.label = label
+            super().__init__()
+
+    def __init__(self, labels: Sequence[str]) -> None:
+        super().__init__()
+        self._labels = list(labels)
+        self._cursor = 0
+
+    def offer(self, labels: Sequence[str]) -> None:
+        """Other buttons; the cursor goes to the first."""
+        if list(labels) != self._labels:
+            self._labels, self._cursor = list(labels), 0
+            self.update_lines()
+
+    def action_step(self, step: int) -> None:
+        self._cursor = max(0, min(self._cursor + step, len(self._labels) - 1))
+        self.update_lines()
+
+    def action_choose(self) -> None:
+        if self._labels:
+            self.post_message(self.Chosen(self._labels[self._cursor]))
+
+    def lines(self, width: int) -> Sequence[Line]:
+        pieces: list[Piece] = []
+        for place, label in enumerate(self._labels):
+            here = place == self._cursor and self.has_focus
+            pieces += [(f"▸[ {label} ]", "choice") if here else (f" [ {label} ]", "quiet"), ("  ", "")]
+        return [pieces]
+
+    def on_focus(self) -> None:
+        self.update_lines()
+
+    def on_blur(self) -> None:
+        self.update_lines()

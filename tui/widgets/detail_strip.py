@@ -1,0 +1,78 @@
+"""Everything about the row under the cursor: names and values, flowing into as many columns as fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.text import clean_text
+from tui.formats import counted
+from tui.widgets.cells import cut, width_of
+from tui.widgets.lines import Line, Lines, Piece, line_width
+
+Facts = Sequence[tuple[str, str]]
+# Room for a short name and its value; more columns than this allows are hard to read.
+_NARROWEST = 25
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """`title` names the record, `facts` are its fields as (name, value), `position` says which row it is."""
+
+    title: str = ""
+    facts: tuple[tuple[str, str], ...] = ()
+    position: str = ""
+
+
+class DetailStrip(Lines):
+    """A ruled title line, then the facts."""
+
+    detail = Detail()
+
+    def look_at(self, detail: Detail) -> None:
+        if detail != self.detail:
+            self.detail = detail
+            self.update_lines()
+
+    def lines(self, width: int) -> Sequence[Line]:
+        height = max(1, self.size.height)
+        return [self._rule(width), *flow(self.detail.facts, width - 1, height - 1)]
+
+    def _rule(self, width: int) -> Line:
+        title, position = clean_text(self.detail.title), clean_text(self.detail.position)
+        left: list[Piece] = [("── ", "line"), (cut(title, width // 2), "title"), (" ", "")] if title else []
+        right: list[Piece] = [(f" {position} ", "quiet"), ("─", "line")] if position else []
+        middle = max(0, width - line_width(left) - line_width(right))
+        return [*left, ("─" * middle, "line"), *right]
+
+
+def flow(facts: Facts, width: int, height: int) -> list[Line]:
+    """Facts side by side in columns: the first, then the short ones, then those that need several columns."""
+    if not facts or height <= 0:
+        return []
+    columns = max(1, width // _NARROWEST)
+    slot = width // columns
+    lines: list[list[Piece]] = [[(" ", "")]]
+    left = columns
+    for name, value, used in _short_first(facts, slot):
+        slots = min(columns, -(-(used + 2) // slot))
+        if slots > left:
+            lines.append([(" ", "")])
+            left = columns
+        lines[-1] += [(name, "quiet"), (f" {value}", ""), (" " * (slots * slot - used), "")]
+        left -= slots
+    if len(lines) > height:
+        hidden = len(lines) - height + 1
+        lines = [
+            *lines[: height - 1],
+            [(f" … {counted(hidden, 'more line')}: i shows the whole record", "quiet")],
+        ]
+    return list(lines)
+
+
+def _short_first(facts: Facts, slot: int) -> list[tuple[str, str, int]]:
+    """(name, value, cells), clean, in the order they are shown."""
+    cleaned = []
+    for name, value in ((clean_text(name), clean_text(value)) for name, value in facts):
+        cleaned.append((name, value, width_of(name) + width_of(value) + 1))
+    return [cleaned[0], *sorted(cleaned[1:], key=lambda fact: fact[2] + 2 > slot)]

@@ -1,0 +1,52 @@
+"""The line where a filter is typed; it filters as you type."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.widgets import Input
+
+from tui.widgets.record_grid import RecordGrid
+
+
+class FilterLine(Input):
+    """Opens below a grid. Enter keeps the filter, Escape takes it away; both go back to the rows."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter,down", "keep", "keep", key_display="enter", id="filter.keep"),
+        Binding("escape", "drop", "no filter", id="filter.drop"),
+    ]
+
+    def __init__(self, grid: RecordGrid) -> None:
+        super().__init__(
+            grid.order.text, placeholder="words to find;  ! in front: rows without them", compact=True
+        )
+        self._grid = grid
+
+    @classmethod
+    def open_for(cls, grid: RecordGrid) -> None:
+        """Show the line under the grid, or go to it when it is there already."""
+        parent = grid.parent
+        open_lines = parent.query(cls) if parent is not None else ()
+        for line in open_lines:
+            line.focus()
+            return
+        line = cls(grid)
+        grid.screen.mount(line, after=grid)
+        line.focus()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self._grid.filter(event.value)
+
+    def action_keep(self) -> None:
+        self._close()
+
+    def action_drop(self) -> None:
+        self._grid.filter("")
+        self._close()
+
+    def _close(self) -> None:
+        self._grid.focus()
+        self.remove()

@@ -1,0 +1,100 @@
+"""The bottom line: the keys of what has the focus, or for a moment what just happened."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.screen import Screen
+from textual.timer import Timer
+
+from core.text import clean_text
+from tui.widgets.lines import Line, Lines, Piece, line_width
+
+_SIGNS = {"good": "✓ ", "warn": "! ", "bad": "✗ ", "": ""}
+_SHOWN_FOR = 6.0
+# How the keys are written where Textual's own names are longer than they need be.
+_WRITTEN = {
+    "question_mark": "?",
+    "slash": "/",
+    "colon": ":",
+    "escape": "esc",
+    "pageup": "pgup",
+    "pagedown": "pgdn",
+    "comma": ",",
+    "full_stop": ".",
+    "less_than_sign": "<",
+    "greater_than_sign": ">",
+}
+# What comes first, by the bindings' ids: what one does here, then what one does everywhere.
+_FIRST = (
+    "pane.",
+    "tables.",
+    "query.",
+    "dialog.",
+    "filter.",
+    "branches.",
+    "schema.",
+    "act.",
+    "browse.record",
+    "grid.",
+    "browse.",
+    "app.",
+)
+
+
+class KeyBar(Lines):
+    """Keys in the order of the bindings, most particular first; `?` always fits."""
+
+    _said: Piece | None = None
+    _timer: Timer | None = None
+
+    def on_mount(self) -> None:
+        self.screen.bindings_updated_signal.subscribe(self, self._bindings_changed)
+
+    def _bindings_changed(self, screen: Screen[object]) -> None:
+        self.update_lines()
+
+    def say(self, text: str, ink: str = "") -> None:
+        """One sentence in place of the keys, for a few seconds or until the next."""
+        self._said = (f" {_SIGNS[ink]}{clean_text(text)}", ink)
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self.set_timer(_SHOWN_FOR, self.hush)
+        self.update_lines()
+
+    def hush(self) -> None:
+        self._said = None
+        self.update_lines()
+
+    def lines(self, width: int) -> Sequence[Line]:
+        if self._said is not None:
+            return [[self._said]]
+        shown: dict[str, tuple[int, int, str, str]] = {}
+        for _, binding, enabled, _ in self.screen.active_bindings.values():
+            if binding.show and enabled and binding.action not in shown:
+                key = binding.key_display or written(binding.key)
+                shown[binding.action] = (_rank(binding.id), len(shown), key, binding.description)
+        help_ = _key("?", "keys") if shown.pop("help", None) else []
+        line: list[Piece] = [(" ", "")]
+        for _, _, key, description in sorted(shown.values()):
+            piece = _key(key, description)
+            if line_width(line) + line_width(piece) + line_width(help_) > width:
+                continue
+            line += piece
+        return [[*line, *help_]]
+
+
+def written(key: str) -> str:
+    """A key as people write it."""
+    return _WRITTEN.get(key, key)
+
+
+def _key(key: str, description: str) -> list[Piece]:
+    return [(key, "title"), (f" {description}  ", "quiet")]
+
+
+def _rank(id_: str | None) -> int:
+    for place, start in enumerate(_FIRST):
+        if (id_ or "").startswith(start):
+            return place
+    return len(_FIRST)

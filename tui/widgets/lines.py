@@ -1,0 +1,96 @@
+"""A widget that is a few lines of styled text, and repaints only the lines that changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.geometry import Region
+from textual.strip import Strip
+from textual.widget import Widget
+
+from tui.theme import inks
+from tui.widgets.cells import cut, width_of
+
+# A piece of a line: its text and the name of its ink.
+Piece = tuple[str, str]
+Line = Sequence[Piece]
+
+
+class Lines(Widget):
+    """Subclasses say `lines(width)`; `update_lines` after what they show has changed."""
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
+        super().__init__(id=id)
+        self._strips: list[Strip] = []
+        self._width = -1
+
+    def lines(self, width: int) -> Sequence[Line]:
+        """What to show in this many cells, a line each."""
+        raise NotImplementedError
+
+    def update_lines(self) -> None:
+        """Lay out again; only the lines that differ are sent to the terminal."""
+        width = self.size.width
+        if not width:
+            return
+        old, self._strips = self._strips, self._lay_out(width)
+        if self._width != width:
+            self._width = width
+            self.refresh()
+            return
+        for y in range(max(len(old), len(self._strips))):
+            if y >= len(old) or y >= len(self._strips) or old[y] != self._strips[y]:
+                self.refresh(Region(0, y, width, 1))
+
+    def render_line(self, y: int) -> Strip:
+        width = self.size.width
+        if self._width != width:
+            self._width, self._strips = width, self._lay_out(width)
+        if y < len(self._strips):
+            return self._strips[y]
+        return Strip.blank(width, self.rich_style)
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self._width = -1
+
+    def on_resize(self, event: events.Resize) -> None:
+        self._width = -1
+        self.refresh()
+
+    def _lay_out(self, width: int) -> list[Strip]:
+        base, styles = self.rich_style, inks(self.app.theme)
+        return [strip_of(line, width, base, styles) for line in self.lines(width)]
+
+
+def strip_of(line: Line, width: int, base: Style, styles: Mapping[str, Style]) -> Strip:
+    """Pieces side by side, cut or padded to `width` cells."""
+    segments: list[Segment] = []
+    left = width
+    for text, ink in line:
+        if left <= 0:
+            break
+        text = cut(text, left)
+        left -= width_of(text)
+        segments.append(Segment(text, base + styles[ink] if ink else base))
+    if left > 0:
+        segments.append(Segment(" " * left, base))
+    return Strip(segments, width)
+
+
+def line_width(line: Line) -> int:
+    return sum(width_of(text) for text, _ in line)
+
+
+def spread(left: Line, right: Line, width: int) -> list[Piece]:
+    """One line with `right` at its right edge; `left` gives way when both do not fit."""
+    room = width - line_width(right)
+    pieces: list[Piece] = []
+    for text, ink in left:
+        text = cut(text, max(0, room - 1))
+        pieces.append((text, ink))
+        room -= width_of(text)
+    return [*pieces, (" " * max(0, room), ""), *right]

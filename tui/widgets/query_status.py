@@ -1,0 +1,57 @@
+"""Under the editor: how the engine is, what was read, how far it is, or what was wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.text import clean_text
+from tui.widgets.lines import Line, Lines, Piece
+from tui.widgets.scroll_lines import wrap_line
+
+_BAR = 20
+_MOST_LINES = 6
+
+
+class QueryStatus(Lines):
+    """A first line that is always there, and as many more as there is to say."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._first: Line = []
+        self._more: Sequence[Line] = ()
+
+    def say(self, first: Line, more: Sequence[Line] = ()) -> None:
+        self._first, self._more = first, more
+        height = min(_MOST_LINES, len(self.lines(max(20, self.size.width or 80))))
+        if self.styles.height is None or self.styles.height.value != height:
+            self.styles.height = height
+        self.update_lines()
+
+    def lines(self, width: int) -> Sequence[Line]:
+        wrapped: list[Line] = []
+        for line in (self._first, *self._more):
+            wrapped += wrap_line([(" ", ""), *line], width)
+        return wrapped[:_MOST_LINES]
+
+
+def bar(done: int, total: int) -> str:
+    """`████░░░░ 4/8`"""
+    filled = _BAR * done // total if total else 0
+    return f"{'█' * filled}{'░' * (_BAR - filled)} {done}/{total}"
+
+
+def problem(message: str, hint: str) -> list[Line]:
+    """An error's sentence, and what to do."""
+    lines: list[Line] = [[("✗ ", "alarm"), (clean_text(message), "bad")]]
+    return [*lines, [("  ", ""), (clean_text(hint), "quiet")]] if hint else lines
+
+
+def reading(table: str, version: str, scan: str, note: str) -> Line:
+    """What one table of the statement was read at."""
+    pieces: list[Piece] = [("read ", "quiet"), (clean_text(table), "accent"), (" at ", "quiet")]
+    told = (
+        clean_text(version)
+        + (f" · {clean_text(scan)}" if scan else "")
+        + (f" · {clean_text(note)}" if note else "")
+    )
+    return [*pieces, (told, "")]

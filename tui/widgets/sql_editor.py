@@ -1,0 +1,159 @@
+"""The SQL editor: Textual's text area with Spark's and Paimon's words told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.style import Style
+from rich.text import Text
+from textual.widgets import TextArea
+from textual.widgets.text_area import TextAreaTheme
+
+from core.travel.tokens import Token, keywords, tokenize
+from tui.theme import inks
+
+_CLAUSES = (
+    ("FOR", "VERSION", "AS", "OF"),
+    ("FOR", "SYSTEM_VERSION", "AS", "OF"),
+    ("FOR", "TIMESTAMP", "AS", "OF"),
+    ("FOR", "SYSTEM_TIME", "AS", "OF"),
+    ("VERSION", "AS", "OF"),
+    ("TIMESTAMP", "AS", "OF"),
+    ("AS", "OF", "TIMESTAMP"),
+)
+_WORDS = keywords(
+    """
+    SELECT FROM WHERE GROUP ORDER BY HAVING LIMIT OFFSET JOIN LEFT RIGHT FULL INNER OUTER CROSS SEMI
+    ANTI ON USING UNION ALL EXCEPT INTERSECT DISTINCT WITH AS AND OR NOT IN IS NULL LIKE BETWEEN CASE
+    WHEN THEN ELSE END CAST INSERT INTO OVERWRITE VALUES UPDATE SET DELETE MERGE MATCHED CREATE DROP
+    ALTER TABLE VIEW TABLES SHOW DESCRIBE EXPLAIN CALL INTERVAL ASC DESC NULLS FIRST LAST EXISTS LATERAL
+    OVER PARTITION ROWS RANGE TRUE FALSE FOR OF VERSION TIMESTAMP SYSTEM_TIME SYSTEM_VERSION
+    CURRENT_TIMESTAMP
+    """
+)
+
+Span = tuple[int, int, str]
+
+
+def highlights(text: str) -> list[Span]:
+    """(start, end, ink) of what is worth a colour, in order, none overlapping."""
+    words = tokenize(text)
+    travelling = _travelling(words)
+    found: list[Span] = []
+    end = 0
+    for place, token in enumerate(words):
+        found += _comment(text, end, token.start)
+        end = token.end
+        ink = "warn" if place in travelling else _ink(token)
+        if ink:
+            found.append((token.start, token.end, ink))
+    return found + _comment(text, end, len(text))
+
+
+def statement_at(text: str, offset: int) -> tuple[str, int]:
+    """The statement around an offset, and where it starts; semicolons part them. After the last: the last."""
+    ends = [token.end for token in tokenize(text) if token.text == ";" and token.kind == "symbol"]
+    pieces: list[tuple[str, int]] = []
+    start = 0
+    for end in (*ends, len(text)):
+        if text[start:end].strip():
+            pieces.append((text[start:end], start))
+        start = end
+    around = [piece for piece in pieces if piece[1] <= offset]
+    return (around or pieces or [("", 0)])[-1]
+
+
+def _ink(token: Token) -> str:
+    if token.is_name and "$" in token.text:
+        return "warn"
+    if token.upper in _WORDS:
+        return "accent"
+    return {"string": "good", "number": "second"}.get(token.kind, "")
+
+
+def _travelling(words: Sequence[Token]) -> set[int]:
+    """The places of the words that make up a time travel clause."""
+    found: set[int] = set()
+    uppers = tuple(word.upper for word in words)
+    for place in range(len(words)):
+        for clause in _CLAUSES:
+            if uppers[place : place + len(clause)] == clause:
+                found.update(range(place, place + len(clause)))
+    return found
+
+
+def _comment(text: str, start: int, end: int) -> list[Span]:
+    """What lies between two tokens and is not blank is a comment."""
+    between = text[start:end]
+    if not between.strip():
+        return []
+    start += len(between) - len(between.lstrip())
+    return [(start, start + len(between.strip()), "quiet")]
+
+
+class SqlEditor(TextArea):
+    """Highlights by its own tokens; nothing else differs from a text area."""
+
+    def __init__(self, text: str = "") -> None:
+        super().__init__(
+            text, theme="css", soft_wrap=True, show_line_numbers=False, compact=True, max_checkpoints=200
+        )
+        self._spans_of: tuple[str, dict[int, list[Span]]] = ("\x00", {})
+
+    def on_mount(self) -> None:
+        self.register_theme(TextAreaTheme(name="paimark", cursor_line_style=Style.null()))
+        self.theme = "paimark"
+
+    def get_line(self, line_index: int) -> Text:
+        line = super().get_line(line_index)
+        styles = inks(self.app.theme)
+        for start, end, ink in self._spans().get(line_index, ()):
+            line.stylize(styles[ink], start, end)
+        return line
+
+    def set_statement(self, text: str) -> None:
+        """Replace all of it, in a way that ctrl+z takes back."""
+        self.replace(text, (0, 0), self.document.end)
+        self.move_cursor(self.document.end)
+
+    @property
+    def statement(self) -> tuple[str, int]:
+        """What would run, and where it starts in the text: the selection, else the statement at the caret."""
+        chosen = self.selected_text
+        if chosen.strip():
+            return chosen, self.offset_of(min(self.selection.start, self.selection.end))
+        return statement_at(self.text, self.offset_of(self.cursor_location))
+
+    def offset_of(self, location: tuple[int, int]) -> int:
+        row, column = location
+        lines = self.text.split("\n")
+        return sum(len(line) + 1 for line in lines[:row]) + column
+
+    def point_at(self, offset: int) -> None:
+        """Put the caret where the fault is."""
+        before = self.text[: max(0, offset)].split("\n")
+        self.move_cursor((len(before) - 1, len(before[-1])))
+
+    def _spans(self) -> dict[int, list[Span]]:
+        text = self.text
+        if self._spans_of[0] != text:
+            self._spans_of = (text, _by_line(text))
+        return self._spans_of[1]
+
+
+def _by_line(text: str) -> dict[int, list[Span]]:
+    """The highlights cut at the ends of lines, with columns instead of offsets."""
+    found: dict[int, list[Span]] = {}
+    starts = [0]
+    for line in text.split("\n"):
+        starts.append(starts[-1] + len(line) + 1)
+    row = 0
+    for start, end, ink in highlights(text):
+        while starts[row + 1] <= start:
+            row += 1
+        at = row
+        while start < end:
+            stop = min(end, starts[at + 1] - 1)
+            found.setdefault(at, []).append((start - starts[at], stop - starts[at], ink))
+            start, at = starts[at + 1], at + 1
+    return found

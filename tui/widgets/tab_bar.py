@@ -1,0 +1,45 @@
+"""The tabs' titles on one line: number, name and, where there is room, how many."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tui.widgets.lines import Line, Lines, Piece, line_width
+
+
+class TabBar(Lines):
+    """Shows which tab is open: brackets say it where colour can't."""
+
+    def __init__(self, names: Sequence[str], *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self._names = names
+        self._counts: dict[int, str] = {}
+        self.current = 0
+
+    def open(self, tab: int) -> None:
+        self.current = tab
+        self.update_lines()
+
+    def count(self, tab: int, text: str) -> None:
+        """Put a number beside a tab's name; empty takes it away."""
+        if self._counts.get(tab, "") != text:
+            self._counts[tab] = text
+            self.update_lines()
+
+    def lines(self, width: int) -> Sequence[Line]:
+        roomy = self._line("  ", counted=True)
+        if line_width(roomy) <= width:
+            return [roomy]
+        wide = self._line("  ", counted=False)
+        return [wide if line_width(wide) <= width else self._line(" ", counted=False)]
+
+    def _line(self, gap: str, *, counted: bool) -> list[Piece]:
+        pieces: list[Piece] = []
+        for place, name in enumerate(self._names):
+            count = f" {self._counts.get(place, '')}".rstrip() if counted else ""
+            pieces.append((gap if place else "", ""))
+            if place == self.current:
+                pieces += [(f"[{place + 1} {name}", "title"), (count, "quiet"), ("]", "title")]
+            else:
+                pieces += [(f"{place + 1} ", "quiet"), (name, ""), (count, "quiet")]
+        return pieces
