@@ -93,6 +93,8 @@ class Server:
             if not self._start_spark():
                 return
             assert self._runner is not None
+            if self._orders.empty():
+                self._runner.warm_up()
             while True:
                 order = self._orders.get()
                 with self._lock:

@@ -20,6 +20,10 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z'\"`])")
 _PYTHON_ERROR = re.compile(r"^(?:[A-Za-z_]\w*\.)*([A-Z]\w*): (.+)$", re.MULTILINE)
 _JAVA_CLASS = re.compile(r"^(?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error): ")
 _LONGEST = 600
+# What helps here, where Spark's own advice is about its own catalog.
+_HINTS = {
+    "TABLE_OR_VIEW_NOT_FOUND": "SHOW TABLES lists what there is; write database.table where none is chosen.",
+}
 
 Place = Callable[[int], int]
 
@@ -35,6 +39,7 @@ def failed(error: Exception, sql: str, original: Place, names: Mapping[str, str]
         return Failed(error.message, error.hint)
     java = _java(error)
     message, hint = sentences(_text(error, java))
+    hint = _HINTS.get(_condition_of(java), hint)
     for ours, theirs in names.items():
         message, hint = message.replace(ours, theirs), hint.replace(ours, theirs)
     place = _position(java, sql)
@@ -57,13 +62,20 @@ def _java(error: Exception) -> Any:
     """The Java exception that says most: the outermost with an error condition, else the innermost cause."""
     java = error.java_exception if isinstance(error, Py4JJavaError) else getattr(error, "_origin", None)
     while java is not None:
-        if _is_a(java, "org.apache.spark.SparkThrowable") and java.getCondition():
+        if _condition_of(java):
             return java
         cause = java.getCause()
         if cause is None:
             return java
         java = cause
     return None
+
+
+def _condition_of(java: Any) -> str:
+    """Spark's name for the kind of error, empty where it has none."""
+    if java is None or not _is_a(java, "org.apache.spark.SparkThrowable"):
+        return ""
+    return str(java.getCondition() or "")
 
 
 def _text(error: Exception, java: Any) -> str:
