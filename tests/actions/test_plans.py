@@ -1,0 +1,120 @@
+"""A plan reads only, says what is in the way, and is the same for dialog, dry run and journal."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from core.actions.context import Context, open_context
+from core.actions.plan import Plan
+from core.actions.registry import ACTIONS, action
+from core.errors import Refused, UsageError
+from tests.actions.acting import ORDERS, NoWrites, applied, contents, context_on, done, planned
+from tests.faults.fault_files import Death, FaultFiles
+
+ARGUMENTS: dict[str, dict[str, object]] = {
+    "create-savepoint": {"snapshot": 3, "comment": "c"},
+    "create-tag": {"name": "n", "retain": "1 d"},
+    "create-branch": {"name": "b", "tag": "v2"},
+    "recover": {},
+}
+
+
+def test_every_action_is_tried_here() -> None:
+    assert ARGUMENTS.keys() == ACTIONS.keys()
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+def test_a_plan_writes_nothing(context: Context, warehouse: Path, name: str) -> None:
+    watched = context_on(warehouse, NoWrites(context.files))
+    action(name).plan(watched, ORDERS, ARGUMENTS[name])
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+def test_a_plan_survives_json(context: Context, name: str) -> None:
+    plan = action(name).plan(context, ORDERS, ARGUMENTS[name])
+    assert msgspec.json.decode(msgspec.json.encode(plan), type=Plan) == plan
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+def test_read_only_mode_refuses_in_plan_and_in_apply(context: Context, warehouse: Path, name: str) -> None:
+    with pytest.raises(Death):
+        done(context_on(warehouse, FaultFiles(context.files, 1, "after")), "create-savepoint")
+    watched = context_on(warehouse, NoWrites(context.files), read_only=True)
+    refused = action(name).plan(watched, ORDERS, ARGUMENTS[name])
+    assert refused.refusals[0].reason == "Nothing is changed in read-only mode"
+    with pytest.raises(Refused, match="read-only"):
+        applied(watched, refused)
+    allowed = action(name).plan(context, ORDERS, ARGUMENTS[name])
+    with pytest.raises(Refused, match="read-only"):
+        applied(watched, allowed)
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+def test_data_and_snapshots_are_never_touched(context: Context, orders: Path, name: str) -> None:
+    before = contents(orders)
+    applied(context, action(name).plan(context, ORDERS, ARGUMENTS[name]))
+    after = contents(orders)
+    assert {path: after.get(path) for path in before} == before
+    new = {path.split("/")[0] for path in after.keys() - before.keys()}
+    assert new <= {"tag", "savepoint", "branch"}
+
+
+def test_the_arguments_make_a_command(context: Context) -> None:
+    for each in ACTIONS.values():
+        assert each.danger == "changes"
+        names = [argument.name for argument in each.arguments]
+        assert ARGUMENTS[each.name].keys() <= set(names)
+        required = [argument for argument in each.arguments if argument.required]
+        for argument in required:
+            given = {key: value for key, value in ARGUMENTS[each.name].items() if key != argument.name}
+            with pytest.raises(UsageError, match=f"{argument.name} is missing"):
+                each.plan(context, ORDERS, given)
+
+
+def test_an_unknown_action_is_told_with_near_ones() -> None:
+    with pytest.raises(UsageError) as unknown:
+        action("create-savepiont")
+    assert unknown.value.hint.startswith("Did you mean create-savepoint")
+
+
+def test_listing_the_actions_imports_none_of_them() -> None:
+    heavy = "'fastavro', 'fsspec', 'platformdirs', 'core.actions.savepoints'"
+    code = (
+        "import sys, core.actions.registry, core.actions.context\n"
+        f"print([name for name in ({heavy}) if name in sys.modules])"
+    )
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "[]\n"
+
+
+def test_a_context_knows_who_acts_and_how_long_it_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    found = open_context(str(tmp_path), {}, read_only=True)
+    assert (found.read_only, found.verify_wait) == (True, 5.0)
+    assert found.audit_path == tmp_path / "paimark" / "audit.jsonl"
+    assert found.user and found.host
+    assert open_context(str(tmp_path), {"paimark.verify-wait": "250 ms"}, False).verify_wait == 0.25
+    with pytest.raises(UsageError):
+        open_context(str(tmp_path), {"paimark.verify-wait": "soon"}, False)
+    monkeypatch.delenv("XDG_STATE_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert open_context(str(tmp_path), {}, False).audit_path.name == "audit.jsonl"
+
+
+def test_the_summary_is_one_sentence_a_person_reads(context: Context) -> None:
+    assert planned(context, "create-savepoint").summary == (
+        "Save snapshot 5 of main of shop.orders as savepoint 1"
+    )
+    assert planned(context, "create-tag", name="n", snapshot=3).summary == (
+        "Tag snapshot 3 of main of shop.orders as n"
+    )
+    assert planned(context, "create-branch", name="b", tag="v2").summary == (
+        "Create branch b of shop.orders from tag v2 (snapshot 2)"
+    )
+    assert planned(context, "recover").summary == "shop.orders has nothing interrupted"
