@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import errno
+import itertools
 import random
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -12,16 +12,23 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
+from fsspec.asyn import sync
+
 from core.errors import FileMissing, PaimarkError, Refused
 from core.storage.files import Entry
 from core.storage.paths import checked, checked_directory, no_warehouse
-from core.storage.remote_errors import is_missing, unavailable
+from core.storage.remote_errors import is_missing, is_passing, unavailable
 
 IN_FLIGHT = 32
+_DEADLINE_SECONDS = 10.0
+# fsspec asks for all the pages of a listing in one call.
+_LISTING_SECONDS = 60.0
+# What a write may take on top: slow enough for a bad link.
+_BYTES_A_SECOND = 250_000
 # Files asked for ahead of the reader: enough to keep every connection busy, few enough to hold in memory.
 _CHUNK = 128
 _CHUNKS_AHEAD = 2
-_BUSY_ATTEMPTS = 5
+_TRIES_AGAIN = 4
 
 
 class RemoteFiles:
@@ -29,14 +36,17 @@ class RemoteFiles:
 
     `filesystem` is fsspec's object, its listing cache off. `can_create` says that its
     `pipe_file(mode="create")` is one conditional request: fsspec's own fall-back looks first and then writes,
-    and two creators can both win.
+    and two creators can both win. `deadline` is how many seconds a call may take that moves no file's bytes.
     """
 
-    def __init__(self, filesystem: Any, root: str, uri: str, *, can_create: bool) -> None:
+    def __init__(
+        self, filesystem: Any, root: str, uri: str, *, can_create: bool, deadline: float = _DEADLINE_SECONDS
+    ) -> None:
         self._filesystem = filesystem
         self._root = root.rstrip("/")
         self._uri = uri
         self._can_create = can_create
+        self._deadline = deadline
 
     @property
     def uri(self) -> str:
@@ -57,10 +67,10 @@ class RemoteFiles:
         return [entry.name for entry in self.entries(directory)]
 
     def read(self, path: str) -> bytes:
-        full = self._file(path)
-        with self._said_plainly(path):
-            data: bytes = self._filesystem.cat_file(full)
-            return data
+        (data,) = self.read_many([path])
+        if data is None:
+            raise FileMissing(path)
+        return data
 
     def read_many(self, paths: Iterable[str]) -> Iterator[bytes | None]:
         chunks = _chunks(paths)
@@ -98,7 +108,7 @@ class RemoteFiles:
         full = self._file(path)
         try:
             with self._said_plainly(path):
-                self._filesystem.rm_file(full)
+                self._call("rm_file", full)
         except FileMissing:
             return
 
@@ -107,9 +117,8 @@ class RemoteFiles:
         checked(directory)
 
     def _list(self, full: str) -> list[Entry]:
-        listed = self._filesystem.ls(full, detail=True)
         found = []
-        for item in listed:
+        for item in self._call("ls", full, detail=True, deadline=_LISTING_SECONDS):
             name = item["name"].rstrip("/")
             # The listing of a file is that file; and some stores list a directory's own marker.
             if name.lstrip("/") != full.lstrip("/"):
@@ -120,18 +129,33 @@ class RemoteFiles:
         return found
 
     def _size(self, full: str) -> int | None:
-        info = self._filesystem.info(full)
+        info = self._call("info", full)
         return info["size"] if info["type"] == "file" else None
 
     def _create(self, full: str, data: bytes) -> bool:
         try:
-            self._filesystem.pipe_file(full, data, mode="create")
+            self._put(full, data, mode="create")
         except FileExistsError:
             return False
         return True
 
     def _replace(self, full: str, data: bytes) -> None:
-        self._filesystem.pipe_file(full, data)
+        self._put(full, data)
+
+    def _put(self, full: str, data: bytes, **how: object) -> None:
+        self._call("pipe_file", full, data, deadline=self._deadline + len(data) / _BYTES_A_SECOND, **how)
+
+    def _call(self, method: str, *arguments: object, deadline: float | None = None, **named: object) -> Any:
+        """One of the file system's methods, given up at the deadline: some clients wait for ever."""
+        if not self._filesystem.async_impl:
+            return getattr(self._filesystem, method)(*arguments, **named)
+        return sync(
+            self._filesystem.loop,
+            getattr(self._filesystem, f"_{method}"),
+            *arguments,
+            timeout=deadline or self._deadline,
+            **named,
+        )
 
     def _file(self, path: str) -> str:
         return f"{self._root}/{checked(path)}"
@@ -160,18 +184,18 @@ class RemoteFiles:
     async def _read_chunk(self, paths: list[str], limit: asyncio.Semaphore) -> list[bytes | None]:
         async def read(path: str) -> bytes | None:
             async with limit:
-                for attempt in range(_BUSY_ATTEMPTS):
+                for attempt in itertools.count():
                     try:
                         data: bytes = await self._filesystem._cat_file(path)
                         return data
-                    except OSError as error:
+                    # The clients' families of errors again; all but two kinds go on to the caller.
+                    except Exception as error:
                         if is_missing(error):
                             return None
-                        if error.errno != errno.EBUSY or attempt + 1 == _BUSY_ATTEMPTS:
+                        if not is_passing(error) or attempt == _TRIES_AGAIN:
                             raise
-                    # The store asks to slow down.
                     await asyncio.sleep((0.1 + random.random() / 10) * 2**attempt)
-                raise AssertionError("every attempt returns or raises")
+                raise AssertionError("unreachable: every attempt returns or raises")
 
         tasks = [asyncio.ensure_future(read(path)) for path in paths]
         try:
@@ -182,8 +206,11 @@ class RemoteFiles:
 
     def _read_in_threads(self, chunks: Iterator[list[str]]) -> Iterator[bytes | None]:
         def read(path: str) -> bytes | None:
+            full = self._file(path)
             try:
-                return self.read(path)
+                with self._said_plainly(path):
+                    data: bytes = self._filesystem.cat_file(full)
+                    return data
             except FileMissing:
                 return None
 

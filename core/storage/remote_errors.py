@@ -8,6 +8,8 @@ import re
 from core.errors import Unavailable
 
 _LONGEST_REASON = 200
+# A body that ends early, as aiohttp and botocore name it. The clients try requests again, and not bodies.
+_BROKEN_OFF = ("ClientPayloadError", "IncompleteRead", "IncompleteReadError", "ResponseStreamingError")
 _QUERY = re.compile(r"\?[^\s\"']*=[^\s\"']*")
 _HINTS = {
     "libjvm libhdfs hadoop classpath": (
@@ -30,12 +32,20 @@ def is_missing(error: BaseException) -> bool:
     )
 
 
+def is_passing(error: BaseException) -> bool:
+    """Whether to ask again in a moment: the store wants to be asked less often, or a body broke off."""
+    busy = isinstance(error, OSError) and error.errno == errno.EBUSY
+    return busy or type(error).__name__ in _BROKEN_OFF
+
+
 def unavailable(uri: str, error: BaseException) -> Unavailable:
     """`error` as what a person reads. Names the store, never its credentials or a whole request."""
-    text = _QUERY.sub("", " ".join(str(error).split()) or type(error).__name__)
+    text = _QUERY.sub("", " ".join(str(error).split()))
     reason = "".join(each for each in text if each.isprintable()).rstrip(".")
+    if not reason:
+        reason = "no answer in time" if isinstance(error, TimeoutError) else type(error).__name__
     if len(reason) > _LONGEST_REASON:
         reason = f"{reason[:_LONGEST_REASON]}…"
     told = f"{type(error).__name__} {reason}".lower().replace(" ", "")
     hint = next((hint for words, hint in _HINTS.items() if any(word in told for word in words.split())), "")
-    return Unavailable(f"{uri} did not answer: {reason}", hint or "Try again in a moment.")
+    return Unavailable(f"{uri} can't be used: {reason}", hint or "Try again in a moment.")

@@ -28,7 +28,10 @@ class S3Files(RemoteFiles):
     """One request for each call. `probe` says that it is unknown whether conditional writes are kept."""
 
     def __init__(self, filesystem: Any, root: str, uri: str, *, probe: bool) -> None:
-        super().__init__(filesystem, root, uri, can_create=True)
+        patience = filesystem.config_kwargs["read_timeout"] * _ATTEMPTS
+        super().__init__(filesystem, root, uri, can_create=True, deadline=patience)
+        # s3fs tries five times, and five times again around that; the client below tries by itself.
+        filesystem.retries = 1
         self._unproven = probe
 
     def _list(self, full: str) -> list[Entry]:
@@ -38,9 +41,8 @@ class S3Files(RemoteFiles):
         found: list[Entry] = []
         more: dict[str, str] = {}
         while True:
-            page = self._filesystem.call_s3(
-                "list_objects_v2", Bucket=bucket, Prefix=prefix, Delimiter="/", **more
-            )
+            asked = {"Bucket": bucket, "Prefix": prefix, "Delimiter": "/", **more}
+            page = self._call("call_s3", "list_objects_v2", asked)
             for item in page.get("Contents", ()):
                 name = item["Key"][len(prefix) :]
                 # Empty: the marker that some tools leave for a directory.
@@ -55,7 +57,7 @@ class S3Files(RemoteFiles):
 
     def _size(self, full: str) -> int | None:
         bucket, _, key = full.partition("/")
-        size: int = self._filesystem.call_s3("head_object", Bucket=bucket, Key=key)["ContentLength"]
+        size: int = self._call("call_s3", "head_object", Bucket=bucket, Key=key)["ContentLength"]
         return size
 
     def _create(self, full: str, data: bytes) -> bool:
@@ -68,7 +70,7 @@ class S3Files(RemoteFiles):
         mark = uuid.uuid4().hex
         for _ in range(_ATTEMPTS):
             try:
-                self._filesystem.pipe_file(full, data, mode="create", Metadata={_WRITER: mark})
+                self._put(full, data, mode="create", Metadata={_WRITER: mark})
             except OSError as error:
                 code = _code(error)
                 if code == "ConditionalRequestConflict":
@@ -82,7 +84,7 @@ class S3Files(RemoteFiles):
 
     def _written_by(self, full: str) -> str | None:
         bucket, _, key = full.partition("/")
-        found = self._filesystem.call_s3("head_object", Bucket=bucket, Key=key)
+        found = self._call("call_s3", "head_object", Bucket=bucket, Key=key)
         mark: str | None = found.get("Metadata", {}).get(_WRITER)
         return mark
 
@@ -94,10 +96,8 @@ class S3Files(RemoteFiles):
                 "The installed S3 client can't write conditionally", "Upgrade it: pip install -U s3fs."
             )
         path = f"{self._root}/.paimark-{uuid.uuid4()}"
-        try:
-            kept = self._put_if_absent(path, b"") and not self._put_if_absent(path, b"")
-        finally:
-            self._filesystem.rm_file(path)
+        kept = self._put_if_absent(path, b"") and not self._put_if_absent(path, b"")
+        self._call("rm_file", path)
         if not kept:
             raise Refused(
                 f"{self.uri} overwrites files that it was told to keep, so two writers could both win",

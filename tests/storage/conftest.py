@@ -1,0 +1,37 @@
+"""Fixtures: an S3 server for the session, and every kind of store by one name."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from core.storage.files import Files
+from core.storage.open import open_files
+from tests.storage.stores import BUCKET, S3Server, s3_server
+
+
+@pytest.fixture(scope="session")
+def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
+    with s3_server(tmp_path_factory.mktemp("s3")) as server:
+        yield server
+
+
+@pytest.fixture(params=["local", "memory", "s3"])
+def open_warehouse(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[str], Files]:
+    """Opens the warehouse of a name, in each kind of store."""
+    place = uuid.uuid4().hex
+    if request.param == "local":
+        return lambda name: open_files(f"{tmp_path}/{name}")
+    if request.param == "memory":
+        return lambda name: open_files(f"memory://{place}/{name}")
+    options = request.getfixturevalue("s3").options()
+    return lambda name: open_files(f"s3://{BUCKET}/{place}/{name}", options)
+
+
+@pytest.fixture
+def store(open_warehouse: Callable[[str], Files]) -> Files:
+    """A warehouse with nothing in it."""
+    return open_warehouse("warehouse")

@@ -1,0 +1,160 @@
+"""What every store promises, whatever it is made of."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+import pytest
+
+from core.errors import FileMissing, NotFound, Refused
+from core.storage.files import Entry, Files
+
+HOSTILE = ["", "/etc/passwd", "..", "a/../../b", "a//b", "a/", "./a", "a\\b", "a\nb", "a\x1b[31m", "a\x00b"]
+
+
+def names(files: Files, directory: str) -> list[str]:
+    return sorted(files.names(directory))
+
+
+def test_a_created_file_reads_back_whole(store: Files) -> None:
+    data = bytes(range(256)) * 1024
+    assert store.create("shop.db/t/snapshot/snapshot-1", data)
+    assert store.read("shop.db/t/snapshot/snapshot-1") == data
+
+
+def test_an_empty_file_is_a_file(store: Files) -> None:
+    assert store.create("t/empty", b"")
+    assert store.read("t/empty") == b""
+    assert list(store.read_many(["t/empty"])) == [b""]
+    assert store.size("t/empty") == 0
+
+
+def test_creating_what_exists_says_so_and_changes_nothing(store: Files) -> None:
+    assert store.create("t/a", b"first")
+    assert not store.create("t/a", b"second")
+    assert store.read("t/a") == b"first"
+    assert store.names("t") == ["a"]
+
+
+def test_a_replaced_file_has_the_new_bytes_alone(store: Files) -> None:
+    store.replace("t/LATEST", b"10")
+    store.replace("t/LATEST", b"9")
+    assert store.read("t/LATEST") == b"9"
+    assert store.names("t") == ["LATEST"]
+
+
+def test_reading_what_is_not_there_names_it(store: Files) -> None:
+    with pytest.raises(FileMissing, match=r"^t/nothing does not exist$"):
+        store.read("t/nothing")
+
+
+def test_a_directory_is_no_file(store: Files) -> None:
+    store.create("t/snapshot/snapshot-1", b"x")
+    with pytest.raises(FileMissing):
+        store.read("t/snapshot")
+    assert list(store.read_many(["t/snapshot", "t/snapshot/snapshot-1"])) == [None, b"x"]
+    assert not store.exists("t/snapshot")
+    assert store.size("t/snapshot") is None
+
+
+def test_many_files_come_in_the_order_asked_with_none_for_the_missing(store: Files) -> None:
+    for number in range(0, 300, 2):
+        store.replace(f"t/n-{number}", str(number).encode())
+    asked = [f"t/n-{number}" for number in range(299, -1, -1)] + ["other/n-0", "t/n-0"]
+    expected = [str(number).encode() if number % 2 == 0 else None for number in range(299, -1, -1)]
+    assert list(store.read_many(asked)) == [*expected, None, b"0"]
+
+
+def test_reading_many_reads_only_a_little_ahead(store: Files) -> None:
+    store.create("t/n-0", b"0")
+    endless = (f"t/n-{number}" for number in itertools.count())
+    assert list(itertools.islice(store.read_many(endless), 3)) == [b"0", None, None]
+    assert int(next(endless).removeprefix("t/n-")) < 1000
+
+
+def test_entries_tell_files_from_directories(store: Files) -> None:
+    store.create("t/schema/schema-0", b"{}")
+    store.create("t/notice", b"four")
+    found = sorted(entry[:3] for entry in store.entries("t"))
+    assert found == [("notice", False, 4), ("schema", True, 0)]
+    assert names(store, "t") == ["notice", "schema"]
+    assert [entry[:3] for entry in store.entries("")] == [Entry("t", True, 0)[:3]]
+
+
+def test_a_directory_that_is_missing_or_a_file_has_no_entries(store: Files) -> None:
+    store.create("t/file", b"x")
+    assert store.entries("t/missing") == store.entries("t/file") == []
+    assert store.names("t/missing") == store.names("t/file") == []
+
+
+def test_sizes_are_bytes(store: Files) -> None:
+    store.create("t/a", b"12345")
+    assert (store.size("t/a"), store.exists("t/a")) == (5, True)
+    assert (store.size("t/b"), store.exists("t/b")) == (None, False)
+
+
+def test_deleting_twice_is_deleting_once(store: Files) -> None:
+    store.create("t/a", b"x")
+    store.delete("t/a")
+    store.delete("t/a")
+    assert not store.exists("t/a")
+    assert store.create("t/a", b"again")
+
+
+def test_pruning_leaves_nothing_of_a_tree_without_files(store: Files) -> None:
+    for path in ("t/branch/branch-b/schema/schema-0", "t/branch/branch-b/tag/tag-x"):
+        store.create(path, b"x")
+        store.delete(path)
+    store.create("t/branch/MAIN-BRANCH", b"")
+    store.prune("t/branch/branch-b")
+    store.prune("t/branch/branch-b")
+    assert names(store, "t/branch") == ["MAIN-BRANCH"]
+
+
+def test_pruning_spares_every_file_and_what_leads_to_it(store: Files) -> None:
+    store.create("t/branch/branch-b/schema/schema-0", b"x")
+    store.prune("t/branch/branch-b")
+    assert store.read("t/branch/branch-b/schema/schema-0") == b"x"
+
+
+def test_a_warehouse_that_is_not_there_is_said_to_be_missing(open_warehouse: Callable[[str], Files]) -> None:
+    files = open_warehouse("gone")
+    with pytest.raises(NotFound, match=r"no warehouse at .*gone$"):
+        files.entries("")
+
+
+@pytest.mark.parametrize("path", HOSTILE)
+@pytest.mark.parametrize(
+    "use",
+    [
+        pytest.param(lambda files, path: files.read(path), id="read"),
+        pytest.param(lambda files, path: list(files.read_many(["t/a", path])), id="read_many"),
+        pytest.param(lambda files, path: files.exists(path), id="exists"),
+        pytest.param(lambda files, path: files.create(path, b""), id="create"),
+        pytest.param(lambda files, path: files.replace(path, b""), id="replace"),
+        pytest.param(lambda files, path: files.delete(path), id="delete"),
+        pytest.param(lambda files, path: files.prune(path), id="prune"),
+    ],
+)
+def test_no_path_leaves_the_warehouse(store: Files, path: str, use: Callable[[Files, str], object]) -> None:
+    with pytest.raises(Refused, match="not a path inside the warehouse"):
+        use(store, path)
+
+
+@pytest.mark.parametrize("path", HOSTILE[1:])
+def test_no_listing_leaves_the_warehouse(store: Files, path: str) -> None:
+    with pytest.raises(Refused):
+        store.entries(path)
+    with pytest.raises(Refused):
+        store.names(path)
+
+
+@pytest.mark.parametrize(
+    "name", ["snapshot 1", "tag-ünïcødé", "tag-%2e%2e", "tag-a?b#c&d", "tag-$x", "tag-*"]
+)
+def test_odd_names_are_only_names(store: Files, name: str) -> None:
+    assert store.create(f"t/{name}", b"x")
+    assert store.names("t") == [name]
+    assert store.read(f"t/{name}") == b"x"
+    assert list(store.read_many([f"t/{name}"])) == [b"x"]

@@ -1,0 +1,236 @@
+"""S3 against a real server: one request a call, one winner a file, and answers when nothing answers."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import pytest
+
+from core.errors import NotFound, Refused, Unavailable, UsageError
+from core.storage.files import Files
+from core.storage.open import open_files
+from core.storage.s3 import s3_arguments
+from tests.storage.stores import BUCKET, Proxy, S3Server
+
+
+@pytest.fixture
+def address() -> str:
+    return f"s3://{BUCKET}/{uuid.uuid4().hex}"
+
+
+def open_s3(server: S3Server, address: str, endpoint: str | None = None, **more: str) -> Files:
+    return open_files(address, {**server.options(endpoint), **more})
+
+
+def requests_of(server: S3Server, address: str, before: int) -> list[str]:
+    """The requests for this warehouse's files since `before`, without what proves the store once."""
+    key = address.removeprefix("s3://")
+    return [each for each in server.requests()[before:] if key in each or "list-type" in each]
+
+
+def test_a_file_costs_one_get_however_many_are_read(s3: S3Server, address: str) -> None:
+    files = open_s3(s3, address)
+    for number in range(40):
+        files.replace(f"t/n-{number}", b"x")
+    before = len(s3.requests())
+    assert list(files.read_many(f"t/n-{number}" for number in range(40))) == [b"x"] * 40
+    assert files.read("t/n-0") == b"x"
+    found = requests_of(s3, address, before)
+    assert len(found) == 41
+    assert all(each.startswith("GET ") for each in found)
+
+
+def test_listing_nothing_costs_one_request(s3: S3Server, address: str) -> None:
+    files = open_s3(s3, address)
+    before = len(s3.requests())
+    assert files.names("t/tag") == []
+    assert len(s3.requests()) == before + 1
+
+
+def test_a_listing_goes_on_over_pages(s3: S3Server, address: str) -> None:
+    files = open_s3(s3, address)
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(lambda number: files.replace(f"t/n-{number}", b"x"), range(1100)))
+    assert sorted(files.names("t")) == sorted(f"n-{number}" for number in range(1100))
+
+
+def test_a_marker_of_a_directory_is_no_entry(s3: S3Server, address: str) -> None:
+    files = open_s3(s3, address)
+    files.create("t/snapshot/snapshot-1", b"x")
+    subprocess.run(
+        ["curl", "-sf", "-X", "PUT", f"{s3.endpoint}/{address.removeprefix('s3://')}/t/snapshot/"], check=True
+    )
+    assert files.names("t/snapshot") == ["snapshot-1"]
+    assert files.names("t") == ["snapshot"]
+
+
+def test_files_tell_when_they_were_written(s3: S3Server, address: str) -> None:
+    files = open_s3(s3, address)
+    files.create("t/a", b"")
+    assert files.entries("t")[0].modified > 1_600_000_000_000
+
+
+def test_of_ten_creators_one_wins(s3: S3Server, address: str) -> None:
+    creators = [open_s3(s3, address) for _ in range(10)]
+    barrier = Barrier(10)
+
+    def create(number: int) -> bool:
+        barrier.wait()
+        return creators[number].create("t/savepoint/CLAIM-1", f"creator {number}".encode())
+
+    with ThreadPoolExecutor(10) as threads:
+        won = list(threads.map(create, range(10)))
+    assert won.count(True) == 1
+    assert creators[0].read("t/savepoint/CLAIM-1") == f"creator {won.index(True)}".encode()
+
+
+def test_the_winner_is_told_so_when_the_first_answer_was_lost(s3: S3Server, address: str) -> None:
+    puts: list[str] = []
+
+    def lose_one_answer(method: str, headers: dict[str, str]) -> str:
+        if method == "PUT":
+            puts.append(method)
+        # The first two puts prove the store; the third is the file's.
+        return "nothing" if method == "PUT" and len(puts) == 3 else "all"
+
+    with Proxy(s3, lose_one_answer) as proxy:
+        files = open_s3(s3, address, proxy.endpoint)
+        assert files.create("t/a", b"mine")
+        assert len(puts) == 4
+        assert not files.create("t/a", b"mine")
+
+
+def test_a_file_whose_body_broke_off_is_read_again(s3: S3Server, address: str) -> None:
+    gets: list[str] = []
+
+    def break_every_third(method: str, headers: dict[str, str]) -> str:
+        gets.append(method)
+        return "half" if len(gets) % 3 == 0 else "all"
+
+    data = bytes(100_000)
+    open_s3(s3, address).replace("t/a", data)
+    with Proxy(s3, break_every_third) as proxy:
+        assert list(open_s3(s3, address, proxy.endpoint).read_many(["t/a"] * 7)) == [data] * 7
+    assert len(gets) > 7
+
+
+def test_a_server_that_overwrites_what_it_was_told_to_keep_is_refused(s3: S3Server, address: str) -> None:
+    def forget_the_condition(method: str, headers: dict[str, str]) -> str:
+        headers.pop("If-None-Match", None)
+        return "all"
+
+    with Proxy(s3, forget_the_condition) as proxy:
+        files = open_s3(s3, address, proxy.endpoint)
+        with pytest.raises(Refused, match="two writers could both win"):
+            files.create("t/a", b"x")
+        with pytest.raises(NotFound):
+            files.entries("")
+
+
+def test_proving_the_store_leaves_nothing_behind(s3: S3Server, address: str) -> None:
+    files = open_s3(s3, address)
+    assert files.create("t/a", b"x")
+    assert files.names("") == ["t"]
+
+
+def test_a_bucket_that_does_not_exist_is_no_warehouse(s3: S3Server) -> None:
+    files = open_s3(s3, "s3://no-such-bucket/warehouse")
+    with pytest.raises(NotFound, match="no warehouse at s3://no-such-bucket/warehouse"):
+        files.entries("")
+
+
+def test_a_server_that_says_nothing_is_given_up(s3: S3Server, address: str) -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        endpoint = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        files = open_s3(s3, address, endpoint, **{"s3.connection.timeout": "200"})
+        with pytest.raises(Unavailable, match="can't be used") as caught:
+            files.read("t/a")
+        with pytest.raises(Unavailable, match="can't be used"):
+            list(files.read_many(["t/a", "t/b"]))
+        # The client waits without end for leave to send a body: here the deadline is what gives up.
+        with pytest.raises(Unavailable, match="no answer in time"):
+            files.replace("t/a", b"x")
+    assert "s3.endpoint" in caught.value.hint
+
+
+def test_a_closed_port_is_one_sentence_without_the_request(s3: S3Server, address: str) -> None:
+    files = open_s3(s3, address, "http://127.0.0.1:1")
+    with pytest.raises(Unavailable, match=r"^s3://.* can't be used: .* .http://127.0.0.1:1/lake.$"):
+        files.entries("t")
+
+
+def test_missing_credentials_are_asked_for(
+    s3: S3Server, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    files = open_files(address, {"s3.endpoint": s3.endpoint, "s3.region": "us-east-1"})
+    with pytest.raises(Unavailable, match="Unable to locate credentials") as caught:
+        files.read("t/a")
+    assert "s3.access-key" in caught.value.hint
+
+
+def test_credentials_in_an_address_are_never_shown() -> None:
+    assert open_files("s3://key:secret@lake/warehouse").uri == "s3://lake/warehouse"
+
+
+def test_the_time_limits_add_up_to_about_ten_seconds() -> None:
+    config = s3_arguments({})["config_kwargs"]
+    assert isinstance(config, dict)
+    assert (config["connect_timeout"] + config["read_timeout"]) * config["retries"][
+        "total_max_attempts"
+    ] <= 16
+    assert config["read_timeout"] * config["retries"]["total_max_attempts"] <= 10
+
+
+@pytest.mark.parametrize("prefix", ["s3.", "s3a.", "fs.s3a.", "fs.s3."])
+def test_options_have_paimons_names(prefix: str) -> None:
+    names = {
+        "endpoint": "minio:9000",
+        "access.key": "k",
+        "secret.key": "s",
+        "session.token": "t",
+        "path.style.access": "true",
+        "endpoint.region": "eu",
+    }
+    arguments = s3_arguments({prefix + name: value for name, value in names.items()} | {"metastore": "x"})
+    config = arguments.pop("config_kwargs")
+    assert isinstance(config, dict)
+    assert config["s3"] == {"addressing_style": "path"}
+    assert arguments == {
+        "endpoint_url": "https://minio:9000",
+        "key": "k",
+        "secret": "s",
+        "token": "t",
+        "client_kwargs": {"region_name": "eu"},
+    }
+
+
+def test_a_time_limit_that_is_no_number_is_a_usage_error() -> None:
+    with pytest.raises(UsageError, match="not a number of milliseconds"):
+        open_files("s3://lake/x", {"s3.connection.timeout": "soon"})
+
+
+@pytest.mark.parametrize("uri", ["foo://bucket/x", "s3://", "s3:///"])
+def test_an_address_that_names_no_store_is_a_usage_error(uri: str) -> None:
+    with pytest.raises(UsageError):
+        open_files(uri)
+
+
+def test_a_library_that_is_not_installed_is_named() -> None:
+    program = (
+        "import sys; sys.modules['s3fs'] = None\n"
+        "from core.errors import Unavailable; from core.storage.open import open_files\n"
+        "try: open_files('s3://lake/x')\n"
+        "except Unavailable as error: print(error.message, '|', error.hint)"
+    )
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert (
+        told == "s3://lake/x needs a library that is not installed | Install it: pip install 'paimark[s3]'.\n"
+    )
