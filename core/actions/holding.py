@@ -129,11 +129,11 @@ def is_newest(files: Files, chosen: ChosenSnapshot) -> bool:
 
 
 def require_whole(context: Context, chosen: ChosenSnapshot, progress: Progress) -> list[StoredFile] | None:
-    """Before a tag is written: every file of the snapshot, all there; None for the newest, which is whole.
+    """Before a tag is written: every file of the snapshot, all there; None for main's newest, which is whole.
 
     Raises `Lost`.
     """
-    if is_newest(context.files, chosen):
+    if _is_surely_whole(context, chosen):
         return None
     needed = _needed(context, chosen)
     _require_all(context, chosen, needed, progress)
@@ -148,15 +148,22 @@ def require_held(
     No expiry deletes the newest snapshot. For another one, every file (`needed`, read when None) is looked
     for twice with a pause between, in case an expiry that read the tags before ours is still deleting.
     """
-    if is_newest(context.files, chosen):
+    if _is_surely_whole(context, chosen):
         progress(f"snapshot {chosen.snapshot.id} is the newest: nothing of it can be gone")
         return
     needed = _needed(context, chosen) if needed is None else needed
     _require_all(context, chosen, needed, progress)
+    if is_newest(context.files, chosen):
+        return
     if context.verify_wait > 0:
         progress(f"waiting {context.verify_wait:g} s, in case an expiry is deleting now")
         time.sleep(context.verify_wait)
     _require_all(context, chosen, needed, progress)
+
+
+def _is_surely_whole(context: Context, chosen: ChosenSnapshot) -> bool:
+    """Not on a branch: its files from before the fork are main's, and main's expiry may take them."""
+    return chosen.root.branch is None and is_newest(context.files, chosen)
 
 
 def _needed(context: Context, chosen: ChosenSnapshot) -> list[StoredFile]:

@@ -129,6 +129,19 @@ def test_a_lost_snapshot_is_refused_and_nothing_stays(context: Context, orders: 
     assert contents(orders) == before
 
 
+def test_a_branch_that_lost_files_to_main_is_not_said_to_be_kept(context: Context, orders: Path) -> None:
+    done(context, "create-branch", name="b", tag="v2")
+    told: list[str] = []
+    applied(context, planned(context, "create-savepoint", branch="b"), told)
+    assert told.count("all 8 files of snapshot 2 are there") == 2
+
+    tag = Lineage(context.files, ORDERS.root()).tag("v2")
+    (orders / "manifest" / tag.base_manifest_list).unlink()
+    with pytest.raises(Refused, match=r"Snapshot 2 of shop.orders could not be kept"):
+        done(context, "create-savepoint", branch="b")
+    assert not (orders / "branch/branch-b/tag/tag-savepoint.2").exists()
+
+
 def test_an_expiry_that_was_faster_undoes_an_explicit_one(
     context: Context, warehouse: Path, orders: Path
 ) -> None:

@@ -1,0 +1,64 @@
+"""The actions do the same on an object store as on a disk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from core.storage.files import Files
+from core.storage.open import open_files
+from core.table.main_branch import branch_names
+from core.table.savepoints import SavepointManager
+from tests.actions.acting import ORDERS, contents, context_on, done, planned
+from tests.faults.fault_files import Death, FaultFiles
+from tests.storage.stores import BUCKET, s3_server
+
+
+@pytest.fixture(scope="module")
+def s3_options(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    with s3_server(tmp_path_factory.mktemp("s3")) as server:
+        yield server.options()
+
+
+@pytest.fixture(params=["memory", "s3"])
+def store(request: pytest.FixtureRequest, warehouse: Path, tmp_path: Path) -> Files:
+    """A copy of the template warehouse on an object store."""
+    if request.param == "memory":
+        files = open_files(f"memory://{tmp_path.name}/warehouse")
+    else:
+        options = request.getfixturevalue("s3_options")
+        files = open_files(f"s3://{BUCKET}/{tmp_path.name}/warehouse", options)
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda item: files.create(*item), contents(warehouse).items()))
+    return files
+
+
+def test_savepoint_tag_branch_and_recovery(store: Files, warehouse: Path) -> None:
+    context = context_on(warehouse, store)
+    assert done(context, "create-savepoint", snapshot=3).result["savepoint_id"] == 1
+    done(context, "create-tag", name="n")
+    done(context, "create-branch", name="b", tag="savepoint.1")
+    assert done(context, "create-savepoint", branch="b").result["savepoint_id"] == 2
+    [of_main] = SavepointManager(store, ORDERS).of_root(ORDERS.root())
+    assert of_main.saved_snapshot_id == 3
+    assert store.read(ORDERS.root().tag("n")) == store.read(ORDERS.root().snapshot(5))
+
+    with pytest.raises(Death):
+        done(context_on(warehouse, FaultFiles(store, 5, "after")), "create-branch", name="c", tag="v2")
+    store.delete(ORDERS.root().tag("v2"))
+    done(context, "recover")
+    assert branch_names(store, ORDERS) == ["b"]
+    assert planned(context, "recover").empty
+
+
+def test_creators_at_once_get_ids_of_their_own(store: Files, warehouse: Path) -> None:
+    context = context_on(warehouse, store)
+    with ThreadPoolExecutor(6) as pool:
+        outcomes = list(pool.map(lambda _: done(context, "create-savepoint"), range(6)))
+    given = sorted(int(each.result["savepoint_id"] or 0) for each in outcomes)
+    assert len(set(given)) == 6
+    assert [each.id for each in SavepointManager(store, ORDERS).of_root(ORDERS.root())] == given
+    assert planned(context, "recover").empty
