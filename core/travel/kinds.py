@@ -49,7 +49,7 @@ def classify(tokens: Sequence[Token]) -> Classified:
     if tokens[0].text == "(":
         return Classified("query")
     words = _outer_words(tokens)
-    first, second = words[0], words[1] if len(words) > 1 else ""
+    first, second = (*words, "", "")[:2]
     if first == "WITH":
         main = tokens[_cte_list_end(tokens) :]
         return classify(main) if main else Classified("query")

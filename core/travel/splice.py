@@ -124,10 +124,12 @@ class _Splicer:
         return {name for name in by_full_name if len(meanings[name]) > 1}
 
     def _reference_edits(self, reference: Reference, length: int, relations: list[Relation]) -> list[Edit]:
-        aliases = {self.aliases.get(each.use) if each.use is not None else None for each in relations}
-        uses = [self.statement.uses[each.use] for each in relations if each.use is not None]
-        if not uses or aliases == {None}:
+        numbers = [each.use for each in relations if each.use is not None and not each.has_alias]
+        aliases = {self.aliases.get(number) for number in numbers}
+        # Where somebody gave the name, it is that one's, and no table's own.
+        if len(numbers) < len(relations) or not any(aliases):
             return []
+        uses = [self.statement.uses[number] for number in numbers]
         spans = reference.spans
         if len(aliases) > 1:
             written = ".".join(reference.parts)

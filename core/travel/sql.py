@@ -9,6 +9,7 @@ of the text is never touched.
 from __future__ import annotations
 
 from core.errors import UsageError
+from core.travel.errors import too_deep
 from core.travel.kinds import classify
 from core.travel.scanner import Scanner
 from core.travel.splice import Spliced, splice
@@ -36,8 +37,10 @@ def read_statement(sql: str) -> Statement:
     tokens = _without_end(sql, tokenize(sql))
     kind = classify(tokens)
     scanner = Scanner(sql, tokens)
-    if tokens:
+    try:
         scanner.scan()
+    except RecursionError as error:
+        raise too_deep(sql, 0) from error
     return Statement(
         sql,
         kind.kind,

@@ -13,7 +13,7 @@ from decimal import Decimal
 from itertools import islice
 from typing import Any, NoReturn, TypeVar
 
-from core.travel.errors import SqlRefused
+from core.travel.errors import SqlRefused, too_deep
 from core.travel.expressions import (
     CONSTANT_HINT,
     Call,
@@ -71,12 +71,15 @@ def fold_time(
     start, end = span or (0, len(sql))
     tokens = tokenize(sql, start, end)
     reader = ExpressionReader(sql, tokens, 0, clause)
-    expression = reader.read()
-    if reader.index < len(tokens):
-        extra = tokens[reader.index]
-        raise SqlRefused(f"`{extra.text}` is not expected in the time", CONSTANT_HINT, sql, extra.start)
-    session = zone_of(zone) if isinstance(zone, str) else zone
-    return _Folder(sql, from_epoch(milliseconds=now_ms), session).fold(expression)
+    folder = _Folder(sql, from_epoch(milliseconds=now_ms), zone_of(zone) if isinstance(zone, str) else zone)
+    try:
+        expression = reader.read()
+        if reader.index < len(tokens):
+            extra = tokens[reader.index]
+            raise SqlRefused(f"`{extra.text}` is not expected in the time", CONSTANT_HINT, sql, extra.start)
+        return folder.fold(expression)
+    except RecursionError as error:
+        raise too_deep(sql, start) from error
 
 
 class _Folder:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from core.errors import UsageError
 from core.travel.errors import SqlRefused
-from core.travel.sql import find_tables, read_statement
+from core.travel.sql import find_tables, read_statement, splice
 from tests.travel.conftest import SparkJudge
 
 
@@ -323,3 +325,43 @@ def test_a_statement_that_may_write_or_remove_is_known(
 ) -> None:
     statement = read_statement(sql)
     assert (statement.kind, (statement.writes, statement.removes_rows)) == (kind, effects)
+
+
+FRAGMENTS = r"""SELECT FROM WITH AS OF VERSION TIMESTAMP FOR SYSTEM_TIME TABLE JOIN LATERAL VIEW VALUES UNION
+    EXCEPT ALL ( ) , . * ; |> INSERT INTO OVERWRITE DELETE UPDATE MERGE USING EXPLAIN DESCRIBE CREATE
+    TABLESAMPLE WHERE ON GROUP BY INTERVAL '1' DAY TO SECOND 5 1.5 now() t `u` 'x' "y" `open 'open
+    /* open /*+ */ -- end - + :: CAST CURRENT_DATE RECURSIVE MAX RECURSION LEVEL MAP REDUCE WINDOW
+    DISTINCT IS PARTITION BETWEEN \ $ é"""
+
+
+@settings(deadline=None, max_examples=1000)
+@given(st.lists(st.sampled_from([*FRAGMENTS.split(), "\n"]), max_size=25).map(" ".join))
+def test_no_text_is_more_than_refused(sql: str) -> None:
+    try:
+        statement = read_statement(sql)
+        splice(statement, {use: "v" for use in statement.uses})
+    except UsageError:
+        assert ";" in sql
+    except SqlRefused as refused:
+        assert 0 <= refused.position <= len(sql)
+        assert refused.message
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT " + "(" * 5000 + "1" + ")" * 5000,
+        "SELECT * FROM " + "(SELECT * FROM " * 2000 + "t" + ")" * 2000,
+        "SELECT * FROM t TIMESTAMP AS OF " + "- " * 5000 + "1",
+    ],
+    ids=["parentheses", "subqueries", "signs"],
+)
+def test_absurd_nesting_is_refused(sql: str) -> None:
+    with pytest.raises(SqlRefused, match="nested too deeply"):
+        read_statement(sql)
+
+
+def test_a_hundred_parentheses_are_read() -> None:
+    depth = 100
+    assert found("SELECT " + "(" * depth + "1" + ")" * depth + " FROM t") == [("t", None)]
+    assert found("SELECT * FROM " + "(SELECT * FROM " * depth + "t" + ")" * depth) == [("t", None)]

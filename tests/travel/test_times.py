@@ -205,3 +205,8 @@ def test_a_string_is_read_as_spark_reads_it(spark_judge: SparkJudge, text: str, 
 def test_the_present_is_read_in_the_session_zone_given_as_an_object() -> None:
     folded = fold_time("current_date", now_ms=ms(utc(2026, 5, 20, 23)), zone=ZoneInfo("Asia/Tokyo"))
     assert folded == ms(utc(2026, 5, 20, 15))
+
+
+def test_an_absurdly_long_sum_is_refused() -> None:
+    with pytest.raises(SqlRefused, match="nested too deeply"):
+        fold("now()" + " - INTERVAL 1 DAY" * 5000)
