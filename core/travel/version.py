@@ -68,8 +68,8 @@ def resolve_time(files: Files, root: Root, time_ms: int, asked: str = "", *, zon
         live = states.snapshot(found.snapshot.id)
         found = live if live is not None and live.time == found.time else found
     if found.kind != "snapshot":
-        older = _length(time_ms - found.time)
-        note = f"No snapshot from then is left: {found.label} serves, {older} older than the time asked for."
+        older = _how_much_older(time_ms - found.time)
+        note = f"No snapshot from then is left: {found.label} serves, {older}."
     unread = " ".join(f"{sentence}." for sentence in states.lineage.unreadable.values())
     return _resolved(states, found, asked or _shown(time_ms, zone), f"{note} {unread}".strip())
 
@@ -249,8 +249,12 @@ def _shown(time_ms: int, zone: tzinfo) -> str:
         return f"{time_ms} ms since 1970"
 
 
-def _length(milliseconds: int) -> str:
-    # Not needed for most answers, and 20 ms to import.
-    from humanize import naturaldelta
+def _how_much_older(milliseconds: int) -> str:
+    if milliseconds == 0:
+        return "of exactly the time asked for"
+    # Most answers need it not, and it takes 20 ms to import.
+    from humanize import precisedelta
 
-    return naturaldelta(timedelta(milliseconds=milliseconds), minimum_unit="milliseconds")
+    smallest = "seconds" if milliseconds >= 60_000 else "milliseconds"
+    length = precisedelta(timedelta(milliseconds=milliseconds), minimum_unit=smallest, format="%d")
+    return f"{length} older than the time asked for"
