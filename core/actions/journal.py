@@ -25,7 +25,10 @@ VERSION = 1
 
 
 class Journal(Record, frozen=True, kw_only=True):
-    """What was begun. `plan` is the plan as JSON, `steps` what has ended."""
+    """What was begun. `plan` is the plan as JSON, `steps` what has ended.
+
+    `leaving` holds what a deletion needs to go on after the files that said it are gone.
+    """
 
     version: int = VERSION
     token: str
@@ -34,6 +37,7 @@ class Journal(Record, frozen=True, kw_only=True):
     plan: dict[str, Any]
     steps: list[str]
     owner: Owner
+    leaving: dict[str, Any] | None = None
 
     def planned(self) -> Plan:
         """The plan. Raises `Corrupt` when this version can't read it."""
@@ -105,7 +109,9 @@ def new_token() -> str:
     return uuid.uuid4().hex
 
 
-def take(context: Context, table: TablePath, plan: Plan, token: str) -> Hold:
+def take(
+    context: Context, table: TablePath, plan: Plan, token: str, leaving: dict[str, Any] | None = None
+) -> Hold:
     """Hold the table for one exclusive change. Raises `Refused` when another holds it."""
     journal = Journal(
         token=token,
@@ -114,6 +120,7 @@ def take(context: Context, table: TablePath, plan: Plan, token: str) -> Hold:
         plan=msgspec.to_builtins(plan),
         steps=[],
         owner=this_process(context),
+        leaving=leaving,
     )
     if not context.files.create(table.journal, journal.to_json()):
         why = refusal(context, table)

@@ -95,7 +95,7 @@ def data_files(
 
     Raises `FileMissing` and `Corrupt`; `Refused` when directories can't be told from the metadata.
     """
-    places = _Places(files, root or main_root(files, table), snapshot)
+    places = Places(files, root or main_root(files, table), snapshot)
     return [places.data_file(e) for e in live_entries(files, table, data_manifests(files, table, snapshot))]
 
 
@@ -132,7 +132,7 @@ def _needed_files(files: Files, root: Root, snapshot: Snapshot) -> Iterator[Stor
             yield StoredFile("manifest-extra", table.manifest(extra), None)
     if snapshot.statistics:
         yield StoredFile("statistics", table.statistics_file(snapshot.statistics), None)
-    places = _Places(files, root, snapshot)
+    places = Places(files, root, snapshot)
     if snapshot.index_manifest:
         path = table.manifest(snapshot.index_manifest)
         yield StoredFile("index-manifest", path, None)
@@ -142,8 +142,8 @@ def _needed_files(files: Files, root: Root, snapshot: Snapshot) -> Iterator[Stor
         yield from places.stored(places.data_file(entry))
 
 
-class _Places:
-    """Where the files of a table's buckets lie."""
+class Places:
+    """Where the files of a table's buckets lie. Raises `Refused` when the metadata doesn't tell."""
 
     def __init__(self, files: Files, root: Root, snapshot: Snapshot) -> None:
         self._table = root.table
@@ -159,6 +159,7 @@ class _Places:
             )
 
     def data_file(self, entry: ManifestEntry) -> DataFile:
+        """The file that an entry of a manifest adds or deletes. Raises `Corrupt`."""
         record = entry.file
         partition = self._names.path(entry.partition)
         name = str(record["_FILE_NAME"])
@@ -185,6 +186,7 @@ class _Places:
             yield StoredFile("data-extra", f"{directory}/{extra}", None, is_outside)
 
     def index(self, entry: IndexEntry) -> StoredFile:
+        """The file that an entry of an index manifest names."""
         if entry.external_path:
             path, is_outside = _located(self._inside(entry.external_path), entry.external_path)
             return StoredFile("index", path, entry.file_size, is_outside)

@@ -148,6 +148,10 @@ class Root:
     def tag(self, name: str) -> str:
         return f"{self.tags}/{TAG_PREFIX}{name}"
 
+    def changelog(self, snapshot_id: int) -> str:
+        """What is kept of an expired snapshot for those who read its changes."""
+        return f"{self.changelogs}/{CHANGELOG_PREFIX}{snapshot_id}"
+
 
 def savepoint_tag(savepoint_id: int) -> str:
     """The name of the stock tag that protects a savepoint's files."""
