@@ -1,4 +1,4 @@
-"""The judge, started once a session."""
+"""The judge, started once a session, and what it judges."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from core.demo.build import build_demo
 from tests.interop.judge import Judge
 from tests.interop.stock import ToolMissing, build_command
 
@@ -26,6 +27,14 @@ def judge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Judge]:
     judge = Judge(command, workspace / "judge.log")
     yield judge
     judge.close()
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The demo warehouse, for reading only."""
+    path = tmp_path_factory.mktemp("demo") / "warehouse"
+    build_demo(path, lambda line: None)
+    return path
 
 
 @pytest.fixture(autouse=True)

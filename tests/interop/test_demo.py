@@ -6,21 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from core.demo.build import build_demo
 from core.storage.open import open_files
 from core.table.catalog import parse_table_name
 from core.table.main_branch import main_root
 from core.table.savepoints import SavepointManager
 from tests.interop.judge import Judge, comparable
 from tests.paimon import read_rows
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Read only."""
-    path = tmp_path_factory.mktemp("demo") / "warehouse"
-    build_demo(path, lambda line: None)
-    return path
 
 
 @pytest.mark.parametrize(
