@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import msgspec
-
 from core.errors import Corrupt, FileMissing, NotFound, Unavailable
 from core.storage.files import Files
 from core.table.layout import SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root
 from core.table.main_branch import root_exists
 from core.table.names import checked_name, near_names
 from core.table.reading import MAX_DIGITS, numbered, read_records
-from core.table.records import Snapshot, TableSchema, Tag
+from core.table.records import DECODE_ERRORS, Snapshot, TableSchema, Tag
 from core.table.rows import SnapshotRow, row_decoder
 
 __all__ = ["Lineage", "numbered"]
@@ -105,16 +103,16 @@ class Lineage:
                 return []
             before = latest + 1
         rows: list[SnapshotRow] = []
-        next_id, misses, left = before - 1, 0, count
-        while left > 0 and next_id > 0 and misses <= _MISSES_BEFORE_LISTING:
+        next_id, misses = before - 1, 0
+        while (left := count - len(rows)) > 0 and next_id > 0 and misses <= _MISSES_BEFORE_LISTING:
             ids = range(next_id, max(0, next_id - min(left, 2 * _MISSES_BEFORE_LISTING)), -1)
-            present = self._read_rows(ids, rows)
-            misses += len(ids) - present
-            left -= present
+            misses += self._read_rows(ids, rows)
             next_id = ids[-1] - 1
         if left > 0 and next_id > 0:
             below = [each for each in reversed(self.snapshot_ids()) if each <= next_id]
-            self._read_rows(below[:left], rows)
+            while below and (left := count - len(rows)) > 0:
+                self._read_rows(below[:left], rows)
+                del below[:left]
         return rows
 
     def rows(self) -> list[SnapshotRow]:
@@ -199,21 +197,24 @@ class Lineage:
         return self.schema(ids[-1]) if ids else None
 
     def _read_rows(self, ids: Sequence[int], rows: list[SnapshotRow]) -> int:
-        """Append the rows of these ids; how many of their files exist."""
+        """Append the rows of these ids; how many of their files do not exist."""
         decode = row_decoder()
-        append = rows.append
+        append, unreadable = rows.append, self.unreadable
         missing = 0
         prefix = f"{self.root.snapshots}/{SNAPSHOT_PREFIX}"
-        for position, data in enumerate(self.files.read_many(f"{prefix}{each}" for each in ids)):
+        contents = self.files.read_many(f"{prefix}{each}" for each in ids)
+        for snapshot_id, data in zip(ids, contents, strict=True):
+            if unreadable:
+                unreadable.pop(f"{prefix}{snapshot_id}", None)
             if data is None:
                 missing += 1
                 continue
             try:
                 append(decode(data))
-            except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                path = self.root.snapshot(ids[position])
-                self.unreadable[path] = f"{path} is not a whole snapshot record ({error})"
-        return len(ids) - missing
+            except DECODE_ERRORS as error:
+                path = f"{prefix}{snapshot_id}"
+                unreadable[path] = f"{path} is not a whole snapshot record ({error})"
+        return missing
 
     def _bisect(self, ids: list[int], time_ms: int) -> Snapshot | None:
         broken: dict[int, Corrupt] = {}
@@ -255,7 +256,7 @@ class Lineage:
             return None
         if after is None:
             return hint
-        for ahead in range(hint + 2, hint + _STEPS_AHEAD):
+        for ahead in range(hint + 2, hint + _STEPS_AHEAD + 2):
             if not self.has_snapshot(ahead):
                 return ahead - 1
         return None
@@ -263,9 +264,7 @@ class Lineage:
     def _require_root(self) -> None:
         if not root_exists(self.files, self.root):
             what = "Table" if self.root.branch is None else "Branch"
-            raise NotFound(
-                f"{what} {self._name} does not exist any more", "It may have been dropped: refresh."
-            )
+            raise NotFound(f"{what} {self._name} does not exist", "It may have been dropped: refresh.")
 
     def _moving(self) -> Unavailable:
         return Unavailable(

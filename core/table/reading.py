@@ -31,6 +31,7 @@ def read_records(
 ) -> Iterator[tuple[str, R]]:
     """Path and record of each file that is there and whole; of the others `unreadable` says why not."""
     for path, data in zip(paths, files.read_many(paths), strict=True):
+        unreadable.pop(path, None)
         if data is None:
             continue
         try:

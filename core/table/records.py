@@ -14,6 +14,9 @@ import msgspec
 
 from core.errors import Corrupt
 
+# What the decoder raises for bytes that are no record; deep nesting makes it recurse.
+DECODE_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A JSON object on disk, with what it says that we do not know."""
@@ -58,8 +61,7 @@ def decode_record(kind: type[R], data: bytes, source: str) -> R:
     try:
         fields = msgspec.json.decode(data, type=dict[str, Any])
         return msgspec.convert(kind.with_unknown_apart(fields), kind)
-    # Deep nesting makes the decoder recurse.
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except DECODE_ERRORS as error:
         raise Corrupt(
             f"{source} is not a whole {kind.__name__.lower()} record ({error})",
             "It may be half-written: refresh in a moment, or run `paimark doctor`.",

@@ -1,0 +1,102 @@
+"""Lineages as plain files, with any ids and times, and a store that counts."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from core.storage.files import Entry, Files
+from core.storage.local import LocalFiles
+from core.table.layout import Root, TablePath
+from core.table.lineage import Lineage
+
+TABLE = TablePath("shop", "t")
+SNAPSHOT = """{{
+  "version" : 3,
+  "id" : {id},
+  "schemaId" : 0,
+  "baseManifestList" : "manifest-list-5ec5d4cd-5a37-4a4b-9f5c-0b3c8f5bb8a1-0",
+  "baseManifestListSize" : 1420,
+  "deltaManifestList" : "manifest-list-5ec5d4cd-5a37-4a4b-9f5c-0b3c8f5bb8a1-1",
+  "deltaManifestListSize" : 1338,
+  "changelogManifestList" : null,
+  "commitUser" : "user-{user}",
+  "commitIdentifier" : {id},
+  "commitKind" : "APPEND",
+  "timeMillis" : {time},
+  "totalRecordCount" : {total},
+  "deltaRecordCount" : 10,
+  "nextRowId" : 0
+}}"""
+SCHEMA = """{"version": 3, "id": 0, "fields": [{"id": 0, "name": "k", "type": "BIGINT NOT NULL"}],
+"highestFieldId": 0, "partitionKeys": [], "primaryKeys": ["k"], "options": {}, "timeMillis": 1700000000000}"""
+
+
+def snapshot_json(snapshot_id: int, time_ms: int) -> str:
+    return SNAPSHOT.format(id=snapshot_id, user=snapshot_id % 50, time=time_ms, total=snapshot_id * 10)
+
+
+def write_lineage(warehouse: Path, times: Mapping[int, int], root: Root | None = None) -> Lineage:
+    """Snapshots with these ids and commit times (epoch ms), and no hints. What was there before goes."""
+    root = root or TABLE.root()
+    for directory in ("snapshot", "schema"):
+        shutil.rmtree(warehouse / root.directory / directory, ignore_errors=True)
+        (warehouse / root.directory / directory).mkdir(parents=True)
+    (warehouse / root.schema(0)).write_text(SCHEMA)
+    prefix = f"{warehouse}/{root.snapshots}/snapshot-"
+    for snapshot_id, time_ms in times.items():
+        with open(f"{prefix}{snapshot_id}", "w") as file:
+            file.write(snapshot_json(snapshot_id, time_ms))
+    return Lineage(LocalFiles(str(warehouse)), root)
+
+
+@dataclass
+class CountingFiles:
+    """Passes everything on to `files`, and counts."""
+
+    files: Files
+    reads: list[str] = field(default_factory=list)
+    listings: list[str] = field(default_factory=list)
+
+    @property
+    def uri(self) -> str:
+        return self.files.uri
+
+    def entries(self, directory: str) -> list[Entry]:
+        self.listings.append(directory)
+        return self.files.entries(directory)
+
+    def names(self, directory: str) -> list[str]:
+        self.listings.append(directory)
+        return self.files.names(directory)
+
+    def read(self, path: str) -> bytes:
+        self.reads.append(path)
+        return self.files.read(path)
+
+    def read_many(self, paths: Iterable[str]) -> Iterator[bytes | None]:
+        asked = list(paths)
+        self.reads += asked
+        return self.files.read_many(asked)
+
+    def exists(self, path: str) -> bool:
+        self.reads.append(path)
+        return self.files.exists(path)
+
+    def size(self, path: str) -> int | None:
+        self.reads.append(path)
+        return self.files.size(path)
+
+    def create(self, path: str, data: bytes) -> bool:
+        return self.files.create(path, data)
+
+    def replace(self, path: str, data: bytes) -> None:
+        self.files.replace(path, data)
+
+    def delete(self, path: str) -> None:
+        self.files.delete(path)
+
+    def prune(self, directory: str) -> None:
+        self.files.prune(directory)
