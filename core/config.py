@@ -81,6 +81,12 @@ def config_path(environment: Mapping[str, str] = os.environ) -> Path:
     return Path(home) / "paimark" / "config.toml"
 
 
+def state_directory(environment: Mapping[str, str] = os.environ) -> Path:
+    """Where logs and histories are kept: `$XDG_STATE_HOME/paimark`."""
+    home = environment.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
+    return Path(home) / "paimark"
+
+
 def read_config(path: Path) -> ConfigFile:
     """The config file; an empty one when there is none. Raises `UsageError` naming the path and the fault."""
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import click
@@ -11,6 +10,7 @@ import msgspec
 from core.actions.context import open_context
 from core.actions.plan import Outcome, Plan
 from core.actions.registry import ACTIONS, Action, Argument
+from core.cli.asking import confirm
 from core.cli.options import Given, GlobalCommand, given
 from core.cli.output import narrate
 from core.cli.plans import say_plan
@@ -41,23 +41,17 @@ def _run(action: Action, found: Given, table_name: str, arguments: dict[str, obj
     plan = action.plan(context, find_table(context.files, table_name), arguments)
     if found.dry_run:
         _print_plan(plan, found)
-    else:
+    elif not plan.refusals:
         say_plan(plan, narrate)
+    for further in plan.refusals[1:]:
+        narrate(f"refused: {further.reason}")
     if plan.refusals:
         raise Refused(plan.refusals[0].reason, plan.refusals[0].hint)
     if found.dry_run:
         return
     if action.danger == "destructive" and not plan.empty and not found.yes:
-        _ask(plan)
+        confirm(plan.summary)
     _print_outcome(action.apply(context, plan, narrate), found)
-
-
-def _ask(plan: Plan) -> None:
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise Refused(f"{plan.action} needs --yes where there is no terminal", "Nothing was changed.")
-    print("Do it? Type yes: ", end="", file=sys.stderr, flush=True)
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise Refused("Not done: the answer was not yes", "Nothing was changed.")
 
 
 def _print_plan(plan: Plan, found: Given) -> None:
@@ -78,11 +72,9 @@ def _print_outcome(outcome: Outcome, found: Given) -> None:
 
 
 def _option(argument: Argument) -> click.Option:
-    settings: dict[str, Any] = {
-        "help": argument.help,
-        "required": argument.required,
-        "default": argument.default,
-    }
+    settings: dict[str, Any] = {"help": argument.help, "required": argument.required}
+    if argument.default is not None:
+        settings["default"] = argument.default
     if argument.kind == "flag":
         settings["is_flag"] = True
     elif argument.kind == "int":

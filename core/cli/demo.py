@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 from collections.abc import Sequence
@@ -11,8 +12,9 @@ import click
 import msgspec
 
 from core.cli.launch import open_console
-from core.cli.options import GlobalCommand, given
+from core.cli.options import Given, GlobalCommand, given
 from core.cli.output import narrate
+from core.cli.root import invoke
 from core.config import read_only_environment
 from core.demo.directory import check_directory
 from core.errors import Refused
@@ -77,7 +79,7 @@ def demo(ctx: click.Context, directory: str, no_open: bool) -> int:
         found.warehouse, found.context = str(place), None
         return open_console(found.settings())
     else:
-        _tour(place, ctx)
+        _tour(place, found)
     return 0
 
 
@@ -93,19 +95,17 @@ def _say_where(place: Path, *, as_json: bool) -> None:
         click.echo(f"  {_typed(words)}")
 
 
-def _tour(place: Path, ctx: click.Context) -> None:
+def _tour(place: Path, found: Given) -> None:
     for line in STORY:
         narrate(line)
-    found = given(ctx)
     before = ["--warehouse", str(place), "--output", found.output]
     if found.spark_master:
         before += ["--spark-master", found.spark_master]
     for key, value in found.spark_conf.items():
         before += ["--spark-conf", f"{key}={value}"]
-    command = ctx.find_root().command
     for words in TOUR:
         narrate(f"$ {_typed(words)}")
-        command.main([*before, *words], prog_name="paimark", standalone_mode=False)
+        invoke([*before, *words])
         sys.stdout.flush()
     narrate(f"The console opens on it with: paimark {shlex.quote(str(place))}")
 
@@ -116,6 +116,8 @@ def _typed(words: Sequence[str]) -> str:
 
 
 def _quoted(word: str) -> str:
-    if "'" in word and not any(character in word for character in '"$`\\!'):
-        return f'"{word}"'
-    return shlex.quote(word)
+    """For a shell; what holds single quotes goes into double ones, which stay readable."""
+    if "'" not in word or "!" in word:
+        return shlex.quote(word)
+    escaped = re.sub(r'(["$`\\])', r"\\\1", word)
+    return f'"{escaped}"'

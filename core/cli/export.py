@@ -12,9 +12,8 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
-from msgspec import json
 
-from core.cli.json_rows import JsonRows, distinct, plain
+from core.cli.json_rows import JsonRows, as_text, distinct
 from core.errors import Refused, Unavailable
 
 
@@ -100,7 +99,7 @@ class _Csv:
 
     def write(self, rows: pa.Table) -> None:
         for position in self._as_text:
-            texts = [None if cell is None else _text(cell) for cell in rows.column(position).to_pylist()]
+            texts = [None if cell is None else as_text(cell) for cell in rows.column(position).to_pylist()]
             rows = rows.set_column(position, rows.column_names[position], pa.array(texts, pa.string()))
         self._writer.write(rows.rename_columns(self._names))
 
@@ -132,8 +131,3 @@ def _renamed(schema: pa.Schema, names: list[str]) -> pa.Schema:
 
 def _fits_csv(kind: pa.DataType) -> bool:
     return not (pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
-
-
-def _text(cell: object) -> str:
-    value = plain(cell)
-    return value if isinstance(value, str) else json.encode(value).decode()

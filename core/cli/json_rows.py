@@ -56,6 +56,14 @@ def plain(value: Any) -> Any:
     return str(value)
 
 
+def as_text(value: object) -> str:
+    """A cell on one line: itself, or the JSON of what has parts or is no text."""
+    if isinstance(value, list | tuple | dict | bytes | bytearray):
+        value = plain(value)
+        return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    return str(value)
+
+
 def distinct(names: Sequence[str]) -> list[str]:
     """The names, a later one of two equals with a number behind it: an object holds a name once."""
     taken: set[str] = set()

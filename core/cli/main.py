@@ -54,10 +54,12 @@ def _dispatch(words: list[str]) -> int:
 def _click(words: list[str]) -> int:
     import click
 
-    from core.cli.root import root
+    from core.cli.root import invoke, root
 
+    if "_PAIMARK_COMPLETE" in os.environ:
+        root.main(words, prog_name="paimark")
     try:
-        result = root.main(words, prog_name="paimark", standalone_mode=False)
+        return invoke(words)
     except click.Abort as error:
         raise KeyboardInterrupt from error
     except click.ClickException as error:
@@ -65,8 +67,6 @@ def _click(words: list[str]) -> int:
         raise UsageError(
             error.format_message().rstrip("."), f"`{path} --help` says what it takes."
         ) from error
-    # Without standalone mode click hands back the code of --help and --version, or what the command returned.
-    return result if isinstance(result, int) else 0
 
 
 def _complain(message: str, hint: str, code: int, error: BaseException) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+from collections.abc import Sequence
 from typing import Any, cast
 
 import click
@@ -25,15 +26,18 @@ COMMANDS = {
 }
 
 
-def open_warehouse(warehouse: str | None = None) -> int:
+def open_warehouse(place: str | None = None) -> int:
     found = given(click.get_current_context())
-    if warehouse is not None:
-        found.warehouse = warehouse
+    if place is not None:
+        found.warehouse = place
     return open_console(found.settings())
 
 
 CONSOLE = GlobalCommand(
-    "open", callback=open_warehouse, params=[click.Argument(["warehouse"])], add_help_option=False
+    "open",
+    callback=open_warehouse,
+    params=[click.Argument(["place"], metavar="WAREHOUSE")],
+    add_help_option=False,
 )
 
 
@@ -65,7 +69,7 @@ class Root(click.Group):
             return word, command, args[1:]
         if not _is_a_place(word) and (near := _near(word, self.list_commands(ctx))):
             ctx.fail(f"There is no command {word!r}: did you mean {near!r}?")
-        return None, CONSOLE, args
+        return CONSOLE.name, CONSOLE, args
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         self.format_commands(ctx, formatter)
@@ -109,3 +113,13 @@ root = Root(
     help="A console for Apache Paimon tables: savepoints, branches and time travel.\n\n"
     "With a WAREHOUSE (a path or a URI), or none where one is configured, the console opens.",
 )
+
+
+def invoke(words: Sequence[str]) -> int:
+    """Run one command; its exit code. Raises what the command raises, and click's exceptions for usage."""
+    try:
+        with root.make_context("paimark", list(words)) as ctx:
+            result = root.invoke(ctx)
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    return result if isinstance(result, int) else 0

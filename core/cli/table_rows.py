@@ -7,6 +7,7 @@ from decimal import Decimal
 from itertools import islice
 from typing import TextIO
 
+from core.cli.json_rows import as_text
 from core.text import clean_text
 
 # Widths are settled by this many rows; a later, wider cell pushes its line to the right.
@@ -65,15 +66,17 @@ class TableRows:
         self._held.clear()
 
     def _cell(self, value: object) -> str:
+        if value is None:
+            return self._null
         if isinstance(value, bool):
             return "true" if value else "false"
-        return self._null if value is None else clean_text(value)
+        return clean_text(as_text(value))
 
     def _line(self, cells: Sequence[str]) -> None:
         assert self._widths is not None
         padded = []
         for cell, wide, numeric in zip(cells, self._widths, self._numeric, strict=True):
-            shown = cell if self._width is None else _cut(cell, wide)
+            shown = cell if self._width is None else cut(cell, wide)
             space = " " * (wide - cell_width(shown))
             padded.append(space + shown if numeric else shown + space)
         self._out.write(_GAP.join(padded).rstrip() + "\n")
@@ -105,7 +108,8 @@ def fit(widths: Sequence[int], available: int) -> list[int]:
     return result
 
 
-def _cut(text: str, width: int) -> str:
+def cut(text: str, width: int) -> str:
+    """The text, or as much of it as fits and a sign that there is more."""
     if cell_width(text) <= width:
         return text
     if text.isascii():

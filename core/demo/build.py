@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -50,7 +51,9 @@ class _Builder:
         self._anchor = anchor_ms
         self._progress = progress
         self._writer = DemoWriter(directory, DATABASE)
-        self._context = open_context(str(directory), {}, read_only=False)
+        self._context = replace(
+            open_context(str(directory), {}, read_only=False), audit_path=Path(os.devnull)
+        )
 
     def build(self) -> None:
         self._customers()
@@ -121,6 +124,7 @@ class _Builder:
 
     def _fix_prices(self) -> None:
         self._act("create-branch", self._days_ago(0.4), name="fix_prices", tag="month-end")
+        self._writer.date_branch("orders", "fix_prices", self._days_ago(0.4))
         corrected = [load.corrected for load in self._loads[FAULTY - 1 :]]
         for number, load in enumerate(corrected):
             time_ms = self._days_ago(0.35) + number * HOUR_MS // 2

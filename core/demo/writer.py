@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,11 @@ class DemoWriter:
         _set_time(root / "snapshot" / f"snapshot-{snapshot_id}", time_ms)
         return snapshot_id
 
+    def date_branch(self, name: str, branch: str, time_ms: int) -> None:
+        """A branch is as old as its first schema's file."""
+        for path in (self._directory / name / "branch" / f"branch-{branch}" / "schema").iterdir():
+            os.utime(path, (time_ms / 1000, time_ms / 1000))
+
     def expire(self, name: str, before: int) -> None:
         """Forget main's snapshots below an id, as Paimon's expiry does where no data file has been replaced.
 
@@ -91,3 +97,4 @@ def _manifest_lists(snapshot: Path) -> set[str]:
 def _set_time(path: Path, time_ms: int) -> None:
     record: dict[str, Any] = json.loads(path.read_text())
     path.write_text(json.dumps({**record, "timeMillis": time_ms}, indent=2))
+    os.utime(path, (time_ms / 1000, time_ms / 1000))

@@ -1,0 +1,143 @@
+"""`paimark doctor`: what this machine lacks, and what is broken or interrupted in a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib.metadata import PackageNotFoundError, version
+from typing import NamedTuple
+
+import click
+
+from core.cli.options import Given, GlobalCommand, given
+from core.cli.output import row_writer
+from core.errors import Corrupt, PaimarkError, Unavailable, UsageError
+from core.storage.files import Files
+from core.table.layout import Root, TablePath
+
+
+class Finding(NamedTuple):
+    """`state` is ok, warning or broken."""
+
+    check: str
+    state: str
+    detail: str
+    hint: str = ""
+
+
+@click.command(cls=GlobalCommand)
+@click.argument("table", metavar="[TABLE]", required=False)
+@click.pass_context
+def doctor(ctx: click.Context, table: str | None) -> None:
+    """Check Java, Spark and the warehouse; with TABLE also what is broken or interrupted in it.
+
+    The exit code is 1 when something in the table is broken, 3 when the engine or the store is not available.
+    """
+    found = given(ctx)
+    rows = row_writer(found, Finding._fields)
+    broken = 0
+    unavailable = False
+    for check, look in _checks(found, table):
+        try:
+            findings = list(look())
+        except PaimarkError as error:
+            unavailable = unavailable or isinstance(error, Unavailable)
+            findings = [Finding(check, "broken", error.message, error.hint)]
+        rows.write(findings)
+        broken += sum(finding.state == "broken" for finding in findings)
+    rows.close()
+    if broken:
+        raise (Unavailable if unavailable else Corrupt)(f"Broken: {broken}")
+
+
+Look = Callable[[], Iterator[Finding]]
+
+
+def _checks(found: Given, table: str | None) -> Iterator[tuple[str, Look]]:
+    yield "java", _java
+    yield "libraries", _libraries
+    yield "warehouse", lambda: _warehouse(found)
+    if table is not None:
+        yield table, lambda: _table(found, table)
+
+
+def _java() -> Iterator[Finding]:
+    from core.spark.java import find_java
+
+    java = find_java()
+    yield Finding("java", "ok", f"Java {java.version} at {java.executable} ({java.found})")
+
+
+def _libraries() -> Iterator[Finding]:
+    for name in ("pyspark", "pypaimon", "pyarrow"):
+        try:
+            yield Finding(name, "ok", version(name))
+        except PackageNotFoundError as error:
+            raise Unavailable(f"{name} is not installed", "Install paimark again.") from error
+
+
+def _warehouse(found: Given) -> Iterator[Finding]:
+    from core.storage.open import open_files
+    from core.table.catalog import databases
+
+    try:
+        settings = found.settings()
+    except UsageError as error:
+        yield Finding("warehouse", "warning", error.message, error.hint)
+        return
+    names = databases(open_files(settings.warehouse, settings.options))
+    yield Finding("warehouse", "ok", f"{settings.warehouse}, {len(names)} database{'s' * (len(names) != 1)}")
+
+
+def _table(found: Given, name: str) -> Iterator[Finding]:
+    from core.actions import recover
+    from core.actions.context import open_context
+    from core.table.catalog import find_table
+    from core.table.main_branch import all_roots
+
+    settings = found.settings()
+    context = open_context(settings.warehouse, settings.options, read_only=True)
+    table = find_table(context.files, name)
+    for root in all_roots(context.files, table):
+        yield from _root(context.files, root)
+    yield from _savepoints(context.files, table)
+    plan = recover.plan(context, table, {})
+    if plan.empty:
+        yield Finding("changes", "ok", plan.summary)
+    else:
+        yield Finding("changes", "warning", plan.summary, f"Run `paimark recover {table.full_name}`.")
+    for warning in plan.warnings:
+        yield Finding("changes", "warning", warning)
+
+
+def _root(files: Files, root: Root) -> Iterator[Finding]:
+    from core.actions.retention import stock_expiry_warnings
+    from core.table.lineage import Lineage
+
+    lineage = Lineage(files, root)
+    counts = (len(lineage.rows()), len(lineage.tags()), len(lineage.schemas()))
+    name = f"branch {root.label}"
+    yield Finding(name, "ok", f"{counts[0]} snapshots, {counts[1]} tags, {counts[2]} schemas")
+    for sentence in lineage.unreadable.values():
+        yield Finding(name, "broken", sentence, "Restore the file from a backup, or remove it.")
+    for warning in stock_expiry_warnings(files, root):
+        yield Finding(name, "warning", warning)
+
+
+def _savepoints(files: Files, table: TablePath) -> Iterator[Finding]:
+    from core.table.main_branch import all_roots
+    from core.table.savepoints import SavepointManager
+
+    manager = SavepointManager(files, table)
+    found: dict[int, str] = {}
+    for root in all_roots(files, table):
+        for savepoint, health in manager.health_of_root(root):
+            if found.get(savepoint.id) != "ok":
+                found[savepoint.id] = health
+    kept = sum(health == "ok" for health in found.values())
+    yield Finding("savepoints", "ok", f"{kept} protected by their tags")
+    for savepoint_id, health in sorted(found.items()):
+        if health != "ok":
+            hint = "The next expiry may delete its files: read it while it is there."
+            yield Finding("savepoints", "broken", f"Savepoint {savepoint_id} is {health}", hint)
+    for sentence in manager.unreadable.values():
+        yield Finding("savepoints", "broken", sentence, "Restore the file from a backup.")

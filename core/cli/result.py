@@ -1,0 +1,97 @@
+"""A statement's rows on their way to stdout or a file. Arrow is imported with the first of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from core.cli.options import Given
+from core.cli.output import row_writer
+from core.spark.protocol import Batch, Columns
+from core.text import clean_text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from core.cli.export import ResultFile
+
+FORMATS = (".csv", ".json", ".parquet", ".arrow")
+# As many rows as become Python objects at a time.
+_ROWS_AT_ONCE = 4096
+
+
+class Result:
+    """`begin` with the columns, `add` batches, then `finish`; `abandon` is safe at any time."""
+
+    def __init__(self, found: Given, path: Path | None) -> None:
+        self._found = found
+        self._path = path
+        self._columns: Columns | None = None
+        self._sink: ResultFile | _Printed | None = None
+
+    def begin(self, columns: Columns) -> None:
+        self._columns = columns
+
+    def add(self, batch: Batch) -> None:
+        import pyarrow as pa
+
+        from core.spark.arrow import read_batch
+
+        self._write(pa.Table.from_batches([read_batch(batch)]))
+
+    def explain(self, text: str) -> None:
+        """An answer in words: one cell of JSON, or its lines."""
+        if self._found.as_json:
+            rows = row_writer(self._found, ["plan"])
+            rows.write([[text]])
+            rows.close()
+        else:
+            for line in text.splitlines():
+                click.echo(clean_text(line))
+
+    def finish(self) -> None:
+        """The statement is done: its file appears, or its list ends."""
+        if self._sink is None and self._columns is not None and self._columns.names:
+            if self._path is None:
+                self._sink = _Printed(self._found, self._columns.names)
+            else:
+                from core.cli.result_schema import empty_rows
+
+                self._write(empty_rows(self._columns.names, self._columns.types))
+        if self._sink is not None:
+            self._sink.close()
+
+    def abandon(self) -> None:
+        """Leave no file behind that is not whole."""
+        if self._sink is not None:
+            self._sink.abandon()
+
+    def _write(self, rows: pa.Table) -> None:
+        if self._sink is None:
+            if self._path is None:
+                self._sink = _Printed(self._found, rows.column_names)
+            else:
+                from core.cli.export import ResultFile
+
+                self._sink = ResultFile(self._path, rows.schema)
+        self._sink.write(rows)
+
+
+class _Printed:
+    """Rows on stdout."""
+
+    def __init__(self, found: Given, names: Sequence[str]) -> None:
+        self._rows = row_writer(found, names, null="NULL")
+
+    def write(self, rows: pa.Table) -> None:
+        for batch in rows.to_batches(max_chunksize=_ROWS_AT_ONCE):
+            self._rows.write(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+
+    def close(self) -> None:
+        self._rows.close()
+
+    def abandon(self) -> None:
+        """What was printed is printed."""

@@ -1,0 +1,166 @@
+"""`paimark sql`: one statement, its rows streamed to stdout or into a file."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from types import FrameType
+
+import click
+
+from core.cli.asking import confirm
+from core.cli.narrator import Narrator
+from core.cli.options import Given, GlobalCommand, given
+from core.cli.result import FORMATS, Result
+from core.config import Settings, state_directory
+from core.errors import NotFound, Refused, StatementFailed, Unavailable, UsageError
+from core.spark.client import Engine, EngineConfig
+from core.spark.protocol import Batch, Columns, Event, Explained, Failed, Finished, Reading, StageProgress
+from core.statements import run_statement
+from core.travel.sql import Statement, read_statement
+
+
+@click.command(cls=GlobalCommand)
+@click.argument("statement", metavar="[SQL]", required=False)
+@click.option("-f", "--file", metavar="FILE", help="Read the statement from a file; - is stdin.")
+@click.option("--limit", type=click.IntRange(min=0), metavar="N", help="At most N rows; all when not given.")
+@click.option("-o", "out", metavar="FILE", help="Write the rows to FILE.csv, .json, .parquet or .arrow.")
+@click.pass_context
+def sql(
+    ctx: click.Context, statement: str | None, file: str | None, limit: int | None, out: str | None
+) -> None:
+    """Run one statement with Spark; with - for SQL it is read from stdin.
+
+    A table can be read AS OF a snapshot, a savepoint, a tag or a time. Rows go to stdout as they come; stderr
+    says which snapshot each table was read at.
+    """
+    found = given(ctx)
+    path = _result_path(out)
+    text = _text(statement, file)
+    settings = found.settings()
+    _check(_read(text), found, settings)
+    engine = Engine(
+        EngineConfig(
+            warehouse=settings.warehouse,
+            log_path=state_directory() / "engine.log",
+            options=settings.options,
+            master=settings.spark_master,
+            conf=settings.spark_conf,
+            read_only=settings.read_only,
+        )
+    )
+    with _ended_by_signals(), closing(engine):
+        _show(run_statement(engine, text, limit=limit), text, Result(found, path), Narrator())
+
+
+def _show(events: Iterator[Event], text: str, result: Result, narrator: Narrator) -> None:
+    try:
+        narrator.wait("Starting Spark")
+        for event in events:
+            match event:
+                case Reading():
+                    narrator.say(f"{event.table}: {event.version}, {event.scan}")
+                    if event.note:
+                        narrator.say(f"  {event.note}")
+                case StageProgress():
+                    narrator.wait(f"{event.done} of {event.total} tasks {event.label}")
+                case Columns():
+                    result.begin(event)
+                case Batch():
+                    narrator.clear()
+                    result.add(event)
+                case Explained():
+                    narrator.clear()
+                    result.explain(event.text)
+                case Finished():
+                    narrator.clear()
+                    result.finish()
+                    _say_end(event, narrator)
+                case Failed():
+                    narrator.clear()
+                    _fail(event, text, narrator)
+    finally:
+        result.abandon()
+
+
+def _say_end(end: Finished, narrator: Narrator) -> None:
+    if end.message:
+        narrator.say(end.message)
+    more = f"; there are more than the first {end.rows}" if end.truncated else ""
+    narrator.say(f"{end.rows} row{'s' if end.rows != 1 else ''} in {end.seconds:.1f} s{more}")
+
+
+def _fail(failure: Failed, text: str, narrator: Narrator) -> None:
+    if failure.cause == "cancelled":
+        raise KeyboardInterrupt
+    if failure.cause == "engine":
+        raise Unavailable(failure.message, failure.hint)
+    if failure.position is not None:
+        narrator.point(text, failure.position)
+    raise StatementFailed(failure.message, failure.hint)
+
+
+def _read(text: str) -> Statement:
+    try:
+        return read_statement(text)
+    except StatementFailed as error:
+        if error.position is not None:
+            Narrator().point(text, error.position)
+        raise
+
+
+def _check(statement: Statement, found: Given, settings: Settings) -> None:
+    """Stop before Spark starts where the statement may not run."""
+    # A CALL is answered by its action, which has its own refusals.
+    if not statement.writes or statement.kind == "call":
+        return
+    if settings.read_only:
+        raise Refused("Nothing is changed in read-only mode", "Start without --read-only.")
+    if found.dry_run:
+        raise Refused("A statement that writes has no dry run", "It was not run.")
+    if statement.removes_rows and not found.yes:
+        confirm("The statement removes rows.")
+
+
+def _text(statement: str | None, file: str | None) -> str:
+    if (statement is None) == (file is None):
+        raise UsageError("Give one statement", 'paimark sql "SELECT ..." | -f FILE | - for stdin.')
+    if "-" in (statement, file):
+        return sys.stdin.read()
+    if statement is not None:
+        return statement
+    try:
+        return Path(str(file)).read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise NotFound(f"There is no file {file}") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{file} can't be read: {error}") from error
+
+
+def _result_path(out: str | None) -> Path | None:
+    if out is None:
+        return None
+    path = Path(out)
+    if path.suffix.lower() not in FORMATS:
+        raise UsageError(
+            f"{out} does not say which format to write", f"End it with one of {', '.join(FORMATS)}."
+        )
+    return path
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """A polite kill ends the engine too, as ctrl+c does."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = {each: signal.signal(each, interrupt) for each in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)

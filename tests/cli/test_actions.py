@@ -1,0 +1,163 @@
+"""Actions from the command line."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.actions.registry import ACTIONS
+from tests.cli.command import Paimark, program
+
+
+def tree(directory: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()
+    }
+
+
+def test_a_savepoint_a_branch_and_a_tag_are_made_and_listed(paimark: Paimark, warehouse: Path) -> None:
+    paimark_json = ["--warehouse", str(warehouse), "--output", "json"]
+    made = paimark(*paimark_json, "create-savepoint", "shop.orders", "--snapshot", "5", "--comment", "ours")
+    assert made.code == 0
+    assert [(row["action"], row["savepoint_id"]) for row in made.rows] == [("create-savepoint", 1)]
+    (savepoint,) = paimark(*paimark_json, "savepoints", "shop.orders").rows
+    assert list(savepoint)[:5] == [
+        *("savepoint_id", "saved_snapshot_id", "schema_id", "save_time", "record_count"),
+    ]
+    assert (savepoint["saved_snapshot_id"], savepoint["comment"]) == (5, "ours")
+    assert (
+        paimark(*paimark_json, "create-branch", "shop.orders", "--name", "fix", "--tag", "savepoint.1").code
+        == 0
+    )
+    assert paimark(*paimark_json, "create-tag", "shop.orders", "--name", "v5", "--branch", "fix").code == 0
+    assert [row["branch_name"] for row in paimark(*paimark_json, "branches", "shop.orders").rows] == [
+        "main",
+        "fix",
+    ]
+    tags = paimark(*paimark_json, "tags", "shop.orders", "--branch", "fix").rows
+    assert "v5" in [row["tag_name"] for row in tags]
+
+
+def test_the_outcome_is_data_and_the_way_there_is_narration(warehouse: Path, tmp_path: Path) -> None:
+    ran = program(
+        *("create-tag", "shop.orders", "--name", "v5", "--warehouse", warehouse),
+        environment={"XDG_STATE_HOME": str(tmp_path)},
+    )
+    assert ran.code == 0
+    assert len(ran.out.splitlines()) == 1
+    assert "v5" in ran.out
+    assert "tag-v5" in ran.err
+    assert "tag-v5" not in ran.out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["create-savepoint", "shop.orders"],
+        ["create-tag", "shop.orders", "--name", "v5"],
+        ["create-branch", "shop.orders", "--name", "fix", "--tag", "v2"],
+        ["recover", "shop.orders"],
+    ],
+)
+def test_a_dry_run_prints_the_plan_and_writes_nothing(
+    paimark: Paimark, warehouse: Path, words: list[str]
+) -> None:
+    before = tree(warehouse)
+    ran = paimark("--warehouse", warehouse, *words, "--dry-run", "--output", "json")
+    (plan,) = ran.rows
+    assert ran.code == 0
+    assert plan["action"] == words[0]
+    assert bool(plan["steps"]) is (words[0] != "recover")
+    text = paimark("--warehouse", warehouse, "--dry-run", *words)
+    assert plan["summary"] in text.out
+    assert tree(warehouse) == before
+
+
+def test_a_refusal_is_exit_code_1_and_changes_nothing(paimark: Paimark, warehouse: Path) -> None:
+    before = tree(warehouse)
+    for words in (
+        ["create-tag", "shop.orders", "--name", "7"],
+        ["create-branch", "shop.orders", "--name", "main", "--tag", "v2"],
+        ["create-branch", "shop.orders", "--name", "fix", "--tag", "nope"],
+        ["create-savepoint", "shop.orders", "--snapshot", "99"],
+    ):
+        ran = paimark("--warehouse", warehouse, *words)
+        assert (ran.code, ran.out) == (1, "")
+        assert 1 <= len(ran.err.splitlines()) <= 2
+        assert paimark("--warehouse", warehouse, *words, "--dry-run").code == 1
+    assert tree(warehouse) == before
+
+
+@pytest.mark.parametrize("switch", ["flag", "environment", "context"])
+def test_read_only_mode_refuses_every_action(
+    paimark: Paimark, warehouse: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, switch: str
+) -> None:
+    words = ["--warehouse", str(warehouse)]
+    if switch == "flag":
+        words.append("--read-only")
+    elif switch == "environment":
+        monkeypatch.setenv("PAIMARK_READ_ONLY", "1")
+    else:
+        config = tmp_path / "paimark" / "config.toml"
+        config.parent.mkdir()
+        config.write_text(
+            f'default_context = "lab"\n[contexts.lab]\nwarehouse = "{warehouse}"\nread_only = true\n'
+        )
+        words = []
+    before = tree(warehouse)
+    needed = {"name": "x1", "tag": "v2"}
+    for action in ACTIONS.values():
+        given = [
+            word
+            for each in action.arguments
+            if each.required
+            for word in (f"--{each.name}", needed[each.name])
+        ]
+        ran = paimark(*words, action.name, "shop.orders", *given, "--yes")
+        assert (action.name, ran.code, ran.out) == (action.name, 1, "")
+        assert "read-only" in ran.err
+    assert tree(warehouse) == before
+
+
+def test_every_action_is_a_command_with_its_arguments(paimark: Paimark) -> None:
+    for action in ACTIONS.values():
+        ran = paimark(action.name, "--help")
+        assert ran.code == 0
+        for argument in action.arguments:
+            assert f"--{argument.name}" in ran.out
+
+
+def test_an_interrupted_change_is_found_and_recovered(paimark: Paimark, warehouse: Path) -> None:
+    dies = (
+        "import os, sys\n"
+        "from core.cli import actions\n"
+        "from core.cli.main import run\n"
+        "actions.narrate = lambda line: line.startswith('copied tag') and os._exit(9)\n"
+        "run(sys.argv[1:])\n"
+    )
+    words = ["--warehouse", str(warehouse), "create-branch", "shop.orders", "--name", "fix", "--tag", "v2"]
+    assert subprocess.run([sys.executable, "-c", dies, *words], check=False).returncode == 9
+    (row,) = [
+        row
+        for row in paimark("doctor", "shop.orders", "--warehouse", warehouse, "--output", "json").rows
+        if row["check"] == "changes"
+    ]
+    assert (row["state"], "recover shop.orders" in row["hint"]) == ("warning", True)
+    assert paimark("recover", "shop.orders", "--warehouse", warehouse).code == 0
+    assert "nothing interrupted" in paimark("recover", "shop.orders", "--warehouse", warehouse).err
+
+
+def test_doctor_names_what_is_broken_in_a_table(paimark: Paimark, warehouse: Path) -> None:
+    assert paimark("doctor", "shop.orders", "--warehouse", warehouse).code == 0
+    (warehouse / "shop.db" / "orders" / "tag" / "tag-v2").write_text("{")
+    paimark("create-savepoint", "shop.orders", "--warehouse", warehouse)
+    (warehouse / "shop.db" / "orders" / "tag" / "tag-savepoint.1").unlink()
+    ran = paimark("doctor", "shop.orders", "--warehouse", warehouse, "--output", "json")
+    broken = [row["detail"] for row in ran.rows if row["state"] == "broken"]
+    assert ran.code == 1
+    assert len(broken) == 2
+    assert "tag-v2" in broken[0]
+    assert "Savepoint 1 is unprotected" in broken[1]

@@ -1,0 +1,196 @@
+"""Words, exit codes and the two streams."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import PROGRAM, Paimark, bare_environment, loaded_modules, program
+
+HEAVY = {"pyarrow", "pandas", "numpy", "polars", "pypaimon", "pyspark", "textual", "fsspec", "sqlglot"}
+
+
+def test_global_options_work_before_and_after_the_command(paimark: Paimark, warehouse: Path) -> None:
+    options = ["--warehouse", str(warehouse), "--output", "json", "--option", "a=b", "--read-only"]
+    before = paimark(*options, "snapshots", "shop.orders")
+    after = paimark("snapshots", "shop.orders", *options)
+    between = paimark(*options[:2], "snapshots", *options[2:], "shop.orders")
+    assert before == after == between
+    assert before.code == 0
+    assert len(before.rows) == 5
+
+
+def test_the_later_word_wins(paimark: Paimark, warehouse: Path) -> None:
+    ran = paimark(
+        "--warehouse", "/nowhere", "--output", "table", "tables", "--output", "json", "--warehouse", warehouse
+    )
+    assert len(ran.rows) == 2
+
+
+def test_the_environment_names_the_warehouse(
+    paimark: Paimark, warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PAIMARK_WAREHOUSE", str(warehouse))
+    assert len(paimark("tables", "--output", "json").rows) == 2
+
+
+def test_a_context_of_the_config_file_names_the_warehouse(
+    paimark: Paimark, warehouse: Path, tmp_path: Path
+) -> None:
+    config = tmp_path / "paimark" / "config.toml"
+    config.parent.mkdir()
+    config.write_text(f'[contexts.lab]\nwarehouse = "{warehouse}"\n')
+    assert len(paimark("tables", "--context", "lab", "--output", "json").rows) == 2
+    assert paimark("tables", "--context", "lob").code == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["savepoint"], 2, "did you mean 'savepoints'"),
+        (["creat-tag", "shop.orders"], 2, "did you mean 'create-tag'"),
+        (["snapshots"], 2, "TABLE"),
+        (["snapshots", "shop.orders", "--bogus"], 2, "--bogus"),
+        (["snapshots", "shop.orders", "--limit", "0"], 2, "--limit"),
+        (["snapshots", "shop.orders", "extra"], 2, "extra"),
+        (["tables", "--output", "xml"], 2, "xml"),
+        (["tables", "--option", "nonsense"], 2, "key=value"),
+        (["tables"], 2, "No warehouse was named"),
+        ([], 2, "No warehouse was named"),
+        (["--warehouse", "/nowhere/at/all", "tables"], 1, "There is no warehouse"),
+        (["/nowhere/at/all"], 1, "There is no warehouse"),
+        (["some-lake"], 1, "There is no warehouse"),
+        (["sql"], 2, "Give one statement"),
+        (["sql", "SELECT 1", "-f", "x.sql"], 2, "Give one statement"),
+        (["sql", "-f", "/nowhere/x.sql"], 1, "There is no file"),
+        (["sql", "SELECT 1", "-o", "out.xls"], 2, ".parquet"),
+        (["create-savepoint", "shop.orders", "--snapshot", "x"], 2, "--snapshot"),
+        (["create-tag", "shop.orders"], 2, "--name"),
+    ],
+)
+def test_wrong_words_get_their_exit_code_and_a_sentence_on_stderr(
+    paimark: Paimark, words: list[str], code: int, said: str
+) -> None:
+    ran = paimark(*words)
+    assert (ran.code, ran.out) == (code, "")
+    assert said in ran.err
+    assert len(ran.err.splitlines()) <= 2
+
+
+def test_help_shows_the_commands_the_actions_and_the_global_options(paimark: Paimark) -> None:
+    ran = paimark("--help")
+    assert ran.code == 0
+    for word in (
+        "demo",
+        "snapshots",
+        "sql",
+        "create-savepoint",
+        "create-branch",
+        "recover",
+        "--warehouse",
+        "--dry-run",
+    ):
+        assert word in ran.out
+    assert "--limit" in paimark("snapshots", "--help").out
+    assert "--spark-master" in paimark("snapshots", "--help").out
+
+
+def test_a_fault_of_our_own_is_a_sentence_and_debug_shows_where(
+    paimark: Paimark, warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("by\x1b[31m zero")
+
+    monkeypatch.setattr("core.cli.browse.open_files", broken)
+    ran = paimark("tables", "--warehouse", warehouse)
+    assert ran.code == 1
+    assert "ZeroDivisionError" in ran.err
+    assert "Traceback" not in ran.err
+    assert "\x1b" not in ran.err
+    monkeypatch.setenv("PAIMARK_DEBUG", "1")
+    assert "Traceback" in paimark("tables", "--warehouse", warehouse).err
+
+
+def test_an_unreadable_store_is_exit_code_3(paimark: Paimark, warehouse: Path) -> None:
+    orders = warehouse / "shop.db" / "orders" / "snapshot" / "LATEST"
+    orders.unlink()
+    orders.symlink_to("LATEST")
+    assert paimark("snapshots", "shop.orders", "--limit", "1", "--warehouse", warehouse).code == 3
+
+
+def test_the_console_says_that_it_needs_a_terminal(warehouse: Path) -> None:
+    for words in ([str(warehouse)], ["--warehouse", str(warehouse)], ["--read-only", str(warehouse)]):
+        ran = program(*words)
+        assert (ran.code, ran.out) == (2, "")
+        assert "needs a terminal" in ran.err
+
+
+def test_the_program_prints_its_version(warehouse: Path) -> None:
+    ran = program("--version")
+    assert ran.code == 0
+    assert ran.out.startswith("paimark 0.")
+
+
+def test_a_closed_pipe_is_quiet(warehouse: Path) -> None:
+    listing = subprocess.Popen(
+        [PROGRAM, "--warehouse", warehouse, "snapshots", "shop.orders"],
+        env=bare_environment({"PYTHONUNBUFFERED": "1"}),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert listing.stdout is not None
+    listing.stdout.close()
+    _, err = listing.communicate(timeout=60)
+    assert (listing.returncode, err) == (0, "")
+
+
+def test_a_terminal_gets_lines_that_fit_it(warehouse: Path) -> None:
+    out = on_terminal("--warehouse", str(warehouse), "snapshots", "shop.orders", columns=60)
+    lines = [line for line in out.splitlines() if line.strip()]
+    assert len(lines) == 7
+    assert all(len(line) <= 60 for line in lines)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--help"],
+        ["tables"],
+        ["snapshots", "shop.orders", "--limit", "2"],
+        ["savepoints", "shop.orders"],
+        ["branches", "shop.orders"],
+        ["tags", "shop.orders"],
+        ["schemas", "shop.orders"],
+    ],
+)
+def test_browsing_imports_nothing_heavy(warehouse: Path, words: list[str]) -> None:
+    assert not loaded_modules(["--warehouse", str(warehouse), *words]) & HEAVY
+
+
+def on_terminal(*words: str, columns: int) -> str:
+    """What the program writes to a terminal of that width."""
+    parent, child = pty.openpty()
+    process = subprocess.Popen(
+        [PROGRAM, *words],
+        env=bare_environment({"COLUMNS": str(columns)}),
+        stdin=child,
+        stdout=child,
+        stderr=child,
+    )
+    os.close(child)
+    written = b""
+    try:
+        while chunk := os.read(parent, 65536):
+            written += chunk
+    except OSError:
+        # Linux reports the closed terminal as an I/O error.
+        pass
+    finally:
+        os.close(parent)
+        process.wait(timeout=60)
+    return written.decode()
