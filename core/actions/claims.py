@@ -16,7 +16,7 @@ from core.actions.owner import Owner, this_process
 from core.actions.temporaries import delete_temporaries
 from core.errors import Corrupt, FileMissing, Refused
 from core.storage.files import Files
-from core.table.files import StoredFile, data_files, manifest_list_paths
+from core.table.files import StoredFile, data_manifests, live_entries, manifest_list_paths
 from core.table.layout import (
     CLAIM_PREFIX,
     SAVEPOINT_PREFIX,
@@ -104,15 +104,19 @@ def claim_and_tag(
 
 def _claimed_and_tagged(context: Context, chosen: ChosenSnapshot, claim: Claim) -> bool:
     files, table = context.files, chosen.root.table
-    with undone_on_failure(table, lambda: undo(context, table, claim)):
+    # Until our own tag may be there, only the claim is ours: others tag the same snapshot at the same time.
+    with undone_on_failure(table, lambda: _drop(context, table, claim)):
         if not files.create(table.savepoint_claim(claim.id), claim.to_json()):
             return False
         # Between the look and the claim another may have made this savepoint, and even deleted it.
-        is_free = _hinted(files, table) < claim.id and claim.id not in _taken(files, table, claims=False)
-        if is_free and files.create(chosen.root.tag(savepoint_tag(claim.id)), chosen.data):
+        if _hinted(files, table) >= claim.id or claim.id in _taken(files, table, claims=False):
+            _drop(context, table, claim)
+            return False
+    with undone_on_failure(table, lambda: undo(context, table, claim)):
+        if files.create(chosen.root.tag(savepoint_tag(claim.id)), chosen.data):
             return True
-        files.delete(table.savepoint_claim(claim.id))
-        return False
+    _drop(context, table, claim)
+    return False
 
 
 def complete(
@@ -142,15 +146,14 @@ def complete(
         comment=claim.comment,
         created_by=claim.created_by,
     )
-    now = read_claim(context, table, claim.id)
-    if now is None or now.token != claim.token:
+    if not _is_ours(context, table, claim):
         raise Refused(
             f"Another process took over the making of savepoint {claim.id} of {table.full_name}",
             "Look at the table before you try again.",
         )
     files.create(table.savepoint(claim.id), savepoint.to_json())
-    progress(f"wrote savepoint {claim.id}")
     close(context, table, claim)
+    progress(f"wrote savepoint {claim.id}")
     return savepoint
 
 
@@ -161,24 +164,23 @@ def close(context: Context, table: TablePath, claim: Claim) -> None:
 
 
 def undo(context: Context, table: TablePath, claim: Claim) -> None:
-    """Take back what the claim names, unless the savepoint is there already: then it stays, to be closed."""
+    """Take back what the claim names, while it is the claim's own.
+
+    Nothing is touched when the savepoint is there already, or another has the claim: the tag may be theirs.
+    """
     files = context.files
-    if files.exists(table.savepoint(claim.id)):
+    if not _is_ours(context, table, claim) or files.exists(table.savepoint(claim.id)):
         return
-    root, tag = table.root(claim.root), savepoint_tag(claim.id)
+    root = table.root(claim.root)
     if tag_is_of(files, root, claim):
-        files.delete(root.tag(tag))
+        files.delete(root.tag(savepoint_tag(claim.id)))
     files.delete(table.savepoint_file(claim.full_manifest_list))
-    clean(context, table, claim)
-    now = read_claim(context, table, claim.id)
-    if now is not None and now.token == claim.token:
-        files.delete(table.savepoint_claim(claim.id))
+    _drop(context, table, claim)
 
 
 def clean(context: Context, table: TablePath, claim: Claim) -> None:
-    """Remove the half-written files that a killed owner left."""
-    own = {table.savepoint_claim(claim.id), table.savepoint(claim.id)}
-    names = {path.rpartition("/")[2] for path in own} | {claim.full_manifest_list}
+    """Remove the half-written files that a killed owner left under names that only it wrote."""
+    names = {f"{SAVEPOINT_PREFIX}{claim.id}", claim.full_manifest_list}
     delete_temporaries(context.files, table.savepoints, names)
     delete_temporaries(context.files, table.root(claim.root).tags, {TAG_PREFIX + savepoint_tag(claim.id)})
 
@@ -189,6 +191,16 @@ def tag_is_of(files: Files, root: Root, claim: Claim) -> bool:
         return _digest(files.read(root.tag(savepoint_tag(claim.id)))) == claim.tag_digest
     except FileMissing:
         return False
+
+
+def _is_ours(context: Context, table: TablePath, claim: Claim) -> bool:
+    now = read_claim(context, table, claim.id)
+    return now is not None and now.token == claim.token
+
+
+def _drop(context: Context, table: TablePath, claim: Claim) -> None:
+    if _is_ours(context, table, claim):
+        context.files.delete(table.savepoint_claim(claim.id))
 
 
 def _digest(data: bytes) -> str:
@@ -228,5 +240,6 @@ def _record_count(files: Files, chosen: ChosenSnapshot) -> int:
     if counted is not None:
         return counted
     # Written before Paimon counted: what it counts now.
-    live = data_files(files, chosen.root.table, chosen.snapshot, chosen.root)
-    return sum(each.row_count for each in live)
+    table = chosen.root.table
+    live = live_entries(files, table, data_manifests(files, table, chosen.snapshot))
+    return sum(int(entry.file["_ROW_COUNT"]) for entry in live)

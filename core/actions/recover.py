@@ -12,7 +12,7 @@ from core.actions.holding import ChosenSnapshot
 from core.actions.journal import Journal
 from core.actions.owner import running, standing
 from core.actions.plan import Outcome, Plan, Refusal, Step
-from core.errors import Corrupt, FileMissing, Refused
+from core.errors import Corrupt, FileMissing, NotFound, Refused
 from core.table.catalog import parse_table_name
 from core.table.layout import RECOVERY_PREFIX, TablePath, savepoint_tag
 from core.table.records import Snapshot
@@ -176,8 +176,8 @@ def _recover_claim(context: Context, table: TablePath, claim: claims.Claim, prog
     if now is None or now.token != claim.token:
         return
     files, root = context.files, table.root(claim.root)
+    claims.clean(context, table, claim)
     if files.exists(table.savepoint(claim.id)):
-        claims.clean(context, table, claim)
         claims.close(context, table, claim)
         progress(f"savepoint {claim.id} is whole")
         return
@@ -187,9 +187,8 @@ def _recover_claim(context: Context, table: TablePath, claim: claims.Claim, prog
             raise FileMissing(tag_path)
         data = files.read(tag_path)
         chosen = ChosenSnapshot(root, Snapshot.from_json(data, tag_path), data)
-        claims.clean(context, table, claim)
         claims.complete(context, chosen, claim, None, progress)
-    except (Refused, Corrupt, FileMissing) as error:
+    except (Refused, Corrupt, NotFound) as error:
         progress(f"{error.message}: undoing savepoint {claim.id}")
         claims.undo(context, table, claim)
 

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from core.actions.context import Context
 from core.actions.owner import Owner, running, this_process
 from core.actions.registry import action
 from core.errors import Corrupt, Refused, Unavailable
+from core.storage.files import Files
 from core.storage.local import LocalFiles
 from core.table.main_branch import branch_names
 from core.table.savepoints import SavepointManager
@@ -283,6 +285,37 @@ class Dying(Wrapped):
     def _answer(self) -> None:
         if self.down:
             raise Unavailable("The store does not answer")
+
+
+class NoClaims(Wrapped):
+    """A store on which another creator is faster, and which then answers no claim."""
+
+    def __init__(self, inner: Files, faster: Callable[[], object]) -> None:
+        super().__init__(inner)
+        self._faster = faster
+
+    def create(self, path: str, data: bytes) -> bool:
+        if "CLAIM-" in path:
+            self._faster()
+            raise Unavailable("The store does not answer")
+        return self.inner.create(path, data)
+
+
+def test_a_claim_that_fails_leaves_the_tag_of_who_has_it(
+    context: Context, warehouse: Path, orders: Path
+) -> None:
+    """Both save the same snapshot under the same id: the tags would be the same bytes."""
+    process: list[subprocess.Popen[str]] = []
+    files = NoClaims(
+        context.files, lambda: process.append(_stopped_at(warehouse, "create-savepoint", "tagged"))
+    )
+
+    with pytest.raises(Unavailable):
+        done(context_on(warehouse, files), "create-savepoint")
+
+    assert (orders / "tag/tag-savepoint.1").exists()
+    assert (orders / "savepoint/CLAIM-1").exists()
+    _kill(process[0])
 
 
 def test_a_store_that_stops_answering_leaves_the_rest_to_recover(
