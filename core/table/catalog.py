@@ -13,11 +13,9 @@ __all__ = ["databases", "find_table", "parse_table_name", "table_exists", "table
 
 def databases(files: Files) -> list[str]:
     """The names of the databases, sorted. Raises `NotFound` when there is no warehouse."""
-    return sorted(
-        entry.name.removesuffix(DATABASE_SUFFIX)
-        for entry in files.entries("")
-        if entry.is_directory and entry.name.endswith(DATABASE_SUFFIX) and is_safe_name(entry.name)
-    )
+    found = (entry.name for entry in files.entries("") if entry.is_directory)
+    names = (name.removesuffix(DATABASE_SUFFIX) for name in found if name.endswith(DATABASE_SUFFIX))
+    return sorted(name for name in names if is_safe_name(name))
 
 
 def tables(files: Files, database: str) -> list[TablePath]:

@@ -1,0 +1,142 @@
+"""System tables say what pypaimon's say, under the same names."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from core.errors import NotFound
+from core.storage.local import LocalFiles
+from core.table.branches import BranchRow, branch_rows
+from core.table.layout import TablePath
+from core.table.records import Tag
+from core.table.system_tables import SYSTEM_TABLES, rows, system_table
+from core.table.tag_times import created_ms, retained_text
+from tests.paimon import open_table, read_rows
+from tests.table.lineages import create_branch
+
+ORDERS = TablePath("shop", "orders")
+
+
+@pytest.mark.parametrize("name", ["snapshots", "tags", "schemas"])
+def test_rows_and_columns_are_pypaimons(warehouse: Path, name: str) -> None:
+    ours = [
+        dict(zip((column.name for column in SYSTEM_TABLES[name].columns), row, strict=True))
+        for row in rows(LocalFiles(str(warehouse)), ORDERS, ORDERS.root(), name)
+    ]
+    theirs = read_rows(warehouse, f"shop.orders${name}")
+    assert len(ours) == len(theirs) > 0
+    for mine, other in zip(ours, theirs, strict=True):
+        assert list(mine) == list(other)
+        for column, value in other.items():
+            expected = _epoch_ms(value) if isinstance(value, datetime) else value
+            assert _decoded(mine[column]) == _decoded(expected), column
+
+
+def _epoch_ms(value: datetime) -> int:
+    """pypaimon's TIMESTAMP without a zone is UTC's wall clock."""
+    return round((value - datetime(1970, 1, 1)).total_seconds() * 1000)
+
+
+def _decoded(value: object) -> object:
+    """JSON text compares by what it says."""
+    return json.loads(value) if isinstance(value, str) and value[:1] in "[{" else value
+
+
+def test_columns_have_pypaimons_types(warehouse: Path) -> None:
+    for name in ("snapshots", "tags", "schemas"):
+        table = open_table(warehouse, f"shop.orders${name}")
+        theirs = [(field.name, field.type.type) for field in table.row_type().fields]
+        assert [(column.name, column.type) for column in SYSTEM_TABLES[name].columns] == theirs
+
+
+def test_branches_begin_with_main_and_stock_columns(warehouse: Path) -> None:
+    create_branch(warehouse, "shop.orders", "zoo", "v2")
+    create_branch(warehouse, "shop.orders", "fix")
+    files = LocalFiles(str(warehouse))
+    main, fix, zoo = branch_rows(files, ORDERS)
+    assert (main.branch_name, main.is_main, main.created_from) == ("main", True, None)
+    assert (main.earliest_snapshot_id, main.latest_snapshot_id) == (1, 5)
+    assert fix == BranchRow("fix", fix.create_time, False, None, None, None)
+    assert zoo == BranchRow("zoo", zoo.create_time, False, "v2", 2, 2)
+    assert main.create_time is not None
+    assert zoo.create_time is not None
+    assert fix.create_time is not None
+    assert main.create_time <= zoo.create_time <= fix.create_time
+    assert [column.name for column in SYSTEM_TABLES["branches"].columns] == list(BranchRow._fields)
+    assert rows(files, ORDERS, ORDERS.root("zoo"), "branches") == [main, fix, zoo]
+
+
+def test_the_branch_that_is_main_comes_first_and_once(warehouse: Path) -> None:
+    create_branch(warehouse, "shop.orders", "zoo", "v2")
+    (warehouse / ORDERS.main_branch_file).write_text("zoo")
+    found = [(row.branch_name, row.is_main) for row in branch_rows(LocalFiles(str(warehouse)), ORDERS)]
+    assert found == [("zoo", True)]
+
+
+def test_a_table_that_is_gone_has_no_branches(tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match=r"^Table shop\.orders does not exist$"):
+        list(branch_rows(LocalFiles(str(tmp_path)), ORDERS))
+
+
+def test_an_unknown_system_table_names_those_there_are() -> None:
+    with pytest.raises(NotFound, match="There is no system table snapshot") as caught:
+        system_table("snapshot")
+    assert caught.value.hint == "Did you mean snapshots?"
+    with pytest.raises(NotFound) as caught:
+        system_table("zzz")
+    assert "savepoints" in caught.value.hint
+
+
+def test_a_tag_with_a_ttl_says_when_it_was_made_and_how_long_it_stays(warehouse: Path) -> None:
+    before = datetime.now().timestamp() * 1000
+    open_table(warehouse, "shop.orders").create_tag("soon", 3, time_retained="1 d")
+    files = LocalFiles(str(warehouse))
+    soon, _ = rows(files, ORDERS, ORDERS.root(), "tags")
+    assert soon[0] == "soon"
+    assert before - 1000 <= soon[5] <= datetime.now().timestamp() * 1000 + 1000
+    assert soon[6] == "PT24H"
+
+
+def tag(created: list[int] | None, retained: float | None) -> Tag:
+    return Tag(
+        id=1,
+        schema_id=0,
+        base_manifest_list="b",
+        delta_manifest_list="d",
+        commit_user="u",
+        commit_identifier=1,
+        commit_kind="APPEND",
+        time_millis=0,
+        tag_create_time=created,
+        tag_time_retained=retained,
+    )
+
+
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [
+        ([2026, 5, 1, 12, 30, 15, 123_456_789], datetime(2026, 5, 1, 12, 30, 15, 123_000)),
+        ([2026, 5, 1, 12, 30, 15], datetime(2026, 5, 1, 12, 30, 15)),
+        ([2026, 5, 1, 12, 30], datetime(2026, 5, 1, 12, 30)),
+    ],
+)
+def test_java_leaves_out_the_zeros_at_the_end_of_a_time(parts: list[int], expected: datetime) -> None:
+    assert created_ms(tag(parts, None)) == int(expected.timestamp() * 1000)
+
+
+def test_a_time_that_is_none_is_no_traceback() -> None:
+    assert created_ms(tag([2026, 13, 45, 0, 0], None)) is None
+    assert created_ms(tag([], None)) is None
+    assert created_ms(tag(None, None)) is None
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(86400, "PT24H"), (5400, "PT1H30M"), (61.5, "PT1M1.5S"), (0, "PT0S"), (None, None)],
+)
+def test_a_time_to_live_is_written_as_java_does(seconds: float | None, text: str | None) -> None:
+    assert retained_text(tag(None, seconds)) == text
