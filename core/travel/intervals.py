@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 _MICROS = {
-    "NANOSECOND": Decimal("0.001"),
     "MICROSECOND": Decimal(1),
     "MILLISECOND": Decimal(1_000),
     "SECOND": Decimal(1_000_000),

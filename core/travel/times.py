@@ -35,6 +35,8 @@ Value = datetime | date | Decimal | str | Duration
 
 _NUMBER_SUFFIX = "LSYFDBlsyfdb"
 _PER_SECOND = {"TIMESTAMP_SECONDS": 1, "TIMESTAMP_MILLIS": 1_000, "TIMESTAMP_MICROS": 1_000_000}
+# Numbers of more digits are far outside the calendar, and would take time to compute with.
+_MOST_DIGITS = 30
 _LAST_SECOND = 253_402_300_799
 _CASTS = {
     "TO_TIMESTAMP": "TIMESTAMP",
@@ -111,13 +113,19 @@ class _Folder:
             case Literal(type=kind, text=text):
                 return self._cast(text, kind)
             case Number(text=text):
-                return Decimal(text.rstrip(_NUMBER_SUFFIX))
+                return self._number(text)
             case Interval(amounts=amounts):
                 return read_interval(amounts)
             case Call():
                 return self._call(expression)
             case Operation():
                 return self._operation(expression)
+
+    def _number(self, text: str) -> Decimal:
+        number = Decimal(text.rstrip(_NUMBER_SUFFIX))
+        if number.adjusted() > _MOST_DIGITS:
+            raise ValueError(f"{text} is too large")
+        return number
 
     def _moment(self, value: Value) -> datetime:
         """What a value is as a timestamp. Raises `ValueError` and `OverflowError`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 PLAIN_NAMES = [
@@ -57,13 +58,20 @@ JOINS = [["JOIN"], ["LEFT", "OUTER", "JOIN"], ["CROSS", "JOIN"], ["FULL", "JOIN"
 SET_OPERATIONS = [["UNION", "ALL"], ["UNION"], ["EXCEPT"], ["INTERSECT"]]
 
 
+def unhurried(examples: int) -> settings:
+    """So many examples, however slow the machine is."""
+    slow = [HealthCheck.too_slow, HealthCheck.data_too_large]
+    return settings(max_examples=examples, deadline=None, suppress_health_check=slow)
+
+
 @dataclass
 class Table:
-    """A table as written; `clause` and `alias` with the gaps before them."""
+    """A table as written; `clause` and `alias_text` begin with a gap, `clause_text` does not."""
 
     parts: tuple[str, ...]
     name: str
     clause: str = ""
+    clause_text: str = ""
     asked: str | None = None
     alias: str | None = None
     alias_text: str = ""
@@ -78,8 +86,6 @@ class Table:
             return f"`{view}`" + (f" {own}" if own else self.alias_text)
         # Only the clause goes: the gap that stood before it stays.
         return f"`{view}`" + self.clause[: len(self.clause) - len(self.clause_text)] + own + self.alias_text
-
-    clause_text: str = ""
 
 
 @dataclass

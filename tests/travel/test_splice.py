@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 import sqlglot
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot import exp
 
 from core.travel.errors import SqlRefused
 from core.travel.sql import Spliced, find_tables, read_statement, splice
 from tests.travel.conftest import SparkJudge
-from tests.travel.generated import Script, scripts
+from tests.travel.generated import Script, scripts, unhurried
 
 
 def spliced(sql: str, database: str | None = None) -> str:
@@ -123,7 +123,7 @@ def test_the_target_of_a_write_is_not_replaced() -> None:
     assert spliced(sql) == "INSERT INTO shop.t SELECT u.x FROM `v0` AS `u`"
 
 
-@settings(deadline=None, max_examples=400)
+@unhurried(400)
 @given(scripts())
 def test_generated_tables_are_found_with_their_spans(script: Script) -> None:
     uses = find_tables(script.sql)
@@ -135,20 +135,20 @@ def test_generated_tables_are_found_with_their_spans(script: Script) -> None:
         assert (use.clause_span and script.sql[slice(*use.clause_span)]) == (table.clause_text or None)
 
 
-@settings(deadline=None, max_examples=400)
+@unhurried(400)
 @given(scripts())
 def test_splicing_replaces_names_and_clauses_and_nothing_else(script: Script) -> None:
     assert spliced(script.sql) == script.spliced([f"v{number}" for number in range(len(script.tables))])
 
 
-@settings(deadline=None, max_examples=200)
+@unhurried(200)
 @given(scripts())
 def test_splicing_twice_changes_nothing_more(script: Script) -> None:
     once = read_statement(spliced(script.sql))
     assert splice(once, {use: use.parts[0] for use in once.uses}).sql == once.sql
 
 
-@settings(deadline=None, max_examples=200)
+@unhurried(200)
 @given(scripts(), st.data())
 def test_every_kept_character_is_traced_to_where_it_was_typed(script: Script, data: st.DataObject) -> None:
     statement = read_statement(script.sql)
@@ -171,7 +171,7 @@ def is_new_text(result: Spliced, position: int) -> bool:
     return False
 
 
-@settings(deadline=None, max_examples=150)
+@unhurried(150)
 @given(scripts())
 def test_spliced_statements_parse_and_read_only_the_new_names(
     spark_judge: SparkJudge, script: Script

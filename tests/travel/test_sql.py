@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import UsageError
 from core.travel.errors import SqlRefused
 from core.travel.sql import find_tables, read_statement, splice
 from tests.travel.conftest import SparkJudge
+from tests.travel.generated import unhurried
 
 
 def found(sql: str) -> list[tuple[str, str | None]]:
@@ -334,7 +335,7 @@ FRAGMENTS = r"""SELECT FROM WITH AS OF VERSION TIMESTAMP FOR SYSTEM_TIME TABLE J
     DISTINCT IS PARTITION BETWEEN \ $ é"""
 
 
-@settings(deadline=None, max_examples=1000)
+@unhurried(500)
 @given(st.lists(st.sampled_from([*FRAGMENTS.split(), "\n"]), max_size=25).map(" ".join))
 def test_no_text_is_more_than_refused(sql: str) -> None:
     try:

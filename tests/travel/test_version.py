@@ -231,7 +231,7 @@ def test_a_half_written_tag_is_left_out_and_named(tmp_path: Path) -> None:
 def test_a_dropped_table_is_an_error_of_its_own(tmp_path: Path) -> None:
     files = open_files(str(tmp_path))
     for ask in ("5", "v4", "savepoint.1", "watermark-1"):
-        with pytest.raises(NotFound, match=r"Table shop\.orders does not exist any more"):
+        with pytest.raises(NotFound, match=r"Table shop\.orders does not exist"):
             resolve_version(files, TABLE.root(), ask)
 
 

@@ -6,12 +6,13 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import NotFound
 from core.table.records import Snapshot
 from core.travel.version import resolve_time, resolve_version
+from tests.travel.generated import unhurried
 from tests.travel.roots import Layout, snapshot
 
 
@@ -40,7 +41,7 @@ def states(layout: Layout) -> list[Snapshot]:
     return [*layout.snapshots, *layout.tags.values(), *layout.savepoints.values()]
 
 
-@settings(deadline=None, max_examples=200)
+@unhurried(200)
 @given(layouts(), st.lists(st.integers(995, 1065), min_size=1, max_size=5))
 def test_a_time_is_the_newest_state_not_after_it(layout: Layout, times: list[int]) -> None:
     with tempfile.TemporaryDirectory() as directory:
@@ -62,7 +63,7 @@ def test_a_time_is_the_newest_state_not_after_it(layout: Layout, times: list[int
                 assert resolved.note
 
 
-@settings(deadline=None, max_examples=200)
+@unhurried(200)
 @given(layouts(), st.integers(0, 22))
 def test_a_number_is_its_tag_or_its_snapshot_or_what_saved_it(layout: Layout, number: int) -> None:
     with tempfile.TemporaryDirectory() as directory:
@@ -84,7 +85,7 @@ def test_a_number_is_its_tag_or_its_snapshot_or_what_saved_it(layout: Layout, nu
                     resolve_version(files, root, asked)
 
 
-@settings(deadline=None, max_examples=100)
+@unhurried(100)
 @given(layouts())
 def test_every_tag_and_savepoint_answers_by_name(layout: Layout) -> None:
     with tempfile.TemporaryDirectory() as directory:
@@ -96,7 +97,7 @@ def test_every_tag_and_savepoint_answers_by_name(layout: Layout) -> None:
             assert (resolved.kind, resolved.snapshot.id) == ("savepoint", kept.id)
 
 
-@settings(deadline=None, max_examples=100)
+@unhurried(100)
 @given(layouts(), st.integers(-1, 45))
 def test_a_watermark_is_the_first_snapshot_to_reach_it(layout: Layout, watermark: int) -> None:
     with tempfile.TemporaryDirectory() as directory:
