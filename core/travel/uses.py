@@ -69,6 +69,11 @@ class TableUse:
     def time_span(self) -> Span | None:
         return self.clause.time_span if self.clause else None
 
+    @property
+    def position(self) -> int:
+        """Where its name begins."""
+        return self.name_span[0]
+
 
 @dataclass(frozen=True, slots=True)
 class Relation:
