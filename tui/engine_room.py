@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 
 
 class EngineRoom:
-    """Imports the engine's client when it is first needed."""
+    """Imports the engine's client when it is first needed. A given engine is not ended by it."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, engine: Engine | None = None) -> None:
         self._settings = settings
-        self._made = False
+        self._given = engine
+        self._made: Engine | None = None
 
     @property
     def log_path(self) -> Path:
@@ -30,11 +31,12 @@ class EngineRoom:
 
     @cached_property
     def engine(self) -> Engine:
+        if self._given is not None:
+            return self._given
         from core.spark.client import Engine, EngineConfig
 
         settings = self._settings
-        self._made = True
-        return Engine(
+        self._made = Engine(
             EngineConfig(
                 warehouse=settings.warehouse,
                 options=settings.options,
@@ -44,11 +46,13 @@ class EngineRoom:
                 read_only=settings.read_only,
             )
         )
+        return self._made
 
     @property
     def state(self) -> str:
         """stopped, starting, ready, running or failed."""
-        return self.engine.state if self._made else "stopped"
+        engine = self._made or self._given
+        return "stopped" if engine is None else engine.state
 
     def warm_up(self, ready: Callable[[float], None], failed: Callable[[PaimarkError], None]) -> None:
         """Start it in a thread, which calls one of the two when it is known how that went."""
@@ -73,5 +77,5 @@ class EngineRoom:
 
     def close(self) -> None:
         """End the engine and all that it started."""
-        if self._made:
-            self.engine.close()
+        if self._made is not None:
+            self._made.close()

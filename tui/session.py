@@ -46,8 +46,9 @@ class Opened:
 class Session:
     """Made at once; touches neither disk nor network until asked."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, room: EngineRoom | None = None) -> None:
         self.settings = settings
+        self.room = room or EngineRoom(settings)
 
     @cached_property
     def files(self) -> Files:
@@ -64,11 +65,6 @@ class Session:
 
         settings = self.settings
         return open_context(settings.warehouse, settings.options, settings.read_only)
-
-    @cached_property
-    def room(self) -> EngineRoom:
-        """The engine's; nothing is started by asking for it."""
-        return EngineRoom(self.settings)
 
     @property
     def name(self) -> str:

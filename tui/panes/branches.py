@@ -25,12 +25,16 @@ from tui.widgets.detail_strip import Detail
 
 @dataclass(frozen=True, slots=True)
 class BranchRow:
-    """`oldest` is the id of the first snapshot there is; `problem` says why the rest is not known."""
+    """`oldest` is the id of the first snapshot there is, `made_from` the tag that the branch began with.
+
+    `problem` says why the rest is not known.
+    """
 
     root: Root
     is_main: bool
     newest: Snapshot | None = None
     oldest: int | None = None
+    made_from: str | None = None
     problem: str = ""
 
     @property
@@ -53,6 +57,7 @@ class BranchesPane(RecordPane[BranchRows]):
         Column("committed", "time"),
         Column("age", "age", "quiet"),
         Column("rows", "number"),
+        Column("made from", style="second"),
         Column("oldest", "id", "quiet"),
         Column("schema", "id", "quiet"),
         Column("", style="bad"),
@@ -89,6 +94,7 @@ class BranchesPane(RecordPane[BranchRows]):
         if row.newest is not None:
             facts = [
                 ("snapshots", f"{row.oldest} to {row.newest.id}"),
+                *([("made from", row.made_from)] if row.made_from else []),
                 *snapshot_facts(row.newest, int(time.time() * 1000)),
                 *facts,
             ]
@@ -113,7 +119,11 @@ class BranchesPane(RecordPane[BranchRows]):
 def _branch_row(session: Session, root: Root, *, is_main: bool) -> BranchRow:
     lineage = Lineage(session.files, root)
     try:
-        return BranchRow(root, is_main, lineage.latest(), lineage.earliest_id())
+        oldest = lineage.earliest_id()
+        made_from = (
+            None if is_main else next((name for name, tag in lineage.tags() if tag.id == oldest), None)
+        )
+        return BranchRow(root, is_main, lineage.latest(), oldest, made_from)
     except PaimarkError as error:
         # One unreadable branch must not hide the others.
         return BranchRow(root, is_main, problem=error.message)
@@ -128,6 +138,7 @@ def _values(row: BranchRow) -> Sequence[object]:
         newest.time_millis if newest else None,
         newest.time_millis if newest else None,
         newest.total_record_count if newest else None,
+        row.made_from,
         row.oldest,
         newest.schema_id if newest else None,
         row.problem or None,

@@ -13,8 +13,10 @@ from textual.containers import Vertical
 from textual.message import Message
 
 from core.config import state_directory
+from core.errors import PaimarkError
 from core.spark.arrow import read_batch
 from core.spark.protocol import Batch, Event, Failed
+from core.travel.sql import read_statement
 from tui.background import post
 from tui.engine_room import EngineRoom
 from tui.faults import unexpected
@@ -134,6 +136,16 @@ class QueryPane(Vertical):
         if not statement.strip():
             self.post_message(Said("There is no statement to run", "warn"))
             return
+        if _removes_rows(statement):
+            from tui.screens.confirm import ConfirmScreen
+
+            question = "This statement removes or replaces rows of the table."
+            asked = ConfirmScreen(question, statement)
+            self.app.push_screen(asked, lambda agreed: self._run(statement, base) if agreed else None)
+            return
+        self._run(statement, base)
+
+    def _run(self, statement: str, base: int) -> None:
         result = self.result = Result(statement, base, time.monotonic())
         self.grid.show(result.rows, ())
         database = self.target.table.database if self.target is not None else None
@@ -234,6 +246,14 @@ class QueryPane(Vertical):
     def on_record_grid_top_edge(self, event: RecordGrid.TopEdge) -> None:
         event.stop()
         self.editor.focus()
+
+
+def _removes_rows(statement: str) -> bool:
+    try:
+        return read_statement(statement).removes_rows
+    except PaimarkError:
+        # What can't be read is refused where it runs, with its position.
+        return False
 
 
 def engine_line(room: EngineRoom) -> Line:

@@ -16,7 +16,11 @@ from tui.session import Target
 from tui.sources import Column, Records
 from tui.widgets.detail_strip import Detail
 
-SavepointRows = Records[Savepoint]
+# A savepoint and its health: `ok` or what is wrong with it.
+Healthy = tuple[Savepoint, str]
+SavepointRows = Records[Healthy]
+_OK = "ok"
+_UNPROTECTED = "none: the next expiry may delete its files"
 
 
 class SavepointsPane(RecordPane[SavepointRows]):
@@ -26,6 +30,7 @@ class SavepointsPane(RecordPane[SavepointRows]):
     EMPTY = "No savepoints yet: press s to make one of the newest snapshot."
     COLUMNS: ClassVar[tuple[Column, ...]] = (
         Column("id", "id", "accent"),
+        Column("", style="bad"),
         Column("snapshot", "id"),
         Column("committed", "time"),
         Column("rows", "number"),
@@ -39,7 +44,7 @@ class SavepointsPane(RecordPane[SavepointRows]):
         opened = self.session.open(target)
         seen = self._listing(opened.root.tags, target)
         manager = SavepointManager(self.session.files, target.table)
-        savepoints = list(reversed(manager.of_root(opened.root)))
+        savepoints = list(reversed(manager.health_of_root(opened.root)))
         report(Found(opened, Records(savepoints, _values), (opened.root, seen)))
 
     def fingerprint(self, target: Target) -> Hashable:
@@ -51,7 +56,7 @@ class SavepointsPane(RecordPane[SavepointRows]):
         return frozenset(files.names(target.table.savepoints)), frozenset(files.names(tags))
 
     def detail(self, index: int) -> Detail:
-        savepoint = self._record(index)
+        savepoint, health = self._record(index)
         now_ms = int(time.time() * 1000)
         facts = [
             ("comment", savepoint.comment or ""),
@@ -62,7 +67,7 @@ class SavepointsPane(RecordPane[SavepointRows]):
             ("by", savepoint.created_by),
             ("committed", exact_time(savepoint.snapshot_time, now_ms)),
             ("saved", exact_time(savepoint.save_time, now_ms)),
-            ("protected by tag", savepoint_tag(savepoint.id)),
+            ("protected by tag", savepoint_tag(savepoint.id) if health == _OK else _UNPROTECTED),
             ("manifest list", savepoint.full_manifest_list),
         ]
         if savepoint.verified_at is not None:
@@ -71,21 +76,23 @@ class SavepointsPane(RecordPane[SavepointRows]):
         return Detail(f"savepoint {savepoint.id}", tuple(fact for fact in facts if fact[1]))
 
     def version(self, index: int) -> Version | None:
-        savepoint = self._record(index)
+        savepoint, _ = self._record(index)
         name = savepoint_tag(savepoint.id)
         return Version(version=name, tag=name, snapshot_id=savepoint.saved_snapshot_id)
 
     def name_of(self, index: int) -> str:
-        return savepoint_tag(self._record(index).id)
+        return savepoint_tag(self._record(index)[0].id)
 
-    def _record(self, index: int) -> Savepoint:
+    def _record(self, index: int) -> Healthy:
         assert self.found is not None
         return self.found.rows.records[index]
 
 
-def _values(savepoint: Savepoint) -> Sequence[object]:
+def _values(healthy: Healthy) -> Sequence[object]:
+    savepoint, health = healthy
     return (
         savepoint.id,
+        None if health == _OK else f"! {health}",
         savepoint.saved_snapshot_id,
         savepoint.snapshot_time,
         savepoint.record_count,

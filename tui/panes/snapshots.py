@@ -54,6 +54,7 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
         super().__init__(session)
         self._marks: Mapping[int, str] = {}
         self._whole: Snapshot | None = None
+        self._marked_at: Hashable = None
         self._want_all = False
         self._pause: Timer | None = None
         self._known: tuple[Root | None, Sequence[SnapshotRow]] = (None, ())
@@ -66,6 +67,8 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
         """What was read before there was a screen."""
         self.target = newest.opened.target
         self.take(self._found(newest.opened, newest.rows, None))
+        if len(newest.rows) >= PAGE:
+            self.load()
 
     def read(self, target: Target, report: Report[Found[SnapshotRows]]) -> None:
         opened = self.session.open(target)
@@ -91,7 +94,7 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
             report(self._found(opened, rows, total))
 
     def reload(self) -> None:
-        self._known = (None, ())
+        self._known, self._marked_at = (None, ()), None
         self.load()
 
     def fingerprint(self, target: Target) -> Hashable:
@@ -99,12 +102,12 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
         return opened.root, opened.lineage.latest_id()
 
     def take(self, found: Found[SnapshotRows]) -> None:
-        fresh = self.found is None or self.found.fingerprint != found.fingerprint
         if self.found is None or self.found.opened.root != found.opened.root:
             self._marks = {}
         self._known = (found.opened.root, found.rows.records)
         super().take(found)
-        if fresh:
+        if self._marked_at != found.fingerprint:
+            self._marked_at = found.fingerprint
             self._marking.ask(lambda report: report(_read_marks(found.opened)))
 
     def detail(self, index: int) -> Detail:

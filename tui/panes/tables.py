@@ -101,12 +101,10 @@ class TablesPane(Vertical):
         self.post_message(Noted(error.message, "bad"))
 
     def mark(self, table: TablePath) -> None:
-        """This table is the one in view; the cursor goes to it when it is on no other table."""
+        """This table is the one in view: the cursor goes to it."""
         self.shown = table
         self._show()
-        line = self._line
-        if line is None or line.table is None:
-            self.go_to(table)
+        self.go_to(table)
 
     def go_to(self, table: TablePath) -> None:
         if table.database not in self._open:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Hashable, Sequence
-from datetime import datetime, timedelta
 from typing import ClassVar
 
 from core.table.records import Tag
+from core.table.tag_times import created_ms
 from tui.background import Report
+from tui.formats import exact_time
 from tui.panes.record_pane import Found, RecordPane, Version
 from tui.panes.snapshots import snapshot_facts
 from tui.session import Target
@@ -34,7 +35,7 @@ class TagsPane(RecordPane[TagRows]):
         Column("age", "age", "quiet"),
         Column("rows", "number"),
         Column("schema", "id", "quiet"),
-        Column("kept until", style="quiet"),
+        Column("kept until", "time", "quiet"),
         Column("", style="warn"),
     )
 
@@ -52,6 +53,9 @@ class TagsPane(RecordPane[TagRows]):
         name, tag = self._record(index)
         now_ms = int(time.time() * 1000)
         facts = [("snapshot", str(tag.id)), *snapshot_facts(tag, now_ms)]
+        until = _kept_until(tag)
+        if until is not None:
+            facts.insert(1, ("kept until", exact_time(until, now_ms)))
         return Detail(f"tag {name}", tuple(facts))
 
     def version(self, index: int) -> Version | None:
@@ -77,15 +81,9 @@ def _values(named: NamedTag) -> Sequence[object]:
     )
 
 
-def _kept_until(tag: Tag) -> str | None:
-    """When its time to live ends, in the writer's own clock; None for a tag that stays."""
-    if tag.tag_create_time is None or tag.tag_time_retained is None:
+def _kept_until(tag: Tag) -> int | None:
+    """When its time to live ends (epoch milliseconds); None for a tag that stays."""
+    created = created_ms(tag)
+    if created is None or tag.tag_time_retained is None:
         return None
-    try:
-        # Jackson's form of a Java LocalDateTime: year, month, day, hour, minute, second, nanoseconds.
-        year, month, day, *clock = tag.tag_create_time
-        hour, minute, second = (*clock, 0, 0, 0)[:3]
-        ends = datetime(year, month, day, hour, minute, second) + timedelta(seconds=tag.tag_time_retained)
-    except (TypeError, ValueError, OverflowError):
-        return "?"
-    return ends.strftime("%Y-%m-%d %H:%M")
+    return created + int(tag.tag_time_retained * 1000)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import import_module
 from typing import ClassVar
 
@@ -11,7 +12,7 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 
 from core.actions.plan import Outcome
-from tui.background import post
+from tui.background import Slot, post
 from tui.messages import Copied, Said
 from tui.opening import Databases, Newest, Opening, Stage, Stopped, Tables
 from tui.panes.branches import BranchesPane
@@ -20,7 +21,7 @@ from tui.panes.pane import TAB_CLASSES, TABS, Pane
 from tui.panes.record_pane import RecordPane, Version
 from tui.panes.snapshots import SnapshotsPane
 from tui.panes.tables import TablesPane
-from tui.session import Session, Target
+from tui.session import Opened, Session, Target
 from tui.statements import select_all
 from tui.widgets.breadcrumb import Breadcrumb, Place
 from tui.widgets.detail_strip import DetailStrip
@@ -31,6 +32,13 @@ QUERY = len(TABS) - 1
 BRANCHES = 2
 # How often the pane in view is checked for something new.
 _FOLLOW = 3.0
+_ENGINE_LOOK = 1.0
+_ENGINE_WORDS = {
+    "starting": "Spark starts",
+    "ready": "Spark ready",
+    "running": "Spark busy",
+    "failed": "Spark died",
+}
 
 
 class BrowseScreen(Screen[None]):
@@ -80,6 +88,7 @@ class BrowseScreen(Screen[None]):
         self._opening = opening
         self._panes: dict[int, Pane] = {}
         self.tab = 0
+        self._engine = ""
         self.tables = TablesPane(session)
         self.snapshots = SnapshotsPane(session)
         self.tab_bar = TabBar(TABS)
@@ -98,11 +107,13 @@ class BrowseScreen(Screen[None]):
         yield self.key_bar
 
     def on_mount(self) -> None:
+        self._placing: Slot[Opened] = Slot(self.app, "place", self._placed, lambda error: None)
         self._panes[0] = self.snapshots
         self.tables.grid.focus()
         for stage in self._opening.listen(lambda stage: post(self.app, lambda: self._opened(stage))):
             self._opened(stage)
         self.set_interval(_FOLLOW, self._follow)
+        self.set_interval(_ENGINE_LOOK, self._watch_engine)
 
     # Where we are
 
@@ -117,6 +128,7 @@ class BrowseScreen(Screen[None]):
             return
         self.target = target
         self._name_place()
+        self._placing.ask(lambda report: report(self.session.open(target)))
         self.tables.mark(target.table)
         for number, pane in self._panes.items():
             self.tab_bar.count(number, "")
@@ -168,6 +180,9 @@ class BrowseScreen(Screen[None]):
         self.tables.mark(target.table)
         self.snapshots.expect(target)
 
+    def _placed(self, opened: Opened) -> None:
+        self._name_place(opened.main, opened.root.label)
+
     def _name_place(self, main: str = "", branch: str = "") -> None:
         target = self.target
         if target is None:
@@ -180,12 +195,18 @@ class BrowseScreen(Screen[None]):
                 target.branch or branch,
                 main,
                 self.session.read_only,
-                self.breadcrumb.place.engine,
+                self._engine,
             )
         )
 
     def _look(self) -> None:
         self.detail.look_at(self.pane.current_detail)
+
+    def _watch_engine(self) -> None:
+        word = _ENGINE_WORDS.get(self.session.room.state, "")
+        if word != self._engine:
+            self._engine = word
+            self.breadcrumb.go(replace(self.breadcrumb.place, engine=word))
 
     def _follow(self) -> None:
         if self.app.app_focus and self.is_active:
@@ -197,7 +218,7 @@ class BrowseScreen(Screen[None]):
         pane = event.pane
         found = pane.found
         if found is not None and found.opened.target == self.target:
-            self._name_place(found.opened.main, found.opened.root.label)
+            self._placed(found.opened)
         for number, known in self._panes.items():
             if known is pane:
                 self.tab_bar.count(number, pane.count_text)

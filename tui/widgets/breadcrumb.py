@@ -9,6 +9,7 @@ from core.text import clean_text
 from tui.widgets.lines import Line, Lines, Piece, spread
 
 _STEP = " › "
+_ENGINE_INKS = {"Spark ready": "good", "Spark died": "bad"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,5 +50,5 @@ class Breadcrumb(Lines):
         if place.read_only:
             right.append((" READ-ONLY ", "warn"))
         if place.engine:
-            right.append((f" {place.engine} ", "quiet"))
+            right.append((f" {place.engine} ", _ENGINE_INKS.get(place.engine, "quiet")))
         return [spread(left, right, width)]

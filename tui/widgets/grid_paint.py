@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from rich.cells import set_cell_size
 from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
@@ -117,7 +118,7 @@ def paint_head(
         elif place == sorted_by:
             text = text[:-1] + arrow
         text += fit(title, cell_width, right=column.right)
-    text = fit(text, width - 1) + ("›" if more else " ")
+    text = set_cell_size(text, width - 1) + ("›" if more else " ")
     return Strip([Segment(text, style)], width)
 
 

@@ -336,8 +336,10 @@ class RecordGrid(Widget, can_focus=True):
 
     def _scroll_into_sight(self) -> bool:
         """Whether that moved the rows."""
-        height = max(1, self._rows_in_sight)
-        top = min(self._top, self.cursor)
+        height = self._rows_in_sight
+        if not height:
+            return False
+        top = min(self._top, self.cursor, max(0, self.count - height))
         top = max(top, self.cursor - height + 1)
         if top == self._top:
             return False

@@ -9,6 +9,7 @@ from rich.text import Text
 from textual.widgets import TextArea
 from textual.widgets.text_area import TextAreaTheme
 
+from core.text import clean_text
 from core.travel.tokens import Token, keywords, tokenize
 from tui.theme import inks
 
@@ -105,7 +106,9 @@ class SqlEditor(TextArea):
         self.theme = "paimark"
 
     def get_line(self, line_index: int) -> Text:
-        line = super().get_line(line_index)
+        # What is shown is clean, character for character; what runs is what was typed.
+        parts = self.document.get_line(line_index).split("\t")
+        line = Text("\t".join(clean_text(part) for part in parts), end="", no_wrap=True)
         styles = inks(self.app.theme)
         for start, end, ink in self._spans().get(line_index, ()):
             line.stylize(styles[ink], start, end)

@@ -1,0 +1,38 @@
+"""Warehouses that only the console's tests need."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from core.actions.context import open_context
+from core.actions.registry import action
+from core.table.layout import TablePath
+
+
+@pytest.fixture(autouse=True)
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Histories, logs and the audit line stay in the test's directory."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+@pytest.fixture
+def many(warehouse: Path) -> Path:
+    """`shop.events`, the first table, with 250 snapshots: more than one page."""
+    directory = warehouse / "shop.db" / "events" / "snapshot"
+    latest = json.loads((directory / "snapshot-2").read_bytes())
+    for number in range(3, 251):
+        made = {**latest, "id": number, "timeMillis": latest["timeMillis"] + number}
+        (directory / f"snapshot-{number}").write_text(json.dumps(made))
+    (directory / "LATEST").write_text("250")
+    return warehouse
+
+
+def act(warehouse: Path, action_name: str, /, **arguments: object) -> None:
+    """An action on shop.orders, done as the command does it."""
+    context = open_context(str(warehouse), {}, read_only=False)
+    chosen = action(action_name)
+    plan = chosen.plan(context, TablePath("shop", "orders"), arguments)
+    chosen.apply(context, plan, lambda line: None)

@@ -1,0 +1,77 @@
+"""Driving the console as a person does: keys in, the text on the screen out."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from core.config import Settings
+from tui.console import Console
+from tui.opening import Opening
+from tui.session import Session
+
+# A statement of a freshly started Spark on a busy machine takes its time.
+PATIENCE = 60.0
+_STEP = 0.02
+
+
+@dataclass
+class Sitting:
+    """A console that runs, without Spark unless asked."""
+
+    app: Console
+    pilot: Pilot[None]
+
+    @property
+    def text(self) -> str:
+        """What the terminal shows, a line a row."""
+        # Textual has no public way to ask for the composed screen as text.
+        strips = self.app.screen._compositor.render_strips(self.app.size)
+        return "\n".join(strip.text for strip in strips)
+
+    async def press(self, *keys: str) -> None:
+        for key in keys:
+            await self.pilot.press(key)
+
+    async def type(self, text: str) -> None:
+        await self.press(*text)
+
+    async def until(self, is_so: Callable[[], bool], what: str = "") -> None:
+        """Wait for something to become true; show the screen when it does not."""
+        waited = 0.0
+        while not is_so():
+            if waited > PATIENCE:
+                raise AssertionError(f"It did not happen: {what}\n{self.text}")
+            await self.pilot.pause(_STEP)
+            waited += _STEP
+
+    async def sees(self, *words: str) -> None:
+        """Wait until all these words are on the screen."""
+        await self.until(lambda: all(word in self.text for word in words), f"see {words}")
+
+    async def loses(self, word: str) -> None:
+        """Wait until this is on the screen no more."""
+        await self.until(lambda: word not in self.text, f"lose {word}")
+
+
+@asynccontextmanager
+async def sitting(
+    warehouse: Path | str,
+    size: tuple[int, int] = (80, 24),
+    *,
+    read_only: bool = False,
+    session: Session | None = None,
+    start_engine: bool = False,
+) -> AsyncIterator[Sitting]:
+    """The console on a warehouse, with nobody at the keys yet."""
+    session = session or Session(Settings(str(warehouse), read_only=read_only))
+    opening = Opening(session)
+    opening.start()
+    app = Console(session, opening, start_engine=start_engine)
+    async with app.run_test(size=size) as pilot:
+        yield Sitting(app, pilot)
+    session.room.close()

@@ -1,0 +1,187 @@
+"""Making savepoints, branches and tags: nothing without a plan, nothing by a careless Enter."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.tui.conftest import act
+from tests.tui.driving import Sitting, sitting
+
+
+async def to_orders(console: Sitting) -> None:
+    await console.sees("● events")
+    await console.press("j", "enter")
+    await console.sees("● orders", "1 of 5")
+
+
+async def test_s_shows_the_plan_and_enter_cancels_it(warehouse: Path) -> None:
+    async with sitting(warehouse) as console:
+        await to_orders(console)
+        await console.press("s")
+        await console.sees("Save snapshot 5 of main of shop.orders as savepoint 1", "▸[ Cancel ]", "copy")
+        await console.press("enter")
+        await console.loses("Save snapshot 5")
+        assert not (warehouse / "shop.db/orders/savepoint").exists()
+
+
+async def test_a_savepoint_is_made_and_shows(warehouse: Path) -> None:
+    async with sitting(warehouse) as console:
+        await to_orders(console)
+        await console.press("s")
+        await console.sees("[ Apply ]", "a apply")
+        await console.press("a")
+        await console.sees("✓ done", "Savepoint 1 of shop.orders keeps snapshot 5", "[ Close ]")
+        saved = json.loads((warehouse / "shop.db/orders/savepoint/savepoint-1").read_bytes())
+        assert saved["savedSnapshotId"] == 5
+        await console.press("enter", "2")
+        await console.sees("savepoint 1", "[2 Savepoints]", "of snapshot 5")
+        await console.press("1")
+        await console.sees("kept by savepoint.1", "◆")
+
+
+async def test_an_older_snapshot_is_saved_by_its_number_with_a_comment(warehouse: Path) -> None:
+    async with sitting(warehouse) as console:
+        await to_orders(console)
+        await console.press("j", "s")
+        await console.sees("Save snapshot 4")
+        await console.press("e", "tab", "tab")
+        await console.type("before a?")
+        await console.press("enter")
+        await console.sees("▸[ Cancel ]", "before a?", "[ Apply ]")
+        await console.press("right", "enter")
+        await console.sees("✓ done")
+        saved = json.loads((warehouse / "shop.db/orders/savepoint/savepoint-1").read_bytes())
+        assert (saved["savedSnapshotId"], saved["comment"]) == (4, "before a?")
+
+
+async def test_a_branch_is_made_from_a_savepoint(warehouse: Path) -> None:
+    act(warehouse, "create-savepoint", comment="kept")
+    async with sitting(warehouse) as console:
+        await to_orders(console)
+        await console.press("2")
+        await console.sees("savepoint 1", "kept")
+        await console.press("b")
+        await console.sees("create-branch · shop.orders", "savepoint.1", "Say the name.")
+        await console.type("fix")
+        await console.press("enter")
+        await console.sees("▸[ Cancel ]", "[ Apply ]")
+        await console.press("a")
+        await console.sees("✓ done")
+        assert (warehouse / "shop.db/orders/branch/branch-fix/snapshot/snapshot-5").exists()
+        await console.press("escape", "3", "j")
+        await console.sees("branch fix", "made from savepoint.1")
+        await console.press("v")
+        await console.sees("orders › fix", "[1 Snapshots]", "1 of 1")
+
+
+async def test_a_tag_is_made_on_the_snapshot_under_the_cursor(warehouse: Path) -> None:
+    async with sitting(warehouse) as console:
+        await to_orders(console)
+        await console.press("j", "j", "t")
+        await console.sees("create-tag · shop.orders")
+        await console.type("month-end")
+        await console.press("enter")
+        await console.sees("[ Apply ]")
+        await console.press("a")
+        await console.sees("✓ done")
+        tag = json.loads((warehouse / "shop.db/orders/tag/tag-month-end").read_bytes())
+        assert tag["id"] == 3
+
+
+async def test_a_refusal_is_said_in_words_and_can_not_be_applied(warehouse: Path) -> None:
+    async with sitting(warehouse) as console:
+        await to_orders(console)
+        await console.press("t")
+        await console.type("savepoint.9")
+        await console.press("enter")
+        await console.sees("REFUSED")
+        assert "Apply" not in console.text
+        await console.press("a")
+        await console.press("escape")
+        await console.sees("1 of 5")
+        assert not (warehouse / "shop.db/orders/tag/tag-savepoint.9").exists()
+
+
+async def test_read_only_refuses_every_action(warehouse: Path) -> None:
+    async with sitting(warehouse, read_only=True) as console:
+        await console.sees("READ-ONLY")
+        await to_orders(console)
+        await console.press("s")
+        await console.sees("REFUSED", "Nothing is changed in read-only mode")
+        await console.press("a", "enter")
+        await console.sees("1 of 5")
+        assert not (warehouse / "shop.db/orders/savepoint").exists()
+
+
+async def test_a_plan_of_other_arguments_can_not_be_applied(warehouse: Path) -> None:
+    async with sitting(warehouse) as console:
+        await to_orders(console)
+        await console.press("s")
+        await console.sees("Save snapshot 5", "[ Apply ]")
+        await console.press("e")
+        await console.type("9")
+        assert "Apply" not in console.text
+        await console.sees("has no snapshot 9")
+        await console.press("escape")
+        assert not (warehouse / "shop.db/orders/savepoint").exists()
+
+
+async def test_a_failure_while_applying_is_said_with_what_to_do(warehouse: Path) -> None:
+    async with sitting(warehouse) as console:
+        await to_orders(console)
+        await console.press("s")
+        await console.sees("[ Apply ]")
+        (warehouse / "shop.db/orders/savepoint").write_text("in the way")
+        await console.press("a")
+        await console.sees("✗ failed", "[ Cancel ]")
+        await console.press("escape")
+        await console.sees("1 of 5")
+
+
+async def test_enter_on_a_version_prepares_its_query(warehouse: Path) -> None:
+    act(warehouse, "create-savepoint")
+    act(warehouse, "create-branch", name="fix", tag="savepoint.1")
+    async with sitting(warehouse) as console:
+        await to_orders(console)
+        await console.press("j", "enter")
+        await console.sees("FROM shop.orders VERSION AS OF 'snapshot.4'", "[6 Query]", "^r run")
+        for tab, clause in {"2": "VERSION AS OF 'savepoint.1'", "4": "VERSION AS OF 'savepoint.1'"}.items():
+            await console.press("escape", tab)
+            await console.sees("1 of")
+            await console.press("enter")
+            await console.sees(f"FROM shop.orders {clause}")
+        await console.press("escape", "3", "j")
+        await console.sees("branch fix")
+        await console.press("enter")
+        await console.sees("FROM shop.`orders$branch_fix`")
+        await console.press("ctrl+z")
+        await console.sees("VERSION AS OF 'savepoint.1'")
+
+
+async def test_the_palette_does_anything_by_name(warehouse: Path) -> None:
+    async with sitting(warehouse, (120, 40)) as console:
+        await console.sees("● events")
+        await console.press("colon")
+        await console.type("shop.ord")
+        await console.press("enter")
+        await console.sees("● orders", "1 of 5")
+        await console.press("ctrl+p")
+        await console.type("sche")
+        await console.press("enter")
+        await console.sees("[5 Schema 1]", "BIGINT NOT NULL")
+        await console.press("colon")
+        await console.type("create-tag")
+        await console.press("enter")
+        await console.sees("create-tag · shop.orders")
+
+
+async def test_help_lists_the_keys_of_the_bindings(warehouse: Path) -> None:
+    async with sitting(warehouse, (120, 40)) as console:
+        await console.sees("● events")
+        await console.press("question_mark")
+        await console.sees("Everywhere", "make a savepoint", "ctrl+q", "leave Paimark")
+        await console.press("G")
+        await console.sees("history", "Nothing is changed without a plan")
+        await console.press("escape")
+        await console.sees("● events")

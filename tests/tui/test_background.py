@@ -1,0 +1,109 @@
+"""Threads that read: the newest answer wins, a fault is a sentence, and nobody waits for the dead."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from textual.app import App
+from textual.pilot import Pilot
+
+from core.errors import NotFound, PaimarkError
+from tui.background import Arrived, Report, Slot
+
+
+class Listener(App[None]):
+    def on_arrived(self, event: Arrived) -> None:
+        event.deliver()
+
+
+async def wait_for(pilot: Pilot[None], is_so: Callable[[], bool]) -> None:
+    for _ in range(1000):
+        if is_so():
+            return
+        await pilot.pause(0.01)
+    raise AssertionError("It did not happen")
+
+
+async def test_a_stale_answer_never_replaces_a_newer_one() -> None:
+    app = Listener()
+    async with app.run_test() as pilot:
+        found: list[str] = []
+        slot: Slot[str] = Slot(app, "test", found.append, lambda error: None)
+        gate, first_done = threading.Event(), threading.Event()
+
+        def slow(report: Report[str]) -> None:
+            gate.wait(10)
+            assert not report.wanted
+            report("old")
+            first_done.set()
+
+        slot.ask(slow)
+        slot.ask(lambda report: report("new"))
+        await wait_for(pilot, lambda: found == ["new"])
+        gate.set()
+        assert first_done.wait(10)
+        await pilot.pause(0.05)
+        assert found == ["new"]
+        assert not slot.busy
+
+
+async def test_what_is_foreseen_and_what_is_not_both_end_as_sentences() -> None:
+    app = Listener()
+    async with app.run_test() as pilot:
+        failed: list[PaimarkError] = []
+        slot: Slot[str] = Slot(app, "test", lambda found: None, failed.append)
+
+        def missing(report: Report[str]) -> None:
+            raise NotFound("There is no table t", "Look again.")
+
+        def broken(report: Report[str]) -> None:
+            raise ZeroDivisionError("by zero")
+
+        slot.ask(missing)
+        await wait_for(pilot, lambda: len(failed) == 1)
+        slot.ask(broken)
+        await wait_for(pilot, lambda: len(failed) == 2)
+        assert failed[0].message == "There is no table t"
+        assert failed[1].message == "ZeroDivisionError: by zero"
+        assert "test_background.py" in failed[1].hint
+
+
+# A warehouse whose files never answer, and a console that is left all the same.
+_STUCK = """
+import sys, threading, time
+from core.config import Settings
+from tui.console import Console
+from tui.opening import Opening
+from tui.session import Session
+
+class Stuck:
+    uri = "stuck"
+    def entries(self, directory):
+        time.sleep(3600)
+
+session = Session(Settings(sys.argv[1]))
+session.files = Stuck()
+opening = Opening(session)
+opening.start()
+console = Console(session, opening, start_engine=False)
+
+async def leave(pilot):
+    await pilot.press("r", "j", "2", "ctrl+q")
+
+console.run(headless=True, auto_pilot=leave)
+print("left")
+"""
+
+
+def test_leaving_waits_for_no_store(tmp_path: Path) -> None:
+    began = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-c", _STUCK, str(tmp_path)], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.endswith("left\n")
+    assert time.monotonic() - began < 50

@@ -1,0 +1,184 @@
+"""Looking around with the keyboard: tree, tabs, filter, sort."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pyarrow as pa
+
+from tests.conftest import ORDERS
+from tests.paimon import commit
+from tests.tui.driving import sitting
+
+
+async def test_the_first_table_is_there_without_a_key(warehouse: Path) -> None:
+    async with sitting(warehouse) as console:
+        await console.sees("▾ shop", "● events", "orders", "snapshot 2", "1 of 2", "MAIN = main")
+
+
+async def test_resting_on_a_table_shows_it_and_enter_goes_to_its_rows(warehouse: Path) -> None:
+    async with sitting(warehouse) as console:
+        await console.sees("● events")
+        await console.press("j")
+        await console.sees("● orders", "1 of 5")
+        await console.press("enter", "j")
+        await console.sees("snapshot 4", "2 of 5")
+
+
+async def test_numbers_open_the_tabs_and_each_fills_itself(warehouse: Path) -> None:
+    async with sitting(warehouse, (120, 40)) as console:
+        await console.sees("● events")
+        await console.press("j", "enter")
+        await console.sees("1 of 5")
+        await console.press("4")
+        await console.sees("[4 Tags 1]", "tag v2")
+        await console.press("5")
+        await console.sees("[5 Schema 1]", "order_id", "BIGINT NOT NULL", "bucket")
+        await console.press("3")
+        await console.sees("[3 Branches 1]", "MAIN")
+        await console.press("2")
+        await console.sees("No savepoints yet")
+        await console.press("1")
+        await console.sees("[1 Snapshots 5]", "snapshot 5")
+
+
+async def test_numbers_and_letters_are_text_while_one_types(warehouse: Path) -> None:
+    async with sitting(warehouse) as console:
+        await console.sees("● events")
+        await console.press("j", "enter", "slash")
+        await console.type("2s")
+        assert console.app.browse.tab == 0
+        assert console.app.browse.snapshots.grid.order.text == "2s"
+        await console.press("escape", "6")
+        await console.until(lambda: console.app.browse.tab == 5)
+        await console.type("5sbt?:")
+        assert console.app.browse.tab == 5
+        assert console.app.screen is console.app.browse
+        await console.sees("5sbt?:")
+
+
+async def test_a_filter_keeps_what_matches_and_its_opposite(warehouse: Path) -> None:
+    async with sitting(warehouse, (120, 40)) as console:
+        await console.sees("● events")
+        await console.press("j", "enter", "4")
+        await console.sees("tag v2")
+        await console.press("1", "slash")
+        await console.type("v2")
+        await console.sees("snapshot 2", "/v2  1 of 1 (5 in all)")
+        await console.press("enter", "slash", "home", "!")
+        await console.sees("/!v2  1 of 4 (5 in all)")
+        await console.press("escape")
+        await console.sees("of 5")
+
+
+async def test_a_filter_without_a_match_says_so(warehouse: Path) -> None:
+    async with sitting(warehouse) as console:
+        await console.sees("● events")
+        await console.press("l", "slash")
+        await console.type("nothing")
+        await console.sees("No row matches /nothing")
+
+
+async def test_sorting_goes_from_column_to_column_and_turns_round(warehouse: Path) -> None:
+    async with sitting(warehouse, (120, 40)) as console:
+        await console.sees("● events")
+        await console.press("j", "enter")
+        await console.sees("1 of 5")
+        grid = console.app.browse.snapshots.grid
+        await console.press("o")
+        assert grid.index == 0
+        await console.press("O", "g")
+        assert [grid.source.row(i)[0] for i in (grid.index or 0,)] == [1]
+        await console.sees("▲id")
+
+
+async def test_zoom_hides_the_tables_and_brings_them_back(warehouse: Path) -> None:
+    async with sitting(warehouse) as console:
+        await console.sees("▾ shop")
+        await console.press("z")
+        await console.loses("▾ shop")
+        await console.press("escape")
+        await console.sees("▾ shop")
+
+
+async def test_the_whole_record_opens_and_says_what_the_strip_could_not(warehouse: Path) -> None:
+    async with sitting(warehouse) as console:
+        await console.sees("snapshot 2", "committed")
+        await console.press("l", "i")
+        await console.sees("delta manifest list", "manifest-list-", "y copy as JSON")
+        await console.press("escape")
+        await console.sees("▾ shop")
+
+
+async def test_a_new_commit_shows_without_a_key(warehouse: Path) -> None:
+    async with sitting(warehouse) as console:
+        await console.sees("● events")
+        await console.press("j")
+        await console.sees("1 of 5")
+        row = pa.table({"order_id": [99], "customer": ["c9"], "price": [1.0]}, schema=ORDERS)
+        commit(warehouse, "shop.orders", row)
+        await console.sees("2 of 6")
+
+
+async def test_a_table_dropped_while_open_is_said_in_a_sentence(warehouse: Path) -> None:
+    async with sitting(warehouse) as console:
+        await console.sees("● events")
+        await console.press("j")
+        await console.sees("1 of 5")
+        shutil.rmtree(warehouse / "shop.db" / "orders")
+        await console.sees("Table shop.orders does not exist", "It may have been dropped")
+        await console.press("k")
+        await console.sees("● events", "snapshot 2")
+
+
+async def test_an_error_in_one_pane_leaves_the_others(warehouse: Path) -> None:
+    schema = warehouse / "shop.db" / "orders" / "schema" / "schema-0"
+    schema.write_text("{")
+    async with sitting(warehouse) as console:
+        await console.sees("● events")
+        await console.press("j", "enter")
+        await console.sees("1 of 5")
+        await console.press("5")
+        await console.sees("is not a whole")
+        await console.press("4")
+        await console.sees("tag v2")
+
+
+async def test_a_pointer_to_a_missing_main_is_an_error_never_main(warehouse: Path) -> None:
+    pointer = warehouse / "shop.db" / "orders" / "branch" / "MAIN-BRANCH"
+    pointer.parent.mkdir(exist_ok=True)
+    pointer.write_text("gone")
+    async with sitting(warehouse) as console:
+        await console.sees("● events")
+        await console.press("j")
+        await console.sees("says that gone is main")
+        assert "1 of 5" not in console.text
+
+
+async def test_no_warehouse_and_an_empty_one_are_sentences(tmp_path: Path) -> None:
+    async with sitting(tmp_path / "nowhere") as console:
+        await console.sees("There is no warehouse")
+    (tmp_path / "empty").mkdir()
+    async with sitting(tmp_path / "empty") as console:
+        await console.sees("No databases in this", "warehouse")
+
+
+async def test_all_of_many_snapshots_are_read_once_the_rows_have_the_keys(many: Path) -> None:
+    async with sitting(many, (120, 40)) as console:
+        await console.sees("1 of 100, 250 in all")
+        await console.press("enter")
+        await console.sees("1 of 250")
+        await console.press("G")
+        await console.sees("snapshot 1 ", "250 of 250")
+
+
+async def test_the_log_opens_and_closes(warehouse: Path) -> None:
+    async with sitting(warehouse) as console:
+        await console.sees("● events")
+        await console.press("y")
+        await console.sees("Sent to terminal: shop.events")
+        await console.press("L")
+        await console.sees("log", "done")
+        await console.press("L")
+        await console.loses("done")

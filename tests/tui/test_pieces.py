@@ -1,0 +1,142 @@
+"""The small parts: how values read, what is copied, which statement runs."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.table.layout import TablePath
+from tui.actions import arguments_from
+from tui.clipboard import MOST_BYTES, copy_sequence
+from tui.formats import age, format_value, size, whole_text
+from tui.history import Ran, add_to_history, read_history
+from tui.panes.record_pane import Version
+from tui.session import Target, quoted
+from tui.statements import select_all
+from tui.widgets.cells import cut, fit, width_of, wrap
+from tui.widgets.sql_editor import highlights, statement_at
+
+HOUR = 3_600_000
+ORDERS = Target(TablePath("shop", "orders"))
+
+
+@pytest.mark.parametrize(
+    ("passed", "words"),
+    [(0, "now"), (5_000, "5 s ago"), (HOUR * 2, "2 h ago"), (HOUR * 24 * 13, "13 d ago"), (-HOUR, "in 1 h")],
+)
+def test_ages_read_as_people_say_them(passed: int, words: str) -> None:
+    assert age(10**12 - passed, 10**12) == words
+
+
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [(0, "0 B"), (999, "999 B"), (1400, "1.4 kB"), (123_456_789, "123 MB")],
+)
+def test_sizes_have_three_figures(count: int, words: str) -> None:
+    assert size(count) == words
+
+
+def test_values_of_every_kind_become_one_clean_line() -> None:
+    assert format_value("text", "a\nb\x1b[31m", 0) == "a b�[31m"
+    assert format_value("number", 1234567, 0) == "1,234,567"
+    assert format_value("id", 1234567, 0) == "1234567"
+    assert format_value("time", 10**30, 0) == str(10**30)
+    assert whole_text(True) == "true"
+    assert whole_text({"a": [1, None]}) == '{"a": [1, null]}'
+    assert whole_text(b"\x00\xff") == "00 ff"
+
+
+def test_a_huge_cell_costs_no_more_than_a_long_one() -> None:
+    assert len(format_value("text", "x" * 10_000_000, 0)) == 1000
+
+
+@given(st.text(), st.integers(1, 30))
+def test_fitting_gives_exactly_the_cells_asked_for(text: str, width: int) -> None:
+    clean = format_value("text", text, 0)
+    assert width_of(fit(clean, width)) == width
+    assert width_of(cut(clean, width)) <= width
+
+
+@given(st.text("ab 日", max_size=60), st.integers(2, 20))
+def test_wrapping_loses_nothing_but_blanks(text: str, width: int) -> None:
+    lines = wrap(text, width)
+    assert "".join(lines).replace(" ", "") == text.replace(" ", "")
+    assert all(width_of(line) <= max(width, width_of(line.rstrip())) for line in lines)
+
+
+def test_copying_is_wrapped_for_tmux_and_screen_and_capped() -> None:
+    encoded = base64.b64encode("é".encode()).decode()
+    bare = f"\x1b]52;c;{encoded}\x07"
+    assert copy_sequence("é", {}) == bare
+    in_tmux = copy_sequence("é", {"TMUX": "/tmp/x"})
+    assert in_tmux == bare + f"\x1bPtmux;\x1b\x1b]52;c;{encoded}\x07\x1b\\"
+    in_screen = copy_sequence("x" * 1000, {"STY": "1.pts"})
+    assert in_screen is not None and in_screen.startswith("\x1bP\x1b]52;c;")
+    assert max(len(piece) for piece in in_screen.split("\x1b\\")) <= 252
+    assert copy_sequence("x" * (MOST_BYTES + 1), {}) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        ("orders", "orders"),
+        ("orders$branch_b", "`orders$branch_b`"),
+        ("1a", "`1a`"),
+        ("a`b", "`a``b`"),
+        ("é", "`é`"),
+    ],
+)
+def test_names_are_quoted_where_spark_needs_it(name: str, written: str) -> None:
+    assert quoted(name) == written
+
+
+def test_the_prepared_statement_reads_the_row() -> None:
+    branch = Target(ORDERS.table, "b")
+    assert select_all(ORDERS, Version(version="v'1")) == "SELECT *\nFROM shop.orders VERSION AS OF 'v\\'1'"
+    assert select_all(branch, Version(version="snapshot.3")).endswith(
+        "`orders$branch_b` VERSION AS OF 'snapshot.3'"
+    )
+    assert select_all(branch, Version(branch="main")) == "SELECT *\nFROM shop.orders"
+    assert select_all(ORDERS, Version()) == "SELECT *\nFROM shop.orders"
+
+
+def test_arguments_come_from_the_row_and_the_branch_in_view() -> None:
+    row = Version(version="snapshot.3", snapshot_id=3)
+    branch = Target(ORDERS.table, "b")
+    assert arguments_from("create-savepoint", ORDERS, row, newest=True) == {}
+    assert arguments_from("create-savepoint", branch, row, newest=False) == {"snapshot": 3, "branch": "b"}
+    assert arguments_from("create-branch", ORDERS, Version(tag="savepoint.1"), newest=False) == {
+        "tag": "savepoint.1"
+    }
+    assert arguments_from("create-tag", ORDERS, Version(branch="b"), newest=False) == {"branch": "b"}
+
+
+def test_the_statement_at_the_caret_runs() -> None:
+    text = "SELECT 1;\n-- a;b\nSELECT ';' ;\n"
+    assert statement_at(text, 3) == ("SELECT 1;", 0)
+    assert statement_at(text, 20)[0] == "\n-- a;b\nSELECT ';' ;"
+    assert statement_at(text, len(text))[0] == "\n-- a;b\nSELECT ';' ;"
+    assert statement_at("", 0) == ("", 0)
+
+
+def test_time_travel_is_told_from_other_words() -> None:
+    text = "SELECT 'a' AS of_t -- VERSION AS OF\nFROM t VERSION AS OF 5"
+    found = [(text[start:end], ink) for start, end, ink in highlights(text)]
+    assert ("AS", "accent") in found
+    assert ("-- VERSION AS OF", "quiet") in found
+    assert [word for word, ink in found if ink == "warn"] == ["VERSION", "AS", "OF"]
+
+
+def test_history_is_newest_first_once_each_and_private(tmp_path: Path) -> None:
+    path = tmp_path / "state" / "history.jsonl"
+    for number, sql in enumerate(["a", "b", "a"]):
+        add_to_history(path, Ran(number, sql, "1 row"))
+    with path.open("ab") as file:
+        file.write(b'{"half')
+    assert [(ran.sql, ran.time) for ran in read_history(path)] == [("a", 2), ("b", 1)]
+    assert path.stat().st_mode & 0o077 == 0
+    assert read_history(tmp_path / "none") == []

@@ -1,0 +1,130 @@
+"""Queries from the console, run by the suite's one Spark."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from core.config import Settings
+from core.spark.client import Engine
+from tests.tui.driving import Sitting, sitting
+from tui.engine_room import EngineRoom
+from tui.panes.query import QueryPane
+from tui.session import Session
+
+
+@asynccontextmanager
+async def querying(
+    warehouse: Path, engine: Engine, size: tuple[int, int] = (120, 40)
+) -> AsyncIterator[tuple[Sitting, QueryPane]]:
+    """The console with its query pane open."""
+    engine.wait_ready(120)
+    settings = Settings(str(warehouse))
+    session = Session(settings, EngineRoom(settings, engine))
+    async with sitting(warehouse, size, session=session) as console:
+        await console.sees("● events")
+        await console.press("j", "6")
+        await console.sees("[6 Query]", "SELECT *")
+        yield console, console.app.query_one(QueryPane)
+
+
+async def run(console: Sitting, pane: QueryPane, sql: str) -> None:
+    pane.prepare(sql)
+    await console.press("ctrl+r")
+
+
+async def test_rows_come_with_what_they_were_read_at(engine_warehouse: Path, engine: Engine) -> None:
+    async with querying(engine_warehouse, engine, (80, 24)) as (console, pane):
+        await run(console, pane, "SELECT * FROM shop.orders VERSION AS OF 'snapshot.2' ORDER BY order_id")
+        await console.sees("✓ 5 rows", "read shop.orders at snapshot.2", "customer", "order_id")
+        assert [pane.grid.source.row(i)[0] for i in range(5)] == [1, 2, 3, 4, 5]
+        assert pane.grid.has_focus
+        await console.press("j", "i")
+        await console.sees("row 2", "price")
+
+
+async def test_a_limit_is_said_honestly(engine_warehouse: Path, engine: Engine) -> None:
+    async with querying(engine_warehouse, engine) as (console, pane):
+        await run(console, pane, "SELECT id FROM range(10000)")
+        await console.sees("first 500 rows of more", "1 of 500")
+        await console.press("G")
+        await console.sees("500 of 500", "row 500")
+
+
+async def test_an_error_points_at_its_place(engine_warehouse: Path, engine: Engine) -> None:
+    async with querying(engine_warehouse, engine) as (console, pane):
+        await run(console, pane, "SELECT 1;\nSELECT order_id,\n  nothing\nFROM shop.orders")
+        await console.sees("✗", "nothing")
+        assert pane.editor.cursor_location == (2, 2)
+        await run(console, pane, "SELECT * FROM shop.orders FOR SYSTEM_TIME BETWEEN 1 AND 2")
+        await console.sees("✗", "period")
+
+
+async def test_values_of_all_kinds_are_told_apart(engine_warehouse: Path, engine: Engine) -> None:
+    async with querying(engine_warehouse, engine) as (console, pane):
+        sql = "SELECT NULL AS n, '' AS b, array(1, NULL) AS l, '[red]' || char(27) AS evil, true AS y"
+        await run(console, pane, sql)
+        await console.sees("✓ 1 row", "null", "[1, null]", "[red]�", "true")
+
+
+async def test_explain_shows_its_lines(engine_warehouse: Path, engine: Engine) -> None:
+    async with querying(engine_warehouse, engine) as (console, pane):
+        await run(console, pane, "EXPLAIN SELECT * FROM shop.orders")
+        await console.sees("✓ the plan", "scan:", "Physical Plan")
+
+
+async def test_a_running_statement_is_cancelled_and_the_next_one_runs(
+    engine_warehouse: Path, engine: Engine
+) -> None:
+    async with querying(engine_warehouse, engine) as (console, pane):
+        await run(console, pane, "SELECT count(*) FROM range(100000000000) a CROSS JOIN range(10) b")
+        await console.sees("running")
+        await console.press("ctrl+r")
+        await console.sees("still running")
+        await console.press("ctrl+c")
+        await console.until(lambda: not pane.running, "cancel")
+        await console.sees("✗", "ancel")
+        await run(console, pane, "SELECT 41 + 1 AS answer")
+        await console.sees("✓ 1 row", "42")
+
+
+async def test_a_dead_engine_leaves_the_console_and_the_next_statement_works(
+    engine_warehouse: Path, engine: Engine
+) -> None:
+    async with querying(engine_warehouse, engine) as (console, pane):
+        await run(console, pane, "SELECT count(*) FROM range(100000000000) a CROSS JOIN range(10) b")
+        await console.sees("running")
+        process = engine._process
+        assert process is not None
+        os.kill(process.pid, signal.SIGKILL)
+        await console.sees("✗ The Spark engine died (killed by SIGKILL)", "Spark died")
+        await console.press("escape", "1")
+        await console.sees("1 of 5")
+        await console.press("6")
+        await run(console, pane, "SELECT 41 + 1 AS answer")
+        await console.sees("✓ 1 row", "42")
+
+
+async def test_statements_that_remove_rows_are_asked_about(engine_warehouse: Path, engine: Engine) -> None:
+    async with querying(engine_warehouse, engine) as (console, pane):
+        await run(console, pane, "INSERT OVERWRITE shop.orders SELECT * FROM shop.orders WHERE false")
+        await console.sees("Rows will be removed", "▸[ Cancel ]")
+        await console.press("enter")
+        await console.loses("Rows will be removed")
+        assert pane.result is None
+
+
+async def test_history_brings_a_statement_back(engine_warehouse: Path, engine: Engine) -> None:
+    async with querying(engine_warehouse, engine) as (console, pane):
+        await run(console, pane, "SELECT 'first'")
+        await console.sees("✓ 1 row")
+        await run(console, pane, "SELECT 'second'")
+        await console.sees("second", "✓ 1 row")
+        await console.press("ctrl+o")
+        await console.sees("Statements run before", "SELECT 'second'")
+        await console.type("first")
+        await console.press("enter")
+        await console.until(lambda: pane.editor.text == "SELECT 'first'")

@@ -1,0 +1,132 @@
+"""The grid on many rows: what is in sight is right, and nothing else is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+from textual.app import App, ComposeResult
+from textual.pilot import Pilot
+
+from tui.background import Arrived
+from tui.sources import Column
+from tui.widgets.record_grid import RecordGrid
+
+COLUMNS = [Column("number", "number"), Column("name"), Column("long", most=30)]
+
+
+class Numbers:
+    """Rows made up as they are asked for, and a note of which were."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.asked: set[int] = set()
+
+    def __len__(self) -> int:
+        return self.count
+
+    def row(self, index: int) -> Sequence[object]:
+        self.asked.add(index)
+        return (index, f"name {index}", "x" * (index % 50))
+
+
+class OneGrid(App[None]):
+    def __init__(self) -> None:
+        super().__init__()
+        self.grid = RecordGrid(COLUMNS)
+
+    def compose(self) -> ComposeResult:
+        yield self.grid
+
+    def on_arrived(self, event: Arrived) -> None:
+        event.deliver()
+
+    def line(self, y: int) -> str:
+        return self.grid.render_line(y).text
+
+
+@asynccontextmanager
+async def grid_of(
+    source: Numbers, size: tuple[int, int] = (60, 21)
+) -> AsyncIterator[tuple[OneGrid, Pilot[None]]]:
+    app = OneGrid()
+    async with app.run_test(size=size) as pilot:
+        app.grid.focus()
+        app.grid.show(source)
+        await pilot.pause()
+        yield app, pilot
+
+
+async def test_only_rows_in_sight_and_a_sample_are_asked_for() -> None:
+    source = Numbers(100_000)
+    async with grid_of(source) as (app, pilot):
+        source.asked.clear()
+        await pilot.press("pagedown")
+        await pilot.pause()
+        assert source.asked and len(source.asked) <= 41
+        assert "name 20 " in app.line(1)
+
+
+async def test_moving_through_a_hundred_thousand_rows() -> None:
+    async with grid_of(Numbers(100_000)) as (app, pilot):
+        await pilot.press("G")
+        assert app.grid.index == 99_999
+        await pilot.pause()
+        assert app.line(20).startswith("▌ 99,999  name 99999")
+        await pilot.press("pageup", "k")
+        assert app.grid.index == 99_978
+        await pilot.press("g", "j", "j", "ctrl+d")
+        assert app.grid.index == 12
+        assert app.grid.position == "13 of 100,000"
+
+
+async def test_a_filter_over_many_rows_runs_in_a_thread_and_arrives() -> None:
+    async with grid_of(Numbers(20_000)) as (app, pilot):
+        app.grid.filter("name 19999")
+        for _ in range(500):
+            await pilot.pause(0.01)
+            if app.grid.count == 1:
+                break
+        assert app.grid.index == 19_999
+        assert "name 19999" in app.line(1)
+        app.grid.filter("")
+        assert app.grid.count == 20_000
+
+
+async def test_numbers_are_to_the_right_and_long_text_is_cut() -> None:
+    async with grid_of(Numbers(50), (40, 60)) as (app, _):
+        assert app.line(0).rstrip() == "  number  name     long"
+        assert app.line(8).rstrip() == "       7  name 7   xxxxxxx"
+        assert app.line(50).endswith("…")
+        assert all(len(app.line(y)) == 40 for y in range(60))
+
+
+async def test_columns_scroll_and_say_that_there_are_more() -> None:
+    async with grid_of(Numbers(3), (16, 5)) as (app, pilot):
+        assert app.line(0).endswith("›")
+        await pilot.press("l")
+        assert app.line(0).startswith("  name")
+        await pilot.press("h")
+        assert app.line(0).startswith("  number")
+
+
+async def test_the_cursor_stays_on_its_record_when_rows_come_on_top() -> None:
+    class Newest(Numbers):
+        def row(self, index: int) -> Sequence[object]:
+            return (self.count - index, "n", "")
+
+    async with grid_of(Newest(10)) as (app, pilot):
+        await pilot.press("j", "j")
+        assert app.grid.source.row(app.grid.index or 0)[0] == 8
+        app.grid.show(Newest(12))
+        assert app.grid.source.row(app.grid.index or 0)[0] == 8
+
+
+async def test_wide_characters_keep_the_columns_in_line() -> None:
+    class Wide(Numbers):
+        def row(self, index: int) -> Sequence[object]:
+            return (index, "日本語テキスト"[: index + 1], "end")
+
+    async with grid_of(Wide(7), (40, 9)) as (app, _):
+        cells = {app.grid.render_line(y).cell_length for y in range(9)}
+        assert cells == {40}
