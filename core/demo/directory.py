@@ -36,5 +36,8 @@ def clear_directory(directory: Path) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     marker = {"made_by": "paimark demo", "note": "paimark demo rebuilds the database shop here"}
     (directory / MARKER).write_text(json.dumps(marker) + "\n")
+    database = directory / f"{DATABASE}.db"
+    if database.is_symlink():
+        database.unlink()
     with suppress(FileNotFoundError):
-        shutil.rmtree(directory / f"{DATABASE}.db")
+        shutil.rmtree(database)

@@ -1,0 +1,234 @@
+"""`paimark sql`, with the suite's Spark behind it."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pyarrow.parquet
+import pytest
+
+from core.spark.client import Engine, EngineConfig
+from core.spark.protocol import Event
+from tests.cli.command import PROGRAM, Paimark, bare_environment
+
+
+class Shared:
+    """The suite's engine in place of one of the command's own: `close` leaves it running."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def run(
+        self, sql: str, *, database: str | None = None, limit: int | None = None, time_zone: str | None = None
+    ) -> Iterator[Event]:
+        return self._engine.run(sql, database=database, limit=limit, time_zone=time_zone)
+
+    def close(self) -> None:
+        """The suite closes it."""
+
+
+@pytest.fixture
+def sql(
+    paimark: Paimark, engine: Engine, engine_warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Paimark]:
+    def shared(config: EngineConfig) -> Shared:
+        assert config.warehouse == str(engine_warehouse)
+        return Shared(engine)
+
+    monkeypatch.setattr("core.cli.sql.Engine", shared)
+    monkeypatch.setenv("PAIMARK_WAREHOUSE", str(engine_warehouse))
+    yield paimark
+
+
+def test_rows_go_to_stdout_and_how_they_were_read_to_stderr(sql: Paimark) -> None:
+    ran = sql("sql", "SELECT order_id FROM shop.orders VERSION AS OF 2 ORDER BY order_id", "--output", "json")
+    assert ran.code == 0
+    assert ran.rows == [{"order_id": number} for number in range(1, 6)]
+    (reading, end) = ran.err.splitlines()
+    assert reading.startswith("shop.orders: ")
+    assert "snapshot.2" in reading
+    assert end.startswith("5 rows in ")
+
+
+def test_every_kind_of_value_is_json(sql: Paimark) -> None:
+    statement = (
+        "SELECT CAST(2.50 AS DECIMAL(5,2)) AS d, double('NaN') AS n, X'00FF' AS b, map('x', 1) AS m, "
+        "array(1, NULL) AS a, named_struct('p', 'q') AS s, DATE'2026-05-01' AS day, "
+        "TIMESTAMP_NTZ'2026-05-01 10:00:00' AS t, CAST(NULL AS STRING) AS z"
+    )
+    assert sql("sql", statement, "--output", "json").rows == [
+        {
+            "d": "2.50",
+            "n": "NaN",
+            "b": "AP8=",
+            "m": {"x": 1},
+            "a": [1, None],
+            "s": {"p": "q"},
+            "day": "2026-05-01",
+            "t": "2026-05-01T10:00:00",
+            "z": None,
+        }
+    ]
+
+
+def test_a_table_for_people_tells_null_from_an_empty_text_and_cleans_cells(sql: Paimark) -> None:
+    ran = sql("sql", "SELECT concat('a', char(27), '[31m') AS hostile, CAST(NULL AS INT) AS n, '' AS e")
+    assert "\x1b" not in ran.out
+    assert "[31m" in ran.out
+    assert "NULL" in ran.out
+
+
+def test_a_limit_cuts_and_says_so(sql: Paimark) -> None:
+    ran = sql("sql", "SELECT id FROM range(100)", "--limit", "3", "--output", "json")
+    assert len(ran.rows) == 3
+    assert "there are more" in ran.err
+
+
+def test_the_statement_comes_from_a_file_or_stdin(
+    sql: Paimark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "one.sql"
+    path.write_text("-- how many\nSELECT 1 AS one;\n")
+    assert sql("sql", "-f", path, "--output", "json").rows == [{"one": 1}]
+    with path.open() as stdin:
+        monkeypatch.setattr("sys.stdin", stdin)
+        assert sql("sql", "-", "--output", "json").rows == [{"one": 1}]
+
+
+def test_a_result_file_holds_the_rows_and_stdout_nothing(sql: Paimark, tmp_path: Path) -> None:
+    path = tmp_path / "out.parquet"
+    ran = sql("sql", "SELECT order_id, price FROM shop.orders", "-o", path)
+    assert (ran.code, ran.out) == (0, "")
+    assert sorted(pyarrow.parquet.read_table(path)["order_id"].to_pylist()) == list(range(1, 9))
+    assert [each.name for each in tmp_path.glob("*out*")] == ["out.parquet"]
+
+
+def test_a_result_file_without_rows_has_the_columns_and_their_types(sql: Paimark, tmp_path: Path) -> None:
+    path = tmp_path / "out.parquet"
+    assert sql("sql", "SELECT order_id, price FROM shop.orders WHERE order_id < 0", "-o", path).code == 0
+    read = pyarrow.parquet.read_table(path)
+    assert (read.num_rows, read.schema.names) == (0, ["order_id", "price"])
+    assert [str(kind) for kind in read.schema.types] == ["int64", "double"]
+
+
+def test_a_statement_that_fails_is_exit_code_1_and_leaves_no_file(sql: Paimark, tmp_path: Path) -> None:
+    path = tmp_path / "out.csv"
+    ran = sql("sql", "SELECT\n  nothing_of_the_kind FROM shop.orders", "-o", path)
+    assert (ran.code, ran.out) == (1, "")
+    assert "nothing_of_the_kind" in ran.err
+    assert "Traceback" not in ran.err
+    assert not list(tmp_path.glob("*out*"))
+    late = sql("sql", "SELECT raise_error(concat('late ', id)) FROM range(3)", "-o", path)
+    assert late.code == 1
+    assert not list(tmp_path.glob("*out*"))
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("SELECT * FROM shop.orders FOR SYSTEM_TIME FROM 1 TO 2", "period"),
+        ("SELECT * FROM shop.orders o FOR SYSTEM_TIME AS OF o.at", "line 1, column"),
+        ("CALL sys.create_savepoint(table => 'shop.orders')", "paimark create-savepoint"),
+        ("  -- nothing\n", "no statement"),
+        ("SELECT * FROM shop.orders VERSION AS OF 'savepoint.9'", "savepoint.9"),
+    ],
+)
+def test_what_can_not_run_is_said_in_one_sentence(sql: Paimark, statement: str, said: str) -> None:
+    ran = sql("sql", statement)
+    assert (ran.code, ran.out) == (1, "")
+    assert said in ran.err
+
+
+def test_a_refused_clause_is_pointed_at(sql: Paimark) -> None:
+    ran = sql("sql", "SELECT 1,\n  * FROM shop.orders FOR SYSTEM_TIME FROM 1 TO 2")
+    line, caret = ran.err.splitlines()[:2]
+    assert line.strip() == "* FROM shop.orders FOR SYSTEM_TIME FROM 1 TO 2"
+    assert line[caret.index("^") :].startswith("FOR SYSTEM_TIME FROM")
+
+
+def test_statements_that_write_or_remove_are_held_back(sql: Paimark) -> None:
+    insert = "INSERT INTO shop.events VALUES ('2026-05-03', 'click')"
+    for words, said in (
+        ([insert, "--read-only"], "read-only"),
+        ([insert, "--dry-run"], "not run"),
+        (["DELETE FROM shop.events"], "--yes"),
+        (["INSERT OVERWRITE shop.events VALUES ('2026-05-03', 'click')"], "--yes"),
+        (["DROP TABLE shop.events"], "--yes"),
+    ):
+        ran = sql("sql", *words)
+        assert (ran.code, ran.out) == (1, "")
+        assert said in ran.err
+
+
+def test_more_than_one_statement_is_a_usage_error(sql: Paimark) -> None:
+    assert sql("sql", "SELECT 1; SELECT 2").code == 2
+
+
+@pytest.mark.parametrize("moment", ["starting", "running"])
+def test_ctrl_c_ends_a_statement_with_130_and_leaves_no_process_behind(
+    warehouse: Path, tmp_path: Path, moment: str
+) -> None:
+    slow = (
+        "SELECT count(*) FROM shop.orders CROSS JOIN range(4000000000) WHERE sha2(id + order_id, 512) = 'x'"
+    )
+    command = subprocess.Popen(
+        [PROGRAM, "--warehouse", warehouse, "--spark-master", "local[2]", "sql", slow],
+        env=bare_environment({"XDG_STATE_HOME": str(tmp_path)}),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert command.stdout and command.stderr
+    wait_for(lambda: any("java" in words for words in below(command.pid).values()))
+    if moment == "running":
+        assert command.stderr.readline().startswith("shop.orders: ")
+    started = below(command.pid)
+    command.send_signal(signal.SIGINT)
+    out, err = command.communicate(timeout=120)
+    assert (command.returncode, out) == (130, "")
+    assert err == "paimark: Interrupted\n"
+    wait_for(lambda: not any(map(lives, started)))
+
+
+def test_an_engine_that_can_not_start_is_exit_code_3(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [PROGRAM, "--warehouse", tmp_path, "sql", "SELECT 1", "--spark-conf", "spark.driver.memory=nonsense"],
+        env=bare_environment({"XDG_STATE_HOME": str(tmp_path)}),
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "Traceback" not in done.stderr
+
+
+def below(parent: int) -> dict[int, str]:
+    """The processes that descend from one, and their command lines."""
+    listed = subprocess.run(["ps", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True)
+    lines = (line.split(None, 2) for line in listed.stdout.splitlines())
+    rows = [(int(pid), int(ppid), words) for pid, ppid, words in lines]
+    found: dict[int, str] = {}
+    wanted = {parent}
+    while wanted:
+        children = {pid: words for pid, ppid, words in rows if ppid in wanted and pid not in found}
+        found |= children
+        wanted = set(children)
+    return found
+
+
+def lives(pid: int) -> bool:
+    """Whether a process does anything: one that ended may wait in the list for its parent."""
+    state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False)
+    return state.stdout.strip()[:1] not in ("", "Z")
+
+
+def wait_for(reached: Callable[[], bool], seconds: float = 120) -> None:
+    deadline = time.monotonic() + seconds
+    while not reached():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
