@@ -1,0 +1,73 @@
+"""`paimark demo`."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from core.cli.demo import STORY
+from tests.cli.command import Paimark, program
+
+
+def test_a_demo_that_is_not_opened_says_where_it_is_and_what_to_try(
+    paimark: Paimark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "it's here"
+    ran = paimark("demo", place, "--no-open")
+    assert ran.code == 0
+    lines = ran.out.splitlines()
+    assert lines[0] == f"The demo warehouse is in {place}"
+    assert lines[1 : 1 + len(STORY)] == list(STORY)
+    tried = [shlex.split(line) for line in lines[lines.index("Try:") + 1 :]]
+    assert tried[0] == ["paimark", str(place)]
+    assert tried[1] == ["export", f"PAIMARK_WAREHOUSE={place}"]
+    monkeypatch.setenv("PAIMARK_WAREHOUSE", str(place))
+    for words in tried[2:]:
+        assert words[0] == "paimark"
+        if words[1] == "sql":
+            assert words[2].startswith("SELECT ")
+        else:
+            assert paimark(*words[1:]).code == 0
+
+
+def test_the_default_place_is_here_and_json_names_it(
+    paimark: Paimark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ran = paimark("demo", "--no-open", "--output", "json")
+    assert ran.rows == [{"warehouse": str(tmp_path / "paimark-demo")}]
+    (savepoint,) = paimark(
+        "savepoints", "shop.orders", "--warehouse", "paimark-demo", "--output", "json"
+    ).rows
+    assert savepoint["savepoint_id"] == 1
+
+
+@pytest.mark.parametrize("words", [["--dry-run"], ["--read-only"]])
+def test_a_dry_run_and_read_only_mode_build_nothing(
+    paimark: Paimark, tmp_path: Path, words: list[str]
+) -> None:
+    place = tmp_path / "demo"
+    ran = paimark("demo", place, *words)
+    assert ran.code == (0 if words == ["--dry-run"] else 1)
+    assert not place.exists()
+
+
+def test_another_directory_is_refused(paimark: Paimark, warehouse: Path) -> None:
+    ran = paimark("demo", warehouse, "--no-open")
+    assert (ran.code, ran.out) == (1, "")
+    assert "not empty" in ran.err
+    assert paimark("tables", "--warehouse", warehouse).code == 0
+
+
+def test_without_a_terminal_the_tour_makes_a_savepoint_and_reads_it_back_with_spark(tmp_path: Path) -> None:
+    ran = program("demo", tmp_path / "demo", environment={"XDG_STATE_HOME": str(tmp_path)})
+    assert ran.code == 0, ran.err
+    assert "$ paimark create-savepoint shop.orders" in ran.err
+    assert "shop.orders: savepoint.2" in ran.err
+    assert "Savepoint 2 of shop.orders keeps snapshot 18" in ran.out
+    rows = [line.split() for line in ran.out.splitlines() if line.strip()[:1].isdigit()][1:]
+    assert len(rows) == 10
+    for row in rows:
+        assert float(row[-2]) == -float(row[-1]) < 0
