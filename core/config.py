@@ -19,7 +19,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 
 import msgspec
@@ -147,6 +146,8 @@ def _context(config: ConfigFile, name: str | None, path: Path) -> WarehouseConte
         return None
     if name in config.contexts:
         return config.contexts[name]
+    from difflib import get_close_matches
+
     near = get_close_matches(name, config.contexts, n=1)
     known = ", ".join(sorted(config.contexts)) or "none"
     raise UsageError(

@@ -5,6 +5,7 @@ The console's own path imports no click: it is the first thing a person waits fo
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from typing import NoReturn
@@ -16,6 +17,10 @@ INTERRUPTED = 130
 
 def main() -> NoReturn:
     """The `paimark` script."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A sign that the terminal's encoding lacks must not stop the rest.
+            stream.reconfigure(errors="replace")
     sys.exit(run(sys.argv[1:]))
 
 

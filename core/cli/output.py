@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import shutil
 import sys
 from collections.abc import Sequence
@@ -16,6 +17,8 @@ from core.text import clean_text
 def row_writer(given: Given, names: Sequence[str], *, null: str = "") -> JsonRows | TableRows:
     """A writer to stdout in the form asked for; `close` it after the last row."""
     if given.as_json:
+        if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.encoding.lower() != "utf-8":
+            sys.stdout.reconfigure(encoding="utf-8")
         return JsonRows(sys.stdout, names)
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     return TableRows(sys.stdout, names, width, null)

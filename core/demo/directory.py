@@ -21,7 +21,9 @@ def check_directory(directory: Path) -> None:
     except FileNotFoundError:
         return
     except NotADirectoryError as error:
-        raise Refused(f"{directory} is a file", "Name a directory that does not exist yet.") from error
+        raise Refused(
+            f"{directory} is a file or lies below one", "Name a directory that does not exist yet."
+        ) from error
     except OSError as error:
         raise Unavailable(f"{directory} can't be read: {error.strerror}") from error
     if found and MARKER not in found:

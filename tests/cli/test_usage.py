@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import subprocess
@@ -133,6 +134,19 @@ def test_the_program_prints_its_version(warehouse: Path) -> None:
     ran = program("--version")
     assert ran.code == 0
     assert ran.out.startswith("paimark 0.")
+
+
+def test_an_encoding_that_lacks_a_sign_stops_nothing_and_json_is_utf_8(warehouse: Path) -> None:
+    latin = {"PYTHONIOENCODING": "latin-1", "PYTHONUTF8": "0"}
+    snapshot = warehouse / "shop.db" / "orders" / "snapshot" / "snapshot-5"
+    snapshot.write_text(snapshot.read_text().replace('"APPEND"', '"表"'))
+    words = [str(PROGRAM), "--warehouse", str(warehouse), "snapshots", "shop.orders", "--limit", "1"]
+    table = subprocess.run(words, env=bare_environment(latin), capture_output=True, timeout=60, check=True)
+    assert b" ? " in table.stdout
+    rows = subprocess.run(
+        [*words, "--output", "json"], env=bare_environment(latin), capture_output=True, timeout=60, check=True
+    )
+    assert json.loads(rows.stdout.decode())[0]["commit_kind"] == "表"
 
 
 def test_a_closed_pipe_is_quiet(warehouse: Path) -> None:
