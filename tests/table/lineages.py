@@ -1,4 +1,4 @@
-"""Lineages as plain files, with any ids and times, and a store that counts."""
+"""Lineages as plain files, with any ids and times, and a store that counts. Loads no pypaimon."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from core.storage.files import Entry, Files
 from core.storage.local import LocalFiles
 from core.table.layout import Root, TablePath
 from core.table.lineage import Lineage
-from tests.paimon import open_table
 
 TABLE = TablePath("shop", "t")
 SNAPSHOT = """{{
@@ -51,11 +50,6 @@ def write_lineage(warehouse: Path, times: Mapping[int, int], root: Root | None =
         with open(f"{prefix}{snapshot_id}", "w") as file:
             file.write(snapshot_json(snapshot_id, time_ms))
     return Lineage(LocalFiles(str(warehouse)), root)
-
-
-def create_branch(warehouse: Path, table: str, name: str, tag: str | None = None) -> None:
-    """A branch as pypaimon makes it: from a tag, or with schemas alone."""
-    open_table(warehouse, table).branch_manager().create_branch(name, tag)
 
 
 @dataclass

@@ -12,7 +12,8 @@ from core.storage.local import LocalFiles
 from core.table.layout import TablePath
 from core.table.lineage import Lineage
 from core.table.main_branch import all_roots, branch_names, branch_root, main_root
-from tests.table.lineages import CountingFiles, create_branch
+from tests.table.branches import create_branch
+from tests.table.lineages import CountingFiles
 
 ORDERS = TablePath("shop", "orders")
 

@@ -13,7 +13,7 @@ from core.table.records import Savepoint
 from core.table.savepoints import SavepointManager
 from core.table.system_tables import SYSTEM_TABLES, rows
 from tests.paimon import open_table
-from tests.table.lineages import create_branch
+from tests.table.branches import create_branch
 
 ORDERS = TablePath("shop", "orders")
 

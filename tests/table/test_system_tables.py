@@ -16,7 +16,7 @@ from core.table.records import Tag
 from core.table.system_tables import SYSTEM_TABLES, rows, system_table
 from core.table.tag_times import created_ms, retained_text
 from tests.paimon import open_table, read_rows
-from tests.table.lineages import create_branch
+from tests.table.branches import create_branch
 
 ORDERS = TablePath("shop", "orders")
 
