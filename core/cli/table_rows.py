@@ -14,6 +14,9 @@ from core.text import clean_text
 _MEASURED = 500
 _GAP = "  "
 _NARROWEST = 6
+# `2026-05-01 12:03:11+02:00`
+_TIME = 25
+_ENDLESS = 1 << 40
 
 
 class TableRows:
@@ -55,10 +58,11 @@ class TableRows:
                 self._numeric[position] = False
 
     def _begin(self) -> None:
-        widths = [cell_width(name) for name in self._names]
-        for row in self._held:
-            widths = [max(wide, cell_width(cell)) for wide, cell in zip(widths, row, strict=True)]
-        self._widths = widths if self._width is None else fit(widths, self._width)
+        heads = [cell_width(name) for name in self._names]
+        contents = [max(map(cell_width, cells), default=0) for cells in zip(*self._held, strict=True)]
+        contents = contents or [0] * len(heads)
+        available = _ENDLESS if self._width is None else self._width
+        self._widths = fit(heads, contents, available)
         self._line(self._names)
         self._line(["─" * wide for wide in self._widths])
         for row in self._held:
@@ -91,21 +95,31 @@ def cell_width(text: str) -> int:
     return cell_len(text)
 
 
-def fit(widths: Sequence[int], available: int) -> list[int]:
-    """The widths, the widest made narrower until a line fits, none below what still says something."""
-    result = list(widths)
-    excess = sum(result) + len(_GAP) * (len(result) - 1) - available
-    while excess > 0 and result:
-        widest = max(result)
-        if widest <= _NARROWEST:
-            break
-        second = max([wide for wide in result if wide < widest], default=0)
-        sharing = [position for position, wide in enumerate(result) if wide == widest]
-        step = max(1, min(widest - max(second, _NARROWEST), -(-excess // len(sharing))))
-        for position in sharing:
-            result[position] -= step
-            excess -= step
+def fit(heads: Sequence[int], contents: Sequence[int], available: int) -> list[int]:
+    """Widths for columns with heads and cells that wide, so that a line fits where that is possible.
+
+    Cut first are cells longer than a time, then heads longer than their cells, then whatever is widest; none
+    below what still says something.
+    """
+    result = [min(max(each), available) for each in zip(heads, contents, strict=True)]
+    gaps = len(_GAP) * (len(result) - 1)
+    for floors in (
+        [max(_TIME, head) for head in heads],
+        [max(_NARROWEST, min(content, _TIME)) for content in contents],
+        [_NARROWEST for _ in heads],
+    ):
+        _shrink(result, floors, sum(result) + gaps - available)
     return result
+
+
+def _shrink(widths: list[int], floors: Sequence[int], excess: int) -> None:
+    """Take `excess` off the widest columns, a cell at a time, as far as their floors allow."""
+    while excess > 0:
+        free = [place for place, wide in enumerate(widths) if wide > floors[place]]
+        if not free:
+            return
+        widths[max(free, key=widths.__getitem__)] -= 1
+        excess -= 1
 
 
 def cut(text: str, width: int) -> str:

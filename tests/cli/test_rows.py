@@ -129,9 +129,20 @@ def test_more_rows_than_are_measured_all_arrive_in_order() -> None:
     assert [int(line) for line in lines[2:]] == list(range(1200))
 
 
-@given(st.lists(st.integers(0, 200), min_size=1, max_size=12), st.integers(20, 200))
-def test_fitting_widens_nothing_and_meets_the_width_where_it_can(widths: list[int], available: int) -> None:
-    result = fit(widths, available)
-    assert all(new <= old for new, old in zip(result, widths, strict=True))
+@given(
+    st.lists(st.tuples(st.integers(0, 60), st.integers(0, 200)), min_size=1, max_size=12),
+    st.integers(20, 200),
+)
+def test_fitting_widens_nothing_and_meets_the_width_where_it_can(
+    columns: list[tuple[int, int]], available: int
+) -> None:
+    heads, contents = zip(*columns, strict=True)
+    result = fit(heads, contents, available)
+    assert all(new <= max(old) for new, old in zip(result, columns, strict=True))
     total = sum(result) + 2 * (len(result) - 1)
     assert total <= available or max(result) <= 6
+
+
+def test_times_and_numbers_stay_whole_while_longer_texts_and_heads_can_give_way() -> None:
+    assert fit([11, 11, 18, 4], [2, 25, 5, 47], 100) == [11, 25, 18, 40]
+    assert fit([11, 11, 18, 4], [2, 25, 5, 47], 70) == [7, 25, 7, 25]
