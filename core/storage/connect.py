@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from core.errors import Unavailable, UsageError
 from core.storage.files import Files
@@ -15,21 +14,32 @@ from core.storage.remote_errors import unavailable
 _CONDITIONAL = frozenset({"memory", "gs", "gcs", "abfs", "abfss", "az"})
 _S3 = frozenset({"s3", "s3a", "s3n"})
 _PACKAGES = {"gs": "gcsfs", "gcs": "gcsfs", "abfs": "adlfs", "abfss": "adlfs", "az": "adlfs", "oss": "ossfs"}
+_GOOGLE = {"gcs.project-id": "project", "gcs.access-token": "token"}
+_ALIBABA = {
+    "fs.oss.endpoint": "endpoint",
+    "fs.oss.accessKeyId": "key",
+    "fs.oss.accessKeySecret": "secret",
+    "fs.oss.securityToken": "token",
+}
+_OPTIONS = {"gs": _GOOGLE, "gcs": _GOOGLE, "oss": _ALIBABA}
 _AZURE_KEY = "fs.azure.account.key."
 
 
 def open_remote(uri: str, options: Mapping[str, str]) -> Files:
     """The files of the warehouse at `uri`. Raises `Unavailable` when the store's library is not installed."""
-    address = urlsplit(uri)
-    scheme = address.scheme.lower()
-    if not (address.netloc or address.path.strip("/")):
+    scheme, _, place = uri.partition("://")
+    owner, _, _ = place.partition("/")[0].rpartition("@")
+    # Credentials in an address would be shown wherever the warehouse is named. (Azure has a container there.)
+    if ":" in owner:
+        place = place.removeprefix(f"{owner}@")
+    place = place.rstrip("/")
+    if not place:
         raise UsageError(f"{uri} names no bucket or directory", "Write it as s3://bucket/path.")
-    # Credentials in an address would be shown wherever the warehouse is named.
-    shown = f"{address.scheme}://{address.netloc.rpartition('@')[2]}{address.path.rstrip('/')}"
+    shown = f"{scheme}://{place}"
     if scheme in _S3:
         from core.storage.s3 import S3Files, s3_arguments
 
-        filesystem, root = _connect(f"s3://{shown.partition('://')[2]}", s3_arguments(options), "paimark[s3]")
+        filesystem, root = _connect(f"s3://{place}", s3_arguments(options), "paimark[s3]")
         return S3Files(filesystem, root, shown, probe=bool(filesystem.endpoint_url))
     if scheme == "hdfs":
         from core.storage.hdfs import HdfsFiles
@@ -59,10 +69,9 @@ def _connect(uri: str, arguments: Mapping[str, object], package: str) -> tuple[A
 
 
 def _other_arguments(scheme: str, options: Mapping[str, str]) -> dict[str, object]:
-    """Paimon's options for Google and Azure, as gcsfs and adlfs name them."""
-    if scheme in ("gs", "gcs"):
-        known = {"gcs.project-id": "project", "gcs.access-token": "token"}
-        return {name: options[option] for option, name in known.items() if option in options}
+    """Paimon's options for Google, Alibaba and Azure, as gcsfs, ossfs and adlfs name them."""
+    if scheme in _OPTIONS:
+        return {name: options[option] for option, name in _OPTIONS[scheme].items() if option in options}
     if scheme in ("abfs", "abfss", "az"):
         for option, value in options.items():
             if option.startswith(_AZURE_KEY):

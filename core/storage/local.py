@@ -15,6 +15,8 @@ from core.storage.paths import checked, checked_directory, is_plain, no_warehous
 
 # Larger than nearly every metadata file: one read call, and a second that says "end".
 _READ_BYTES = 1 << 16
+# A named pipe in a file's place must not be waited for.
+_READ_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
 _ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG})
 _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
 
@@ -149,7 +151,7 @@ def _entry(item: os.DirEntry[str]) -> Entry:
 
 
 def _read_whole(path: str, directory: int | None) -> bytes:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC, dir_fd=directory)
+    descriptor = os.open(path, _READ_FLAGS, dir_fd=directory)
     try:
         data = os.read(descriptor, _READ_BYTES)
         if len(data) == 0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from core.errors import UsageError
 from core.storage.files import Files
 from core.storage.local import LocalFiles
 
@@ -17,6 +18,8 @@ def open_files(uri: str, options: Mapping[str, str] = _NO_OPTIONS) -> Files:
     `options` are Paimon's catalog options (`s3.endpoint`, `s3.access-key`, ...). Touches neither disk nor
     network.
     """
+    if not uri.strip():
+        raise UsageError("No warehouse is named", "Give a path or an address: `paimark WAREHOUSE`.")
     if uri.startswith("file:"):
         return LocalFiles("/" + uri.removeprefix("file:").lstrip("/"))
     if "://" not in uri:

@@ -8,7 +8,7 @@ from core.table.layout import DATABASE_SUFFIX, TablePath
 from core.table.main_branch import branch_names
 from core.table.names import is_safe_name, near_names, parse_table_name
 
-__all__ = ["databases", "find_table", "parse_table_name", "table_exists", "tables"]
+__all__ = ["databases", "find_table", "parse_table_name", "table_exists", "table_missing", "tables"]
 
 
 def databases(files: Files) -> list[str]:
@@ -53,6 +53,11 @@ def find_table(files: Files, name: str) -> TablePath:
             f"There is no table {table.full_name}", hint or "`paimark tables` lists those there are."
         )
     return table
+
+
+def table_missing(table: TablePath) -> NotFound:
+    """The one sentence for a table that was there."""
+    return NotFound(f"Table {table.full_name} does not exist", "It may have been dropped: refresh.")
 
 
 def _has_roots(files: Files, table: TablePath) -> bool:

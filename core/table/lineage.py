@@ -10,9 +10,10 @@ from collections.abc import Iterator, Sequence
 
 from core.errors import Corrupt, FileMissing, NotFound, Unavailable
 from core.storage.files import Files
+from core.table.catalog import table_missing
 from core.table.layout import SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root
 from core.table.main_branch import root_exists
-from core.table.names import checked_name, near_names
+from core.table.names import checked_name, is_safe_name, near_names
 from core.table.reading import MAX_DIGITS, numbered, read_records
 from core.table.records import DECODE_ERRORS, Snapshot, TableSchema, Tag
 from core.table.rows import SnapshotRow, row_decoder
@@ -113,6 +114,8 @@ class Lineage:
             while below and (left := count - len(rows)) > 0:
                 self._read_rows(below[:left], rows)
                 del below[:left]
+        if not rows:
+            self._require_root()
         return rows
 
     def rows(self) -> list[SnapshotRow]:
@@ -151,13 +154,20 @@ class Lineage:
         ]
 
     def tag_names(self) -> list[str]:
-        """The names of the tags, sorted, half-written ones among them."""
+        """The names, sorted, half-written tags among them. Raises `NotFound` when the table is gone."""
         prefix = len(TAG_PREFIX)
-        return sorted(
+        names = [
             name[prefix:]
             for name in self.files.names(self.root.tags)
             if name.startswith(TAG_PREFIX) and len(name) > prefix
-        )
+        ]
+        if not names:
+            self._require_root()
+        for name in names:
+            if not is_safe_name(name):
+                path = self.root.tag(name)
+                self.unreadable[path] = f"{path!r} can't be read: no file of a table has such a name"
+        return sorted(filter(is_safe_name, names))
 
     def tag(self, name: str) -> Tag:
         """Raises `NotFound` (with names spelled like it as the hint) and `Corrupt`."""
@@ -262,9 +272,14 @@ class Lineage:
         return None
 
     def _require_root(self) -> None:
-        if not root_exists(self.files, self.root):
-            what = "Table" if self.root.branch is None else "Branch"
-            raise NotFound(f"{what} {self._name} does not exist", "It may have been dropped: refresh.")
+        if root_exists(self.files, self.root):
+            return
+        if self.root.branch is None:
+            raise table_missing(self.root.table)
+        raise NotFound(
+            f"{self.root.table.full_name} has no branch {self.root.branch}",
+            "It may have been deleted: refresh.",
+        )
 
     def _moving(self) -> Unavailable:
         return Unavailable(

@@ -58,23 +58,34 @@ def branch_root(files: Files, table: TablePath, branch: str | None) -> Root:
 
 def branch_names(files: Files, table: TablePath) -> list[str]:
     """The branches, sorted, the one that is main included when it is one."""
-    return sorted(
-        entry.name.removeprefix(BRANCH_PREFIX)
-        for entry in files.entries(table.branches)
-        if entry.is_directory and entry.name.startswith(BRANCH_PREFIX) and entry.name != BRANCH_PREFIX
-        if is_safe_name(entry.name)
-    )
+    return [name for name in _directory_names(files, table) if is_safe_name(name)]
 
 
 def all_roots(files: Files, table: TablePath) -> list[Root]:
     """Every root with snapshots or schemas: the table directory where it is one, then the branches by name.
 
     While a branch is main the table directory counts only when it has snapshots: what lies in its `schema/`
-    then is a notice to other engines. Raises `Corrupt` when the main-branch file names no root.
+    then is a notice to other engines. Raises `Corrupt` when the main-branch file names no root, and when a
+    branch can't be read for its name: who asks for all may be about to delete what none of them needs.
     """
     own = table.root()
     is_root = root_exists(files, own) if main_root(files, table) == own else bool(files.names(own.snapshots))
-    return [*([own] if is_root else []), *(table.root(name) for name in branch_names(files, table))]
+    names = _directory_names(files, table)
+    for name in names:
+        if not is_safe_name(name):
+            raise Corrupt(
+                f"{table.branches} has a branch with the name {name!r}, which can't be read",
+                "Rename or remove that directory.",
+            )
+    return [*([own] if is_root else []), *map(table.root, names)]
+
+
+def _directory_names(files: Files, table: TablePath) -> list[str]:
+    return sorted(
+        entry.name.removeprefix(BRANCH_PREFIX)
+        for entry in files.entries(table.branches)
+        if entry.is_directory and entry.name.startswith(BRANCH_PREFIX) and entry.name != BRANCH_PREFIX
+    )
 
 
 def root_exists(files: Files, root: Root) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from core.errors import FileMissing, NotFound
 from core.storage.files import Files
+from core.table.catalog import table_exists, table_missing
 from core.table.layout import SAVEPOINT_PREFIX, SAVEPOINT_TAG_PREFIX, TAG_PREFIX, Root, TablePath
 from core.table.main_branch import all_roots
 from core.table.reading import numbered, read_records
@@ -31,8 +32,11 @@ class SavepointManager:
         return self.table.savepoint(savepoint_id)
 
     def ids(self) -> list[int]:
-        """All ids, ascending, from one listing. Claims and manifest lists are not savepoints."""
-        return numbered(self.files.names(self.savepoint_directory), SAVEPOINT_PREFIX)
+        """All ids, ascending, from one listing; claims are not savepoints. Raises `NotFound` for no table."""
+        ids = numbered(self.files.names(self.savepoint_directory), SAVEPOINT_PREFIX)
+        if not ids and not table_exists(self.files, self.table):
+            raise table_missing(self.table)
+        return ids
 
     def savepoint(self, savepoint_id: int) -> Savepoint:
         """Raises `NotFound` and `Corrupt`."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import FileMissing, Unavailable
+from core.errors import FileMissing, Unavailable, UsageError
 from core.storage.local import LocalFiles
 from core.storage.open import open_files
 
@@ -154,3 +154,15 @@ def test_reading_many_closes_what_it_opened(tmp_path: Path) -> None:
     reading.close()  # type: ignore[attr-defined]
     assert list(files.read_many(f"d{number}/a" for number in range(5))) == [b"x"] * 5
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_a_named_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "snapshot-1")
+    files = LocalFiles(str(tmp_path))
+    assert files.read("snapshot-1") == b""
+    assert not files.exists("snapshot-1")
+
+
+def test_no_address_is_a_usage_error() -> None:
+    with pytest.raises(UsageError, match="No warehouse is named"):
+        open_files(" ")

@@ -176,8 +176,16 @@ def test_missing_credentials_are_asked_for(
     assert "s3.access-key" in caught.value.hint
 
 
-def test_credentials_in_an_address_are_never_shown() -> None:
-    assert open_files("s3://key:secret@lake/warehouse").uri == "s3://lake/warehouse"
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("s3://key:secret@lake/warehouse/", "s3://lake/warehouse"),
+        ("s3a://lake/a b#c/d?e", "s3a://lake/a b#c/d?e"),
+        ("memory://owner@lake/warehouse", "memory://owner@lake/warehouse"),
+    ],
+)
+def test_an_address_is_shown_as_written_without_its_credentials(address: str, shown: str) -> None:
+    assert open_files(address).uri == shown
 
 
 def test_the_time_limits_add_up_to_about_ten_seconds() -> None:

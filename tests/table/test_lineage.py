@@ -112,7 +112,9 @@ def test_a_table_dropped_while_open_says_so_once(orders: Lineage, warehouse: Pat
         orders.rows,
         orders.schema_ids,
         orders.latest_schema,
+        orders.tags,
         lambda: orders.newest(5),
+        lambda: orders.newest(5, before=3),
         lambda: orders.snapshot(3),
         lambda: orders.schema(0),
         lambda: orders.at_or_before(10**15),
@@ -196,7 +198,7 @@ def test_rows_share_their_repeated_strings(tmp_path: Path) -> None:
 
 def test_a_branch_is_named_in_errors(tmp_path: Path) -> None:
     root = ORDERS.table.root("fix")
-    with pytest.raises(NotFound, match=r"^Branch shop\.orders \(branch fix\) does not exist$"):
+    with pytest.raises(NotFound, match=r"^shop\.orders has no branch fix$"):
         Lineage(LocalFiles(str(tmp_path)), root).latest_id()
 
 
@@ -222,6 +224,14 @@ def test_an_unknown_tag_names_one_like_it(orders: Lineage) -> None:
     with pytest.raises(NotFound, match=r"^shop\.orders has no tag V2$") as caught:
         orders.tag("V2")
     assert caught.value.hint == "Did you mean v2?"
+
+
+def test_a_tag_with_a_hostile_name_is_told_apart_and_breaks_nothing(orders: Lineage, warehouse: Path) -> None:
+    for name in ("tag-\x1b]52;c;x\x07", "tag-a\\b", "tag-"):
+        (warehouse / ORDERS.tags / name).write_bytes((warehouse / ORDERS.tag("v2")).read_bytes())
+    assert [name for name, _ in orders.tags()] == ["v2"]
+    assert sorted(orders.unreadable) == sorted(map(ORDERS.tag, ("\x1b]52;c;x\x07", "a\\b")))
+    assert all(sentence.isprintable() for sentence in orders.unreadable.values())
 
 
 @pytest.mark.parametrize("name", ["", " ", "..", "../../orders/tag/tag-v2", "a/b", "a\\b", "a\nb"])

@@ -82,6 +82,16 @@ def test_branches_are_directories_and_nothing_else(files: Files, warehouse: Path
     assert branch_names(files, ORDERS) == ["fix"]
 
 
+def test_a_branch_that_cannot_be_read_for_its_name_stops_who_asks_for_all(
+    files: Files, warehouse: Path
+) -> None:
+    (warehouse / ORDERS.branches / "branch-a\x1b[2J").mkdir()
+    assert branch_names(files, ORDERS) == ["fix"]
+    with pytest.raises(Corrupt, match="can't be read") as caught:
+        all_roots(files, ORDERS)
+    assert caught.value.message.isprintable()
+
+
 def test_a_branch_that_is_missing_is_not_found(files: Files) -> None:
     with pytest.raises(NotFound, match=r"^shop\.orders has no branch fixx$") as caught:
         branch_root(files, ORDERS, "fixx")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,20 @@ def test_a_table_without_savepoints(manager: SavepointManager) -> None:
     with pytest.raises(NotFound, match=r"^shop\.orders has no savepoint 1$") as caught:
         manager.savepoint(1)
     assert caught.value.hint == "It has none yet."
+
+
+def test_a_table_that_was_dropped_is_not_one_without_savepoints(
+    manager: SavepointManager, warehouse: Path
+) -> None:
+    shutil.rmtree(warehouse / ORDERS.directory)
+    for use in (
+        manager.all,
+        manager.ids,
+        lambda: manager.savepoint(1),
+        lambda: manager.of_root(ORDERS.root()),
+    ):
+        with pytest.raises(NotFound, match=r"^Table shop\.orders does not exist$"):
+            use()
 
 
 def test_savepoints_come_by_number_and_not_by_text(manager: SavepointManager, warehouse: Path) -> None:
