@@ -43,9 +43,16 @@ def commit(
     name: str,
     rows: pa.Table,
     catalog_options: Mapping[str, str] | None = None,
+    *,
+    overwrite: bool = False,
 ) -> None:
-    """One commit of these rows to `database.table` (or `database.table$branch_b`)."""
+    """One commit of these rows to `database.table` (or `database.table$branch_b`).
+
+    `overwrite` replaces all rows, in a partitioned table those of the partitions written to.
+    """
     builder = open_table(warehouse, name, catalog_options).new_batch_write_builder()
+    if overwrite:
+        builder = builder.overwrite()
     writer, committer = builder.new_write(), builder.new_commit()
     writer.write_arrow(rows)
     committer.commit(writer.prepare_commit())

@@ -159,7 +159,7 @@ def complete(
 
 def close(context: Context, table: TablePath, claim: Claim) -> None:
     """The savepoint is there: raise the hint and remove the claim."""
-    _raise_hint(context.files, table, claim.id)
+    raise_hint(context.files, table, claim.id)
     context.files.delete(table.savepoint_claim(claim.id))
 
 
@@ -225,7 +225,7 @@ def _taken(files: Files, table: TablePath, *, claims: bool = True) -> set[int]:
     return taken
 
 
-def _raise_hint(files: Files, table: TablePath, savepoint_id: int) -> None:
+def raise_hint(files: Files, table: TablePath, savepoint_id: int) -> None:
     """The hint never falls, though two may write it at once: each looks again after it wrote."""
     while True:
         names = files.names(table.savepoints)

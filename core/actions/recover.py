@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from core.actions import audit, branches, claims, journal
+from core.actions import audit, branches, claims, delete_savepoint, delete_tag, deletion, journal
 from core.actions.checks import fingerprint, read_only_refusals, require_allowed, require_unmoved
 from core.actions.context import Context, Progress
 from core.actions.holding import ChosenSnapshot
@@ -18,6 +18,7 @@ from core.table.layout import RECOVERY_PREFIX, TablePath, savepoint_tag
 from core.table.records import Snapshot
 
 ACTION = "recover"
+_DELETIONS = (delete_savepoint.ACTION, delete_tag.ACTION)
 
 
 @dataclass(frozen=True)
@@ -142,6 +143,8 @@ def _journal_steps(context: Context, table: TablePath, begun: Journal) -> list[S
         if branches.can_finish(context, table, begun.planned()):
             return [Step("create", f"branch {name}", "what is missing of it"), *steps]
         return [Step("delete", f"branch {name}", "main lost what it needs"), *steps]
+    if begun.action in _DELETIONS:
+        return [*deletion.interrupted_steps(context, table, begun), *steps]
     if begun.action == ACTION:
         return steps
     raise _unknown(begun)
@@ -150,6 +153,8 @@ def _journal_steps(context: Context, table: TablePath, begun: Journal) -> list[S
 def _recover_journal(context: Context, hold: journal.Hold, progress: Progress) -> None:
     if hold.journal.action == branches.ACTION:
         branches.recover(context, hold, progress)
+    elif hold.journal.action in _DELETIONS:
+        deletion.recover(context, hold, progress)
     elif hold.journal.action != ACTION:
         raise _unknown(hold.journal)
 

@@ -1,13 +1,13 @@
 """What keeps a table's files: every snapshot, tag, changelog, savepoint and claim of every root.
 
-Reading all of them would cost what orphan cleaning costs, and most can't change the answer. In a lineage, where
-each snapshot was committed on the one before, a file's life is one unbroken run of ids: what a commit drops
-never comes back. That holds for data and index files, for statistics, and for manifests, which a merge drops
-for good. So of a root only these decide whether a file of the leaving ids is needed: the references
-among those ids, the nearest one before and the nearest one after. A root that forked earlier shares the lineage
-up to the fork, and its references around the fork decide; where the fork is known only to lie within some ids,
-those around and within them. A root whose lineage can't be proven, or is not one line (a rollback or a
-replacement by another engine gave ids twice), is read whole: when unsure, keep.
+Reading all of them would cost what orphan cleaning costs, and most can't change the answer. In a lineage,
+where each snapshot was committed on the one before, a file's life is one unbroken run of ids: what a commit
+drops never comes back. That holds for data and index files, for statistics, and for manifests, which a merge
+drops for good. So of a root only these decide whether a file of the leaving ids is needed: the references
+among those ids, the nearest one before and the nearest one after. A root that forked earlier shares the
+lineage up to the fork, and its references around the fork decide; where the fork is known only to lie within
+some ids, those within and around them. A root whose lineage can't be proven, or is not one line (a rollback
+or a replacement by another engine gave ids twice), is read whole: when unsure, keep.
 """
 
 from __future__ import annotations
@@ -41,11 +41,13 @@ Identity = tuple[int, str, str]
 class Leaving:
     """What is to go: snapshots of one lineage, ascending (a tag is one), held by `roots`.
 
-    `paths` are the files that are still there and count no more; `full_list` the path of a savepoint's own
+    A savepoint without its tag has no record. `schema_id`, one of the first root's, names the partitions;
+    `paths` are files that are still there and count no more; `full_list` is the path of a savepoint's own
     manifest list. `is_expiry`: the snapshots themselves go, and with them their changelogs.
     """
 
     roots: tuple[Root, ...]
+    schema_id: int
     records: tuple[Snapshot, ...]
     paths: frozenset[str] = frozenset()
     full_list: str | None = None
@@ -57,7 +59,7 @@ class Reference:
     """What keeps files. `name` is what a person calls it.
 
     `full_list` is set for a savepoint without a tag, whose snapshot nobody knows any more. What `is_partial`
-    may have lost some of its files, and keeps what it still names. A tag does not keep its snapshot's changelog.
+    may have lost some of its files, and keeps what it still names. No tag keeps its snapshot's changelog.
     """
 
     name: str
@@ -73,7 +75,7 @@ def identity(record: Snapshot) -> Identity:
 
 
 def roots_and_guards(files: Files, table: TablePath) -> list[Root]:
-    """Every root, and the table directory always: while a branch is main it holds copies of that one's tags."""
+    """Every root, and the table directory always: while a branch is main, copies of its tags lie there."""
     own = table.root()
     return [own, *(root for root in all_roots(files, table) if root != own)]
 
@@ -93,7 +95,18 @@ def surviving(
         for each in [*view.references(span), *view.changelogs()]:
             key = identity(each.record) if each.record else ()
             found.setdefault((*key, each.is_partial, each.keeps_changelog), each)
-    return [*found.values(), *_loose_savepoints(files, table, leaving, views)]
+    references = [*found.values(), *_loose_savepoints(files, table, leaving, views)]
+    # Its own snapshot keeps all that a tag does.
+    return _twins(leaving, references)[:1] or references
+
+
+def _twins(leaving: Leaving, references: Iterable[Reference]) -> list[Reference]:
+    if leaving.is_expiry or len(leaving.records) != 1:
+        return []
+    wanted = identity(leaving.records[0])
+    return [
+        each for each in references if each.record and not each.is_partial and identity(each.record) == wanted
+    ]
 
 
 class _RootView:

@@ -22,6 +22,9 @@ MakePlan = Callable[[Context, TablePath, Mapping[str, object]], Plan]
 ApplyPlan = Callable[[Context, Plan, Progress], Outcome]
 
 
+Danger = Literal["safe", "changes", "destructive"]
+
+
 @dataclass(frozen=True)
 class Argument:
     """One argument; its command-line option is `--<name>`."""
@@ -40,7 +43,7 @@ class Action:
     name: str
     summary: str
     arguments: tuple[Argument, ...]
-    danger: Literal["safe", "changes", "destructive"]
+    danger: Danger
     plan: MakePlan
     apply: ApplyPlan
 
@@ -54,7 +57,7 @@ def action(name: str) -> Action:
 
 
 def _defined(
-    name: str, module: str, summary: str, arguments: tuple[Argument, ...] = (), *, danger: Literal["changes"]
+    name: str, module: str, summary: str, arguments: tuple[Argument, ...] = (), *, danger: Danger
 ) -> Action:
     def plan(context: Context, table: TablePath, given: Mapping[str, object]) -> Plan:
         return cast(MakePlan, importlib.import_module(module).plan)(context, table, given)
@@ -99,6 +102,20 @@ ACTIONS: dict[str, Action] = {
                 Argument("tag", "text", "Tag of main; a savepoint is one: savepoint.3.", required=True),
             ),
             danger="changes",
+        ),
+        _defined(
+            "delete-savepoint",
+            "core.actions.delete_savepoint",
+            "Delete a savepoint, and every file that only it keeps.",
+            (Argument("id", "int", "Id of the savepoint.", required=True),),
+            danger="destructive",
+        ),
+        _defined(
+            "delete-tag",
+            "core.actions.delete_tag",
+            "Delete a tag, and every file that only it keeps.",
+            (Argument("name", "text", "Name of the tag.", required=True), _BRANCH),
+            danger="destructive",
         ),
         _defined(
             "recover",

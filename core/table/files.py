@@ -95,7 +95,7 @@ def data_files(
 
     Raises `FileMissing` and `Corrupt`; `Refused` when directories can't be told from the metadata.
     """
-    places = Places(files, root or main_root(files, table), snapshot)
+    places = Places(files, root or main_root(files, table), snapshot.schema_id)
     return [places.data_file(e) for e in live_entries(files, table, data_manifests(files, table, snapshot))]
 
 
@@ -132,7 +132,7 @@ def _needed_files(files: Files, root: Root, snapshot: Snapshot) -> Iterator[Stor
             yield StoredFile("manifest-extra", table.manifest(extra), None)
     if snapshot.statistics:
         yield StoredFile("statistics", table.statistics_file(snapshot.statistics), None)
-    places = Places(files, root, snapshot)
+    places = Places(files, root, snapshot.schema_id)
     if snapshot.index_manifest:
         path = table.manifest(snapshot.index_manifest)
         yield StoredFile("index-manifest", path, None)
@@ -145,10 +145,10 @@ def _needed_files(files: Files, root: Root, snapshot: Snapshot) -> Iterator[Stor
 class Places:
     """Where the files of a table's buckets lie. Raises `Refused` when the metadata doesn't tell."""
 
-    def __init__(self, files: Files, root: Root, snapshot: Snapshot) -> None:
+    def __init__(self, files: Files, root: Root, schema_id: int) -> None:
         self._table = root.table
         self._warehouse = files.uri.rstrip("/")
-        schema = _schema_of(files, root, snapshot)
+        schema = _schema_of(files, root, schema_id)
         self._names = PartitionNames(schema)
         self._index_beside_data = schema.options.get("index-file-in-data-file-dir", "").lower() == "true"
         self._subdirectory = schema.options.get("data-file.path-directory", "").strip("/")
@@ -212,8 +212,8 @@ def _located(path: str | None, external: str | None) -> tuple[str, bool]:
     return (path, False) if path is not None else (external or "", True)
 
 
-def _schema_of(files: Files, root: Root, snapshot: Snapshot) -> TableSchema:
-    path = root.schema(snapshot.schema_id)
+def _schema_of(files: Files, root: Root, schema_id: int) -> TableSchema:
+    path = root.schema(schema_id)
     try:
         return TableSchema.from_json(files.read(path), path)
     except FileMissing as error:

@@ -20,8 +20,17 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     "create-savepoint": {"snapshot": 3, "comment": "c"},
     "create-tag": {"name": "n", "retain": "1 d"},
     "create-branch": {"name": "b", "tag": "v2"},
+    "delete-savepoint": {"id": 1},
+    "delete-tag": {"name": "v2"},
     "recover": {},
 }
+
+
+@pytest.fixture
+def context(context: Context) -> Context:
+    """With savepoint 1, for those who delete one."""
+    done(context, "create-savepoint", snapshot=5)
+    return context
 
 
 def test_every_action_is_tried_here() -> None:
@@ -55,18 +64,21 @@ def test_read_only_mode_refuses_in_plan_and_in_apply(context: Context, warehouse
 
 
 @pytest.mark.parametrize("name", ACTIONS)
-def test_data_and_snapshots_are_never_touched(context: Context, orders: Path, name: str) -> None:
+def test_only_what_is_called_destructive_removes_files(context: Context, orders: Path, name: str) -> None:
     before = contents(orders)
     applied(context, action(name).plan(context, ORDERS, ARGUMENTS[name]))
     after = contents(orders)
-    assert {path: after.get(path) for path in before} == before
+    for hint in ("savepoint/LATEST", "snapshot/EARLIEST"):
+        before.pop(hint, None)
+        after.pop(hint, None)
+    assert (before.keys() <= after.keys()) == (action(name).danger != "destructive")
+    assert {path: after[path] for path in before.keys() & after.keys()}.items() <= before.items()
     new = {path.split("/")[0] for path in after.keys() - before.keys()}
     assert new <= {"tag", "savepoint", "branch"}
 
 
 def test_the_arguments_make_a_command(context: Context) -> None:
     for each in ACTIONS.values():
-        assert each.danger == "changes"
         names = [argument.name for argument in each.arguments]
         assert ARGUMENTS[each.name].keys() <= set(names)
         required = [argument for argument in each.arguments if argument.required]
@@ -109,7 +121,7 @@ def test_a_context_knows_who_acts_and_how_long_it_waits(
 
 def test_the_summary_is_one_sentence_a_person_reads(context: Context) -> None:
     assert planned(context, "create-savepoint").summary == (
-        "Save snapshot 5 of main of shop.orders as savepoint 1"
+        "Save snapshot 5 of main of shop.orders as savepoint 2"
     )
     assert planned(context, "create-tag", name="n", snapshot=3).summary == (
         "Tag snapshot 3 of main of shop.orders as n"

@@ -1,0 +1,93 @@
+"""`delete-savepoint`: give back every file that only this savepoint keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from core.actions import claims, deletion
+from core.actions.checks import integer_argument
+from core.actions.context import Context, Progress
+from core.actions.deletion import Target, created_from, seen, tags_named
+from core.actions.plan import Outcome, Plan, Refusal
+from core.actions.references import identity, roots_and_guards
+from core.errors import NotFound, UsageError
+from core.table.catalog import parse_table_name
+from core.table.layout import Root, TablePath, savepoint_tag
+from core.table.main_branch import main_root
+from core.table.records import Savepoint, Tag
+from core.table.savepoints import SavepointManager
+
+ACTION = "delete-savepoint"
+
+
+def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
+    """Arguments: `id`. Raises `NotFound` for a tag of that name which is no savepoint of ours."""
+    number = integer_argument(arguments, "id")
+    if number is None:
+        raise UsageError("id is missing", "Give it as --id.")
+    target, refusals = _find(context, table, number)
+    return deletion.plan_deletion(
+        context, ACTION, target, f"savepoint {number}", {"savepoint_id": number}, refusals
+    )
+
+
+def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
+    """Delete it. Raises `Refused` when the savepoint is no longer as planned."""
+    table, number = parse_table_name(plan.table), int(plan.arguments["savepoint_id"] or 0)
+    return deletion.apply_deletion(
+        context, plan, f"savepoint {number}", lambda: _find(context, table, number), progress
+    )
+
+
+def _find(context: Context, table: TablePath, number: int) -> tuple[Target, list[Refusal]]:
+    files, name = context.files, savepoint_tag(number)
+    tags = tags_named(files, roots_and_guards(files, table), name)
+    path = table.savepoint(number)
+    try:
+        savepoint = SavepointManager(files, table).savepoint(number)
+        data = files.read(path)
+    except NotFound as error:
+        if not tags:
+            raise
+        holder = next(iter(tags)).label
+        hint = f"{holder} has a tag {name}, which another engine made: delete it with that."
+        raise NotFound(error.message, hint) from error
+    refusals = _refusals(context, table, savepoint, tags)
+    tag = next((tag for tag, _ in tags.values()), None)
+    home = next(iter(tags), None) or _root_of(context, savepoint, table)
+    target = Target(table, name, home, tuple(tags), tag, savepoint, seen(data, tags))
+    return target, refusals
+
+
+def _root_of(context: Context, savepoint: Savepoint, table: TablePath) -> Root:
+    """The root of a savepoint without a tag, as far as there still is one."""
+    root = table.root(savepoint.branch)
+    return root if context.files.names(root.schemas) else main_root(context.files, table)
+
+
+def _refusals(
+    context: Context, table: TablePath, savepoint: Savepoint, tags: dict[Root, tuple[Tag, bytes]]
+) -> list[Refusal]:
+    number, name = savepoint.id, savepoint_tag(savepoint.id)
+    found = []
+    if claims.read_claim(context, table, number):
+        found.append(Refusal(f"Savepoint {number} is still being made", "Wait, or run `paimark recover`."))
+    for root, (tag, _) in tags.items():
+        if tag.id != savepoint.saved_snapshot_id:
+            reason = f"Tag {name} of {root.label} holds snapshot {tag.id}, not {savepoint.saved_snapshot_id}"
+            found.append(Refusal(reason, "Another engine made it: delete it with that first."))
+    if len({identity(tag) for tag, _ in tags.values()}) > 1:
+        roots = ", ".join(root.label for root in tags)
+        found.append(
+            Refusal(f"Tag {name} holds different snapshots in {roots}", "Delete the wrong one first.")
+        )
+    if len(tags) > 1:
+        first, *_ = tags.values()
+        for branch in created_from(context.files, table, name, first[0], besides=()):
+            found.append(
+                Refusal(
+                    f"Branch {branch} was created from savepoint {number}",
+                    f"Delete branch {branch} first, if nobody needs it.",
+                )
+            )
+    return found

@@ -1,0 +1,71 @@
+"""`delete-tag`: remove a stock tag with every file that only it keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from core.actions import deletion
+from core.actions.checks import required_text, text_argument
+from core.actions.context import Context, Progress
+from core.actions.deletion import Target, created_from, seen, tags_named
+from core.actions.plan import Outcome, Plan, Refusal
+from core.actions.references import identity
+from core.table.catalog import parse_table_name
+from core.table.layout import SAVEPOINT_TAG_PREFIX, TablePath
+from core.table.lineage import Lineage
+from core.table.main_branch import branch_root, main_root
+from core.table.records import Tag
+
+ACTION = "delete-tag"
+_OURS = "paimark."
+
+
+def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
+    """Arguments: `name`, `branch` (main when None). Raises `NotFound`."""
+    name, branch = required_text(arguments, "name"), text_argument(arguments, "branch")
+    target, refusals = _find(context, table, name, branch)
+    arguments_now = {"tag_name": name, "branch": branch}
+    return deletion.plan_deletion(context, ACTION, target, f"tag {name}", arguments_now, refusals)
+
+
+def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
+    """Delete it. Raises `Refused` when the tag is no longer as planned."""
+    table, name, branch = parse_table_name(plan.table), plan.arguments["tag_name"], plan.arguments["branch"]
+    return deletion.apply_deletion(
+        context,
+        plan,
+        f"tag {name}",
+        lambda: _find(context, table, str(name), None if branch is None else str(branch)),
+        progress,
+    )
+
+
+def _find(context: Context, table: TablePath, name: str, branch: str | None) -> tuple[Target, list[Refusal]]:
+    files = context.files
+    root = branch_root(files, table, branch)
+    tag = Lineage(files, root).tag(name)
+    roots = [root]
+    if root.branch is not None and root == main_root(files, table):
+        # Its copy in the table directory guards it there, and would be left without it.
+        roots.append(table.root())
+    tags = tags_named(files, roots, name)
+    same = {each: found for each, found in tags.items() if identity(found[0]) == identity(tag)}
+    target = Target(table, name, root, tuple(same), tag, None, seen(b"", same))
+    return target, _refusals(context, target, tag)
+
+
+def _refusals(context: Context, target: Target, tag: Tag) -> list[Refusal]:
+    name, number = target.tag_name, target.tag_name.removeprefix(SAVEPOINT_TAG_PREFIX)
+    if name.startswith(SAVEPOINT_TAG_PREFIX):
+        hint = f"Delete the savepoint: paimark delete-savepoint {target.table.full_name} --id {number}"
+        return [Refusal(f"Tag {name} protects a savepoint", hint)]
+    if name.startswith(_OURS):
+        return [Refusal(f"Tag {name} is kept by the program for a merge", "It goes with its branch.")]
+    if target.home != main_root(context.files, target.table):
+        return []
+    return [
+        Refusal(
+            f"Branch {each} was created from tag {name}", f"Delete branch {each} first, if nobody needs it."
+        )
+        for each in created_from(context.files, target.table, name, tag, besides=target.roots)
+    ]

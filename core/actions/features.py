@@ -1,0 +1,52 @@
+"""What a table may use that deleting its files can't do safely: refused by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from core.actions.plan import Refusal
+from core.storage.files import Files
+from core.table.layout import CHANGELOG_PREFIX, Root
+from core.table.lineage import Lineage, numbered
+
+_HINT = "Delete with the engine that wrote the table."
+_UNSAFE = {
+    "row-tracking.enabled": "row tracking",
+    "data-evolution.enabled": "data evolution",
+}
+_EXTERNAL = "data-file.external-paths"
+_CHANGELOG_LIFE = ("changelog.num-retained.min", "changelog.num-retained.max", "changelog.time-retained")
+
+
+def feature_refusals(files: Files, root: Root) -> list[Refusal]:
+    """Why no file of this table is deleted, whatever keeps it."""
+    options = newest_options(files, root)
+    name = root.table.full_name
+    found = [
+        Refusal(f"{name} uses {feature} ({option}), and its files can't be counted safely", _HINT)
+        for option, feature in _UNSAFE.items()
+        if options.get(option, "").strip().lower() == "true"
+    ]
+    if options.get(_EXTERNAL):
+        found.append(Refusal(f"{name} keeps data files outside the warehouse ({_EXTERNAL})", _HINT))
+    return found
+
+
+def changelog_refusals(files: Files, root: Root) -> list[Refusal]:
+    """Why no snapshot expires: changelogs that outlive theirs are made when it does."""
+    options = newest_options(files, root)
+    name = root.table.full_name
+    found = [
+        Refusal(f"{name} keeps changelogs longer than snapshots ({option} is set)", _HINT)
+        for option in _CHANGELOG_LIFE
+        if option in options
+    ]
+    if not found and numbered(files.names(root.changelogs), CHANGELOG_PREFIX):
+        found.append(Refusal(f"{root.label} of {name} has changelogs of expired snapshots", _HINT))
+    return found
+
+
+def newest_options(files: Files, root: Root) -> Mapping[str, str]:
+    """The options of the newest schema; none where there is no schema."""
+    schema = Lineage(files, root).latest_schema() if files.names(root.schemas) else None
+    return schema.options if schema else {}

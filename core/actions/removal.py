@@ -1,0 +1,147 @@
+"""Deleting what reference counting freed: the same steps for a savepoint, a tag and expired snapshots.
+
+The references are read again right before the first file goes, and whenever a tag, branch or claim comes or
+goes meanwhile: names are looked at once a second, so that whoever tags a snapshot and then looks for its
+files twice, seconds apart, either keeps them all or sees that it came too late. Data goes before manifests
+and these before lists, so that what is left always tells what else must go.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from core.actions import journal
+from core.actions.context import Context, Progress
+from core.actions.reclaim import Freed, freed_by
+from core.actions.references import Leaving, roots_and_guards
+from core.errors import PaimarkError, Unavailable
+from core.storage.files import Files
+from core.table.files import StoredFile
+from core.table.layout import TablePath
+
+# A pool is worth starting for more than a handful.
+_FEW = 32
+_IN_FLIGHT = 16
+_LOOK_EVERY = 1.0
+
+DATA_GONE = "the data files are gone"
+MANIFESTS_GONE = "the manifests are gone"
+LISTS_GONE = "the manifest lists are gone"
+
+
+@dataclass(frozen=True)
+class Removed:
+    """How many files went, and their bytes as far as known."""
+
+    files: int = 0
+    size: int = 0
+
+    def __add__(self, other: Removed) -> Removed:
+        return Removed(self.files + other.files, self.size + other.size)
+
+
+def remove(
+    context: Context, hold: journal.Hold, leaving: Leaving, progress: Progress
+) -> tuple[journal.Hold, Removed]:
+    """Delete every file that only the leaving references keep; what an earlier run did is passed over.
+
+    Raises `Refused` when the references can't be read, and `journal.TakenOver`.
+    """
+    removed = Removed()
+    for done, kind in ((DATA_GONE, "data"), (MANIFESTS_GONE, "manifests"), (LISTS_GONE, "lists")):
+        if done in hold.journal.steps:
+            continue
+        sweep = _Sweep(context, hold, leaving, kind)
+        gone = sweep.run()
+        removed += gone
+        hold = journal.note(context, hold, done)
+        progress(f"deleted {said(gone.files, _NOUNS[kind])} ({gone.size} bytes)")
+    return hold, removed
+
+
+_NOUNS = {"data": "data file", "manifests": "manifest", "lists": "manifest list"}
+
+
+def said(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+@contextmanager
+def only_forward(table: TablePath) -> Iterator[None]:
+    """What fails inside can't be undone: the journal stays, and `recover` goes on where it stopped."""
+    try:
+        yield
+    except journal.TakenOver:
+        raise
+    except PaimarkError as error:
+        raise Unavailable(
+            f"{error.message}. What was begun is half done",
+            f"Run `paimark recover {table.full_name}` to go on. {error.hint}".rstrip(),
+        ) from error
+
+
+class _Sweep:
+    """One kind of files. Manifests are told by their lists: when they go, the data is gone."""
+
+    def __init__(self, context: Context, hold: journal.Hold, leaving: Leaving, kind: str) -> None:
+        self._context = context
+        self._hold = hold
+        self._leaving = leaving
+        self._kind = kind
+        self._seen: frozenset[str] = frozenset()
+        self._looked = -_LOOK_EVERY
+        self._freed: dict[str, StoredFile] = {}
+
+    def run(self) -> Removed:
+        self._look()
+        todo, removed = list(self._freed.values()), Removed()
+        while todo:
+            batch, todo = todo[:_FEW], todo[_FEW:]
+            self._look()
+            # A reference that came since may need some of them.
+            batch = [each for each in batch if each.path in self._freed]
+            delete_all(self._context.files, [each.path for each in batch])
+            removed += Removed(len(batch), sum(each.size or 0 for each in batch))
+        return removed
+
+    def _look(self) -> None:
+        if time.monotonic() - self._looked < _LOOK_EVERY:
+            return
+        self._looked = time.monotonic()
+        journal.require_hold(self._context, self._hold)
+        table = self._hold.table
+        seen = holders(self._context.files, table)
+        if seen != self._seen:
+            self._seen = seen
+            freed = freed_by(self._context.files, table, self._leaving, with_data=self._kind == "data")
+            self._freed = {each.path: each for each in _of_kind(freed, self._kind)}
+
+
+def _of_kind(freed: Freed, kind: str) -> Sequence[StoredFile]:
+    groups = {"data": freed.data, "manifests": freed.manifests, "lists": freed.lists}
+    return groups[kind]
+
+
+def holders(files: Files, table: TablePath) -> frozenset[str]:
+    """The paths of all that may come to keep files: tags and branches, savepoints and their claims."""
+    found = {f"{table.savepoints}/{name}" for name in files.names(table.savepoints)}
+    for root in roots_and_guards(files, table):
+        found.add(root.directory)
+        found.update(f"{root.tags}/{name}" for name in files.names(root.tags))
+        found.update(f"{root.changelogs}/{name}" for name in files.names(root.changelogs))
+    return frozenset(found)
+
+
+def delete_all(files: Files, paths: Sequence[str]) -> None:
+    """Many in flight, but for a handful."""
+    if len(paths) < _FEW:
+        for path in paths:
+            files.delete(path)
+        return
+    with ThreadPoolExecutor(_IN_FLIGHT) as pool:
+        for _ in pool.map(files.delete, paths):
+            pass

@@ -1,0 +1,94 @@
+"""Reference counting against counting everything over everything, on histories of every kind."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from random import Random
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from core.actions.reclaim import freed_by
+from core.actions.references import Leaving
+from core.table.layout import Root
+from core.table.lineage import Lineage
+from core.table.records import Snapshot
+from tests.actions.histories import TABLE, History, needed_by_all, reached
+
+BRANCHES = (None, "a", "b")
+
+
+def random_history(warehouse: Path, random: Random) -> History:
+    history = History(warehouse, random)
+    tags = 0
+    for _ in range(random.randint(3, 14)):
+        branch = random.choice([*history.lines])
+        match random.choice(("commit", "commit", "commit", "tag", "fork", "drop")):
+            case "commit":
+                history.commit(branch)
+            case "tag":
+                ids = Lineage(history.files, TABLE.root(branch)).snapshot_ids()
+                if ids:
+                    tags += 1
+                    history.tag(f"t{tags}", random.choice(ids), branch)
+            case "fork":
+                names = Lineage(history.files, TABLE.root()).tag_names()
+                name = random.choice("ab")
+                if names and name not in history.lines:
+                    history.fork(name, random.choice(names))
+            case "drop" if random.random() < 0.5:
+                ids = Lineage(history.files, TABLE.root(branch)).snapshot_ids()
+                if len(ids) > 1:
+                    history.drop_snapshots(random.choice(ids[1:]), branch)
+    return history
+
+
+def expected(history: History, leaving: Leaving, root: Root) -> set[str]:
+    """What goes: reached by the leaving, and by nothing once their files are away."""
+    files = history.files
+    reach = set()
+    for record in leaving.records:
+        reach |= reached(files, root, record, changelog=leaving.is_expiry)
+    kept = {path: files.read(path) for path in leaving.paths}
+    for path in leaving.paths:
+        files.delete(path)
+    reach -= needed_by_all(files, TABLE)
+    for path, data in kept.items():
+        files.create(path, data)
+    return {path for path in reach if files.exists(path)}
+
+
+def found(history: History, leaving: Leaving) -> set[str]:
+    return {each.path for each in freed_by(history.files, TABLE, leaving).files}
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.randoms(use_true_random=False))
+def test_a_tag_frees_what_it_alone_keeps(random: Random) -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        history = random_history(Path(directory), random)
+        for branch in history.lines:
+            root = TABLE.root(branch)
+            for name, tag in Lineage(history.files, root).tags():
+                leaving = Leaving((root,), 0, (tag,), frozenset({root.tag(name)}))
+                assert found(history, leaving) == expected(history, leaving, root)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.randoms(use_true_random=False))
+def test_expired_snapshots_free_what_they_alone_keep(random: Random) -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        history = random_history(Path(directory), random)
+        for branch in history.lines:
+            lineage = Lineage(history.files, TABLE.root(branch))
+            ids = lineage.snapshot_ids()
+            for end in range(1, len(ids)):
+                leaving = expiry(lineage, ids[:end])
+                assert found(history, leaving) == expected(history, leaving, lineage.root)
+
+
+def expiry(lineage: Lineage, ids: list[int]) -> Leaving:
+    records: tuple[Snapshot, ...] = tuple(lineage.snapshot(each) for each in ids)
+    paths = frozenset(lineage.root.snapshot(each) for each in ids)
+    return Leaving((lineage.root,), 0, records, paths, is_expiry=True)
