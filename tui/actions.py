@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tui.panes.record_pane import Version
-from tui.session import Target
+from tui.session import Target, Version
 
 
 def arguments_from(name: str, target: Target, version: Version | None, *, newest: bool) -> dict[str, object]:

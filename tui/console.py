@@ -7,10 +7,11 @@ import os
 import time
 from typing import ClassVar
 
+from textual import events
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
-from textual.widgets import Input
+from textual.widget import Widget
 
 from tui.background import Arrived, post
 from tui.clipboard import copy_sequence
@@ -78,6 +79,19 @@ class Console(App[None]):
 
     # What the parts say
 
+    async def on_event(self, event: events.Event) -> None:
+        """Keys act in the order they were typed, however fast they come.
+
+        Textual hands a key to the widget that has the focus and looks for its binding when it bubbled up;
+        the next key may be on its way to that same widget by then, although the first moves the focus. On a
+        slow line keys come in bursts. Where one does not type text, a key's action is done at once.
+        """
+        if isinstance(event, events.Key) and not event.is_forwarded and not _takes_text(self.focused):
+            key = event.key
+            if await self._check_bindings(key, priority=True) or await self._check_bindings(key):
+                return
+        await super().on_event(event)
+
     def on_arrived(self, event: Arrived) -> None:
         event.deliver()
 
@@ -111,24 +125,26 @@ class Console(App[None]):
         """ctrl+c: stop a query; else copy what is selected; else say how to leave."""
         if self.browse.cancel_query():
             return
-        focused = self.focused
-        if isinstance(focused, Input) or hasattr(focused, "selected_text"):
-            text = str(getattr(focused, "selected_text", ""))
-            if text:
-                self.post_message(Copied(text))
-                return
+        text = str(getattr(self.focused, "selected_text", ""))
+        if text:
+            self.post_message(Copied(text))
+            return
         self.say("ctrl+q leaves Paimark")
 
-    def action_help(self) -> None:
+    async def action_help(self) -> None:
         from tui.screens.help import HelpScreen
 
-        self.push_screen(HelpScreen())
+        await self.push_screen(HelpScreen())
 
-    def action_palette(self) -> None:
+    async def action_palette(self) -> None:
         from tui.palette_entries import entries
-        from tui.screens.palette import PaletteScreen
+        from tui.screens.palette import Entry, PaletteScreen
 
-        self.push_screen(PaletteScreen(entries(self)), lambda entry: entry.run() if entry else None)
+        def chosen(entry: Entry | None) -> None:
+            if entry is not None:
+                self.call_later(entry.run)
+
+        await self.push_screen(PaletteScreen(entries(self)), chosen)
 
     async def action_quit(self) -> None:
         """Leave; while a change is being written, only when asked twice."""
@@ -139,3 +155,8 @@ class Console(App[None]):
             )
             return
         self.exit()
+
+
+def _takes_text(focused: Widget | None) -> bool:
+    """Whether letters are text there: both kinds of editor have something to select."""
+    return hasattr(focused, "selected_text")

@@ -27,7 +27,7 @@ def entries(console: Console) -> list[Entry]:
             for name, action in ACTIONS.items()
         ]
     found += [
-        Entry(name.lower(), "pane", str(number + 1), partial(_open_tab, console, number))
+        Entry(name.lower(), "pane", str(number + 1), partial(browse.open_tab, number))
         for number, name in enumerate(TABS)
     ]
     found += [
@@ -50,7 +50,3 @@ def entries(console: Console) -> list[Entry]:
                 for table in tables
             ]
     return found
-
-
-def _open_tab(console: Console, number: int) -> None:
-    console.browse.call_later(console.browse.open_tab, number)

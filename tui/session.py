@@ -34,6 +34,16 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
+class Version:
+    """What a row stands for in `VERSION AS OF`, or a branch, or (all None) the table itself."""
+
+    version: str | None = None
+    branch: str | None = None
+    tag: str | None = None
+    snapshot_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Opened:
     """A target looked up: the root it means now, and the name of the branch that is main."""
 

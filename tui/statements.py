@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from core.table.layout import MAIN
-from tui.panes.record_pane import Version
-from tui.session import Target
+from tui.session import Target, Version
 
 
 def select_all(target: Target, version: Version) -> str:

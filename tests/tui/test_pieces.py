@@ -14,8 +14,7 @@ from tui.actions import arguments_from
 from tui.clipboard import MOST_BYTES, copy_sequence
 from tui.formats import age, format_value, size, whole_text
 from tui.history import Ran, add_to_history, read_history
-from tui.panes.record_pane import Version
-from tui.session import Target, quoted
+from tui.session import Target, Version, quoted
 from tui.statements import select_all
 from tui.widgets.cells import cut, fit, width_of, wrap
 from tui.widgets.sql_editor import highlights, statement_at

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
-from textual.message import Message
 
 from core.errors import PaimarkError
 from core.table.layout import MAIN, Root
@@ -16,9 +15,9 @@ from core.table.lineage import Lineage
 from core.table.main_branch import branch_names
 from core.table.records import Snapshot
 from tui.background import Report
-from tui.panes.record_pane import Found, RecordPane, Version
+from tui.panes.record_pane import Found, RecordPane
 from tui.panes.snapshots import snapshot_facts
-from tui.session import Session, Target
+from tui.session import Session, Target, Version
 from tui.sources import Column, Records
 from tui.widgets.detail_strip import Detail
 
@@ -64,13 +63,6 @@ class BranchesPane(RecordPane[BranchRows]):
     )
     BINDINGS: ClassVar[list[BindingType]] = [Binding("v", "view", "view branch", id="branches.view")]
 
-    class View(Message):
-        """Show the snapshots, savepoints, tags and schema of this branch; None is main."""
-
-        def __init__(self, branch: str | None) -> None:
-            self.branch = branch
-            super().__init__()
-
     def read(self, target: Target, report: Report[Found[BranchRows]]) -> None:
         # Branches are the table's, whichever of them is in view.
         opened = self.session.open(Target(target.table))
@@ -106,10 +98,11 @@ class BranchesPane(RecordPane[BranchRows]):
         row = self._record(index)
         return Version(branch=MAIN if row.is_main else row.name)
 
-    def action_view(self) -> None:
+    async def action_view(self) -> None:
+        """Show the snapshots, savepoints, tags and schema of this branch."""
         if self.grid.index is not None:
             row = self._record(self.grid.index)
-            self.post_message(self.View(None if row.is_main else row.name))
+            await self.desk.view_branch(None if row.is_main else row.name)
 
     def _record(self, index: int) -> BranchRow:
         assert self.found is not None

@@ -10,7 +10,6 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 
 from tui.sources import Column, Records
-from tui.widgets.filter_line import FilterLine
 from tui.widgets.record_grid import RecordGrid
 
 _KEPT = 2000
@@ -61,7 +60,3 @@ class LogPane(Vertical):
 
     def on_record_grid_moved(self, event: RecordGrid.Moved) -> None:
         event.stop()
-
-    def on_record_grid_filter_asked(self, event: RecordGrid.FilterAsked) -> None:
-        event.stop()
-        FilterLine.open_for(event.grid)

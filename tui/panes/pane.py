@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from tui.session import Target
+from core.table.layout import TablePath
+from tui.session import Target, Version
 from tui.widgets.detail_strip import Detail
 from tui.widgets.record_grid import RecordGrid
 
@@ -33,3 +34,13 @@ class Pane(Protocol):
     def copy_text(self) -> str | None: ...
     @property
     def current_detail(self) -> Detail: ...
+
+
+class Desk(Protocol):
+    """What a pane asks of the screen. Called directly, not by message, so that the next key finds it done."""
+
+    def open_table(self, table: TablePath) -> None: ...
+    def go_left(self) -> None: ...
+    def go_up(self) -> None: ...
+    async def prepare(self, version: Version) -> None: ...
+    async def view_branch(self, branch: str | None) -> None: ...

@@ -23,14 +23,14 @@ from tui.faults import unexpected
 from tui.formats import whole_text
 from tui.history import Ran, add_to_history, read_history
 from tui.messages import Noted, Said
+from tui.panes.pane import Desk
 from tui.query_result import Result
 from tui.session import Session, Target
 from tui.sources import Column
 from tui.widgets.detail_strip import Detail
-from tui.widgets.filter_line import FilterLine
 from tui.widgets.lines import Line
 from tui.widgets.query_status import QueryStatus
-from tui.widgets.record_grid import RecordGrid
+from tui.widgets.record_grid import Edge, RecordGrid
 from tui.widgets.sql_editor import SqlEditor
 
 ROW_LIMIT = 500
@@ -56,19 +56,17 @@ class QueryPane(Vertical):
         Binding("escape", "leave", "to the rows, then the tables", show=False, id="query.leave"),
     ]
 
-    class Left(Message):
-        """Escape, with nothing left to close here."""
-
     class Looked(Message):
         """Another row of the result is under the cursor."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, desk: Desk) -> None:
         super().__init__(id="query")
+        self.desk = desk
         self.room = session.room
         self.target: Target | None = None
         self.editor = SqlEditor()
         self.status = QueryStatus()
-        self.grid = RecordGrid()
+        self.grid = RecordGrid(at_edge=self._at_edge)
         self.result: Result | None = None
 
     def compose(self) -> ComposeResult:
@@ -98,7 +96,7 @@ class QueryPane(Vertical):
         """A result does not follow its table."""
 
     def focus_first(self) -> None:
-        self.editor.focus()
+        self.screen.set_focus(self.editor)
 
     def copy_text(self) -> str | None:
         index = self.grid.index
@@ -120,7 +118,7 @@ class QueryPane(Vertical):
     def prepare(self, sql: str) -> None:
         """Put a statement into the editor, ready to run; ctrl+z brings back what was there."""
         self.editor.set_statement(sql)
-        self.editor.focus()
+        self.screen.set_focus(self.editor)
 
     # Running
 
@@ -203,7 +201,7 @@ class QueryPane(Vertical):
         if not isinstance(end, Failed):
             self.post_message(Noted(f"{short}: {result.in_short}", "good"))
             if len(result.rows) and self.editor.has_focus:
-                self.grid.focus()
+                self.screen.set_focus(self.grid)
             return
         self.post_message(Noted(f"{short}: {end.message}", "bad"))
         if end.position is not None and self.editor.statement[0] in (result.statement, self.editor.text):
@@ -221,9 +219,9 @@ class QueryPane(Vertical):
 
     def action_leave(self) -> None:
         if self.editor.has_focus and self.grid.count:
-            self.grid.focus()
+            self.screen.set_focus(self.grid)
         else:
-            self.post_message(self.Left())
+            self.desk.go_up()
 
     def action_history(self) -> None:
         from tui.screens.history import HistoryScreen
@@ -235,17 +233,10 @@ class QueryPane(Vertical):
         event.stop()
         self.post_message(self.Looked())
 
-    def on_record_grid_filter_asked(self, event: RecordGrid.FilterAsked) -> None:
-        event.stop()
-        FilterLine.open_for(event.grid)
-
-    def on_record_grid_left_edge(self, event: RecordGrid.LeftEdge) -> None:
+    def _at_edge(self, edge: Edge) -> None:
         # Going left in wide rows should not end in another pane by one key too many.
-        event.stop()
-
-    def on_record_grid_top_edge(self, event: RecordGrid.TopEdge) -> None:
-        event.stop()
-        self.editor.focus()
+        if edge == "top":
+            self.screen.set_focus(self.editor)
 
 
 def _removes_rows(statement: str) -> bool:

@@ -14,11 +14,11 @@ from textual.message import Message
 
 from core.errors import PaimarkError
 from tui.background import Report, Slot
-from tui.session import Opened, Session, Target
+from tui.panes.pane import Desk
+from tui.session import Opened, Session, Target, Version
 from tui.sources import Column, RowSource, tuples
 from tui.widgets.detail_strip import Detail
-from tui.widgets.filter_line import FilterLine
-from tui.widgets.record_grid import RecordGrid
+from tui.widgets.record_grid import Edge, RecordGrid
 
 S = TypeVar("S", bound=RowSource)
 
@@ -32,16 +32,6 @@ class Found(Generic[S]):
     fingerprint: Hashable
     total: int | None = None
     columns: tuple[Column, ...] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Version:
-    """What a row stands for in `VERSION AS OF`, or a branch, or (all None) the table itself."""
-
-    version: str | None = None
-    branch: str | None = None
-    tag: str | None = None
-    snapshot_id: int | None = None
 
 
 class RecordPane(Vertical, Generic[S]):
@@ -62,20 +52,14 @@ class RecordPane(Vertical, Generic[S]):
             self.pane = pane
             super().__init__()
 
-    class Chosen(Message):
-        """Enter on a row."""
-
-        def __init__(self, version: Version) -> None:
-            self.version = version
-            super().__init__()
-
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, desk: Desk) -> None:
         super().__init__(id=self.TITLE.lower())
         self.session = session
+        self.desk = desk
         self.target: Target | None = None
         self.found: Found[S] | None = None
         self.problem: PaimarkError | None = None
-        self.grid = RecordGrid(self.COLUMNS, frozen=self.FROZEN)
+        self.grid = RecordGrid(self.COLUMNS, frozen=self.FROZEN, at_edge=self._at_edge)
         self._asked: Target | None = None
         self._ready = False
 
@@ -199,7 +183,7 @@ class RecordPane(Vertical, Generic[S]):
         return f"{len(found.rows) if found.total is None else found.total:,}"
 
     def focus_first(self) -> None:
-        self.grid.focus()
+        self.screen.set_focus(self.grid)
 
     def copy_text(self) -> str | None:
         index = self.grid.index
@@ -214,10 +198,14 @@ class RecordPane(Vertical, Generic[S]):
         facts = self.detail(index).facts
         return json.dumps(dict(facts), indent=2, ensure_ascii=False)
 
-    def action_choose(self) -> None:
+    async def action_choose(self) -> None:
         version = self.current_version
         if version is not None:
-            self.post_message(self.Chosen(version))
+            await self.desk.prepare(version)
+
+    def _at_edge(self, edge: Edge) -> None:
+        if edge == "left":
+            self.desk.go_left()
 
     def on_record_grid_moved(self, event: RecordGrid.Moved) -> None:
         event.stop()
@@ -226,7 +214,3 @@ class RecordPane(Vertical, Generic[S]):
 
     def moved(self) -> None:
         """The cursor is on another row."""
-
-    def on_record_grid_filter_asked(self, event: RecordGrid.FilterAsked) -> None:
-        event.stop()
-        FilterLine.open_for(event.grid)

@@ -11,8 +11,8 @@ from core.table.records import Savepoint
 from core.table.savepoints import SavepointManager
 from tui.background import Report
 from tui.formats import exact_time, format_value
-from tui.panes.record_pane import Found, RecordPane, Version
-from tui.session import Target
+from tui.panes.record_pane import Found, RecordPane
+from tui.session import Target, Version
 from tui.sources import Column, Records
 from tui.widgets.detail_strip import Detail
 

@@ -14,8 +14,9 @@ from core.table.lineage import Lineage
 from core.table.records import TableSchema
 from tui.background import Report
 from tui.formats import exact_time
-from tui.panes.record_pane import Found, RecordPane, Version
-from tui.session import Session, Target
+from tui.panes.pane import Desk
+from tui.panes.record_pane import Found, RecordPane
+from tui.session import Session, Target, Version
 from tui.sources import Column, Records
 from tui.widgets.detail_strip import Detail
 
@@ -65,8 +66,8 @@ class SchemaPane(RecordPane[SchemaRows]):
         Binding(">", "version(1)", "newer schema", id="schema.newer"),
     ]
 
-    def __init__(self, session: Session) -> None:
-        super().__init__(session)
+    def __init__(self, session: Session, desk: Desk) -> None:
+        super().__init__(session, desk)
         self._wanted: int | None = None
 
     def aim(self, target: Target) -> None:

@@ -19,8 +19,9 @@ from tui.background import Report, Slot
 from tui.formats import exact_time, format_value
 from tui.messages import Noted
 from tui.opening import PAGE, Newest
-from tui.panes.record_pane import Found, RecordPane, Version
-from tui.session import Opened, Session, Target
+from tui.panes.pane import Desk
+from tui.panes.record_pane import Found, RecordPane
+from tui.session import Opened, Session, Target, Version
 from tui.sources import Column, Records
 from tui.widgets.detail_strip import Detail
 
@@ -50,8 +51,8 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
         Column("commit user", style="quiet"),
     )
 
-    def __init__(self, session: Session) -> None:
-        super().__init__(session)
+    def __init__(self, session: Session, desk: Desk) -> None:
+        super().__init__(session, desk)
         self._marks: Mapping[int, str] = {}
         self._whole: Snapshot | None = None
         self._marked_at: Hashable = None

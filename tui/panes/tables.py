@@ -17,10 +17,10 @@ from core.table.catalog import databases, tables
 from core.table.layout import TablePath
 from tui.background import Slot
 from tui.messages import Noted
+from tui.panes.pane import Desk
 from tui.session import Session
 from tui.sources import Column, Records
-from tui.widgets.filter_line import FilterLine
-from tui.widgets.record_grid import RecordGrid
+from tui.widgets.record_grid import Edge, RecordGrid
 
 # How long the cursor rests on a table before it is read: walking past costs nothing.
 _REST = 0.15
@@ -50,17 +50,11 @@ class TablesPane(Vertical):
             self.table = table
             super().__init__()
 
-    class Opened(Message):
-        """Enter on a table: show it and go there."""
-
-        def __init__(self, table: TablePath) -> None:
-            self.table = table
-            super().__init__()
-
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, desk: Desk) -> None:
         super().__init__(id="tables")
         self.session = session
-        self.grid = RecordGrid([Column("", most=200)], head=False)
+        self.desk = desk
+        self.grid = RecordGrid([Column("", most=200)], head=False, at_edge=self._at_edge)
         self.databases: list[str] = []
         self.tables: dict[str, list[TablePath] | PaimarkError] = {}
         self.shown: TablePath | None = None
@@ -121,33 +115,27 @@ class TablesPane(Vertical):
             return
         if line.table is not None:
             self._stop_timer()
-            self.post_message(self.Opened(line.table))
+            self.desk.open_table(line.table)
         elif line.database in self._open:
             self._collapse(line.database)
         elif line.database is not None:
             self._expand(line.database)
 
-    def on_record_grid_right_edge(self, event: RecordGrid.RightEdge) -> None:
-        event.stop()
+    def _at_edge(self, edge: Edge) -> None:
         line = self._line
-        if line is None or line.database is None:
+        if line is None or line.database is None or edge == "top":
             return
-        if line.table is None and line.database in self._open:
+        if edge == "right" and line.table is None and line.database in self._open:
             self.grid.action_move(1)
-        else:
+        elif edge == "right":
             self.action_open()
-
-    def on_record_grid_left_edge(self, event: RecordGrid.LeftEdge) -> None:
-        event.stop()
-        line = self._line
-        if line is None or line.database is None:
-            return
-        if line.table is None:
+        elif line.table is None:
             self._collapse(line.database)
-            return
-        for place, other in enumerate(self._lines):
-            if other.database == line.database and other.table is None:
-                self.grid.move_to(place)
+        else:
+            self.grid.move_to(self._lines.index(self._line_of(line.database)))
+
+    def _line_of(self, database: str) -> TreeLine:
+        return next(line for line in self._lines if line.database == database and line.table is None)
 
     def on_record_grid_moved(self, event: RecordGrid.Moved) -> None:
         event.stop()
@@ -155,10 +143,6 @@ class TablesPane(Vertical):
         line = self._line
         if line is not None and line.table is not None and line.table != self.shown:
             self._timer = self.set_timer(_REST, self._rested)
-
-    def on_record_grid_filter_asked(self, event: RecordGrid.FilterAsked) -> None:
-        event.stop()
-        FilterLine.open_for(event.grid)
 
     def _rested(self) -> None:
         line = self._line

@@ -10,9 +10,9 @@ from core.table.records import Tag
 from core.table.tag_times import created_ms
 from tui.background import Report
 from tui.formats import exact_time
-from tui.panes.record_pane import Found, RecordPane, Version
+from tui.panes.record_pane import Found, RecordPane
 from tui.panes.snapshots import snapshot_facts
-from tui.session import Target
+from tui.session import Target, Version
 from tui.sources import Column, Records
 from tui.widgets.detail_strip import Detail
 

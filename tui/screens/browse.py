@@ -12,16 +12,16 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 
 from core.actions.plan import Outcome
+from core.table.layout import TablePath
 from tui.background import Slot, post
 from tui.messages import Copied, Said
 from tui.opening import Databases, Newest, Opening, Stage, Stopped, Tables
-from tui.panes.branches import BranchesPane
 from tui.panes.log import Log
 from tui.panes.pane import TAB_CLASSES, TABS, Pane
-from tui.panes.record_pane import RecordPane, Version
+from tui.panes.record_pane import RecordPane
 from tui.panes.snapshots import SnapshotsPane
 from tui.panes.tables import TablesPane
-from tui.session import Opened, Session, Target
+from tui.session import Opened, Session, Target, Version
 from tui.statements import select_all
 from tui.widgets.breadcrumb import Breadcrumb, Place
 from tui.widgets.detail_strip import DetailStrip
@@ -89,8 +89,8 @@ class BrowseScreen(Screen[None]):
         self._panes: dict[int, Pane] = {}
         self.tab = 0
         self._engine = ""
-        self.tables = TablesPane(session)
-        self.snapshots = SnapshotsPane(session)
+        self.tables = TablesPane(session, self)
+        self.snapshots = SnapshotsPane(session, self)
         self.tab_bar = TabBar(TABS)
         self.detail = DetailStrip()
         self.breadcrumb = Breadcrumb(Place(session.name, read_only=session.read_only))
@@ -109,7 +109,7 @@ class BrowseScreen(Screen[None]):
     def on_mount(self) -> None:
         self._placing: Slot[Opened] = Slot(self.app, "place", self._placed, lambda error: None)
         self._panes[0] = self.snapshots
-        self.tables.grid.focus()
+        self.set_focus(self.tables.grid)
         for stage in self._opening.listen(lambda stage: post(self.app, lambda: self._opened(stage))):
             self._opened(stage)
         self.set_interval(_FOLLOW, self._follow)
@@ -145,7 +145,7 @@ class BrowseScreen(Screen[None]):
         pane = self._panes.get(tab)
         if pane is None:
             module, _, name = TAB_CLASSES[tab].partition(":")
-            made = getattr(import_module(module), name)(self.session)
+            made = getattr(import_module(module), name)(self.session, self)
             pane = self._panes[tab] = made
             if self.target is not None:
                 pane.aim(self.target)
@@ -228,29 +228,33 @@ class BrowseScreen(Screen[None]):
     def on_tables_pane_looked(self, event: TablesPane.Looked) -> None:
         self.show_table(Target(event.table))
 
-    def on_tables_pane_opened(self, event: TablesPane.Opened) -> None:
-        if self.target is None or self.target.table != event.table:
-            self.show_table(Target(event.table))
-        self.pane.focus_first()
-
-    async def on_record_pane_chosen(self, event: RecordPane.Chosen) -> None:
-        await self.prepare(event.version)
-
-    async def on_branches_pane_view(self, event: BranchesPane.View) -> None:
-        if self.target is not None:
-            self.show_table(Target(self.target.table, event.branch))
-            await self.open_tab(0)
-
     def on_query_pane_looked(self) -> None:
         if self.tab == QUERY:
             self._look()
 
-    def on_query_pane_left(self) -> None:
-        self.action_up()
+    # What the panes ask
 
-    def on_record_grid_left_edge(self) -> None:
+    def open_table(self, table: TablePath) -> None:
+        """Show a table and give its rows the keys."""
+        if self.target is None or self.target.table != table:
+            self.show_table(Target(table))
+        self.pane.focus_first()
+
+    def go_left(self) -> None:
+        """To the tables, where they are in sight."""
         if self.tables.display:
-            self.tables.grid.focus()
+            self.set_focus(self.tables.grid)
+
+    def go_up(self) -> None:
+        """To the tables, bringing them back into sight."""
+        self.remove_class("-zoomed")
+        self.set_focus(self.tables.grid)
+
+    async def view_branch(self, branch: str | None) -> None:
+        """Aim every pane at a branch of the table, its snapshots first; None is main."""
+        if self.target is not None:
+            self.show_table(Target(self.target.table, branch))
+            await self.open_tab(0)
 
     async def prepare(self, version: Version) -> None:
         """A statement that reads this version, ready to run."""
@@ -290,8 +294,7 @@ class BrowseScreen(Screen[None]):
         if pane.grid.order.text:
             pane.grid.filter("")
         elif pane is not self.tables:
-            self.remove_class("-zoomed")
-            self.tables.grid.focus()
+            self.go_up()
 
     def action_copy(self) -> None:
         if self.tables.has_focus_within and self.target is not None:
@@ -337,7 +340,7 @@ class BrowseScreen(Screen[None]):
             pane.reload()
         self.post_message(Said(outcome.message, "good"))
 
-    def action_log(self) -> None:
+    async def action_log(self) -> None:
         from tui.panes.log import LogPane
 
         for pane in self.query(LogPane):
@@ -346,8 +349,8 @@ class BrowseScreen(Screen[None]):
             pane.remove()
             return
         pane = LogPane(self.log_lines)
-        self.mount(pane, before=self.key_bar)
-        pane.grid.focus()
+        await self.mount(pane, before=self.key_bar)
+        self.set_focus(pane.grid)
 
     def cancel_query(self) -> bool:
         """Stop the running statement; whether there was one."""

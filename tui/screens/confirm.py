@@ -42,7 +42,7 @@ class ConfirmScreen(Dialog[bool]):
         statement = [[(clean_text(line), "")] for line in self._statement.strip().splitlines()]
         lines = [[("! ", "warn"), (self._question, "strong")], [("", "")], *statement]
         self.call_after_refresh(self.show_text, self._text, lines)
-        self._choices.focus()
+        self.set_focus(self._choices)
 
     def on_choices_chosen(self, event: Choices.Chosen) -> None:
         self.dismiss(event.label == _RUN)

@@ -33,7 +33,7 @@ class HelpScreen(Dialog[None]):
 
     def on_mount(self) -> None:
         self.call_after_refresh(self.show_text, self._text, _sections())
-        self._text.focus()
+        self.set_focus(self._text)
 
 
 def _sections() -> list[Line]:

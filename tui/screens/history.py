@@ -49,7 +49,7 @@ class HistoryScreen(Dialog[str]):
 
     def on_mount(self) -> None:
         self._grid.show(Records(self._ran, _values), note="Nothing was run yet.")
-        self._input.focus()
+        self.set_focus(self._input)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         self._grid.filter(event.value)

@@ -17,12 +17,12 @@ from tui.widgets.record_grid import RecordGrid
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """`run` is called after the palette has closed."""
+    """`run` is called after the palette has closed; what it gives back is awaited where that is needed."""
 
     name: str
     what: str
     keys: str
-    run: Callable[[], None]
+    run: Callable[[], object]
 
     def values(self) -> Sequence[object]:
         return (self.name, self.what, self.keys)
@@ -59,7 +59,7 @@ class PaletteScreen(Dialog[Entry]):
 
     def on_mount(self) -> None:
         self._grid.show(Records(self._entries, Entry.values), note="Nothing of that name.")
-        self._input.focus()
+        self.set_focus(self._input)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         self._grid.filter(event.value)

@@ -115,9 +115,9 @@ class PlanDialog(Dialog[Outcome | None]):
         self._planning: Slot[Plan] = Slot(self.app, "plan", self._planned, self._not_planned)
         empty = self._first_missing
         if empty is None:
-            self._choices.focus()
+            self.set_focus(self._choices)
         else:
-            empty.input.focus()
+            self.set_focus(empty.input)
         self.call_after_refresh(self.action_plan)
 
     # Arguments
@@ -160,12 +160,12 @@ class PlanDialog(Dialog[Outcome | None]):
         event.stop()
         missing = self._first_missing
         if missing is not None and missing.input is not event.input:
-            missing.input.focus()
+            self.set_focus(missing.input)
             return
         if missing is None:
             if self._plan is None:
                 self.action_plan()
-            self._choices.focus()
+            self.set_focus(self._choices)
 
     @property
     def _confirmation(self) -> Input | None:
@@ -234,7 +234,7 @@ class PlanDialog(Dialog[Outcome | None]):
             return
         self._state = "applying"
         self._show([*self._told, [("", "")]])
-        self._choices.focus()
+        self.set_focus(self._choices)
         app = self.app
 
         def work() -> None:
@@ -296,7 +296,7 @@ class PlanDialog(Dialog[Outcome | None]):
 
     def action_edit(self) -> None:
         for field in self._fields.values():
-            field.input.focus()
+            self.set_focus(field.input)
             return
 
     def action_scroll(self, lines: int) -> None:

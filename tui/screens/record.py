@@ -40,7 +40,7 @@ class RecordScreen(Dialog[None]):
 
     def on_mount(self) -> None:
         self.call_after_refresh(self.show_text, self._text, _paragraphs(self._detail))
-        self._text.focus()
+        self.set_focus(self._text)
 
     def action_copy(self) -> None:
         self.app.post_message(Copied(as_json(self._detail)))

@@ -25,16 +25,14 @@ class FilterLine(Input):
         self._grid = grid
 
     @classmethod
-    def open_for(cls, grid: RecordGrid) -> None:
-        """Show the line under the grid, or go to it when it is there already."""
+    async def open_for(cls, grid: RecordGrid) -> None:
+        """Show the line under the grid, or go to it when it is there already; keys go there from now on."""
         parent = grid.parent
-        open_lines = parent.query(cls) if parent is not None else ()
-        for line in open_lines:
-            line.focus()
-            return
-        line = cls(grid)
-        grid.screen.mount(line, after=grid)
-        line.focus()
+        found = next(iter(parent.query(cls)), None) if parent is not None else None
+        line = cls(grid) if found is None else found
+        if found is None:
+            await grid.screen.mount(line, after=grid)
+        grid.screen.set_focus(line)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
@@ -48,5 +46,5 @@ class FilterLine(Input):
         self._close()
 
     def _close(self) -> None:
-        self._grid.focus()
+        self.screen.set_focus(self._grid)
         self.remove()

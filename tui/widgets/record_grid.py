@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import time
 from array import array
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Callable, Sequence
+from typing import ClassVar, Literal
 
 from rich.style import Style
 from textual import events
@@ -28,6 +28,9 @@ from tui.widgets.grid_paint import GUTTER, measure, note_lines, paint_head, pain
 from tui.widgets.lines import strip_of
 from tui.widgets.row_order import Order, arrange
 
+# Which way the cursor would go on, had the grid not ended: what lies there is its owner's to say.
+Edge = Literal["left", "right", "top"]
+
 # Fewer rows than this are put in order at once; more, in a thread.
 AT_ONCE = 2000
 _KEPT_STRIPS = 400
@@ -41,36 +44,13 @@ class RecordGrid(Widget, can_focus=True):
     class Moved(Message):
         """The cursor is on another row, or the row under it has changed."""
 
-        def __init__(self, grid: RecordGrid) -> None:
-            self.grid = grid
-            super().__init__()
-
-        @property
-        def control(self) -> RecordGrid:
-            return self.grid
-
-    class LeftEdge(Message):
-        """Asked to go further left than the first column."""
-
-    class TopEdge(Message):
-        """Asked to go up from the first row."""
-
-    class RightEdge(Message):
-        """Asked to go further right than the last column."""
-
-    class FilterAsked(Message):
-        """The filter line should open."""
-
-        def __init__(self, grid: RecordGrid) -> None:
-            self.grid = grid
-            super().__init__()
-
     def __init__(
         self,
         columns: Sequence[Column] = (),
         *,
         head: bool = True,
         frozen: int = 0,
+        at_edge: Callable[[Edge], None] = lambda edge: None,
         id: str | None = None,  # noqa: A002 - Textual's own name for it
     ) -> None:
         super().__init__(id=id)
@@ -80,6 +60,7 @@ class RecordGrid(Widget, can_focus=True):
         self.cursor = 0
         self.first_column = frozen
         self._frozen = frozen
+        self._at_edge = at_edge
         self._head = 1 if head else 0
         self._top = 0
         self._chosen: array[int] | None = None
@@ -158,11 +139,11 @@ class RecordGrid(Widget, can_focus=True):
         old, self.cursor = self.cursor, cursor
         if not self._scroll_into_sight():
             self._refresh_rows(old, cursor)
-        self.post_message(self.Moved(self))
+        self.post_message(self.Moved())
 
     def action_move(self, rows: int) -> None:
         if rows < 0 and self.cursor == 0:
-            self.post_message(self.TopEdge())
+            self._at_edge("top")
         self.move_to(self.cursor + rows)
 
     def action_page(self, pages: int) -> None:
@@ -184,19 +165,21 @@ class RecordGrid(Widget, can_focus=True):
         shown = self._shown()
         last = len(self.columns) - 1
         if columns > 0 and (not shown or (shown[-1][0] == last and shown[-1][1] >= self._widths[last])):
-            self.post_message(self.RightEdge())
+            self._at_edge("right")
             return
         first = self.first_column + columns
         if first < self._frozen:
-            self.post_message(self.LeftEdge())
+            self._at_edge("left")
         elif first < len(self.columns):
             self.first_column = first
             self._repaint()
 
     # Order
 
-    def action_filter(self) -> None:
-        self.post_message(self.FilterAsked(self))
+    async def action_filter(self) -> None:
+        from tui.widgets.filter_line import FilterLine
+
+        await FilterLine.open_for(self)
 
     def filter(self, text: str) -> None:
         """Show the rows that hold these words; `!words` for those that do not."""
@@ -253,7 +236,7 @@ class RecordGrid(Widget, can_focus=True):
             self._top = max(0, min(self._top + shift, self.count - self._rows_in_sight))
         self._scroll_into_sight()
         self._repaint()
-        self.post_message(self.Moved(self))
+        self.post_message(self.Moved())
 
     # Painting
 

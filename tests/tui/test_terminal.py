@@ -1,0 +1,95 @@
+"""Once in a real terminal: the program itself in tmux, 80 by 24, keys as they come over a line."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PATIENCE = 60.0
+
+
+class Tmux:
+    """A tmux server of its own with one window."""
+
+    def __init__(self, socket: Path, environment: dict[str, str]) -> None:
+        self._base = ["tmux", "-S", str(socket), "-f", os.devnull]
+        self._environment = environment
+
+    def run(self, *words: str) -> str:
+        done = subprocess.run(
+            [*self._base, *words], capture_output=True, text=True, env=self._environment, check=True
+        )
+        return done.stdout
+
+    def start(self, *command: str) -> None:
+        self.run("new-session", "-d", "-x", "80", "-y", "24", "-s", "console", *command)
+        self.run("set-option", "-t", "console", "remain-on-exit", "on")
+
+    def keys(self, *keys: str) -> None:
+        self.run("send-keys", "-t", "console", *keys)
+
+    @property
+    def text(self) -> str:
+        return self.run("capture-pane", "-p", "-t", "console")
+
+    def sees(self, *words: str) -> None:
+        began = time.monotonic()
+        while not all(word in self.text for word in words):
+            assert time.monotonic() - began < PATIENCE, f"{words} did not come\n{self.text}"
+            time.sleep(0.05)
+
+    def ends(self, code: int) -> None:
+        began = time.monotonic()
+        state = "#{pane_dead} #{pane_dead_status}"
+        while (now := self.run("display-message", "-p", "-t", "console", state).strip()) != f"1 {code}":
+            assert time.monotonic() - began < PATIENCE, f"{now!r}\n{self.text}"
+            time.sleep(0.05)
+
+    def close(self) -> None:
+        subprocess.run([*self._base, "kill-server"], capture_output=True, check=False)
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Iterator[Tmux]:
+    if shutil.which("tmux") is None:
+        pytest.fail("tmux is not installed: `apt-get install tmux`")
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith(("TMUX", "TEXTUAL"))},
+        "XDG_STATE_HOME": str(tmp_path / "state"),
+        "TERM": "xterm-256color",
+        "LC_ALL": "C.UTF-8",
+    }
+    tmux = Tmux(tmp_path / "tmux.socket", environment)
+    yield tmux
+    tmux.close()
+
+
+def test_browse_save_and_leave_in_a_real_terminal(warehouse: Path, terminal: Tmux) -> None:
+    command = "from core.cli.main import main; main()"
+    terminal.start(sys.executable, "-c", command, f"{warehouse}/")
+    terminal.sees("● events", "snapshot 2", "MAIN = main")
+    terminal.keys("j")
+    terminal.sees("● orders", "1 of 5")
+    # In one burst, as over a slow line: into the rows, two down, back to the tables and into the rows again.
+    terminal.keys("l", "j", "j", "h", "l", "j")
+    terminal.sees("snapshot 2", "4 of 5")
+    terminal.keys("4")
+    terminal.sees("[4 Tags]", "tag v2")
+    terminal.keys("1", "g", "s")
+    terminal.sees("Save snapshot 5 of main of shop.orders as savepoint 1", "[ Apply ]")
+    terminal.keys("a")
+    terminal.sees("✓ done", "Savepoint 1 of shop.orders keeps snapshot 5")
+    saved = json.loads((warehouse / "shop.db/orders/savepoint/savepoint-1").read_bytes())
+    assert saved["savedSnapshotId"] == 5
+    terminal.keys("Escape")
+    terminal.sees("[1 Snapshots]", "◆")
+    terminal.keys("C-q")
+    terminal.ends(0)
