@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from core.errors import NotFound
+from core.errors import Corrupt, NotFound
 from core.storage.files import Files
+from core.table.forks import Fork, Side, find_fork
 from core.table.layout import Root, TablePath
-from core.table.lineage import Lineage
 from core.table.main_branch import branch_names, main_root
 
 
 class BranchRow(NamedTuple):
     """One root. `create_time` is epoch milliseconds, None where the store does not tell.
 
-    `created_from` is the tag that the root began with: the one whose snapshot is its first.
+    `created_from` is the tag that the root began with: the one whose snapshot is its first. `ahead` and
+    `behind` count the commits of branch and main since the fork; None for main, and where they can't be told.
     """
 
     branch_name: str
@@ -24,33 +25,49 @@ class BranchRow(NamedTuple):
     created_from: str | None
     earliest_snapshot_id: int | None
     latest_snapshot_id: int | None
+    fork_snapshot_id: int | None = None
+    ahead: int | None = None
+    behind: int | None = None
 
 
 def branch_rows(files: Files, table: TablePath) -> Iterator[BranchRow]:
     """Main first, then the other branches by name. Raises `NotFound` when the table is gone."""
-    main = main_root(files, table)
-    yield _row(files, main, is_main=True)
+    main = Side(files, main_root(files, table))
+    yield _row(main, None)
     for name in branch_names(files, table):
-        if name == main.branch:
+        if name == main.root.branch:
             continue
         try:
-            yield _row(files, table.root(name), is_main=False)
+            yield _row(Side(files, table.root(name)), main)
         except NotFound:
             # Deleted since it was listed.
             continue
 
 
-def _row(files: Files, root: Root, *, is_main: bool) -> BranchRow:
-    lineage = Lineage(files, root)
+def _row(side: Side, main: Side | None) -> BranchRow:
+    """`main` is None for main itself."""
+    root, lineage = side.root, side.lineage
     earliest = lineage.earliest_id()
+    fork = _fork(main, side) if main else None
     return BranchRow(
         root.label,
-        _create_time(files, root),
-        is_main,
-        None if root.branch is None else _created_from(lineage, earliest),
+        _create_time(lineage.files, root),
+        main is None,
+        None if root.branch is None else _created_from(side, earliest),
         earliest,
         lineage.latest_id(),
+        fork.snapshot_id if fork else None,
+        fork.ahead if fork else None,
+        fork.behind if fork else None,
     )
+
+
+def _fork(main: Side, branch: Side) -> Fork | None:
+    try:
+        return find_fork(main, branch)
+    except Corrupt:
+        # A half-written snapshot must not hide the branch.
+        return None
 
 
 def _create_time(files: Files, root: Root) -> int | None:
@@ -58,5 +75,5 @@ def _create_time(files: Files, root: Root) -> int | None:
     return min((entry.modified for entry in files.entries(root.schemas) if entry.modified), default=None)
 
 
-def _created_from(lineage: Lineage, earliest: int | None) -> str | None:
-    return next((name for name, tag in lineage.tags() if tag.id == earliest), None)
+def _created_from(side: Side, earliest: int | None) -> str | None:
+    return next((name for name, tag in side.tags.items() if tag.id == earliest), None)

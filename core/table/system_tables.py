@@ -131,7 +131,8 @@ SYSTEM_TABLES: dict[str, SystemTable] = {
             "branches",
             _branches,
             """branch_name STRING, create_time TIMESTAMP(3), is_main BOOLEAN, created_from STRING,
-            earliest_snapshot_id BIGINT, latest_snapshot_id BIGINT""",
+            earliest_snapshot_id BIGINT, latest_snapshot_id BIGINT, fork_snapshot_id BIGINT, ahead BIGINT,
+            behind BIGINT""",
         ),
         _table(
             "schemas",

@@ -61,7 +61,7 @@ def test_branches_begin_with_main_and_stock_columns(warehouse: Path) -> None:
     assert (main.branch_name, main.is_main, main.created_from) == ("main", True, None)
     assert (main.earliest_snapshot_id, main.latest_snapshot_id) == (1, 5)
     assert fix == BranchRow("fix", fix.create_time, False, None, None, None)
-    assert zoo == BranchRow("zoo", zoo.create_time, False, "v2", 2, 2)
+    assert zoo == BranchRow("zoo", zoo.create_time, False, "v2", 2, 2, 2, 0, 3)
     assert main.create_time is not None
     assert zoo.create_time is not None
     assert fix.create_time is not None

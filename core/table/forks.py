@@ -1,0 +1,158 @@
+"""Where two lineages part, how far each went since, and what each has that the other lacks.
+
+Ids rise by one with each commit, so that commits are counted by their ids though many have expired. Up to the
+fork both lineages hold the same snapshots, after it none: a bisection of the ids that both know finds it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from core.storage.files import Files
+from core.table.layout import SNAPSHOT_PREFIX, Root
+from core.table.lineage import Lineage, numbered
+from core.table.records import Snapshot, Tag
+from core.table.rows import SnapshotRow
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """Where a branch parts from main.
+
+    `snapshot_id` is the newest snapshot that both hold, in a snapshot file or a tag. Where main has lost it,
+    it is the one that the branch was made from, not proven; None when nothing tells. `ahead` counts the
+    commits of the branch since, `behind` those of main; None when there is no fork to count from.
+    """
+
+    snapshot_id: int | None
+    ahead: int | None
+    behind: int | None
+    is_proven: bool
+
+
+@dataclass(frozen=True)
+class Surplus:
+    """What one side has and the other lacks: `snapshots` newest first and at most as many as asked for."""
+
+    snapshots: tuple[SnapshotRow, ...]
+    tags: tuple[str, ...]
+    schema_ids: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A branch beside main."""
+
+    fork: Fork
+    branch: Surplus
+    main: Surplus
+
+
+class Side:
+    """What one root knows of its snapshots: one listing, one read of the tags, each when first asked for."""
+
+    def __init__(self, files: Files, root: Root) -> None:
+        self.root = root
+        self.lineage = Lineage(files, root)
+
+    @cached_property
+    def snapshot_ids(self) -> list[int]:
+        return numbered(self.lineage.files.names(self.root.snapshots), SNAPSHOT_PREFIX)
+
+    @cached_property
+    def tags(self) -> dict[str, Tag]:
+        return dict(self.lineage.tags())
+
+    @property
+    def latest_id(self) -> int | None:
+        return self.snapshot_ids[-1] if self.snapshot_ids else None
+
+    @cached_property
+    def _tagged(self) -> dict[int, Tag]:
+        return {tag.id: tag for tag in self.tags.values()}
+
+    @property
+    def known_ids(self) -> set[int]:
+        """The ids of all snapshots and tags."""
+        return {*self.snapshot_ids, *self._tagged}
+
+    def record(self, snapshot_id: int) -> Snapshot | None:
+        """The snapshot, or a tag of it; None when both have gone since they were listed. Raises `Corrupt`."""
+        if snapshot_id in self._tagged:
+            return self._tagged[snapshot_id]
+        path = self.root.snapshot(snapshot_id)
+        [data] = self.lineage.files.read_many([path])
+        return None if data is None else Snapshot.from_json(data, path)
+
+
+def is_same_commit(left: Snapshot, right: Snapshot) -> bool:
+    """Whether two records are of one commit, as a snapshot and its copies in tags and branches are.
+
+    Each commit gives its manifest lists new names.
+    """
+    return (left.id, left.base_manifest_list, left.delta_manifest_list) == (
+        right.id,
+        right.base_manifest_list,
+        right.delta_manifest_list,
+    )
+
+
+def find_fork(main: Side, branch: Side) -> Fork:
+    """Where the branch parts from main. Raises `Corrupt` for a half-written snapshot that could decide.
+
+    It takes two listings, the tags, and a read of each side per step of the bisection.
+    """
+    common = sorted(main.known_ids & branch.known_ids)
+    low, high = 0, len(common)
+    while low < high:
+        middle = (low + high) // 2
+        left, right = main.record(common[middle]), branch.record(common[middle])
+        if left is None or right is None:
+            # Expired since it was listed: it can't tell any more.
+            del common[middle]
+            high -= 1
+        elif is_same_commit(left, right):
+            low = middle + 1
+        else:
+            high = middle
+    if low:
+        return _counted(main, branch, common[low - 1], is_proven=True)
+    begun = _begun_from(main, branch)
+    if begun is None:
+        return Fork(None, None, None, is_proven=False)
+    return _counted(main, branch, begun, is_proven=False)
+
+
+def compare(files: Files, main: Root, branch: Root, limit: int = 100) -> Comparison:
+    """A branch beside main, with at most `limit` snapshots of each. Raises as `find_fork`."""
+    left, right = Side(files, main), Side(files, branch)
+    fork = find_fork(left, right)
+    after = fork.snapshot_id or 0
+    return Comparison(fork, _surplus(right, left, after, limit), _surplus(left, right, after, limit))
+
+
+def _surplus(side: Side, other: Side, after: int, limit: int) -> Surplus:
+    rows = [row for row in side.lineage.newest(limit) if row.snapshot_id > after]
+    tags = (
+        name
+        for name, tag in side.tags.items()
+        if name not in other.tags or not is_same_commit(tag, other.tags[name])
+    )
+    schemas = set(side.lineage.schema_ids()).difference(other.lineage.schema_ids())
+    return Surplus(tuple(rows), tuple(tags), tuple(sorted(schemas)))
+
+
+def _begun_from(main: Side, branch: Side) -> int | None:
+    """The snapshot that the branch began with a tag of, when main has lost all that is as old."""
+    ids = branch.snapshot_ids
+    if not ids or not main.snapshot_ids or ids[0] >= main.snapshot_ids[0]:
+        return None
+    began_with_tag = any(tag.id == ids[0] for tag in branch.tags.values())
+    return ids[0] if began_with_tag else None
+
+
+def _counted(main: Side, branch: Side, fork_id: int, *, is_proven: bool) -> Fork:
+    ahead = max(0, (branch.latest_id or fork_id) - fork_id)
+    behind = max(0, (main.latest_id or fork_id) - fork_id)
+    return Fork(fork_id, ahead, behind, is_proven)
