@@ -10,7 +10,7 @@ import msgspec
 from core.actions.context import open_context
 from core.actions.plan import Outcome, Plan
 from core.actions.registry import ACTIONS, Action, Argument
-from core.cli.asking import confirm
+from core.cli.asking import confirm, require_writable
 from core.cli.options import Given, GlobalCommand, given
 from core.cli.output import narrate
 from core.cli.plans import say_plan
@@ -37,6 +37,8 @@ def action_command(name: str) -> click.Command | None:
 
 def _run(action: Action, found: Given, table_name: str, arguments: dict[str, object]) -> None:
     settings = found.settings()
+    if action.danger != "safe" and not found.dry_run:
+        require_writable(settings)
     context = open_context(settings.warehouse, settings.options, settings.read_only)
     plan = action.plan(context, find_table(context.files, table_name), arguments)
     if found.dry_run:

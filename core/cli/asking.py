@@ -1,10 +1,17 @@
-"""Asks before what can't be taken back."""
+"""What is asked before a change: whether any may be made, and whether a person means it."""
 
 from __future__ import annotations
 
 import sys
 
+from core.config import Settings
 from core.errors import Refused
+
+
+def require_writable(settings: Settings) -> None:
+    """Raises `Refused` in read-only mode."""
+    if settings.read_only:
+        raise Refused("Nothing is changed in read-only mode", "Start without --read-only.")
 
 
 def confirm(what: str) -> None:

@@ -11,7 +11,7 @@ from types import FrameType
 
 import click
 
-from core.cli.asking import confirm
+from core.cli.asking import confirm, require_writable
 from core.cli.narrator import Narrator
 from core.cli.options import Given, GlobalCommand, given
 from core.cli.result import FORMATS, Result
@@ -117,8 +117,7 @@ def _check(statement: Statement, found: Given, settings: Settings) -> None:
     # A CALL is answered by its action, which has its own refusals.
     if not statement.writes or statement.kind == "call":
         return
-    if settings.read_only:
-        raise Refused("Nothing is changed in read-only mode", "Start without --read-only.")
+    require_writable(settings)
     if found.dry_run:
         raise Refused("A statement that writes has no dry run", "It was not run.")
     if statement.removes_rows and not found.yes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -58,6 +59,31 @@ def program(
         timeout=240,
     )
     return Ran(done.returncode, done.stdout, done.stderr)
+
+
+def on_terminal(*words: str | Path, typed: str = "", columns: int = 80) -> Ran:
+    """Run the installed `paimark` on a terminal that wide, where somebody types; both streams are `out`."""
+    parent, child = pty.openpty()
+    process = subprocess.Popen(
+        [PROGRAM, *words],
+        env=bare_environment({"COLUMNS": str(columns)}),
+        stdin=child,
+        stdout=child,
+        stderr=child,
+    )
+    os.close(child)
+    os.write(parent, typed.encode())
+    written = b""
+    try:
+        while chunk := os.read(parent, 65536):
+            written += chunk
+    except OSError:
+        # Linux reports the closed terminal as an I/O error.
+        pass
+    finally:
+        os.close(parent)
+        code = process.wait(timeout=60)
+    return Ran(code, written.decode(), "")
 
 
 def bare_environment(more: Mapping[str, str] | None = None) -> dict[str, str]:

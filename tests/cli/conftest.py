@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.cli.command import Paimark
 
 
 @pytest.fixture
-def paimark(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: pytest.TempPathFactory
-) -> Paimark:
+def paimark(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Paimark:
     monkeypatch.delenv("PAIMARK_WAREHOUSE", raising=False)
     monkeypatch.delenv("PAIMARK_READ_ONLY", raising=False)
     monkeypatch.delenv("PAIMARK_DEBUG", raising=False)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.actions.registry import ACTIONS
-from tests.cli.command import Paimark, program
+from tests.cli.command import Paimark, on_terminal, program
 
 
 def tree(directory: Path) -> dict[str, bytes]:
@@ -108,18 +108,39 @@ def test_read_only_mode_refuses_every_action(
         )
         words = []
     before = tree(warehouse)
-    needed = {"name": "x1", "tag": "v2"}
     for action in ACTIONS.values():
+        required = [each for each in action.arguments if each.required]
         given = [
-            word
-            for each in action.arguments
-            if each.required
-            for word in (f"--{each.name}", needed[each.name])
+            word for each in required for word in (f"--{each.name}", "1" if each.kind == "int" else "x1")
         ]
         ran = paimark(*words, action.name, "shop.orders", *given, "--yes")
         assert (action.name, ran.code, ran.out) == (action.name, 1, "")
         assert "read-only" in ran.err
     assert tree(warehouse) == before
+
+
+def test_a_destructive_action_needs_yes_without_a_terminal(paimark: Paimark, warehouse: Path) -> None:
+    assert paimark("create-savepoint", "shop.orders", "--warehouse", warehouse).code == 0
+    words = ["delete-savepoint", "shop.orders", "--id", "1", "--warehouse", str(warehouse)]
+    before = tree(warehouse)
+    ran = paimark(*words)
+    assert (ran.code, ran.out) == (1, "")
+    assert "--yes" in ran.err
+    assert tree(warehouse) == before
+    assert paimark(*words, "--yes").code == 0
+    assert paimark("savepoints", "shop.orders", "--warehouse", warehouse, "--output", "json").rows == []
+
+
+@pytest.mark.parametrize(("typed", "code"), [("yes\n", 0), ("\n", 1), ("no\n", 1), ("\x04", 1)])
+def test_a_destructive_action_asks_on_a_terminal(
+    paimark: Paimark, warehouse: Path, typed: str, code: int
+) -> None:
+    assert paimark("create-savepoint", "shop.orders", "--warehouse", warehouse).code == 0
+    ran = on_terminal("delete-savepoint", "shop.orders", "--id", "1", "--warehouse", warehouse, typed=typed)
+    assert ran.code == code
+    assert "Type yes:" in ran.out
+    left = paimark("savepoints", "shop.orders", "--warehouse", warehouse, "--output", "json").rows
+    assert len(left) == code
 
 
 def test_every_action_is_a_command_with_its_arguments(paimark: Paimark) -> None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.cli.command import PROGRAM, Paimark, bare_environment, loaded_modules, program
+from tests.cli.command import PROGRAM, Paimark, bare_environment, loaded_modules, on_terminal, program
 
 HEAVY = {"pyarrow", "pandas", "numpy", "polars", "pypaimon", "pyspark", "textual", "fsspec", "sqlglot"}
 
@@ -164,7 +162,7 @@ def test_a_closed_pipe_is_quiet(warehouse: Path) -> None:
 
 
 def test_a_terminal_gets_lines_that_fit_it(warehouse: Path) -> None:
-    out = on_terminal("--warehouse", str(warehouse), "snapshots", "shop.orders", columns=60)
+    out = on_terminal("--warehouse", str(warehouse), "snapshots", "shop.orders", columns=60).out
     lines = [line for line in out.splitlines() if line.strip()]
     assert len(lines) == 7
     assert all(len(line) <= 60 for line in lines)
@@ -184,27 +182,3 @@ def test_a_terminal_gets_lines_that_fit_it(warehouse: Path) -> None:
 )
 def test_browsing_imports_nothing_heavy(warehouse: Path, words: list[str]) -> None:
     assert not loaded_modules(["--warehouse", str(warehouse), *words]) & HEAVY
-
-
-def on_terminal(*words: str, columns: int) -> str:
-    """What the program writes to a terminal of that width."""
-    parent, child = pty.openpty()
-    process = subprocess.Popen(
-        [PROGRAM, *words],
-        env=bare_environment({"COLUMNS": str(columns)}),
-        stdin=child,
-        stdout=child,
-        stderr=child,
-    )
-    os.close(child)
-    written = b""
-    try:
-        while chunk := os.read(parent, 65536):
-            written += chunk
-    except OSError:
-        # Linux reports the closed terminal as an I/O error.
-        pass
-    finally:
-        os.close(parent)
-        process.wait(timeout=60)
-    return written.decode()
