@@ -7,8 +7,8 @@ Paimon's readers need, and every file that is named exists.
 from __future__ import annotations
 
 import io
+import itertools
 import json
-import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -95,6 +95,7 @@ class History:
         self.lines: dict[str | None, Line] = {None: Line(TABLE.root())}
         self.heads: dict[tuple[str | None, int], Line] = {}
         self._clock = 1_700_000_000_000
+        self._numbers = itertools.count(1)
         self._write(TABLE.root().schema(0), json.dumps(_SCHEMA).encode())
 
     def commit(self, branch: str | None = None) -> int:
@@ -110,7 +111,7 @@ class History:
                 entries.append((0, name, level + 1))
                 line.live[name] = level + 1
         for _ in range(pick.randint(0, 3)):
-            name = f"data-{uuid.UUID(int=pick.getrandbits(128))}.parquet"
+            name = f"data-{self._serial()}.parquet"
             entries.append((0, name, 0))
             line.live[name] = 0
             self._write(TABLE.data_file("", 0, name), b"d")
@@ -163,14 +164,17 @@ class History:
             if number < before:
                 self.files.delete(lineage.root.snapshot(number))
 
+    def _serial(self) -> str:
+        return f"{next(self._numbers):04}"
+
     def _side_files(self, line: Line) -> None:
         pick = self.random
         if pick.random() < 0.2:
-            name = f"index-{pick.getrandbits(64):x}"
+            name = f"index-{self._serial()}"
             self._write(TABLE.index_file(name), b"x")
             line.index = (*(each for each in line.index if pick.random() < 0.7), name)
             line.index_manifest = self._avro(
-                f"index-manifest-{pick.getrandbits(64):x}",
+                f"index-manifest-{self._serial()}",
                 _INDEX,
                 [
                     {
@@ -186,11 +190,11 @@ class History:
                 ],
             )
         if pick.random() < 0.1:
-            line.statistics = f"stat-{pick.getrandbits(64):x}"
+            line.statistics = f"stat-{self._serial()}"
             self._write(TABLE.statistics_file(line.statistics), b"s")
 
     def _changelog(self) -> str:
-        name = f"changelog-{self.random.getrandbits(64):x}.parquet"
+        name = f"changelog-{self._serial()}.parquet"
         self._write(TABLE.data_file("", 0, name), b"c")
         self._write(TABLE.data_file("", 0, f"{name}.index"), b"i")
         return self._list([self._manifest([(0, name, 0)])])
@@ -238,11 +242,11 @@ class History:
             }
             for kind, file, level in entries
         ]
-        return self._avro(f"manifest-{uuid.UUID(int=self.random.getrandbits(128))}", _ENTRY, records)
+        return self._avro(f"manifest-{self._serial()}", _ENTRY, records)
 
     def _list(self, names: list[str]) -> str:
         records = [{"_VERSION": 2, "_FILE_NAME": name, "_FILE_SIZE": 1, "_SCHEMA_ID": 0} for name in names]
-        return self._avro(f"manifest-list-{uuid.UUID(int=self.random.getrandbits(128))}", _META, records)
+        return self._avro(f"manifest-list-{self._serial()}", _META, records)
 
     def _avro(self, name: str, schema: dict[str, Any], records: list[dict[str, Any]]) -> str:
         buffer = io.BytesIO()
