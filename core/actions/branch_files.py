@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import msgspec
 
 from core.actions.checks import fingerprint
 from core.actions.retention import RETENTION_OFF
+from core.actions.rewriting import with_options, without_time_to_live
 from core.actions.temporaries import delete_temporaries, meant_for
 from core.errors import FileMissing, Refused
 from core.storage.files import Files
@@ -20,8 +20,6 @@ from core.table.files import data_manifests
 from core.table.layout import Root, TablePath
 from core.table.manifests import read_manifests
 from core.table.records import Tag
-
-_TIME_TO_LIVE = frozenset({"tagCreateTime", "tagTimeRetained"})
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,8 @@ class BranchSource:
         """What to write to the branch, in order: a sentence, and the paths with their bytes."""
         newest = self.highest_schema
         schemas = [(branch.schema(number), data) for number, data in enumerate(self.schemas)]
-        schemas[newest] = (branch.schema(newest), _without_expiry(self.schemas[newest]))
+        switched_off = with_options(self.schemas[newest], RETENTION_OFF, self.root.schema(newest))
+        schemas[newest] = (branch.schema(newest), switched_off)
         hint = str(self.snapshot_id).encode()
         return [
             (f"copied schemas 0 to {newest}, retention off in the newest", schemas),
@@ -163,22 +162,11 @@ def _paths_below(files: Files, directory: str) -> Iterator[str]:
 
 def _snapshot_data(files: Files, root: Root, snapshot_id: int, tag_data: bytes) -> bytes:
     """The snapshot's bytes while it is there: both lineages then hold it byte for byte. Else the tag's."""
-    fields: dict[str, Any] = msgspec.json.decode(tag_data)
-    plain = {name: value for name, value in fields.items() if name not in _TIME_TO_LIVE}
+    plain = without_time_to_live(tag_data, root.tag(""))
     try:
         data = files.read(root.snapshot(snapshot_id))
-        if msgspec.json.decode(data) == plain:
+        if msgspec.json.decode(data) == msgspec.json.decode(plain):
             return data
     except (FileMissing, msgspec.DecodeError):
         pass
-    return tag_data if plain == fields else _formatted(plain)
-
-
-def _without_expiry(schema: bytes) -> bytes:
-    fields: dict[str, Any] = msgspec.json.decode(schema)
-    fields["options"] = {**(fields.get("options") or {}), **RETENTION_OFF}
-    return _formatted(fields)
-
-
-def _formatted(fields: dict[str, Any]) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(fields), indent=2)
+    return plain

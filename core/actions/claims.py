@@ -229,7 +229,7 @@ def raise_hint(files: Files, table: TablePath, savepoint_id: int) -> None:
     """The hint never falls, though two may write it at once: each looks again after it wrote."""
     while True:
         names = files.names(table.savepoints)
-        highest = max(savepoint_id, *numbered(names, SAVEPOINT_PREFIX))
+        highest = max([savepoint_id, *numbered(names, SAVEPOINT_PREFIX)])
         if _hinted(files, table) >= highest:
             return
         files.replace(table.latest_savepoint_hint, str(highest).encode())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from core.actions import audit, branches, claims, delete_savepoint, delete_tag, deletion, journal
+from core.actions import audit, branches, claims, delete_savepoint, delete_tag, deletion, expire, journal
 from core.actions.checks import fingerprint, read_only_refusals, require_allowed, require_unmoved
 from core.actions.context import Context, Progress
 from core.actions.holding import ChosenSnapshot
@@ -145,6 +145,8 @@ def _journal_steps(context: Context, table: TablePath, begun: Journal) -> list[S
         return [Step("delete", f"branch {name}", "main lost what it needs"), *steps]
     if begun.action in _DELETIONS:
         return [*deletion.interrupted_steps(context, table, begun), *steps]
+    if begun.action == expire.ACTION:
+        return [*expire.interrupted_steps(context, table, begun), *steps]
     if begun.action == ACTION:
         return steps
     raise _unknown(begun)
@@ -155,6 +157,8 @@ def _recover_journal(context: Context, hold: journal.Hold, progress: Progress) -
         branches.recover(context, hold, progress)
     elif hold.journal.action in _DELETIONS:
         deletion.recover(context, hold, progress)
+    elif hold.journal.action == expire.ACTION:
+        expire.recover(context, hold, progress)
     elif hold.journal.action != ACTION:
         raise _unknown(hold.journal)
 

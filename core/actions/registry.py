@@ -118,6 +118,17 @@ ACTIONS: dict[str, Action] = {
             danger="destructive",
         ),
         _defined(
+            "expire-snapshots",
+            "core.actions.expire",
+            "Delete the oldest snapshots, and every file that only they keep.",
+            (
+                Argument("retain_last", "int", "How many of the newest stay."),
+                Argument("older_than", "text", "Only those older than this (7 d, 2026-05-01 12:00)."),
+                _BRANCH,
+            ),
+            danger="destructive",
+        ),
+        _defined(
             "recover",
             "core.actions.recover",
             "Finish or undo a change that was interrupted.",

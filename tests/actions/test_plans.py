@@ -22,6 +22,7 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     "create-branch": {"name": "b", "tag": "v2"},
     "delete-savepoint": {"id": 1},
     "delete-tag": {"name": "v2"},
+    "expire-snapshots": {"retain_last": 2},
     "recover": {},
 }
 

@@ -1,0 +1,329 @@
+"""`expire-snapshots`: the oldest snapshots go, with every file that they alone keep.
+
+Order: EARLIEST is raised first, so that no reader who asks for what there is gets a snapshot that is going;
+data, manifests and lists follow, and the snapshot files last, oldest first. So an interrupted expiry finds in
+them what else must go, and whoever makes a tag meanwhile sees by the next snapshot's file that an expiry may
+be under way. Claims of savepoints being made count as the tags they will become.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from core.actions import audit, journal
+from core.actions.checks import (
+    fingerprint,
+    integer_argument,
+    read_only_refusals,
+    require_allowed,
+    require_unmoved,
+    text_argument,
+    undone_on_failure,
+)
+from core.actions.context import Context, Progress
+from core.actions.deletion import freed_steps, kept_by, outside_refusals
+from core.actions.durations import parse_duration
+from core.actions.features import changelog_refusals, feature_refusals, newest_options
+from core.actions.owner import running
+from core.actions.plan import Outcome, Plan, Refusal, Step
+from core.actions.reclaim import Freed, freed_by
+from core.actions.references import Leaving
+from core.actions.removal import LISTS_GONE, Removed, only_forward, remove, said
+from core.errors import Corrupt, FileMissing, Refused, UsageError
+from core.storage.files import Files
+from core.table.catalog import parse_table_name
+from core.table.layout import Root, TablePath
+from core.table.lineage import Lineage
+from core.table.main_branch import branch_root
+from core.table.records import Snapshot
+
+ACTION = "expire-snapshots"
+_BEGUN = "the point of no return"
+_FOREVER = 2**31 - 1
+# Paimon's own, where the table says nothing.
+_MIN_RETAINED, _TIME_RETAINED = 10, "1 h"
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What stays: the newest `at_least` ids, and of the others those among the newest `at_most` that were
+    committed at `since` (epoch ms) or later.
+    """
+
+    at_least: int
+    at_most: int
+    since: int
+
+
+def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
+    """Arguments: `retain_last`, `older_than` (a length of time, or a local date and time), `branch`.
+
+    Without either of the first two the table's own options decide.
+    """
+    files = context.files
+    branch = text_argument(arguments, "branch")
+    root = branch_root(files, table, branch)
+    rules = _rules(context, root, arguments)
+    lineage = Lineage(files, root)
+    ids = lineage.snapshot_ids()
+    consumer = smallest_consumer(files, root)
+    end = _end(lineage, ids, rules, consumer)
+    gone = ids[: bisect_left(ids, end)]
+    where = f"{root.label} of {table.full_name}"
+    resolved: dict[str, Any] = {"branch": root.branch, "first": gone[0] if gone else None, "end": end}
+    if not gone:
+        return Plan(
+            action=ACTION,
+            table=table.full_name,
+            summary=f"No snapshot of {where} is to expire",
+            arguments=resolved,
+            fingerprint="",
+            warnings=tuple(_why_none(ids, rules, consumer)),
+            refusals=tuple(read_only_refusals(context)),
+            empty=True,
+        )
+    refusals = [
+        *read_only_refusals(context),
+        *feature_refusals(files, root),
+        *changelog_refusals(files, root),
+    ]
+    if held := journal.refusal(context, table):
+        refusals.append(held)
+    leaving, seen = _leaving(files, root, gone)
+    freed = Freed()
+    try:
+        freed = freed_by(files, table, leaving)
+    except Refused as error:
+        refusals.append(Refusal(error.message, error.hint))
+    refusals += outside_refusals(table, freed)
+    total = sum(each.size or 0 for each in freed.files)
+    return Plan(
+        action=ACTION,
+        table=table.full_name,
+        summary=f"Expire {_range_said(gone)} of {where}: {said(len(freed.files), 'file')}, {total} bytes",
+        arguments=resolved,
+        fingerprint=seen,
+        steps=(
+            Step("replace", root.earliest_hint, f"snapshot {end} is the first that readers see"),
+            Step("check", "every root", "what else needs their files, read again before any goes"),
+            *freed_steps(freed),
+            Step("delete", _range_said(gone), "oldest first"),
+        ),
+        kept=(*kept_by(freed), f"{said(len(ids) - len(gone), 'snapshot')} from {end} on"),
+        warnings=tuple(_limits(ids, end, rules, consumer)),
+        refusals=tuple(refusals),
+        freed_files=len(freed.files),
+        freed_bytes=total,
+    )
+
+
+def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
+    """Expire them. Raises `Refused` when they, or who reads them, are no longer as planned."""
+    require_allowed(context, plan)
+    started = context.clock()
+    table, token = parse_table_name(plan.table), journal.new_token()
+    root, end = _planned(table, plan)
+    if plan.empty:
+        return _outcome(plan, root, 0, Removed())
+    with running(token):
+        _require_as_planned(context.files, root, end, plan)
+        hold = journal.take(context, table, plan, token)
+        with undone_on_failure(table, lambda: journal.release(context, hold)):
+            count = _require_as_planned(context.files, root, end, plan)
+            hold = journal.note(context, hold, _BEGUN)
+        with only_forward(table):
+            removed = _go(context, hold, root, end, progress)
+            journal.release(context, hold)
+    outcome = _outcome(plan, root, count, removed)
+    before = f"snapshots of {root.label} from {plan.arguments['first']}"
+    audit.record(context, plan, outcome, started, progress, before=before, after=f"from {end}")
+    return outcome
+
+
+def interrupted_steps(context: Context, table: TablePath, begun: journal.Journal) -> list[Step]:
+    """What recovering an interrupted expiry does."""
+    if _BEGUN not in begun.steps:
+        return []
+    root, end = _planned(table, begun.planned())
+    return [Step("delete", f"snapshots before {end} of {root.label}", "with the files that only they kept")]
+
+
+def recover(context: Context, hold: journal.Hold, progress: Progress) -> None:
+    """Finish an interrupted expiry, or leave all as it was. The caller ends it."""
+    if _BEGUN not in hold.journal.steps:
+        progress("nothing had expired yet: undone")
+        return
+    root, end = _planned(hold.table, hold.journal.planned())
+    removed = _go(context, hold, root, end, progress)
+    progress(f"finished {ACTION}: {said(removed.files, 'file')} went now")
+
+
+def smallest_consumer(files: Files, root: Root) -> int | None:
+    """The first snapshot that a registered reader of this root still has to read. Raises `Corrupt`."""
+    names = [name for name in files.names(root.consumers) if name.startswith("consumer-")]
+    paths = [f"{root.consumers}/{name}" for name in sorted(names)]
+    found = []
+    for path, data in zip(paths, files.read_many(paths), strict=True):
+        if data is None:
+            continue
+        try:
+            found.append(int(msgspec.json.decode(data, type=dict[str, Any])["nextSnapshot"]))
+        except (msgspec.DecodeError, KeyError, TypeError, ValueError, UnicodeDecodeError) as error:
+            raise Corrupt(
+                f"{path} does not say what its consumer reads next", "Delete it if it is no longer used."
+            ) from error
+    return min(found, default=None)
+
+
+def _go(context: Context, hold: journal.Hold, root: Root, end: int, progress: Progress) -> Removed:
+    files = context.files
+    ids = [each for each in Lineage(files, root).snapshot_ids() if each < end]
+    removed = Removed()
+    if LISTS_GONE not in hold.journal.steps:
+        _raise_earliest(files, root, end)
+        progress(f"readers now begin with snapshot {end}")
+        if ids:
+            leaving, _ = _leaving(files, root, ids)
+            hold, removed = remove(context, hold, leaving, progress)
+    for position, number in enumerate(ids):
+        if position % 100 == 0:
+            journal.require_hold(context, hold)
+        # One after the other: a gap would tell who makes a tag that the snapshot below it is the newest.
+        files.delete(root.snapshot(number))
+    progress(f"deleted {said(len(ids), 'snapshot')}")
+    return removed
+
+
+def _raise_earliest(files: Files, root: Root, end: int) -> None:
+    try:
+        text = files.read(root.earliest_hint).strip()
+    except FileMissing:
+        text = b""
+    if not (text.isdigit() and int(text) > end):
+        files.replace(root.earliest_hint, str(end).encode())
+
+
+def _leaving(files: Files, root: Root, ids: Sequence[int]) -> tuple[Leaving, str]:
+    """The snapshots and their fingerprint. Raises `Corrupt`, and `Refused` when one has just gone."""
+    paths = [root.snapshot(each) for each in ids]
+    records, parts = [], [root.directory]
+    for path, data in zip(paths, files.read_many(paths), strict=True):
+        if data is None:
+            raise Refused(f"{path} has just gone: another expiry is at work", "Wait for it to end.")
+        records.append(Snapshot.from_json(data, path))
+        parts.append(fingerprint(data))
+    schema_id = records[-1].schema_id if records else 0
+    leaving = Leaving((root,), schema_id, tuple(records), frozenset(paths), is_expiry=True)
+    return leaving, fingerprint(*parts)
+
+
+def _require_as_planned(files: Files, root: Root, end: int, plan: Plan) -> int:
+    """How many snapshots go. Raises `Refused`."""
+    ids = Lineage(files, root).snapshot_ids()
+    gone = ids[: bisect_left(ids, end)]
+    require_unmoved(root.table, plan, _leaving(files, root, gone)[1])
+    consumer = smallest_consumer(files, root)
+    if len(gone) == len(ids) or (consumer is not None and consumer < end):
+        raise Refused(
+            f"Snapshots of {root.label} of {plan.table} are needed that were not when the plan was made",
+            "Nothing was written: make a new plan.",
+        )
+    return len(gone)
+
+
+def _planned(table: TablePath, plan: Plan) -> tuple[Root, int]:
+    branch = plan.arguments["branch"]
+    return table.root(None if branch is None else str(branch)), int(plan.arguments["end"] or 0)
+
+
+def _rules(context: Context, root: Root, arguments: Mapping[str, object]) -> Rules:
+    retain, older = integer_argument(arguments, "retain_last"), text_argument(arguments, "older_than")
+    now = context.clock()
+    if retain is not None and retain < 1:
+        raise UsageError("retain_last is at least 1", "The newest snapshot never expires.")
+    if retain is None and older is None:
+        options = newest_options(context.files, root)
+        at_least = _whole(options, "snapshot.num-retained.min", _MIN_RETAINED)
+        at_most = _whole(options, "snapshot.num-retained.max", _FOREVER)
+        kept = parse_duration(options.get("snapshot.time-retained", _TIME_RETAINED))
+        return Rules(max(1, at_least), at_most, now - kept)
+    since = None if older is None else _time(older, now)
+    if retain is None:
+        return Rules(1, _FOREVER, since or 0)
+    return Rules(retain, _FOREVER, since) if since is not None else Rules(retain, retain, now)
+
+
+def _whole(options: Mapping[str, str], name: str, default: int) -> int:
+    text = options.get(name, str(default)).strip()
+    if not text.isdecimal():
+        raise Refused(f"The table's option {name} is {text!r}, not a number", "Give --retain-last.")
+    return int(text)
+
+
+def _time(text: str, now_ms: int) -> int:
+    """Epoch milliseconds of a date and time, local where no zone is said, or of a length of time ago."""
+    try:
+        return int(datetime.fromisoformat(text.strip()).timestamp() * 1000)
+    except (ValueError, OverflowError):
+        pass
+    try:
+        return now_ms - parse_duration(text)
+    except UsageError as error:
+        raise UsageError(
+            f"{text!r} is neither a time nor a length of time", "Write it like 7 d or 2026-05-01 12:00."
+        ) from error
+
+
+def _end(lineage: Lineage, ids: list[int], rules: Rules, consumer: int | None) -> int:
+    """The first id that stays. Raises `Corrupt`."""
+    if not ids:
+        return 0
+    latest = ids[-1]
+    free = bisect_left(ids, max(ids[0], latest - rules.at_most + 1))
+    limit = bisect_left(ids, min(latest - rules.at_least + 1, latest))
+    if consumer is not None:
+        limit = min(limit, bisect_left(ids, consumer))
+    position = min(free, limit)
+    while position < limit and lineage.snapshot(ids[position]).time_millis < rules.since:
+        position += 1
+    return ids[position]
+
+
+def _limits(ids: list[int], end: int, rules: Rules, consumer: int | None) -> list[str]:
+    if consumer is not None and consumer == end < ids[-1] - rules.at_least + 1:
+        return [f"A consumer still reads from snapshot {consumer}: it and later ones stay"]
+    return []
+
+
+def _why_none(ids: list[int], rules: Rules, consumer: int | None) -> list[str]:
+    if rules.at_least >= _FOREVER:
+        return ["The branch's own options keep every snapshot: give --retain-last or --older-than"]
+    return _limits(ids, ids[0], rules, consumer) if ids else []
+
+
+def _range_said(ids: Sequence[int]) -> str:
+    if len(ids) == 1:
+        return f"snapshot {ids[0]}"
+    return f"{len(ids)} snapshots, {ids[0]} to {ids[-1]},"
+
+
+def _outcome(plan: Plan, root: Root, count: int, removed: Removed) -> Outcome:
+    where = f"{root.label} of {plan.table}"
+    return Outcome(
+        action=ACTION,
+        table=plan.table,
+        message=f"Expired {said(count, 'snapshot')} of {where}: {said(removed.files, 'file')} "
+        f"({removed.size} bytes) went with them",
+        result={
+            "expired_snapshots": count,
+            "earliest_snapshot_id": plan.arguments["end"],
+            "freed_files": removed.files,
+            "freed_bytes": removed.size,
+        },
+    )

@@ -1,0 +1,114 @@
+"""What lies in the table directory while a branch is main: copies of its tags, and a notice.
+
+Stock expiry, on any branch, spares only what tags of the table directory hold; so copies of main's tags lie
+there, without their times to live, for whoever expires tags takes a copy first. The notice stands where stock
+engines look for the first schema: they fail on the plain name, instead of making a table over ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from core.actions.rewriting import without_time_to_live
+from core.errors import Corrupt, FileMissing
+from core.storage.files import Files
+from core.table.layout import CLAIM_PREFIX, SAVEPOINT_TAG_PREFIX, TAG_PREFIX, Root, TablePath
+from core.table.main_branch import all_roots, main_branch_name
+from core.table.names import is_safe_name
+from core.table.reading import numbered
+
+
+def notice(branch: str) -> bytes:
+    """What stands in place of the first schema: one line, and no JSON."""
+    return (
+        f"Branch {branch} is main of this table: it is read and written as $branch_{branch}. "
+        "`paimark undo` makes this directory main again.\n"
+    ).encode()
+
+
+def guard(files: Files, root: Root, tag_name: str) -> None:
+    """After a tag was written to a root: copy it where stock expiry looks, when that branch is main."""
+    table = root.table
+    if root.branch is None or main_branch_name(files, table) != root.branch:
+        return
+    try:
+        data = files.read(root.tag(tag_name))
+    except FileMissing:
+        return
+    _put(files, table.root().tag(tag_name), without_time_to_live(data, root.tag(tag_name)))
+
+
+def reconcile(files: Files, table: TablePath, main: Root) -> None:
+    """Make the tags of the table directory the guards of `main`, a branch. Twice does nothing more.
+
+    A savepoint's tag that no other root holds stays, whatever it holds: the savepoint would be lost without.
+    """
+    missing, surplus = _difference(files, table, main)
+    for name, data in missing.items():
+        _put(files, table.root().tag(name), data)
+    for name in surplus:
+        if not _is_last_of_savepoint(files, table, name):
+            files.delete(table.root().tag(name))
+
+
+def mismatches(files: Files, table: TablePath) -> list[str]:
+    """What is wrong in the table directory while a branch is main, a sentence each. Raises `Corrupt`."""
+    name = main_branch_name(files, table)
+    if name is None:
+        return []
+    missing, surplus = _difference(files, table, table.root(name))
+    found = [f"Tag {each} of main has no guard: stock expiry on a branch can destroy it" for each in missing]
+    found += [f"Tag {each} in the table directory guards no tag of main" for each in surplus]
+    schemas = files.names(table.root().schemas)
+    if "schema-0" not in schemas or len([each for each in schemas if not each.startswith(".")]) > 1:
+        found.append(
+            "Stock engines can make a table over this one: the notice in schema-0 does not stand alone"
+        )
+    return found
+
+
+def _difference(files: Files, table: TablePath, main: Root) -> tuple[dict[str, bytes], list[str]]:
+    """The guards that are missing or differ, and the names of tags that guard nothing."""
+    # In this order: a guard is written after its tag, and must not look like one whose tag has gone.
+    there = _tag_names(files, table.root())
+    wanted = dict(_wanted(files, main))
+    paths = [table.root().tag(name) for name in wanted]
+    found = dict(zip(wanted, files.read_many(paths), strict=True))
+    missing = {name: data for name, data in wanted.items() if found[name] != data}
+    held = _tag_names(files, main)
+    return missing, [name for name in there if name not in held]
+
+
+def _wanted(files: Files, main: Root) -> Iterator[tuple[str, bytes]]:
+    names = _tag_names(files, main)
+    for name, data in zip(names, files.read_many(main.tag(name) for name in names), strict=True):
+        if data is None:
+            continue
+        try:
+            yield name, without_time_to_live(data, main.tag(name))
+        except Corrupt:
+            # A half-written tag holds nothing, and its copy would make stock expiry fail.
+            continue
+
+
+def _tag_names(files: Files, root: Root) -> list[str]:
+    names = (name.removeprefix(TAG_PREFIX) for name in files.names(root.tags) if name.startswith(TAG_PREFIX))
+    return sorted(name for name in names if is_safe_name(name))
+
+
+def _is_last_of_savepoint(files: Files, table: TablePath, tag_name: str) -> bool:
+    numbers = numbered([tag_name], SAVEPOINT_TAG_PREFIX)
+    if not numbers:
+        return False
+    [number] = numbers
+    claimed = numbered(files.names(table.savepoints), CLAIM_PREFIX)
+    if number not in claimed and not files.exists(table.savepoint(number)):
+        return False
+    others = (root for root in all_roots(files, table) if root.branch is not None)
+    return not any(files.exists(root.tag(tag_name)) for root in others)
+
+
+def _put(files: Files, path: str, data: bytes) -> None:
+    [there] = files.read_many([path])
+    if there != data:
+        files.replace(path, data)

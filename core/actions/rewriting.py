@@ -1,0 +1,42 @@
+"""Paimon's JSON files with a field put in or left out: every other field stays as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from core.errors import Corrupt
+
+_TIME_TO_LIVE = ("tagCreateTime", "tagTimeRetained")
+
+
+def formatted(fields: Mapping[str, Any]) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(fields), indent=2)
+
+
+def without_time_to_live(tag: bytes, source: str) -> bytes:
+    """A tag that stays for good; the same bytes when it has no time to live. Raises `Corrupt`."""
+    fields = decoded(tag, source)
+    if not any(name in fields for name in _TIME_TO_LIVE):
+        return tag
+    return formatted({name: value for name, value in fields.items() if name not in _TIME_TO_LIVE})
+
+
+def with_options(schema: bytes, options: Mapping[str, str | None], source: str) -> bytes:
+    """A schema with these options, None taking one out; the same bytes when it is so. Raises `Corrupt`."""
+    fields = decoded(schema, source)
+    before: dict[str, str] = fields.get("options") or {}
+    # An option keeps its place among the others.
+    merged = {name: options.get(name, value) for name, value in before.items()} | dict(options)
+    after = {name: value for name, value in merged.items() if value is not None}
+    return schema if after == before else formatted({**fields, "options": after})
+
+
+def decoded(data: bytes, source: str) -> dict[str, Any]:
+    """Raises `Corrupt` naming `source` when the bytes are not a JSON object."""
+    try:
+        return msgspec.json.decode(data, type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise Corrupt(f"{source} is not a JSON object ({error})", "Restore it from a backup.") from error

@@ -1,0 +1,138 @@
+"""All files of one branch root: told, copied to another root, and removed.
+
+Schemas come first and, going, last: a root without a schema makes stock orphan cleaning stop for the whole
+table. Snapshots are written oldest first and the hints after them, as a writer does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+from core.actions.temporaries import meant_for
+from core.storage.files import Files
+from core.table.layout import SNAPSHOT_PREFIX, Root
+from core.table.reading import numbered
+
+SCHEMAS, TAGS, SNAPSHOTS = "schema", "tag", "snapshot"
+PARTS = (SCHEMAS, TAGS, "changelog", "consumer", SNAPSHOTS)
+_HINTS = ("EARLIEST", "LATEST")
+
+# A pool is worth starting for more than a handful; as many bytes as these are held at once.
+_FEW = 32
+_IN_FLIGHT = 16
+_BATCH = 512
+
+
+def root_files(files: Files, root: Root) -> dict[str, int]:
+    """Path below the root (`tag/tag-v1`) and size of every file, in the order to write them.
+
+    Half-written files are left out.
+    """
+    found: dict[str, int] = {}
+    for part in PARTS:
+        of_part = dict(_below(files, f"{root.directory}/{part}", part))
+        order = _snapshot_order(of_part) if part == SNAPSHOTS else sorted(of_part)
+        found.update((name, of_part[name]) for name in order)
+    return found
+
+
+def part_of(names: Iterable[str], part: str) -> list[str]:
+    """Those of the paths that lie in one part."""
+    return [name for name in names if name.startswith(f"{part}/")]
+
+
+def copy_files(
+    files: Files,
+    source: Root,
+    target: Root,
+    names: Sequence[str],
+    changed: Mapping[str, bytes] | None = None,
+) -> None:
+    """Copy files of one root to another, byte for byte but for those in `changed`, replacing what differs.
+
+    A file that went since it was listed is passed over.
+    """
+    changed = changed or {}
+    for start in range(0, len(names), _BATCH):
+        batch = names[start : start + _BATCH]
+        contents = files.read_many(f"{source.directory}/{name}" for name in batch)
+        pairs = [
+            (f"{target.directory}/{name}", changed.get(name, data))
+            for name, data in zip(batch, contents, strict=True)
+            if data is not None
+        ]
+        _each(partial(_put, files), pairs)
+
+
+def same_files(files: Files, source: Root, target: Root, names: Sequence[str]) -> Iterator[str]:
+    """Those of the names under which both roots hold the same bytes."""
+    for start in range(0, len(names), _BATCH):
+        batch = names[start : start + _BATCH]
+        left = files.read_many(f"{source.directory}/{name}" for name in batch)
+        right = files.read_many(f"{target.directory}/{name}" for name in batch)
+        for name, mine, other in zip(batch, left, right, strict=True):
+            if mine is not None and mine == other:
+                yield name
+
+
+def delete_files(files: Files, root: Root, names: Sequence[str]) -> None:
+    """Delete these files of a root, in their order where they are few."""
+    _each(files.delete, [f"{root.directory}/{name}" for name in names])
+
+
+def remove_root(files: Files, root: Root) -> None:
+    """Remove a branch root with all that is in it, half-written files too."""
+    if root.branch is None:
+        raise ValueError("the table directory is never removed")
+    names = list(_all_below(files, root.directory, ""))
+    schemas = part_of(names, SCHEMAS)
+    delete_files(files, root, [*(name for name in names if name not in set(schemas)), *schemas])
+    files.prune(root.directory)
+
+
+def _put(files: Files, pair: tuple[str, bytes]) -> None:
+    path, data = pair
+    if files.create(path, data):
+        return
+    [there] = files.read_many([path])
+    if there != data:
+        files.replace(path, data)
+
+
+def _snapshot_order(names: Iterable[str]) -> list[str]:
+    """Snapshots by id, everything else after them, hints last."""
+    plain = {name.rpartition("/")[2]: name for name in names}
+    snapshots = [f"{SNAPSHOT_PREFIX}{number}" for number in numbered(plain, SNAPSHOT_PREFIX)]
+    hints = [name for name in _HINTS if name in plain]
+    others = sorted(plain.keys() - {*snapshots, *hints})
+    return [plain[name] for name in (*snapshots, *others, *hints)]
+
+
+def _below(files: Files, directory: str, prefix: str) -> Iterator[tuple[str, int]]:
+    for entry in files.entries(directory):
+        path, name = f"{directory}/{entry.name}", f"{prefix}/{entry.name}"
+        if entry.is_directory:
+            yield from _below(files, path, name)
+        elif meant_for(entry.name) is None:
+            yield name, entry.size
+
+
+def _all_below(files: Files, directory: str, prefix: str) -> Iterator[str]:
+    for entry in files.entries(directory):
+        if entry.is_directory:
+            yield from _all_below(files, f"{directory}/{entry.name}", f"{prefix}{entry.name}/")
+        else:
+            yield f"{prefix}{entry.name}"
+
+
+def _each(do: Callable[..., None], items: Sequence[object]) -> None:
+    """Many in flight, but for a handful."""
+    if len(items) < _FEW:
+        for item in items:
+            do(item)
+        return
+    with ThreadPoolExecutor(_IN_FLIGHT) as pool:
+        for _ in pool.map(do, items):
+            pass

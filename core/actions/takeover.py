@@ -1,0 +1,166 @@
+"""What a branch that becomes main takes with it, and what stands in its way: reading only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core.actions.checks import fingerprint
+from core.actions.claims import Claim, claimed_ids, read_claim
+from core.actions.context import Context
+from core.actions.holding import ChosenSnapshot, choose
+from core.actions.plan import Refusal
+from core.errors import Corrupt, FileMissing, NotFound, Refused
+from core.storage.files import Files
+from core.table.files import missing_files, needed_files
+from core.table.forks import Fork, Side, find_fork, is_same_commit
+from core.table.layout import Root, TablePath, savepoint_tag
+from core.table.lineage import Lineage
+from core.table.main_branch import all_roots
+from core.table.savepoints import SavepointManager
+
+
+@dataclass(frozen=True)
+class State:
+    """A root as a plan saw it: its newest snapshot and its newest schema, with their bytes."""
+
+    root: Root
+    head: ChosenSnapshot | None
+    schema_id: int
+    schema: bytes
+
+    @property
+    def fingerprint(self) -> str:
+        head = self.head.data if self.head else b""
+        return fingerprint(self.root.directory, head, str(self.schema_id), self.schema)
+
+    @property
+    def said(self) -> str:
+        """`fix at snapshot 7`."""
+        at = f"snapshot {self.head.snapshot.id}" if self.head else "no snapshot"
+        return f"{self.root.label} at {at}"
+
+
+@dataclass(frozen=True)
+class Takeover:
+    """Main, the branch, and what of main's past the branch lacks.
+
+    `older` are the ids of main's snapshots that continue the branch's own downwards without a gap; `tags` and
+    `schema_ids` those of main's from before the fork. `clashes` are tags of one name at two snapshots.
+    """
+
+    main: State
+    branch: State
+    fork: Fork
+    older: range
+    tags: tuple[str, ...]
+    schema_ids: tuple[int, ...]
+    clashes: tuple[str, ...]
+
+    @property
+    def fingerprint(self) -> str:
+        return fingerprint(self.main.fingerprint, self.branch.fingerprint)
+
+
+def state(files: Files, root: Root) -> State:
+    """Raises `NotFound` for a root without a schema, and `Corrupt`."""
+    lineage = Lineage(files, root)
+    ids = lineage.schema_ids()
+    if not ids:
+        raise NotFound(f"{root.label} of {root.table.full_name} has no schema", "Delete it, or restore one.")
+    return State(root, choose(files, root, None), ids[-1], files.read(root.schema(ids[-1])))
+
+
+def survey(files: Files, main: Root, branch: Root) -> Takeover:
+    """Raises `NotFound` and `Corrupt`."""
+    left, right = Side(files, main), Side(files, branch)
+    fork = find_fork(left, right)
+    shared = fork.snapshot_id if fork.is_proven else None
+    tags, clashes = _older_tags(left, right, shared)
+    # The newest snapshots last: what moved meanwhile shows as soon as it can.
+    schema_ids = _older_schemas(left, right)
+    return Takeover(
+        main=state(files, main),
+        branch=state(files, branch),
+        fork=fork,
+        older=_older_snapshots(left, right, shared),
+        tags=tags,
+        schema_ids=schema_ids,
+        clashes=clashes,
+    )
+
+
+def unreadable_refusals(context: Context, branch: State) -> list[Refusal]:
+    """Why the newest state of the branch can't be read; every file of it is looked for."""
+    name = f"{branch.root.label} of {branch.root.table.full_name}"
+    if branch.head is None:
+        return [Refusal(f"{name} has no snapshot: main would be empty", "Commit rows to the branch first.")]
+    try:
+        missing = missing_files(context.files, needed_files(context.files, branch.root, branch.head.snapshot))
+    except (FileMissing, Corrupt, Refused) as error:
+        return [Refusal(f"{name} can't be read: {error.message}", "Repair the branch first.")]
+    if missing:
+        more = f" and {len(missing) - 1} more files" if len(missing) > 1 else ""
+        return [Refusal(f"{name} can't be read: {missing[0]}{more} is missing", "Repair the branch first.")]
+    return []
+
+
+def claim_refusals(context: Context, root: Root) -> list[Refusal]:
+    """A savepoint being made in a root that is to move would lose its tag."""
+    found = []
+    for number in claimed_ids(context, root.table):
+        claim: Claim | None = read_claim(context, root.table, number)
+        if claim is not None and claim.root == root.branch:
+            reason = f"Savepoint {number} of {root.label} is still being made"
+            found.append(Refusal(reason, "Wait for it, or run `paimark recover`."))
+    return found
+
+
+def savepoints_held_alone(files: Files, root: Root, besides: tuple[str, ...] = ()) -> list[int]:
+    """The ids of the savepoints whose tag no other root holds; `besides` are tags that are copied elsewhere."""
+    table = root.table
+    others = [each for each in all_roots(files, table) if each != root]
+    return [
+        each.id
+        for each in SavepointManager(files, table).of_root(root)
+        if savepoint_tag(each.id) not in besides
+        and not any(files.exists(other.tag(savepoint_tag(each.id))) for other in others)
+    ]
+
+
+def moved(table: TablePath, was: str, now: str) -> Refused:
+    """Says both states."""
+    return Refused(
+        f"{table.full_name} moved since the plan was made: it was {was}, and is {now}",
+        "Nothing was changed: make a new plan.",
+    )
+
+
+def _older_snapshots(main: Side, branch: Side, shared: int | None) -> range:
+    """Main's ids right below the branch's own, as far as they go without a gap."""
+    if shared is None or not branch.snapshot_ids or branch.snapshot_ids[0] > shared + 1:
+        return range(0)
+    there = set(main.snapshot_ids)
+    end = branch.snapshot_ids[0]
+    start = end
+    while start - 1 in there:
+        start -= 1
+    return range(start, end)
+
+
+def _older_tags(main: Side, branch: Side, shared: int | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    copied, clashes = [], []
+    for name, tag in main.tags.items():
+        if shared is None or tag.id > shared:
+            continue
+        if name not in branch.tags:
+            copied.append(name)
+        elif not is_same_commit(tag, branch.tags[name]):
+            clashes.append(f"{name} (snapshot {tag.id} of main, {branch.tags[name].id} of the branch)")
+    return tuple(copied), tuple(clashes)
+
+
+def _older_schemas(main: Side, branch: Side) -> tuple[int, ...]:
+    """Main's schemas that the branch lacks among its own: a newer one would become the branch's newest."""
+    ids = branch.lineage.schema_ids()
+    newest = ids[-1] if ids else -1
+    return tuple(each for each in main.lineage.schema_ids() if each < newest and each not in set(ids))

@@ -1,0 +1,286 @@
+"""`expire-snapshots` takes the oldest and spares what anything else needs."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+import pytest
+
+from core.actions.context import Context
+from core.actions.plan import Plan
+from core.actions.registry import action
+from core.errors import PaimarkError, Refused, UsageError
+from core.storage.files import Files
+from core.storage.local import LocalFiles
+from core.table.files import missing_files, needed_files
+from core.table.lineage import Lineage
+from core.table.main_branch import all_roots
+from tests.actions.acting import EVENTS, ORDERS, Meanwhile, applied, contents, context_on, done, planned
+from tests.actions.histories import needed_by_all
+from tests.conftest import ORDERS as ORDERS_SCHEMA
+from tests.paimon import commit, read_rows
+
+
+def snapshots(orders: Path) -> list[int]:
+    return Lineage(LocalFiles(str(orders.parent.parent)), ORDERS.root()).snapshot_ids()
+
+
+def reasons(plan: Plan) -> list[str]:
+    return [refusal.reason for refusal in plan.refusals]
+
+
+def missing(files: Files) -> list[str]:
+    """Files that any reference needs and that are gone."""
+    found = []
+    for root in all_roots(files, ORDERS):
+        lineage = Lineage(files, root)
+        for record in [*lineage.snapshots(), *(tag for _, tag in lineage.tags())]:
+            found += missing_files(files, needed_files(files, root, record))
+    return found
+
+
+def set_options(orders: Path, **options: str) -> None:
+    path = orders / "schema/schema-0"
+    schema = msgspec.json.decode(path.read_bytes())
+    schema["options"].update({name.replace("_", "."): value for name, value in options.items()})
+    path.write_bytes(msgspec.json.encode(schema))
+
+
+def set_time(orders: Path, snapshot_id: int, time_ms: int) -> None:
+    path = orders / f"snapshot/snapshot-{snapshot_id}"
+    path.write_bytes(msgspec.json.encode({**msgspec.json.decode(path.read_bytes()), "timeMillis": time_ms}))
+
+
+def replace_rows(warehouse: Path) -> None:
+    """Snapshot 6, which needs no data file of those before."""
+    rows = {"order_id": [9], "customer": ["c9"], "price": [9.0]}
+    commit(warehouse, "shop.orders", pa.table(rows, schema=ORDERS_SCHEMA), overwrite=True)
+
+
+def test_the_plan_frees_exactly_what_it_says(context: Context, warehouse: Path, orders: Path) -> None:
+    replace_rows(warehouse)
+    rows = read_rows(warehouse, "shop.orders")
+    plan = planned(context, "expire-snapshots", retain_last=1)
+    before = contents(orders)
+    outcome = applied(context, plan)
+    gone = before.keys() - contents(orders).keys()
+    freed = {path for path in gone if not path.startswith("snapshot/")}
+    assert gone - freed == {f"snapshot/snapshot-{number}" for number in range(1, 6)}
+    assert plan.freed_files == len(freed) == outcome.result["freed_files"]
+    assert plan.freed_bytes == sum(len(before[path]) for path in freed) == outcome.result["freed_bytes"]
+    # Those of snapshots 1 and 2 are the tag's, which stays.
+    assert len([path for path in freed if path.startswith("bucket-")]) == 6
+    assert read_rows(warehouse, "shop.orders") == rows
+    assert missing(context.files) == []
+
+
+def test_nothing_unreferenced_is_left(context: Context, warehouse: Path, orders: Path) -> None:
+    done(context, "create-savepoint", snapshot=4)
+    replace_rows(warehouse)
+    done(context, "expire-snapshots", retain_last=1)
+    done(context, "delete-savepoint", id=1)
+    done(context, "delete-tag", name="v2")
+    there = {f"shop.db/orders/{name}" for name in contents(orders) if name.startswith(("manifest", "bucket"))}
+    assert there == {path for path in needed_by_all(context.files, ORDERS) if "/savepoint/" not in path}
+
+
+def test_hints_are_right_afterwards(context: Context, orders: Path) -> None:
+    latest = (orders / "snapshot/LATEST").read_bytes()
+    done(context, "expire-snapshots", retain_last=2)
+    assert (orders / "snapshot/EARLIEST").read_bytes() == b"4"
+    assert (orders / "snapshot/LATEST").read_bytes() == latest
+    assert snapshots(orders) == [4, 5]
+
+
+def test_savepoints_tags_and_branches_keep_their_files(
+    context: Context, warehouse: Path, orders: Path
+) -> None:
+    done(context, "create-savepoint", snapshot=3)
+    done(context, "create-branch", name="b", tag="v2")
+    rows = read_rows(warehouse, "shop.orders$branch_b")
+    replace_rows(warehouse)
+    plan = planned(context, "expire-snapshots", retain_last=1)
+    applied(context, plan)
+    assert missing(context.files) == []
+    assert read_rows(warehouse, "shop.orders$branch_b") == rows
+    assert any("tag savepoint.1 of main" in line for line in plan.kept)
+
+
+def test_a_branch_expires_and_main_keeps_its_files(context: Context, warehouse: Path) -> None:
+    done(context, "create-branch", name="b", tag="v2")
+    for number in (3, 4):
+        rows = {"order_id": [number], "customer": ["b"], "price": [1.0]}
+        commit(warehouse, "shop.orders$branch_b", pa.table(rows, schema=ORDERS_SCHEMA), overwrite=True)
+    main, branch = read_rows(warehouse, "shop.orders"), read_rows(warehouse, "shop.orders$branch_b")
+    plan = planned(context, "expire-snapshots", branch="b")
+    assert plan.empty and "keep every snapshot" in plan.warnings[0]
+    outcome = done(context, "expire-snapshots", branch="b", retain_last=1)
+    assert outcome.result["expired_snapshots"] == 2
+    assert read_rows(warehouse, "shop.orders") == main
+    assert read_rows(warehouse, "shop.orders$branch_b") == branch
+    assert missing(context.files) == []
+
+
+def test_partitions_expire_alike(context: Context, warehouse: Path) -> None:
+    day = {"day": ["2026-05-01"], "kind": ["new"]}
+    commit(warehouse, "shop.events", pa.table(day), overwrite=True)
+    rows = read_rows(warehouse, "shop.events")
+    done(context, "expire-snapshots", table=EVENTS, retain_last=1)
+    files = list((warehouse / "shop.db/events").glob("day=2026-05-01/bucket-0/*"))
+    assert len(files) == 1
+    assert read_rows(warehouse, "shop.events") == rows
+
+
+def test_the_tables_own_options_decide_when_nothing_is_given(context: Context, orders: Path) -> None:
+    now = int(time.time() * 1000)
+    for number in range(1, 6):
+        set_time(orders, number, now - (6 - number) * 3_600_000)
+    assert planned(context, "expire-snapshots").empty
+    set_options(orders, **{"snapshot.num-retained.min": "1", "snapshot.time-retained": "150 min"})
+    assert planned(context, "expire-snapshots").arguments["end"] == 4
+    set_options(orders, **{"snapshot.num-retained.max": "1"})
+    assert planned(context, "expire-snapshots").arguments["end"] == 5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "end"),
+    [
+        ({"older_than": "150 min"}, 4),
+        ({"older_than": "150 min", "retain_last": 4}, 2),
+        ({"older_than": "1 ms"}, 5),
+        ({"retain_last": 3}, 3),
+        ({"retain_last": 50}, 1),
+        ({"older_than": "2001-01-01"}, 1),
+    ],
+)
+def test_what_is_asked_for_decides(
+    context: Context, orders: Path, arguments: dict[str, object], end: int
+) -> None:
+    now = int(time.time() * 1000)
+    for number in range(1, 6):
+        set_time(orders, number, now - (6 - number) * 3_600_000)
+    plan = action("expire-snapshots").plan(context, ORDERS, arguments)
+    assert plan.arguments["end"] == end
+    assert plan.empty == (end == 1)
+    applied(context, plan)
+    assert snapshots(orders)[0] == end
+
+
+def test_a_consumer_is_waited_for(context: Context, orders: Path) -> None:
+    (orders / "consumer").mkdir()
+    (orders / "consumer/consumer-job").write_text(json.dumps({"nextSnapshot": 3}))
+    (orders / "consumer/consumer-ahead").write_text(json.dumps({"nextSnapshot": 9}))
+    plan = planned(context, "expire-snapshots", retain_last=1)
+    assert plan.arguments["end"] == 3
+    assert "consumer" in plan.warnings[0]
+    (orders / "consumer/consumer-late").write_text(json.dumps({"nextSnapshot": 2}))
+    with pytest.raises(Refused, match="are needed"):
+        applied(context, plan)
+    (orders / "consumer/consumer-late").write_text("{")
+    with pytest.raises(PaimarkError, match="consumer-late"):
+        planned(context, "expire-snapshots", retain_last=1)
+
+
+def test_a_savepoint_made_while_it_runs_keeps_its_files(context: Context, warehouse: Path) -> None:
+    replace_rows(warehouse)
+    plan = planned(context, "expire-snapshots", retain_last=1)
+
+    def save() -> None:
+        done(context, "create-savepoint", snapshot=4)
+
+    files = Meanwhile(context.files, "branch/ACTION", save)
+    applied(context_on(warehouse, files), plan)
+    tag = Lineage(context.files, ORDERS.root()).tag("savepoint.1")
+    assert missing_files(context.files, needed_files(context.files, ORDERS.root(), tag)) == []
+
+
+def test_a_claim_counts_as_the_tag_it_will_become(context: Context, warehouse: Path) -> None:
+    replace_rows(warehouse)
+    path = ORDERS.savepoint_claim(1)
+    snapshot = Lineage(context.files, ORDERS.root()).snapshot(4)
+    kept: list[bytes] = []
+    files = Meanwhile(context.files, "CLAIM-1", lambda: kept.append(context.files.read(path)))
+    done(context_on(warehouse, files), "create-savepoint", snapshot=4)
+    done(context, "delete-savepoint", id=1)
+    context.files.create(path, kept[0])
+    done(context, "expire-snapshots", retain_last=1)
+    assert missing_files(context.files, needed_files(context.files, ORDERS.root(), snapshot)) == []
+
+
+def test_changelogs_that_outlive_snapshots_are_refused_by_name(context: Context, orders: Path) -> None:
+    set_options(orders, **{"changelog.num-retained.max": "100"})
+    assert reasons(planned(context, "expire-snapshots", retain_last=1)) == [
+        "shop.orders keeps changelogs longer than snapshots (changelog.num-retained.max is set)"
+    ]
+
+
+def test_a_long_lived_changelog_keeps_its_files(context: Context, warehouse: Path, orders: Path) -> None:
+    (orders / "changelog").mkdir()
+    data = (orders / "snapshot/snapshot-2").read_bytes()
+    replace_rows(warehouse)
+    needed = needed_files(context.files, ORDERS.root(), Lineage(context.files, ORDERS.root()).snapshot(2))
+    done(context, "expire-snapshots", retain_last=1)
+    (orders / "changelog/changelog-2").write_bytes(data)
+    done(context, "delete-tag", name="v2")
+    assert missing_files(context.files, needed) == []
+    replace_rows(warehouse)
+    assert reasons(planned(context, "expire-snapshots", retain_last=1)) == [
+        "main of shop.orders has changelogs of expired snapshots"
+    ]
+
+
+def test_a_plan_made_before_others_expired_is_refused(context: Context, orders: Path) -> None:
+    plan = planned(context, "expire-snapshots", retain_last=1)
+    done(context, "expire-snapshots", retain_last=3)
+    before = contents(orders)
+    with pytest.raises(Refused, match="moved since the plan"):
+        applied(context, plan)
+    assert contents(orders) == before
+
+
+def test_commits_that_come_meanwhile_change_nothing(context: Context, warehouse: Path, orders: Path) -> None:
+    plan = planned(context, "expire-snapshots", retain_last=1)
+    replace_rows(warehouse)
+    applied(context, plan)
+    assert snapshots(orders) == [5, 6]
+    assert missing(context.files) == []
+
+
+@pytest.mark.parametrize(("name", "value"), [("retain_last", 0), ("older_than", "soon")])
+def test_words_that_make_no_sense_are_refused(context: Context, name: str, value: object) -> None:
+    with pytest.raises(UsageError):
+        action("expire-snapshots").plan(context, ORDERS, {name: value})
+
+
+def test_a_table_without_snapshots_has_nothing_to_expire(context: Context, orders: Path) -> None:
+    for path in (orders / "snapshot").iterdir():
+        path.unlink()
+    plan = planned(context, "expire-snapshots", retain_last=1)
+    assert plan.empty
+    assert applied(context, plan).result["expired_snapshots"] == 0
+
+
+def test_ids_given_twice_are_not_taken_for_one_lineage(
+    context: Context, warehouse: Path, orders: Path
+) -> None:
+    """A rollback that left the old tags: what neighbours hold decides nothing there."""
+    done(context, "create-tag", name="v4", snapshot=4)
+    done(context, "create-tag", name="v5", snapshot=5)
+    for number in (4, 5):
+        (orders / f"snapshot/snapshot-{number}").unlink()
+    (orders / "snapshot/LATEST").write_bytes(b"3")
+    replace_rows(warehouse)
+    assert snapshots(orders) == [1, 2, 3, 4]
+    done(context, "expire-snapshots", retain_last=1)
+    done(context, "delete-tag", name="v4")
+    assert missing(context.files) == []
+
+
+def test_the_clock_of_the_machine_is_the_contexts(context: Context) -> None:
+    early = replace(context, clock=lambda: 1_000_000_000_000)
+    assert planned(early, "expire-snapshots", older_than="1 d").empty

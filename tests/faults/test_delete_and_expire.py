@@ -1,0 +1,222 @@
+"""Killed at any write of a deletion or expiry: what stays is whole, and `recover` ends it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from core.actions.context import Context
+from core.storage.files import Files
+from core.storage.local import LocalFiles
+from core.table.files import missing_files, needed_files
+from core.table.layout import TablePath
+from core.table.lineage import Lineage
+from core.table.main_branch import all_roots
+from core.table.savepoints import SavepointManager
+from tests.actions.acting import EVENTS, ORDERS, applied, contents, context_on, done, planned
+from tests.conftest import EVENTS as EVENTS_SCHEMA
+from tests.conftest import ORDERS as ORDERS_SCHEMA
+from tests.faults.fault_files import MODES, Death, FaultFiles, Mode
+from tests.paimon import commit
+
+# Half-written files that no journal names: a recovery can't tell them from those of a living writer.
+_ANYBODYS = re.compile(r"(^|/)\.(EARLIEST|ACTION|RECOVER-[^/]+)\.[0-9a-f-]{36}$")
+# A recovery after each of these many kills is killed in turn, at each of its writes.
+_EVERY = 4
+
+
+@dataclass(frozen=True)
+class Case:
+    """An action on a table prepared for it."""
+
+    name: str
+    action: str
+    prepare: Callable[[Path, Context], None]
+    arguments: dict[str, object] = field(default_factory=dict)
+    table: TablePath = ORDERS
+
+
+def replace_orders(warehouse: Path, branch: str = "") -> None:
+    rows = {"order_id": [9], "customer": ["c9"], "price": [9.0]}
+    commit(warehouse, f"shop.orders{branch}", pa.table(rows, schema=ORDERS_SCHEMA), overwrite=True)
+
+
+def forget(warehouse: Path, *ids: int) -> None:
+    for number in ids:
+        (warehouse / ORDERS.root().snapshot(number)).unlink()
+
+
+def expired_savepoint(warehouse: Path, context: Context) -> None:
+    done(context, "create-savepoint", snapshot=4)
+    replace_orders(warehouse)
+    forget(warehouse, 1, 2, 3, 4)
+
+
+def savepoint_of_a_snapshot(warehouse: Path, context: Context) -> None:
+    done(context, "create-savepoint", snapshot=4)
+
+
+def savepoint_of_two_roots(warehouse: Path, context: Context) -> None:
+    done(context, "create-savepoint", snapshot=4)
+    done(context, "create-branch", name="b", tag="savepoint.1")
+    replace_orders(warehouse, "$branch_b")
+    done(context, "expire-snapshots", branch="b", retain_last=1)
+    replace_orders(warehouse)
+    forget(warehouse, 1, 2, 3, 4)
+
+
+def savepoint_without_tag(warehouse: Path, context: Context) -> None:
+    expired_savepoint(warehouse, context)
+    (warehouse / ORDERS.root().tag("savepoint.1")).unlink()
+
+
+def expired_tag(warehouse: Path, context: Context) -> None:
+    replace_orders(warehouse)
+    forget(warehouse, 1, 2, 3, 4)
+
+
+def tag_on_a_branch(warehouse: Path, context: Context) -> None:
+    done(context, "create-branch", name="b", tag="v2")
+    replace_orders(warehouse, "$branch_b")
+    done(context, "create-tag", name="mine", branch="b")
+    replace_orders(warehouse, "$branch_b")
+    (warehouse / ORDERS.root("b").snapshot(3)).unlink()
+
+
+def long_past(warehouse: Path, context: Context) -> None:
+    done(context, "create-savepoint", snapshot=3)
+    done(context, "create-branch", name="b", tag="v2")
+    replace_orders(warehouse)
+
+
+def events(warehouse: Path, context: Context) -> None:
+    rows = pa.table({"day": ["2026-05-01"], "kind": ["new"]}, schema=EVENTS_SCHEMA)
+    commit(warehouse, "shop.events", rows, overwrite=True)
+
+
+CASES = (
+    Case("savepoint of an expired snapshot", "delete-savepoint", expired_savepoint, {"id": 1}),
+    Case("savepoint of a snapshot", "delete-savepoint", savepoint_of_a_snapshot, {"id": 1}),
+    Case("savepoint of two roots", "delete-savepoint", savepoint_of_two_roots, {"id": 1}),
+    Case("savepoint without its tag", "delete-savepoint", savepoint_without_tag, {"id": 1}),
+    Case("tag of an expired snapshot", "delete-tag", expired_tag, {"name": "v2"}),
+    Case("tag on a branch", "delete-tag", tag_on_a_branch, {"name": "mine", "branch": "b"}),
+    Case("snapshots", "expire-snapshots", long_past, {"retain_last": 1}),
+    Case("snapshots in partitions", "expire-snapshots", events, {"retain_last": 1}, EVENTS),
+)
+
+
+@pytest.fixture(params=CASES, ids=lambda case: case.name)
+def scene(request: pytest.FixtureRequest, warehouse: Path, tmp_path: Path) -> Scene:
+    return Scene(request.param, warehouse, tmp_path)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_every_write_can_be_the_last(scene: Scene, mode: Mode) -> None:
+    for point, call in enumerate(scene.writes, start=1):
+        scene.reset()
+        scene.die(point, mode)
+        scene.assert_what_stays_is_whole(call)
+        scene.recover()
+        assert scene.state() in (scene.before, scene.after), f"killed {mode} write {point}, {call}"
+        scene.assert_what_stays_is_whole(f"recovered from {call}")
+        scene.assert_nothing_to_recover()
+
+
+def test_a_recovery_can_be_killed_too(scene: Scene) -> None:
+    for point in range(1, len(scene.writes) + 1, _EVERY):
+        second = 0
+        while True:
+            second += 1
+            scene.reset()
+            scene.die(point, "after")
+            if not scene.dies_recovering(second):
+                break
+            scene.assert_what_stays_is_whole(f"recovery after write {point}, killed at its write {second}")
+            scene.recover()
+            assert scene.state() in (scene.before, scene.after)
+            scene.assert_nothing_to_recover()
+        assert second > 1 or point == len(scene.writes)
+
+
+class Scene:
+    """One case on its own warehouse, again and again from its start."""
+
+    def __init__(self, case: Case, warehouse: Path, tmp_path: Path) -> None:
+        self._case = case
+        self._warehouse = warehouse
+        self._table = warehouse / case.table.directory
+        case.prepare(warehouse, context_on(warehouse))
+        self._start = tmp_path / "start"
+        shutil.copytree(self._table, self._start)
+        self.before = self.state()
+        counting = FaultFiles(LocalFiles(str(warehouse)))
+        self._run(counting)
+        self.writes = counting.writes
+        self.after = self.state()
+        assert self.after.keys() - self.before.keys() <= {"snapshot/EARLIEST"}
+        assert self.before.keys() - self.after.keys()
+
+    def reset(self) -> None:
+        shutil.rmtree(self._table)
+        shutil.copytree(self._start, self._table)
+
+    def die(self, point: int, mode: Mode) -> None:
+        with pytest.raises(Death):
+            self._run(FaultFiles(LocalFiles(str(self._warehouse)), point, mode))
+
+    def dies_recovering(self, point: int) -> bool:
+        try:
+            done(
+                self._context(FaultFiles(LocalFiles(str(self._warehouse)), point, "after")),
+                "recover",
+                self.of,
+            )
+        except Death:
+            return True
+        return False
+
+    def recover(self) -> None:
+        done(self._context(), "recover", self.of)
+
+    @property
+    def of(self) -> TablePath:
+        return self._case.table
+
+    def assert_nothing_to_recover(self) -> None:
+        found = self.state()
+        plan = planned(self._context(), "recover", self.of)
+        assert plan.empty and not plan.warnings
+        applied(self._context(), plan)
+        assert self.state() == found
+
+    def assert_what_stays_is_whole(self, when: str) -> None:
+        """Every tag, savepoint and branch, and every snapshot from EARLIEST on, has all its files."""
+        files = LocalFiles(str(self._warehouse))
+        for root in all_roots(files, self.of):
+            lineage = Lineage(files, root)
+            hint = self._warehouse / root.earliest_hint
+            earliest = int(hint.read_text()) if hint.exists() else 0
+            kept = [each for each in lineage.snapshots() if each.id >= earliest]
+            assert kept, when
+            for record in [*kept, *(tag for _, tag in lineage.tags())]:
+                assert missing_files(files, needed_files(files, root, record)) == [], when
+        for savepoint in SavepointManager(files, self.of).all():
+            assert files.exists(self.of.savepoint_file(savepoint.full_manifest_list)), when
+
+    def state(self) -> dict[str, bytes]:
+        found = contents(self._table)
+        return {path: data for path, data in found.items() if not _ANYBODYS.search(path)}
+
+    def _run(self, files: Files) -> None:
+        context = self._context(files)
+        done(context, self._case.action, self.of, **self._case.arguments)
+
+    def _context(self, files: Files | None = None) -> Context:
+        return context_on(self._warehouse, files)
