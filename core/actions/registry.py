@@ -82,6 +82,13 @@ ACTIONS: dict[str, Action] = {
             danger="changes",
         ),
         _defined(
+            "auto-savepoint",
+            "core.actions.auto_savepoint",
+            "Make the savepoint that the table's option savepoint.create-interval says is due.",
+            (_BRANCH,),
+            danger="changes",
+        ),
+        _defined(
             "create-tag",
             "core.actions.tags",
             "Name a snapshot with a stock tag.",

@@ -18,6 +18,7 @@ from tests.faults.fault_files import Death, FaultFiles
 
 ARGUMENTS: dict[str, dict[str, object]] = {
     "create-savepoint": {"snapshot": 3, "comment": "c"},
+    "auto-savepoint": {},
     "create-tag": {"name": "n", "retain": "1 d"},
     "create-branch": {"name": "b", "tag": "v2"},
     "delete-savepoint": {"id": 1},

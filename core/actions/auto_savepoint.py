@@ -1,0 +1,237 @@
+"""`auto-savepoint`: a savepoint whenever the table option `savepoint.create-interval` says that one is due.
+
+Nothing but the savepoints themselves says when the last one was made, so that restarts, several watchers and
+clocks that jump never make a burst. Of watchers that act at once the one with the lowest claim goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from threading import Event
+
+import msgspec
+
+from core.actions import audit, claims, savepoints
+from core.actions.checks import read_only_refusals, require_allowed, text_argument, undone_on_failure
+from core.actions.context import Context, Progress
+from core.actions.durations import parse_duration
+from core.actions.features import newest_options
+from core.actions.holding import ChosenSnapshot, choose_as_planned, keep, require_whole
+from core.actions.journal import new_token
+from core.actions.owner import running, standing
+from core.actions.plan import Outcome, Plan
+from core.errors import PaimarkError, UsageError
+from core.storage.files import Files
+from core.table.catalog import parse_table_name
+from core.table.layout import Root, TablePath, savepoint_tag
+from core.table.lineage import Lineage
+from core.table.main_branch import branch_root
+from core.table.records import Savepoint, Snapshot
+from core.table.savepoints import SavepointManager
+
+ACTION = "auto-savepoint"
+OPTION = "savepoint.create-interval"
+# How long a watcher sleeps at most and at least: due times move when somebody else saves or commits.
+_LONGEST_SLEEP, _SHORTEST_SLEEP = 60.0, 1.0
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """When the next savepoint of a root is due. Times and lengths are milliseconds.
+
+    `interval` is None where the table has no such option. `due_at` is None then, and while the last savepoint
+    holds the newest snapshot.
+    """
+
+    interval: int | None
+    last: Savepoint | None
+    due_at: int | None
+
+    def is_due(self, now: int) -> bool:
+        return self.due_at is not None and self.due_at <= now
+
+
+class _Beaten(Exception):
+    """Another watcher saves this root now, or has just done so."""
+
+
+def schedule(files: Files, root: Root, now: int) -> Schedule:
+    """Read from the newest schema, the newest snapshot and the savepoints.
+
+    Raises `UsageError` for an option that is no length of time.
+    """
+    text = newest_options(files, root).get(OPTION)
+    if text is None:
+        return Schedule(None, None, None)
+    interval = parse_duration(text)
+    if interval <= 0:
+        raise UsageError(f"{OPTION} of {root.table.full_name} is {text!r}", "Write it like 1 h or 1 d.")
+    last = max(SavepointManager(files, root.table).of_root(root), key=lambda each: each.id, default=None)
+    newest = Lineage(files, root).latest()
+    if newest is None:
+        return Schedule(interval, last, None)
+    if last is None:
+        return Schedule(interval, None, now)
+    return Schedule(interval, last, _made(last, now) + interval if _is_newer(newest, last) else None)
+
+
+def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
+    """Arguments: `branch` (main when None). Empty while nothing is due."""
+    branch = text_argument(arguments, "branch")
+    root, now = branch_root(context.files, table, branch), context.clock()
+    found = schedule(context.files, root, now)
+    if found.is_due(now):
+        return msgspec.structs.replace(savepoints.plan(context, table, {"branch": branch}), action=ACTION)
+    return Plan(
+        action=ACTION,
+        table=table.full_name,
+        summary=f"{root.label} of {table.full_name} {_why_not(found)}",
+        arguments={"branch": branch},
+        fingerprint="",
+        refusals=tuple(read_only_refusals(context)),
+        empty=True,
+    )
+
+
+def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
+    """Make the savepoint, unless another came first. Raises as `create-savepoint` does."""
+    require_allowed(context, plan)
+    if plan.empty:
+        return _outcome(plan, None, plan.summary)
+    started = context.clock()
+    chosen = choose_as_planned(context, parse_table_name(plan.table), plan)
+    try:
+        saved = keep(context, chosen, plan, progress, lambda each: _save(context, each, progress))
+    except _Beaten:
+        return _outcome(plan, None, f"Another watcher saves {chosen.root.label} of {plan.table}")
+    after = f"savepoint {saved.id} of snapshot {saved.saved_snapshot_id}"
+    message = f"Savepoint {saved.id} of {plan.table} keeps snapshot {saved.saved_snapshot_id}"
+    outcome = _outcome(plan, saved, message)
+    audit.record(context, plan, outcome, started, progress, before="a savepoint was due", after=after)
+    return outcome
+
+
+def once(context: Context, table: TablePath, branch: str | None = None) -> Outcome | None:
+    """Make the savepoint that is due, as after a commit; None when none is."""
+    wanted = plan(context, table, {"branch": branch})
+    if wanted.empty:
+        return None
+    made = apply(context, wanted, lambda line: None)
+    return made if made.result["savepoint_id"] is not None else None
+
+
+def watch(context: Context, tables: Callable[[], Sequence[TablePath]], stop: Event, tell: Progress) -> None:
+    """Make savepoints as they fall due until `stop` is set: one line each, and one for each new failure.
+
+    `tables` is asked again each time, for tables come and go.
+    """
+    failures: dict[TablePath | None, str] = {}
+    while not stop.is_set():
+        for table in _asked(tables, failures, tell):
+            if stop.is_set():
+                return
+            try:
+                made = once(context, table)
+            except PaimarkError as error:
+                _tell_failure(failures, table, f"{table.full_name}: {error.message}", tell)
+            else:
+                failures.pop(table, None)
+                if made is not None:
+                    tell(made.message)
+        stop.wait(_LONGEST_SLEEP if failures else _until_next(context, tables))
+
+
+def _asked(
+    tables: Callable[[], Sequence[TablePath]], failures: dict[TablePath | None, str], tell: Progress
+) -> Sequence[TablePath]:
+    try:
+        found = tables()
+    except PaimarkError as error:
+        _tell_failure(failures, None, error.message, tell)
+        return ()
+    failures.pop(None, None)
+    return found
+
+
+def _tell_failure(
+    failures: dict[TablePath | None, str], table: TablePath | None, message: str, tell: Progress
+) -> None:
+    if failures.get(table) != message:
+        failures[table] = message
+        tell(message)
+
+
+def _until_next(context: Context, tables: Callable[[], Sequence[TablePath]]) -> float:
+    """Seconds to sleep: to the next due time that is known, within bounds."""
+    now, seconds = context.clock(), _LONGEST_SLEEP
+    try:
+        for table in tables():
+            due_at = schedule(context.files, branch_root(context.files, table, None), now).due_at
+            if due_at is not None:
+                seconds = min(seconds, (due_at - now) / 1000)
+    except PaimarkError:
+        # Told when it is tried.
+        return _LONGEST_SLEEP
+    return max(seconds, _SHORTEST_SLEEP)
+
+
+def _save(context: Context, chosen: ChosenSnapshot, progress: Progress) -> Savepoint:
+    table = chosen.root.table
+    needed = require_whole(context, chosen, progress)
+    token = new_token()
+    with running(token):
+        claim = claims.claim_and_tag(context, chosen, token, None, "interval")
+        with undone_on_failure(table, lambda: claims.undo(context, table, claim)):
+            if not _is_first(context, chosen.root, claim):
+                claims.undo(context, table, claim)
+                raise _Beaten
+            progress(f"tagged snapshot {chosen.snapshot.id} as {savepoint_tag(claim.id)}")
+            return claims.complete(context, chosen, claim, needed, progress)
+
+
+def _is_first(context: Context, root: Root, mine: claims.Claim) -> bool:
+    """Whether a savepoint is still due and no watcher with a lower claim makes it.
+
+    Claims first: who is done with one has written the savepoint before it removed the claim.
+    """
+    lower = (number for number in claims.claimed_ids(context, root.table) if number < mine.id)
+    for claim in [claims.read_claim(context, root.table, number) for number in lower]:
+        if claim and _watches(claim, root) and standing(context, claim.owner, claim.token) != "gone":
+            return False
+    now = context.clock()
+    return schedule(context.files, root, now).is_due(now)
+
+
+def _watches(claim: claims.Claim, root: Root) -> bool:
+    return claim.root == root.branch and claim.created_by == "interval"
+
+
+def _made(last: Savepoint, now: int) -> int:
+    """When the last one was made. A time to come was a clock's mistake: then its snapshot's, or now."""
+    return next((each for each in (last.save_time, last.snapshot_time) if each <= now), now)
+
+
+def _is_newer(newest: Snapshot, last: Savepoint) -> bool:
+    return newest.id > last.saved_snapshot_id or newest.time_millis > last.snapshot_time
+
+
+def _why_not(found: Schedule) -> str:
+    if found.interval is None:
+        return f"has no option {OPTION}"
+    if found.due_at is None:
+        return "has nothing newer than its last savepoint" if found.last else "has no snapshot to save"
+    return f"is due for a savepoint at {datetime.fromtimestamp(found.due_at / 1000):%Y-%m-%d %H:%M:%S}"
+
+
+def _outcome(plan: Plan, saved: Savepoint | None, message: str) -> Outcome:
+    return Outcome(
+        action=ACTION,
+        table=plan.table,
+        message=message,
+        result={
+            "savepoint_id": saved.id if saved else None,
+            "saved_snapshot_id": saved.saved_snapshot_id if saved else None,
+        },
+    )

@@ -1,0 +1,193 @@
+"""A savepoint when the interval says so: one, whoever watches and whatever the clock does."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+import pytest
+
+from core.actions import auto_savepoint
+from core.actions.auto_savepoint import OPTION, once, schedule, watch
+from core.actions.context import Context
+from core.errors import PaimarkError
+from core.table.savepoints import SavepointManager
+from tests.actions.acting import ORDERS, Meanwhile, context_on, done, planned
+from tests.conftest import ORDERS as ORDERS_SCHEMA
+from tests.paimon import commit
+
+HOUR = 3_600_000
+# Later than the template's commits, whenever the tests run.
+NOW = 4_000_000_000_000
+
+
+def at(context: Context, time_ms: int) -> Context:
+    return replace(context, clock=lambda: time_ms)
+
+
+def set_interval(orders: Path, text: str) -> None:
+    path = orders / "schema/schema-0"
+    schema = msgspec.json.decode(path.read_bytes())
+    schema["options"][OPTION] = text
+    path.write_bytes(msgspec.json.encode(schema))
+
+
+def add_rows(warehouse: Path) -> None:
+    rows = {"order_id": [9], "customer": ["c9"], "price": [9.0]}
+    commit(warehouse, "shop.orders", pa.table(rows, schema=ORDERS_SCHEMA))
+
+
+def ids(context: Context) -> list[int]:
+    return SavepointManager(context.files, ORDERS).ids()
+
+
+@pytest.fixture
+def hourly(orders: Path) -> None:
+    set_interval(orders, "1 h")
+
+
+def test_without_the_option_nothing_is_due(context: Context) -> None:
+    plan = planned(context, "auto-savepoint")
+    assert plan.empty and OPTION in plan.summary
+    assert once(context, ORDERS) is None
+
+
+@pytest.mark.usefixtures("hourly")
+def test_the_first_is_due_at_once_and_says_who_made_it(context: Context) -> None:
+    outcome = once(at(context, NOW), ORDERS)
+    assert outcome is not None and outcome.result["saved_snapshot_id"] == 5
+    [savepoint] = SavepointManager(context.files, ORDERS).all()
+    assert (savepoint.created_by, savepoint.save_time) == ("interval", NOW)
+
+
+@pytest.mark.usefixtures("hourly")
+def test_the_next_is_due_an_interval_later_if_there_is_a_newer_snapshot(
+    context: Context, warehouse: Path
+) -> None:
+    once(at(context, NOW), ORDERS)
+    assert once(at(context, NOW + 5 * HOUR), ORDERS) is None
+    add_rows(warehouse)
+    assert once(at(context, NOW + HOUR - 1), ORDERS) is None
+    assert schedule(context.files, ORDERS.root(), NOW).due_at == NOW + HOUR
+    assert once(at(context, NOW + HOUR), ORDERS)
+    assert ids(context) == [1, 2]
+
+
+@pytest.mark.usefixtures("hourly")
+def test_a_long_pause_makes_one(context: Context, warehouse: Path) -> None:
+    once(at(context, NOW), ORDERS)
+    for _ in range(3):
+        add_rows(warehouse)
+    for _ in range(3):
+        once(at(context, NOW + 50 * HOUR), ORDERS)
+    assert ids(context) == [1, 2]
+
+
+@pytest.mark.usefixtures("hourly")
+def test_a_savepoint_made_by_hand_counts(context: Context, warehouse: Path) -> None:
+    done(at(context, NOW), "create-savepoint")
+    add_rows(warehouse)
+    assert once(at(context, NOW + HOUR // 2), ORDERS) is None
+
+
+@pytest.mark.usefixtures("hourly")
+def test_a_clock_that_jumps_makes_no_burst_and_no_standstill(context: Context, warehouse: Path) -> None:
+    once(at(context, NOW + 1000 * HOUR), ORDERS)
+    for step in range(4):
+        add_rows(warehouse)
+        once(at(context, NOW + step), ORDERS)
+    assert ids(context) == [1, 2]
+    assert once(at(context, NOW + 2 * HOUR), ORDERS)
+
+
+@pytest.mark.usefixtures("hourly")
+def test_two_watchers_at_once_make_one(context: Context, warehouse: Path) -> None:
+    """The second comes right after the first claimed, the third right after it tagged."""
+    made = []
+    now = NOW
+
+    def another() -> None:
+        made.append(once(at(context, now), ORDERS))
+
+    first = context_on(warehouse, Meanwhile(context.files, "CLAIM-1", another))
+    assert once(at(first, now), ORDERS)
+    assert made == [None]
+    now += HOUR
+    add_rows(warehouse)
+    later = context_on(warehouse, Meanwhile(context.files, "tag-savepoint.2", another))
+    assert once(at(later, now), ORDERS)
+    assert made == [None, None]
+    assert len(ids(context)) == 2
+    assert not list((warehouse / ORDERS.savepoints).glob("CLAIM-*"))
+
+
+@pytest.mark.usefixtures("hourly")
+def test_many_watchers_make_one(context: Context) -> None:
+    barrier = threading.Barrier(6)
+    made: list[object] = []
+
+    def watcher() -> None:
+        barrier.wait()
+        made.append(once(at(context, NOW), ORDERS))
+
+    threads = [threading.Thread(target=watcher) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len([each for each in made if each is not None]) == len(ids(context)) == 1
+
+
+@pytest.mark.usefixtures("hourly")
+def test_a_plan_that_another_was_faster_than_does_nothing(context: Context) -> None:
+    now = at(context, NOW)
+    plan = planned(now, "auto-savepoint")
+    once(now, ORDERS)
+    outcome = auto_savepoint.apply(now, plan, lambda line: None)
+    assert outcome.result["savepoint_id"] is None
+    assert ids(context) == [1]
+
+
+@pytest.mark.parametrize("text", ["often", "5", "0 s"])
+def test_an_interval_that_is_none_is_told(context: Context, orders: Path, text: str) -> None:
+    set_interval(orders, text)
+    with pytest.raises(PaimarkError):
+        planned(context, "auto-savepoint")
+
+
+@pytest.mark.parametrize("text", ["1 h", "60 min", "PT1H"])
+def test_intervals_are_written_as_paimon_writes_them(context: Context, orders: Path, text: str) -> None:
+    set_interval(orders, text)
+    assert schedule(context.files, ORDERS.root(), NOW).interval == HOUR
+
+
+@pytest.mark.usefixtures("hourly")
+def test_a_watcher_tells_one_line_a_savepoint_and_stops_when_told(context: Context) -> None:
+    stop = threading.Event()
+    told: list[str] = []
+
+    def tell(line: str) -> None:
+        told.append(line)
+        stop.set()
+
+    watcher = threading.Thread(target=watch, args=(context, lambda: [ORDERS], stop, tell))
+    watcher.start()
+    watcher.join(30)
+    assert not watcher.is_alive()
+    assert told == ["Savepoint 1 of shop.orders keeps snapshot 5"]
+
+
+def test_a_watcher_survives_a_table_that_fails(context: Context, orders: Path) -> None:
+    set_interval(orders, "often")
+    stop = threading.Event()
+    told: list[str] = []
+
+    def tell(line: str) -> None:
+        told.append(line)
+        stop.set()
+
+    watch(context, lambda: [ORDERS], stop, tell)
+    assert len(told) == 1 and told[0].startswith("shop.orders: 'often'")
