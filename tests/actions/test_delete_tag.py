@@ -1,0 +1,112 @@
+"""`delete-tag` frees what only the tag kept, on main and on branches."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from core.actions.context import Context
+from core.actions.plan import Plan
+from core.errors import NotFound, Refused
+from core.table.lineage import Lineage
+from tests.actions.acting import ORDERS, applied, contents, done, planned
+from tests.conftest import ORDERS as ORDERS_SCHEMA
+from tests.paimon import commit, open_table, read_rows
+
+
+def reasons(plan: Plan) -> list[str]:
+    return [refusal.reason for refusal in plan.refusals]
+
+
+def replace_rows(warehouse: Path, branch: str = "") -> None:
+    """A snapshot that needs no data file of those before."""
+    rows = {"order_id": [9], "customer": ["c9"], "price": [9.0]}
+    commit(warehouse, f"shop.orders{branch}", pa.table(rows, schema=ORDERS_SCHEMA), overwrite=True)
+
+
+def test_a_tag_of_a_living_snapshot_frees_nothing_and_reads_no_manifest(
+    context: Context, orders: Path
+) -> None:
+    # Those that nothing newer shares are not even there.
+    for number in (1, 3, 5):
+        snapshot = Lineage(context.files, ORDERS.root()).snapshot(number)
+        (orders / "manifest" / snapshot.base_manifest_list).unlink()
+    plan = planned(context, "delete-tag", name="v2")
+    assert (plan.freed_files, plan.refusals) == (0, ())
+    assert plan.kept == ("What is shared stays, for it is needed by snapshot 2 of main",)
+    before = contents(orders)
+    applied(context, plan)
+    assert before.keys() - contents(orders).keys() == {"tag/tag-v2"}
+
+
+def test_the_last_reference_of_its_files_frees_them(context: Context, warehouse: Path, orders: Path) -> None:
+    replace_rows(warehouse)
+    done(context, "expire-snapshots", retain_last=1)
+    rows = read_rows(warehouse, "shop.orders")
+    plan = planned(context, "delete-tag", name="v2")
+    before = contents(orders)
+    applied(context, plan)
+    gone = before.keys() - contents(orders).keys() - {"tag/tag-v2"}
+    assert plan.freed_files == len(gone) > 4
+    assert plan.freed_bytes == sum(len(before[path]) for path in gone)
+    assert read_rows(warehouse, "shop.orders") == rows
+    assert len(list(orders.glob("bucket-*/*"))) == 1
+
+
+def test_a_tag_with_a_time_to_live_goes_alike(context: Context, orders: Path) -> None:
+    done(context, "create-tag", name="soon", retain="1 d")
+    done(context, "delete-tag", name="soon")
+    assert not (orders / "tag/tag-soon").exists()
+
+
+def test_a_tag_of_a_branch_goes_without_main_noticing(
+    context: Context, warehouse: Path, orders: Path
+) -> None:
+    done(context, "create-branch", name="b", tag="v2")
+    replace_rows(warehouse, "$branch_b")
+    done(context, "create-tag", name="mine", branch="b")
+    main = read_rows(warehouse, "shop.orders")
+    done(context, "delete-tag", name="mine", branch="b")
+    done(context, "delete-tag", name="v2", branch="b")
+    assert (orders / "tag/tag-v2").exists()
+    assert read_rows(warehouse, "shop.orders") == main
+    assert len(read_rows(warehouse, "shop.orders$branch_b")) == 1
+
+
+def test_a_tag_that_a_branch_was_made_from_stays(context: Context, warehouse: Path) -> None:
+    done(context, "create-branch", name="b", tag="v2")
+    assert reasons(planned(context, "delete-tag", name="v2")) == ["Branch b was created from tag v2"]
+    # When the branch has moved on, what it needs is its own.
+    replace_rows(warehouse, "$branch_b")
+    done(context, "expire-snapshots", branch="b", retain_last=1)
+    rows = read_rows(warehouse, "shop.orders$branch_b")
+    done(context, "delete-tag", name="v2")
+    assert read_rows(warehouse, "shop.orders$branch_b") == rows
+
+
+def test_a_savepoints_tag_is_left_to_delete_savepoint(context: Context, orders: Path) -> None:
+    done(context, "create-savepoint")
+    plan = planned(context, "delete-tag", name="savepoint.1")
+    assert reasons(plan) == ["Tag savepoint.1 protects a savepoint"]
+    assert "delete-savepoint shop.orders --id 1" in plan.refusals[0].hint
+    with pytest.raises(Refused):
+        applied(context, plan)
+    assert (orders / "tag/tag-savepoint.1").exists()
+
+
+def test_a_tag_that_is_not_there_is_told_with_near_ones(context: Context) -> None:
+    done(context, "create-tag", name="monthly")
+    with pytest.raises(NotFound, match="no tag montly") as told:
+        planned(context, "delete-tag", name="montly")
+    assert "monthly" in told.value.hint
+
+
+def test_a_tag_made_anew_since_the_plan_stays(context: Context, warehouse: Path, orders: Path) -> None:
+    plan = planned(context, "delete-tag", name="v2")
+    done(context, "delete-tag", name="v2")
+    open_table(warehouse, "shop.orders").create_tag("v2", 3)
+    with pytest.raises(Refused, match="moved since the plan"):
+        applied(context, plan)
+    assert (orders / "tag/tag-v2").exists()
