@@ -2,12 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from core.errors import PaimarkError, StatementFailed
+from core.actions.called import Called, called_action
+from core.actions.context import Progress, open_context
+from core.actions.plan import Plan
+from core.actions.registry import Action
+from core.errors import PaimarkError, Refused, StatementFailed, Unavailable
 from core.spark.client import Engine
-from core.spark.protocol import Event, Failed
+from core.spark.protocol import Batch, Cause, Columns, Event, Failed, Finished
+from core.table.catalog import find_table
 from core.travel.sql import read_statement
+
+_PLAN_COLUMNS = {"verb": "string", "target": "string", "detail": "string", "size_in_bytes": "bigint"}
+
+Cell = str | int | bool | None
+Agree = Callable[[Action, Plan], None]
+
+
+def refuse_destructive(action: Action, plan: Plan) -> None:
+    """What nobody was asked about is not removed. Raises `Refused`."""
+    if action.danger == "destructive" and not plan.empty:
+        raise Refused(
+            f"{plan.summary.rstrip('.')}: nobody was asked whether to do that", "Nothing was changed."
+        )
+
+
+@dataclass(frozen=True)
+class CallMode:
+    """How a CALL is done. `agree` sees the plan first and raises to stop it; `tell` hears each step."""
+
+    agree: Agree = refuse_destructive
+    tell: Progress = lambda line: None
+    dry_run: bool = False
 
 
 def run_statement(
@@ -17,21 +46,102 @@ def run_statement(
     database: str | None = None,
     limit: int | None = None,
     time_zone: str | None = None,
-) -> Iterator[Event]:
-    """The events of `Engine.run`. What needs no Spark is answered without starting it."""
+    call: CallMode | None = None,
+) -> Generator[Event]:
+    """The events of `Engine.run`. What needs no Spark is answered without starting it.
+
+    A CALL gives one row: what its action did; with `dry_run` its plan, a row a step.
+    """
     try:
         statement = read_statement(sql)
     except PaimarkError as error:
-        position = error.position if isinstance(error, StatementFailed) else None
-        yield Failed(error.message, error.hint, position)
+        yield _failure(error)
         return
     if statement.kind == "empty":
         yield Failed("There is no statement to run", "Write one, such as SELECT * FROM database.table.")
     elif statement.kind == "call":
-        yield Failed(
-            "This version has no procedures: CALL does not run yet",
-            "The same actions are commands: `paimark create-savepoint`, `create-tag`, `create-branch`.",
-            statement.sql.upper().find("CALL"),
-        )
+        yield from _run_call(engine, sql, database, limit, call or CallMode())
     else:
         yield from engine.run(sql, database=database, limit=limit, time_zone=time_zone)
+
+
+def action_called(sql: str, database: str | None = None) -> Called | None:
+    """The action of a CALL, for whoever shows its plan before it is done; None for any other statement.
+
+    Raises `StatementFailed` for a CALL that can't be done as written.
+    """
+    try:
+        is_call = read_statement(sql).kind == "call"
+    except PaimarkError:
+        # Whoever runs the statement is told, with the place.
+        return None
+    return called_action(sql, database) if is_call else None
+
+
+def _run_call(
+    engine: Engine, sql: str, database: str | None, limit: int | None, mode: CallMode
+) -> Iterator[Event]:
+    began = time.monotonic()
+    position = None
+    try:
+        called = called_action(sql, database)
+        config = engine.config
+        context = open_context(config.warehouse, config.options, config.read_only)
+        position = called.table_position
+        table = find_table(context.files, called.table.full_name)
+        position = called.position
+        plan = called.action.plan(context, table, called.arguments)
+        for refusal in plan.refusals[1:]:
+            mode.tell(f"refused: {refusal.reason}")
+        for refusal in plan.refusals:
+            raise Refused(refusal.reason, refusal.hint)
+        if mode.dry_run:
+            columns, rows, message = _PLAN_COLUMNS, _plan_rows(plan), plan.summary
+        else:
+            mode.agree(called.action, plan)
+            outcome = called.action.apply(context, plan, mode.tell)
+            facts: dict[str, Cell] = {"action": outcome.action, "table": outcome.table, **outcome.result}
+            columns, rows = {name: _kind(cell) for name, cell in facts.items()}, [tuple(facts.values())]
+            undo = f". To take it back: {outcome.undo}" if outcome.undo else ""
+            message = outcome.message.rstrip(".") + undo
+    except PaimarkError as error:
+        yield _failure(error, position)
+        return
+    shown = rows if limit is None else rows[:limit]
+    yield Columns(tuple(columns), tuple(columns.values()))
+    if shown:
+        yield _batch(columns, shown)
+    yield Finished(len(shown), len(shown) < len(rows), time.monotonic() - began, message)
+
+
+def _failure(error: PaimarkError, position: int | None = None) -> Failed:
+    if isinstance(error, StatementFailed):
+        position = error.position
+    cause: Cause = "engine" if isinstance(error, Unavailable) else "statement"
+    return Failed(error.message, error.hint, position, cause)
+
+
+def _plan_rows(plan: Plan) -> list[tuple[Cell, ...]]:
+    rows: list[tuple[Cell, ...]] = [
+        (step.verb, step.target, step.detail or None, step.size or None) for step in plan.steps
+    ]
+    rows += [("keep", kept, None, None) for kept in plan.kept]
+    rows += [("warning", warning, None, None) for warning in plan.warnings]
+    return rows
+
+
+def _batch(columns: Mapping[str, str], rows: Sequence[Sequence[Cell]]) -> Batch:
+    import pyarrow as pa
+
+    from core.spark.sender import ipc_stream
+
+    arrow = {"boolean": pa.bool_(), "bigint": pa.int64(), "string": pa.string()}
+    cells = zip(*rows, strict=True)
+    arrays = [pa.array(each, arrow[kind]) for each, kind in zip(cells, columns.values(), strict=True)]
+    return Batch(ipc_stream(pa.RecordBatch.from_arrays(arrays, names=list(columns))).to_pybytes())
+
+
+def _kind(cell: Cell) -> str:
+    if isinstance(cell, bool):
+        return "boolean"
+    return "bigint" if isinstance(cell, int) else "string"

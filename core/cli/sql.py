@@ -6,20 +6,24 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from types import FrameType
 
 import click
 
+from core.actions.plan import Plan
+from core.actions.registry import Action
 from core.cli.asking import confirm, require_writable
 from core.cli.narrator import Narrator
 from core.cli.options import Given, GlobalCommand, given
+from core.cli.plans import say_plan
 from core.cli.result import FORMATS, Result
 from core.config import Settings, state_directory
 from core.errors import NotFound, Refused, StatementFailed, Unavailable, UsageError
 from core.spark.client import Engine, EngineConfig
 from core.spark.protocol import Batch, Columns, Event, Explained, Failed, Finished, Reading, StageProgress
-from core.statements import run_statement
+from core.statements import CallMode, run_statement
 from core.travel.sql import Statement, read_statement
 
 
@@ -35,13 +39,15 @@ def sql(
     """Run one statement with Spark; with - for SQL it is read from stdin.
 
     A table can be read AS OF a snapshot, a savepoint, a tag or a time. Rows go to stdout as they come; stderr
-    says which snapshot each table was read at.
+    says which snapshot each table was read at. Every action is a procedure too, such as
+    CALL sys.create_savepoint(table => 'db.t'), with --dry-run for its plan.
     """
     found = given(ctx)
     path = _result_path(out)
     text = _text(statement, file)
     settings = found.settings()
-    _check(_read(text), found, settings)
+    read = _read(text)
+    _check(read, found, settings)
     engine = Engine(
         EngineConfig(
             warehouse=settings.warehouse,
@@ -52,13 +58,23 @@ def sql(
             read_only=settings.read_only,
         )
     )
+    narrator = Narrator()
+    mode = CallMode(partial(_agree, found, narrator), narrator.say, found.dry_run)
     with _ended_by_signals(), closing(engine):
-        _show(run_statement(engine, text, limit=limit), text, Result(found, path), Narrator())
+        if read.kind != "call":
+            narrator.wait("Starting Spark")
+        _show(run_statement(engine, text, limit=limit, call=mode), text, Result(found, path), narrator)
+
+
+def _agree(found: Given, narrator: Narrator, action: Action, plan: Plan) -> None:
+    """Say what a CALL will do, and ask before what can't be brought back. Raises `Refused`."""
+    say_plan(plan, narrator.say)
+    if action.danger == "destructive" and not plan.empty and not found.yes:
+        confirm(plan.summary)
 
 
 def _show(events: Iterator[Event], text: str, result: Result, narrator: Narrator) -> None:
     try:
-        narrator.wait("Starting Spark")
         for event in events:
             match event:
                 case Reading():
@@ -114,7 +130,7 @@ def _read(text: str) -> Statement:
 
 def _check(statement: Statement, found: Given, settings: Settings) -> None:
     """Stop before Spark starts where the statement may not run."""
-    # A CALL is answered by its action, which has its own refusals.
+    # The plan of a CALL says what it does, refuses and asks.
     if not statement.writes or statement.kind == "call":
         return
     require_writable(settings)

@@ -21,6 +21,7 @@ class Shared:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self.config = engine.config
 
     def run(
         self, sql: str, *, database: str | None = None, limit: int | None = None, time_zone: str | None = None
@@ -132,7 +133,7 @@ def test_a_statement_that_fails_is_exit_code_1_and_leaves_no_file(sql: Paimark, 
     [
         ("SELECT * FROM shop.orders FOR SYSTEM_TIME FROM 1 TO 2", "period"),
         ("SELECT * FROM shop.orders o FOR SYSTEM_TIME AS OF o.at", "line 1, column"),
-        ("CALL sys.create_savepoint(table => 'shop.orders')", "paimark create-savepoint"),
+        ("CALL sys.create_savepoint(table => 'shop.ordrs')", "no table shop.ordrs"),
         ("  -- nothing\n", "no statement"),
         ("SELECT * FROM shop.orders VERSION AS OF 'savepoint.9'", "savepoint.9"),
     ],

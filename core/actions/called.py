@@ -1,0 +1,102 @@
+"""From `CALL sys.delete_tag(table => 'shop.orders', name => 'v1')` to the action it names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from core.actions.registry import ACTIONS, Action, Argument
+from core.errors import StatementFailed, UsageError
+from core.table.catalog import parse_table_name
+from core.table.layout import TablePath
+from core.table.names import near_names, split_name
+from core.travel.calls import SCHEMA, Call, CallArgument, Value, read_call
+
+_TABLE = Argument("table", "text", "", required=True)
+
+
+@dataclass(frozen=True)
+class Called:
+    """An action with what it was given: what its plan dialog starts with.
+
+    `position` is where the procedure's name stands in the statement, `table_position` the table's.
+    """
+
+    action: Action
+    table: TablePath
+    arguments: Mapping[str, object]
+    position: int
+    table_position: int
+
+
+def called_action(sql: str, database: str | None = None) -> Called:
+    """The action of a CALL; `database` is that of a table's plain name. Raises `StatementFailed`."""
+    call = read_call(sql)
+    procedures = {name.replace("-", "_"): action for name, action in ACTIONS.items()}
+    action = procedures.get(call.procedure)
+    if action is None:
+        hint = near_names(call.procedure, procedures) or f"There are {', '.join(sorted(procedures))}."
+        raise call.refused(f"There is no procedure {SCHEMA}.{call.procedure}", hint, call.position)
+    parameters = {_parameter(each): each for each in (_TABLE, *action.arguments)}
+    given = _given(call, parameters)
+    for name, parameter in parameters.items():
+        if parameter.required and name not in given:
+            reason = f"{SCHEMA}.{call.procedure} needs {name}"
+            raise call.refused(reason, _signature(call.procedure, parameters), call.end)
+    table = given.pop("table")
+    values = {parameters[name].name: _value(call, parameters[name], each) for name, each in given.items()}
+    return Called(action, _table(call, table, database), values, call.position, table.value_position)
+
+
+def _given(call: Call, parameters: Mapping[str, Argument]) -> dict[str, CallArgument]:
+    """By parameter; those that are NULL were not given."""
+    names = list(parameters)
+    found: dict[str, CallArgument] = {}
+    for place, argument in enumerate(call.arguments):
+        if argument.name is None and place >= len(names):
+            reason = f"{SCHEMA}.{call.procedure} takes {len(names)} arguments"
+            raise call.refused(reason, _signature(call.procedure, parameters), argument.position)
+        name = argument.name or names[place]
+        if name not in parameters:
+            hint = near_names(name, names) or _signature(call.procedure, parameters)
+            raise call.refused(f"{SCHEMA}.{call.procedure} has no {name}", hint, argument.position)
+        if name in found:
+            raise call.refused(f"{name} is given twice", "Leave one of them out.", argument.position)
+        found[name] = argument
+    return {name: argument for name, argument in found.items() if argument.value is not None}
+
+
+def _value(call: Call, parameter: Argument, argument: CallArgument) -> Value:
+    value, name = argument.value, _parameter(parameter)
+    if parameter.kind == "flag":
+        if isinstance(value, bool):
+            return value
+        raise call.refused(f"{name} is true or false", "", argument.value_position)
+    if parameter.kind == "int":
+        if isinstance(value, str) and value.strip().isdecimal():
+            return int(value)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+        raise call.refused(f"{name} is a whole number", "", argument.value_position)
+    if isinstance(value, bool):
+        raise call.refused(f"{name} is a text", "Write it in quotes.", argument.value_position)
+    return str(value)
+
+
+def _table(call: Call, argument: CallArgument, database: str | None) -> TablePath:
+    try:
+        parts = split_name(str(argument.value))
+        if len(parts) == 1 and database is not None:
+            return parse_table_name(".".join(f"`{part.replace('`', '``')}`" for part in (database, *parts)))
+        return parse_table_name(str(argument.value))
+    except UsageError as error:
+        raise StatementFailed(error.message, error.hint, argument.value_position) from error
+
+
+def _parameter(argument: Argument) -> str:
+    return argument.name.replace("-", "_")
+
+
+def _signature(procedure: str, parameters: Mapping[str, Argument]) -> str:
+    shown = (name if each.required else f"[{name}]" for name, each in parameters.items())
+    return f"It is {SCHEMA}.{procedure}({', '.join(shown)})."

@@ -1,0 +1,131 @@
+"""`CALL sys.create_tag(table => 'shop.orders', name => 'v1')`: a procedure and what it is given, by position.
+
+Arguments are literals, by name or by place; those by place come first, as in Spark.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import NoReturn
+
+from core.travel.errors import SqlRefused
+from core.travel.names import NameReader
+from core.travel.tokens import Token, tokenize
+
+SCHEMA = "sys"
+Value = str | int | bool | None
+
+_WHOLE = re.compile(r"([0-9]{1,18})L?", re.IGNORECASE)
+_WORDS: dict[str, Value] = {"TRUE": True, "FALSE": False, "NULL": None}
+_FORM = "Write CALL sys.create_savepoint(table => 'db.t')."
+_LITERALS = "An argument is a text in quotes, a whole number, true, false or NULL."
+
+
+@dataclass(frozen=True, slots=True)
+class CallArgument:
+    """`name` is lower case, None where the place says which it is; `position` is where it begins."""
+
+    name: str | None
+    value: Value
+    position: int
+    value_position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """`procedure` is its name behind `sys.`, lower case; `end` is where the closing parenthesis stands."""
+
+    sql: str
+    procedure: str
+    position: int
+    arguments: tuple[CallArgument, ...]
+    end: int
+
+    def refused(self, reason: str, hint: str, position: int) -> SqlRefused:
+        return SqlRefused(reason, hint, self.sql, position)
+
+
+def read_call(sql: str) -> Call:
+    """A statement that begins with CALL. Raises `SqlRefused`, with its place, for what is none of ours."""
+    tokens = tokenize(sql)
+    while tokens[-1].text == ";":
+        tokens.pop()
+    return _Reader(sql, tokens).read()
+
+
+class _Reader(NameReader):
+    def __init__(self, sql: str, tokens: list[Token]) -> None:
+        super().__init__(sql, tokens)
+        self.index = 1
+
+    def read(self) -> Call:
+        position = self._position()
+        if not self.is_name(self.index):
+            self._refuse("The name of a procedure is missing", _FORM)
+        parts, self.index = self.read_name(self.index)
+        if len(parts) != 2 or parts[0].lower() != SCHEMA:
+            hint = f"Procedures are in {SCHEMA}: CALL {SCHEMA}.{parts[-1].lower()}(...)."
+            raise SqlRefused(f"There is no procedure {'.'.join(parts)}", hint, self.sql, position)
+        self._expect("(", f"( must follow {SCHEMA}.{parts[1]}")
+        arguments: list[CallArgument] = []
+        while self._text() != ")":
+            if arguments:
+                self._expect(",", "A comma or ) is missing")
+            arguments.append(self._argument(after_name=bool(arguments and arguments[-1].name)))
+        end = self._position()
+        self.index += 1
+        if self._text():
+            self._refuse("Nothing can follow the procedure's )", _FORM)
+        return Call(self.sql, parts[1].lower(), position, tuple(arguments), end)
+
+    def _argument(self, *, after_name: bool) -> CallArgument:
+        position, name = self._position(), None
+        if self.is_name(self.index) and self.text(self.index + 1) == "=>":
+            name = self.tokens[self.index].value.lower()
+            self.index += 2
+        elif after_name:
+            self._refuse(
+                "An argument without a name can't follow one with a name", "Name it too: name => ..."
+            )
+        value_position = self._position()
+        return CallArgument(name, self._value(), position, value_position)
+
+    def _value(self) -> Value:
+        sign = self._text() if self._text() in ("-", "+") else ""
+        self.index += bool(sign)
+        if not sign and self._word() in ("TIMESTAMP", "DATE") and self._kind(1) == "string":
+            self.index += 1
+        kind, word, text = self._kind(), self._word(), self._text()
+        number = _WHOLE.fullmatch(text) if kind == "number" else None
+        self.index += 1
+        if number:
+            return -int(number[1]) if sign == "-" else int(number[1])
+        if kind == "string" and not sign:
+            return self.tokens[self.index - 1].value
+        if word in _WORDS and not sign:
+            return _WORDS[word]
+        self.index -= 1
+        self._refuse(f"{text} is not a literal" if text else "A value is missing", _LITERALS)
+
+    def _expect(self, symbol: str, otherwise: str) -> None:
+        if self._text() != symbol:
+            self._refuse(otherwise, _FORM)
+        self.index += 1
+
+    def _text(self) -> str:
+        return self.text(self.index)
+
+    def _word(self) -> str:
+        return self.upper(self.index)
+
+    def _kind(self, ahead: int = 0) -> str:
+        place = self.index + ahead
+        return self.tokens[place].kind if place < len(self.tokens) else ""
+
+    def _position(self) -> int:
+        """Where the next token begins, or the last one ends."""
+        return self.tokens[self.index].start if self.index < len(self.tokens) else self.tokens[-1].end
+
+    def _refuse(self, reason: str, hint: str) -> NoReturn:
+        raise SqlRefused(reason, hint, self.sql, self._position())

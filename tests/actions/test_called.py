@@ -1,0 +1,75 @@
+"""Each action is a procedure: its arguments by name or in the registry's order, mistakes pointed at."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.actions.called import called_action
+from core.actions.registry import ACTIONS, Argument
+from core.errors import StatementFailed
+from core.table.layout import TablePath
+
+# One value of each kind, as SQL and as the action gets it.
+GIVEN: dict[str, tuple[str, object]] = {
+    "text": ("'a''b'", "a'b"),
+    "choice": ("'a''b'", "a'b"),
+    "int": ("7", 7),
+    "flag": ("true", True),
+}
+
+
+def written(argument: Argument) -> str:
+    return GIVEN[argument.kind][0]
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+def test_every_action_is_called_by_name_and_by_place(name: str) -> None:
+    action = ACTIONS[name]
+    procedure = name.replace("-", "_")
+    places = ["'shop.orders'", *map(written, action.arguments)]
+    names = [f"{each.name.replace('-', '_')} => {written(each)}" for each in reversed(action.arguments)]
+    by_place = called_action(f"CALL sys.{procedure}({', '.join(places)})")
+    names.append("table => 'shop.orders'")
+    by_name = called_action(f"CALL SYS.{procedure.upper()}({', '.join(names)})")
+    assert by_place.action is by_name.action is action
+    assert by_place.table == by_name.table == TablePath("shop", "orders")
+    assert by_place.arguments == by_name.arguments
+    assert by_place.arguments == {each.name: GIVEN[each.kind][1] for each in action.arguments}
+
+
+def test_null_is_not_given_and_numbers_and_texts_stand_for_each_other() -> None:
+    called = called_action("CALL sys.create_tag('shop.orders', 2026, '5', NULL)")
+    assert called.arguments == {"name": "2026", "snapshot": 5}
+
+
+def test_a_plain_name_is_in_the_current_database() -> None:
+    assert called_action("CALL sys.recover('orders')", "shop").table == TablePath("shop", "orders")
+    assert called_action("CALL sys.recover('other.orders')", "shop").table == TablePath("other", "orders")
+    assert called_action("CALL sys.recover('`a.b`')", "sh`op").table == TablePath("sh`op", "a.b")
+
+
+@pytest.mark.parametrize(
+    ("sql", "said", "place"),
+    [
+        ("CALL sys.delet_tag('a.b')", "no procedure sys.delet_tag", "sys"),
+        ("CALL sys.recover()", "needs table", ")"),
+        ("CALL sys.recover(NULL)", "needs table", ")"),
+        ("CALL sys.create_tag('a.b', snapshot => 1)", "needs name", ")"),
+        ("CALL sys.create_tag('a.b', 'x', tag => 'y')", "has no tag", "tag"),
+        ("CALL sys.create_tag('a.b', 'x', name => 'y')", "name is given twice", "name"),
+        ("CALL sys.create_tag('a.b', 'x', table => 'y')", "table is given twice", "table"),
+        ("CALL sys.recover('a.b', 1)", "takes 1 argument", "1"),
+        ("CALL sys.delete_savepoint('a.b', 'one')", "id is a whole number", "'one'"),
+        ("CALL sys.delete_savepoint('a.b', id => true)", "id is a whole number", "true"),
+        ("CALL sys.create_tag('a.b', name => true)", "name is a text", "true"),
+        ("CALL sys.recover('orders')", "not a table name", "'orders'"),
+        ("CALL sys.recover('a.b$branch_c')", "can't be the name of a table", "'a.b"),
+        ("CALL sys.recover('../etc.passwd')", "", "'../"),
+    ],
+)
+def test_what_an_action_does_not_take_is_pointed_at(sql: str, said: str, place: str) -> None:
+    with pytest.raises(StatementFailed) as failed:
+        called_action(sql)
+    assert said in failed.value.message
+    assert failed.value.position is not None
+    assert sql[failed.value.position :].startswith(place)

@@ -1,0 +1,130 @@
+"""`paimark sql "CALL ..."`: actions as procedures, without Spark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.actions.registry import ACTIONS
+from core.config import Settings
+from core.errors import Refused
+from core.spark.client import Engine, EngineConfig
+from core.spark.protocol import Failed, Finished
+from core.statements import CallMode, action_called, run_statement
+from tests.cli.command import Paimark
+
+
+@pytest.fixture
+def sql(paimark: Paimark, warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> Paimark:
+    monkeypatch.setenv("PAIMARK_WAREHOUSE", str(warehouse))
+    return paimark
+
+
+@pytest.fixture
+def unstarted(warehouse: Path, tmp_path: Path) -> Engine:
+    """An engine that nothing here may start."""
+    settings = Settings(str(warehouse))
+    return Engine(EngineConfig(settings.warehouse, {}, None, {}, tmp_path / "engine.log", read_only=False))
+
+
+def tree(directory: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+
+
+def test_a_call_gives_what_it_did_as_a_row_and_each_step_on_stderr(sql: Paimark, warehouse: Path) -> None:
+    ran = sql("sql", "CALL sys.create_savepoint(table => 'shop.orders', snapshot => 3)", "--output", "json")
+    assert ran.code == 0
+    (row,) = ran.rows
+    assert list(row)[:4] == ["action", "table", "savepoint_id", "saved_snapshot_id"]
+    assert (row["action"], row["savepoint_id"], row["saved_snapshot_id"]) == ("create-savepoint", 1, 3)
+    assert (warehouse / "shop.db/orders/savepoint/savepoint-1").exists()
+    said = ran.err.splitlines()
+    assert said[0].startswith("Save snapshot 3")
+    assert "wrote savepoint 1" in said
+    assert said[-1].startswith("1 row in")
+    assert "Spark" not in ran.err
+
+
+def test_a_dry_run_gives_the_plan_a_row_a_step_and_writes_nothing(sql: Paimark, warehouse: Path) -> None:
+    before = tree(warehouse)
+    ran = sql("sql", "CALL sys.create_tag('shop.orders', 'v5')", "--dry-run", "--output", "json")
+    assert ran.code == 0
+    assert set(ran.rows[0]) == {"verb", "target", "detail", "size_in_bytes"}
+    assert any(row["target"].endswith("tag/tag-v5") for row in ran.rows)
+    assert any(row["verb"] == "keep" for row in ran.rows)
+    cut = sql(
+        "sql", "CALL sys.create_tag('shop.orders', 'v5')", "--dry-run", "--output", "json", "--limit", "1"
+    )
+    assert cut.rows == ran.rows[:1]
+    assert "more than the first 1" in cut.err
+    assert tree(warehouse) == before
+
+
+def test_what_is_destructive_needs_yes_where_nobody_can_answer(sql: Paimark, warehouse: Path) -> None:
+    before = tree(warehouse)
+    ran = sql("sql", "CALL sys.delete_tag(table => 'shop.orders', name => 'v2')")
+    assert (ran.code, ran.out) == (1, "")
+    assert "needs --yes" in ran.err
+    assert tree(warehouse) == before
+    agreed = sql(
+        "sql", "CALL sys.delete_tag(table => 'shop.orders', name => 'v2')", "--yes", "--output", "json"
+    )
+    assert agreed.code == 0
+    assert not (warehouse / "shop.db/orders/tag/tag-v2").exists()
+
+
+def test_refusals_and_mistakes_are_pointed_at(sql: Paimark, warehouse: Path) -> None:
+    before = tree(warehouse)
+    for statement, place, said in (
+        ("CALL sys.create_tag('shop.orders', 'v2')", "sys.create_tag", "has a tag v2 already"),
+        ("CALL sys.create_tag('shop.ordrs', 'v5')", "'shop.ordrs'", "no table shop.ordrs"),
+        ("CALL sys.create_tag('shop.orders', 'v5', 99)", "sys.create_tag", "99"),
+        ("CALL sys.create_tag(table => 'shop.orders', nam => 'v5')", "nam", "has no nam"),
+    ):
+        for more in ([], ["--dry-run"]):
+            ran = sql("sql", statement, *more)
+            assert (ran.code, ran.out) == (1, "")
+            line, caret = ran.err.splitlines()[:2]
+            assert line[caret.index("^") :].startswith(place)
+            assert said in ran.err
+    assert tree(warehouse) == before
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+def test_read_only_refuses_every_procedure(sql: Paimark, warehouse: Path, name: str) -> None:
+    before = tree(warehouse)
+    words = {"text": "'v2'", "choice": "'fail'", "int": "1", "flag": "true"}
+    required = [each for each in ACTIONS[name].arguments if each.required]
+    given = [f"{each.name.replace('-', '_')} => {words[each.kind]}" for each in required]
+    given.append("table => 'shop.orders'")
+    statement = f"CALL sys.{name.replace('-', '_')}({', '.join(given)})"
+    assert sql("sql", statement, "--yes", "--read-only").code == 1
+    assert tree(warehouse) == before
+
+
+def test_the_console_gets_the_action_and_its_arguments_before_anything_is_done(unstarted: Engine) -> None:
+    called = action_called("CALL sys.delete_tag('orders', 'v2')", "shop")
+    assert called is not None
+    assert (called.action.name, called.table.full_name) == ("delete-tag", "shop.orders")
+    assert called.arguments == {"name": "v2"}
+    assert action_called("SELECT 1") is None
+    assert action_called("SELECT * FROM t FOR SYSTEM_TIME BETWEEN 1 AND 2") is None
+    assert unstarted.state == "stopped"
+
+
+def test_nothing_is_destroyed_that_nobody_agreed_to(unstarted: Engine, warehouse: Path) -> None:
+    before = tree(warehouse)
+    statement = "CALL sys.delete_tag('shop.orders', 'v2')"
+    (refused,) = run_statement(unstarted, statement)
+    assert isinstance(refused, Failed) and "nobody was asked" in refused.message
+
+    def never(*_: object) -> None:
+        raise Refused("No")
+
+    (stopped,) = run_statement(unstarted, statement, call=CallMode(agree=never))
+    assert isinstance(stopped, Failed) and stopped.message == "No"
+    assert tree(warehouse) == before
+    *_, made = run_statement(unstarted, "CALL sys.create_tag('orders', 'v5')", database="shop")
+    assert isinstance(made, Finished) and "v5" in made.message
+    assert unstarted.state == "stopped"
