@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 
 from core.actions.reclaim import freed_by
 from core.actions.references import Leaving
+from core.table.files import data_manifests
 from core.table.layout import Root
 from core.table.lineage import Lineage
 from core.table.records import Snapshot
 from tests.actions.histories import TABLE, History, needed_by_all, reached
+from tests.table.lineages import CountingFiles
 
 BRANCHES = (None, "a", "b")
 
@@ -92,3 +94,29 @@ def expiry(lineage: Lineage, ids: list[int]) -> Leaving:
     records: tuple[Snapshot, ...] = tuple(lineage.snapshot(each) for each in ids)
     paths = frozenset(lineage.root.snapshot(each) for each in ids)
     return Leaving((lineage.root,), 0, records, paths, is_expiry=True)
+
+
+def test_only_the_manifests_that_decide_are_read(tmp_path: Path) -> None:
+    """However many snapshots, tags and manifests there are: those in which its neighbours differ from it."""
+    history = History(tmp_path, Random(3))
+    for number in range(1, 121):
+        history.commit()
+        if number % 10 == 0:
+            history.tag(f"t{number}", number)
+    history.drop_snapshots(115)
+    root = TABLE.root()
+    for name, neighbours in (("t60", ("t50", "t70")), ("t10", ("t20",)), ("t110", ("t100",))):
+        tag = Lineage(history.files, root).tag(name)
+        beside = [Lineage(history.files, root).tag(each) for each in neighbours]
+        if name == "t110":
+            beside.append(Lineage(history.files, root).snapshot(115))
+        states = [manifests(history, record) for record in (tag, *beside)]
+        files = CountingFiles(history.files)
+        freed = freed_by(files, TABLE, Leaving((root,), 0, (tag,), frozenset({root.tag(name)})))
+        read = {path for path in files.reads if path.startswith(f"{TABLE.manifests}/manifest-0")}
+        assert read == set.union(*states) - set.intersection(*states)
+        assert freed.data
+
+
+def manifests(history: History, record: Snapshot) -> set[str]:
+    return {TABLE.manifest(meta.file_name) for meta in data_manifests(history.files, TABLE, record)}

@@ -1,0 +1,144 @@
+"""What it takes to make a savepoint (P9) and to delete one (P10), beside reading all references.
+
+`python -m benchmarks.reclaim [--commits N] [--rounds R]`. Deleting is compared with what orphan cleaning
+does to learn what a table needs: to read every reference of every root. Rounds are interleaved; times are
+medians.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from statistics import median
+
+from core.actions.context import Context, open_context
+from core.actions.registry import action
+from core.storage.local import LocalFiles
+from core.table.lineage import Lineage
+from tests.actions.histories import TABLE, History, needed_by_all
+from tests.table.lineages import CountingFiles
+
+# Paimon's defaults: savepoints now and then, and few snapshots behind the newest.
+SAVEPOINT_EVERY, SNAPSHOTS_KEPT = 20, 50
+MANY, FEW = 100_000, 1_000
+
+
+def counting_context(warehouse: Path) -> tuple[Context, CountingFiles]:
+    context = open_context(str(warehouse), {}, read_only=False)
+    files = CountingFiles(context.files)
+    return replace(context, files=files, audit_path=warehouse / "audit.jsonl", verify_wait=0), files
+
+
+def saved_history(warehouse: Path, commits: int) -> int:
+    """A table with a savepoint every so many commits; how many it has."""
+    history = History(warehouse, Random(7))
+    savepoints = 0
+    for number in range(1, commits + 1):
+        history.commit()
+        if number % SAVEPOINT_EVERY == 0:
+            context, _ = counting_context(warehouse)
+            do(context, "create-savepoint")
+            savepoints += 1
+    history.drop_snapshots(commits - SNAPSHOTS_KEPT)
+    return savepoints
+
+
+def do(context: Context, name: str, **arguments: object) -> None:
+    chosen = action(name)
+    chosen.apply(context, chosen.plan(context, TABLE, arguments), lambda line: None)
+
+
+def manifests_of(reads: list[str]) -> int:
+    """How many different manifests, not lists, were read."""
+    return len({path for path in reads if "/manifest/manifest-" in path and "manifest-list" not in path})
+
+
+def timed(work: Callable[[], object]) -> tuple[float, float]:
+    wall, cpu = time.perf_counter(), time.process_time()
+    work()
+    return time.perf_counter() - wall, time.process_time() - cpu
+
+
+def delete_one(warehouse: Path, place: Path, number: int) -> tuple[float, float, int, int]:
+    """Wall and CPU seconds, reads and manifests; on a copy, so that each round deletes the same."""
+    shutil.copytree(warehouse, place)
+    context, files = counting_context(place)
+    wall, cpu = timed(lambda: do(context, "delete-savepoint", id=number))
+    shutil.rmtree(place)
+    return wall, cpu, len(files.reads), manifests_of(files.reads)
+
+
+def read_everything(warehouse: Path) -> tuple[float, float, int, int]:
+    files = CountingFiles(LocalFiles(str(warehouse)))
+    wall, cpu = timed(lambda: needed_by_all(files, TABLE))
+    return wall, cpu, len(files.reads), manifests_of(files.reads)
+
+
+def compare_deleting(commits: int, rounds: int) -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        warehouse = Path(directory) / "warehouse"
+        count = saved_history(warehouse, commits)
+        found: dict[str, list[tuple[float, float, int, int]]] = {}
+        for _ in range(rounds):
+            for name, number in (("oldest", 1), ("middle", count // 2), ("newest", count)):
+                once = delete_one(warehouse, Path(directory) / "copy", number)
+                found.setdefault(f"delete the {name} savepoint", []).append(once)
+            found.setdefault("read every reference", []).append(read_everything(warehouse))
+    print(f"\nP10 {commits} commits, {count} savepoints (median of {rounds})")
+    print(f"  {'':32}{'wall ms':>10}{'cpu ms':>10}{'reads':>9}{'manifests':>11}")
+    for name, results in found.items():
+        wall, cpu, reads, manifests = (median(values) for values in zip(*results, strict=True))
+        print(f"  {name:32}{wall * 1e3:10.1f}{cpu * 1e3:10.1f}{reads:9.0f}{manifests:11.0f}")
+
+
+def many_snapshots(warehouse: Path, count: int) -> None:
+    """The newest is real; those before it have its files, for nothing reads them."""
+    history = History(warehouse, Random(7))
+    root = TABLE.root()
+    for _ in range(5):
+        history.commit()
+    fields = json.loads(history.files.read(root.snapshot(5)))
+    for number in range(1, count + 1):
+        (warehouse / root.snapshot(number)).write_text(json.dumps({**fields, "id": number}))
+    (warehouse / root.latest_hint).write_text(str(count))
+    assert Lineage(history.files, root).latest_id() == count
+
+
+def compare_creating(rounds: int) -> None:
+    print(f"\nP9 create-savepoint (median of {rounds})")
+    print(f"  {'snapshots':>12}{'wall ms':>10}{'reads':>9}{'listings':>10}")
+    with tempfile.TemporaryDirectory() as directory:
+        places = {count: Path(directory) / str(count) for count in (FEW, MANY)}
+        found: dict[int, list[tuple[float, int, int]]] = {count: [] for count in places}
+        for count, place in places.items():
+            many_snapshots(place, count)
+        for _ in range(rounds):
+            for count, place in places.items():
+                context, files = counting_context(place)
+                wall, _ = timed(lambda context=context: do(context, "create-savepoint"))  # type: ignore[misc]
+                assert TABLE.root().snapshots not in files.listings
+                found[count].append((wall, len(files.reads), len(files.listings)))
+                do(context, "delete-savepoint", id=len(found[count]))
+        for count, results in found.items():
+            wall, reads, listings = (median(values) for values in zip(*results, strict=True))
+            print(f"  {count:12,}{wall * 1e3:10.1f}{reads:9.0f}{listings:10.0f}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--commits", type=int, default=1000)
+    parser.add_argument("--rounds", type=int, default=5)
+    chosen = parser.parse_args()
+    compare_creating(chosen.rounds)
+    compare_deleting(chosen.commits, chosen.rounds)
+
+
+if __name__ == "__main__":
+    main()
