@@ -12,7 +12,7 @@ import click
 from core.cli.launch import open_console
 from core.cli.options import GLOBAL_OPTIONS, GlobalCommand, given, write_options
 
-# In the order of `--help`; the actions of the registry follow.
+# In the order of `--help`; the actions of the registry follow, but for those that have more than one form.
 COMMANDS = {
     "demo": "core.cli.demo:demo",
     "tables": "core.cli.browse:tables",
@@ -23,6 +23,7 @@ COMMANDS = {
     "schemas": "core.cli.browse:schemas",
     "sql": "core.cli.sql:sql",
     "doctor": "core.cli.doctor:doctor",
+    "auto-savepoint": "core.cli.auto_savepoint:auto_savepoint",
 }
 
 
@@ -51,7 +52,7 @@ class Root(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         from core.actions.registry import ACTIONS
 
-        return [*COMMANDS, *ACTIONS]
+        return list(dict.fromkeys([*COMMANDS, *ACTIONS]))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if place := COMMANDS.get(cmd_name):

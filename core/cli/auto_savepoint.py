@@ -1,0 +1,187 @@
+"""`paimark auto-savepoint`: the savepoints that are due, once for cron or for as long as a service runs."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Sequence
+from queue import SimpleQueue
+from threading import Event, Thread
+from types import FrameType
+
+import click
+import msgspec
+
+from core.actions import auto_savepoint as automatic
+from core.actions.context import Context, open_context
+from core.actions.plan import Outcome, Plan
+from core.cli.asking import require_writable
+from core.cli.options import Given, GlobalCommand, given
+from core.cli.output import narrate, row_writer
+from core.cli.plans import say_plan
+from core.errors import PaimarkError, Refused, UsageError
+from core.table.catalog import databases, find_table
+from core.table.catalog import tables as tables_of
+from core.table.layout import TablePath
+from core.text import clean_text
+
+_FORM = "paimark auto-savepoint TABLE | --all, with --once | --watch."
+_STOPPED_BY = (signal.SIGTERM, signal.SIGINT)
+
+
+@click.command("auto-savepoint", cls=GlobalCommand)
+@click.argument("table", metavar="[TABLE]", required=False)
+@click.option("--all", "every", is_flag=True, help="Every table of the warehouse that has the option.")
+@click.option("--once", is_flag=True, help="Make those that are due now, and end: for cron.")
+@click.option(
+    "--watch", is_flag=True, help="Make each as it falls due, until SIGTERM or ctrl+c: for a service."
+)
+@click.option("--branch", metavar="NAME", help="A branch of TABLE, with --once; main when not given.")
+@click.pass_context
+def auto_savepoint(
+    ctx: click.Context, table: str | None, every: bool, once: bool, watch: bool, branch: str | None
+) -> None:
+    """Make the savepoints that the table option savepoint.create-interval asks for.
+
+    One is due when that long (1 h, 30 min, 1 d) has passed since the last and there is a newer snapshot. Each
+    is one line on stdout.
+    """
+    if (table is None) != every:
+        raise UsageError("Name one table, or give --all", _FORM)
+    if once == watch:
+        raise UsageError("Say --once or --watch", _FORM)
+    if branch is not None and (every or watch):
+        raise UsageError("--branch goes with one TABLE and --once", _FORM)
+    found = given(ctx)
+    if watch and found.dry_run:
+        raise UsageError("--watch has no dry run", "--once --dry-run says what is due now.")
+    settings = found.settings()
+    if not found.dry_run:
+        require_writable(settings)
+    context = open_context(settings.warehouse, settings.options, settings.read_only)
+    if watch:
+        _watch(context, table, found)
+    elif table is None:
+        _all_once(context, found)
+    else:
+        _one_once(context, find_table(context.files, table), branch, found)
+
+
+def _one_once(context: Context, table: TablePath, branch: str | None, found: Given) -> None:
+    plan = automatic.plan(context, table, {"branch": branch})
+    if found.dry_run:
+        _print_plans([plan], found)
+    for refusal in plan.refusals:
+        raise Refused(refusal.reason, refusal.hint)
+    if found.dry_run:
+        return
+    if plan.empty:
+        narrate(plan.summary)
+    _print_outcomes(_made(context, plan, found), found)
+
+
+def _all_once(context: Context, found: Given) -> None:
+    """A table that can't be saved does not keep the others from it."""
+    made: list[Outcome] = []
+    plans: list[Plan] = []
+    failed = 0
+    for table in _every_table(context):
+        try:
+            plan = automatic.plan(context, table, {"branch": None})
+            if found.dry_run:
+                plans += [] if plan.empty else [plan]
+            else:
+                made += _made(context, plan, found)
+        except PaimarkError as error:
+            failed += 1
+            narrate(f"{table.full_name}: {error.message}")
+    if found.dry_run:
+        _print_plans(plans, found)
+    else:
+        _print_outcomes(made, found)
+    if failed:
+        raise Refused(f"{failed} table{'s' * (failed > 1)} could not be looked after")
+
+
+def _made(context: Context, plan: Plan, found: Given) -> list[Outcome]:
+    """What came of it: nothing where none was due, or another watcher makes it."""
+    if plan.empty:
+        return []
+    made = automatic.apply(context, plan, lambda line: None)
+    if made.result["savepoint_id"] is None:
+        return []
+    if not found.as_json:
+        click.echo(clean_text(made.message))
+    return [made]
+
+
+def _print_outcomes(made: Sequence[Outcome], found: Given) -> None:
+    if found.as_json:
+        facts = [{"action": each.action, "table": each.table, **each.result} for each in made]
+        click.echo(msgspec.json.encode(facts))
+
+
+def _watch(context: Context, table: str | None, found: Given) -> None:
+    """Until a signal ends it: what is being made then is finished. A second one does not wait for that."""
+    watched = f"Watching {len(_every_table(context))} tables"
+    if table is not None:
+        plan = automatic.plan(context, find_table(context.files, table), {"branch": None})
+        watched = f"Watching {table}: {plan.summary}"
+
+    def tables() -> Sequence[TablePath]:
+        return _every_table(context) if table is None else [find_table(context.files, table)]
+
+    stop = Event()
+    rows = row_writer(found, ["message"]) if found.as_json else None
+
+    def tell(line: str) -> None:
+        if rows is None:
+            click.echo(clean_text(line))
+        else:
+            rows.write([[line]])
+            sys.stdout.flush()
+
+    # A signal's handler may interrupt whoever waits for the event; only this queue can be put to from there.
+    ended: SimpleQueue[BaseException | None] = SimpleQueue()
+
+    def work() -> None:
+        try:
+            automatic.watch(context, tables, stop, tell)
+        except BaseException as error:
+            # The edge of the thread: who started it raises it there.
+            ended.put(error)
+        else:
+            ended.put(None)
+
+    def asked_to_stop(number: int, frame: FrameType | None) -> None:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+        ended.put(None)
+
+    worker = Thread(target=work, name="paimark-watch", daemon=True)
+    before = {each: signal.signal(each, asked_to_stop) for each in _STOPPED_BY}
+    try:
+        worker.start()
+        narrate(watched)
+        error = ended.get()
+        stop.set()
+        worker.join()
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+    if error is not None:
+        raise error
+    if rows is not None:
+        rows.close()
+
+
+def _every_table(context: Context) -> list[TablePath]:
+    return [table for name in databases(context.files) for table in tables_of(context.files, name)]
+
+
+def _print_plans(plans: Sequence[Plan], found: Given) -> None:
+    if found.as_json:
+        click.echo(msgspec.json.format(msgspec.json.encode(plans), indent=2))
+        return
+    for plan in plans:
+        say_plan(plan, lambda line: click.echo(clean_text(line)))
