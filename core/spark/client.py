@@ -9,14 +9,16 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from msgspec.structs import replace
+
 from core.errors import Unavailable
 from core.spark.child import EngineProcess
-from core.spark.protocol import Cancel, Event, Failed, Finished, Run, Start
+from core.spark.protocol import Cancel, Event, Failed, Finished, Run, Start, Task
 
 State = Literal["stopped", "starting", "ready", "running", "failed"]
 
@@ -78,17 +80,21 @@ class Engine:
 
     def run(
         self, sql: str, *, database: str | None = None, limit: int | None = None, time_zone: str | None = None
-    ) -> Iterator[Event]:
+    ) -> Generator[Event]:
         """One statement's events, ending with exactly one `Finished` or `Failed`. Blocks between them.
 
         `limit` is the most rows wanted, None for all; `time_zone` is the session's, None for the machine's.
         Closing the iterator early cancels the statement.
         """
+        yield from self.do(Run(0, sql, database, limit, time_zone))
+
+    def do(self, task: Task) -> Generator[Event]:
+        """The events of any task, as of `run`. Its number is given here."""
         if not self._busy.acquire(blocking=False):
             yield Failed("Another statement is still running", "Cancel it, or wait for its end.")
             return
         try:
-            yield from self._run(sql, database, limit, time_zone)
+            yield from self._do(task)
         finally:
             self._busy.release()
 
@@ -110,16 +116,14 @@ class Engine:
         if process is not None:
             process.close()
 
-    def _run(
-        self, sql: str, database: str | None, limit: int | None, time_zone: str | None
-    ) -> Iterator[Event]:
+    def _do(self, task: Task) -> Generator[Event]:
         began = time.monotonic()
         with self._lock:
             self._cancelled = self._killed = False
             self._number += 1
         process = self._started()
         process.begin()
-        process.order(Run(self._number, sql, database, limit, time_zone))
+        process.order(replace(task, number=self._number))
         ended = False
         try:
             while not ended:

@@ -20,6 +20,7 @@ from core.errors import Unavailable
 from core.spark.jvm import OUT_OF_MEMORY
 from core.spark.protocol import (
     CANCELLED,
+    Ask,
     Batch,
     Cancel,
     Died,
@@ -30,6 +31,8 @@ from core.spark.protocol import (
     Run,
     StageProgress,
     Start,
+    Task,
+    Write,
     receive_order,
     send,
 )
@@ -44,7 +47,7 @@ class Server:
         self._channel = channel
         self._start = start
         self._sending = threading.Lock()
-        self._orders: SimpleQueue[Run] = SimpleQueue()
+        self._orders: SimpleQueue[Task] = SimpleQueue()
         self._lock = threading.Lock()
         self._waiting: set[int] = set()
         self._spark: Spark | None = None
@@ -56,7 +59,7 @@ class Server:
         threading.Thread(target=self._work, name="statements", daemon=True).start()
         while (order := receive_order(self._channel)) is not None:
             match order:
-                case Run():
+                case Run() | Ask() | Write():
                     with self._lock:
                         self._waiting.add(order.number)
                     self._orders.put(order)

@@ -10,7 +10,7 @@ from py4j.java_gateway import is_instance_of
 from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
 
-from core.errors import PaimarkError, StatementFailed
+from core.errors import Corrupt, NotFound, PaimarkError, Refused, StatementFailed, Unavailable, UsageError
 from core.spark.protocol import Failed
 
 _CONDITION = re.compile(r"^\s*\[[A-Z0-9_.]+\]\s*")
@@ -20,6 +20,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z'\"`])")
 _PYTHON_ERROR = re.compile(r"^(?:[A-Za-z_]\w*\.)*([A-Z]\w*): (.+)$", re.MULTILINE)
 _JAVA_CLASS = re.compile(r"^(?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error): ")
 _LONGEST = 600
+_OURS = frozenset(each.__name__ for each in (Corrupt, NotFound, Refused, Unavailable, UsageError))
 # What helps here, where Spark's own advice is about its own catalog.
 _HINTS = {
     "TABLE_OR_VIEW_NOT_FOUND": "SHOW TABLES lists what there is; write database.table where none is chosen.",
@@ -50,7 +51,9 @@ def sentences(text: str) -> tuple[str, str]:
     """The first sentence of what Spark says, and the rest as the hint."""
     text = _CONDITION.sub("", text.strip())
     if "Traceback (most recent call last)" in text and (raised := _PYTHON_ERROR.findall(text)):
-        text = f"{raised[-1][0]}: {raised[-1][1]}"
+        kind, said = raised[-1]
+        # Our own errors are sentences already.
+        text = said if kind in _OURS else f"{kind}: {said}"
     text = _JAVA_CLASS.sub("", _CONDITION.sub("", _ADDED.sub("", text)))
     first, *rest = _SENTENCE_END.split(" ".join(text.split()), maxsplit=1)
     return (first or "Spark failed without saying why")[:_LONGEST].rstrip("."), (rest[0] if rest else "")[
@@ -85,23 +88,19 @@ def _text(error: Exception, java: Any) -> str:
 
 
 def _position(java: Any, sql: str) -> int | None:
-    """Characters from the start of `sql`; Java counts UTF-16 units."""
+    """Characters from the start of `sql`: Spark's parser counts code points, as Python does."""
     if java is None or not _is_a(java, "org.apache.spark.SparkThrowable"):
         return None
     for context in java.getQueryContext():
         if context.contextType().toString() == "SQL" and context.startIndex() >= 0:
-            return _characters(sql, context.startIndex())
+            return int(context.startIndex())
     if _is_a(java, "org.apache.spark.sql.AnalysisException") and java.line().isDefined():
         lines = sql.split("\n")[: java.line().get()]
         column = java.startPosition().get() if java.startPosition().isDefined() else 0
-        return sum(len(each) + 1 for each in lines[:-1]) + _characters(lines[-1], column)
+        return sum(len(each) + 1 for each in lines[:-1]) + int(column)
     return None
 
 
 def _is_a(java: Any, class_name: str) -> bool:
     gateway = SparkContext._gateway
     return gateway is not None and bool(is_instance_of(gateway, java, class_name))
-
-
-def _characters(text: str, utf16_units: int) -> int:
-    return len(text.encode("utf-16-le")[: 2 * utf16_units].decode("utf-16-le", errors="ignore"))

@@ -46,6 +46,48 @@ class Run(msgspec.Struct, frozen=True, tag=True):
     time_zone: str | None = None
 
 
+class Version(msgspec.Struct, frozen=True):
+    """The rows of a root (None: the table directory) at a snapshot, which is that record's JSON.
+
+    They are read by `schema`, a schema's JSON, or where that is empty by the order's own.
+    """
+
+    branch: str | None
+    snapshot: str
+    schema: str = ""
+
+
+class Ask(msgspec.Struct, frozen=True, tag=True):
+    """Run a query over versions of a table, called as in `versions`, that gives a handful of rows."""
+
+    number: int
+    table: str
+    schema: str
+    versions: Mapping[str, Version]
+    sql: str
+
+
+class Write(msgspec.Struct, frozen=True, tag=True):
+    """Write a query's rows over versions of a table to one of its roots, as one commit.
+
+    `schema`, `head` and `follows_main` must be so still at the commit (see `core.spark.target`). An
+    `overwrite` replaces the whole table, or the partitions that the query `partitions_sql` gives: none of
+    them, no commit.
+    """
+
+    number: int
+    table: str
+    schema: str
+    versions: Mapping[str, Version]
+    sql: str
+    branch: str | None
+    follows_main: bool
+    head: str
+    commit_user: str
+    overwrite: bool
+    partitions_sql: str | None = None
+
+
 class Cancel(msgspec.Struct, frozen=True, tag=True):
     """Stop statement `number`, if it is the one that runs."""
 
@@ -115,6 +157,13 @@ class Explained(msgspec.Struct, frozen=True, tag=True):
     text: str
 
 
+class Told(msgspec.Struct, frozen=True, tag=True):
+    """The answer to an `Ask`: rows as JSON objects; to a `Write`: the snapshot it made, if any."""
+
+    rows: tuple[str, ...] = ()
+    snapshot: int | None = None
+
+
 class Finished(msgspec.Struct, frozen=True, tag=True):
     """The statement is done. `truncated`: there were more rows than the limit. `message`: what it did."""
 
@@ -135,11 +184,13 @@ class Failed(msgspec.Struct, frozen=True, tag=True):
 
 CANCELLED = Failed("The statement was cancelled", cause="cancelled")
 
-Order = Start | Run | Cancel | Close
+# What the engine works on, one at a time.
+Task = Run | Ask | Write
+Order = Start | Run | Ask | Write | Cancel | Close
 Report = (
-    Ready | NotStarted | Died | Reading | Columns | StageProgress | Explained | Finished | Failed
+    Ready | NotStarted | Died | Reading | Columns | StageProgress | Explained | Told | Finished | Failed
 )  # and Batch, which is not JSON
-Event = Ready | Reading | Columns | Batch | StageProgress | Explained | Finished | Failed
+Event = Ready | Reading | Columns | Batch | StageProgress | Explained | Told | Finished | Failed
 
 _encode = msgspec.json.encode
 _orders: msgspec.json.Decoder[Order] = msgspec.json.Decoder(Order)

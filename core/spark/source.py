@@ -4,7 +4,8 @@
     spark.read.format("paimark").option("warehouse", uri).option("table", "db.t").load()
 
 Options: `warehouse`, `table`, and if wanted `branch` and `version` (as after VERSION AS OF); all others are
-catalog options. Runs in Spark's Python workers, so pypaimon is imported only where it is used.
+catalog options. Runs in Spark's Python workers, so pypaimon is imported only where it is used. Writing is in
+`core.spark.write`.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from core.spark.filters import Condition
+    from core.spark.write import PaimarkWriter
 
 # Fewer bytes than this are not worth a task of their own.
 _TASK_BYTES = 32 << 20
@@ -45,6 +47,11 @@ class PaimarkSource(DataSource):
 
     def reader(self, schema: StructType) -> PaimarkReader:
         return PaimarkReader(self._scan(), schema)
+
+    def writer(self, schema: StructType, overwrite: bool) -> PaimarkWriter:
+        from core.spark.write import writer
+
+        return writer(self.options, schema.fieldNames(), overwrite)
 
     def _scan(self) -> Scan:
         options: Mapping[str, str] = self.options

@@ -1,0 +1,92 @@
+"""Where rows go: a value that travels to the tasks that write them and to the one commit at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from core.errors import Refused
+from core.storage.files import Files
+from core.table.layout import Root, TablePath
+from core.table.lineage import Lineage
+from core.table.main_branch import main_root
+from core.table.records import Snapshot, TableSchema
+
+
+class Target(msgspec.Struct, frozen=True, kw_only=True):
+    """A root, and how its next commit comes about.
+
+    `branch` is None for the table directory; with `follows_main` the root must still be main's when the
+    commit comes. `schema` is the JSON of the schema that the files are stamped with. `head` is the JSON of
+    the snapshot that must be the newest still: None when any may be, empty when there must be none. An
+    overwrite replaces the whole table, or with `dynamic` the partitions that rows came for, or those in
+    `partitions` (an Arrow stream in base 64). `options` are catalog options and may hold secrets.
+    """
+
+    warehouse: str
+    options: Mapping[str, str]
+    database: str
+    table: str
+    branch: str | None
+    follows_main: bool
+    schema: str
+    commit_user: str
+    overwrite: bool = False
+    dynamic: bool = False
+    partitions: str | None = None
+    head: str | None = None
+
+    def to_text(self) -> str:
+        return msgspec.json.encode(self).decode()
+
+    @classmethod
+    def from_text(cls, text: str) -> Target:
+        return msgspec.json.decode(text, type=cls)
+
+    @property
+    def root(self) -> Root:
+        return TablePath(self.database, self.table).root(self.branch)
+
+    @property
+    def table_schema(self) -> TableSchema:
+        return TableSchema.from_json(self.schema.encode(), self.root.schemas)
+
+
+def require_as_begun(files: Files, target: Target) -> None:
+    """Right before the commit: main is where it was, and the table's definition is what the tasks wrote by.
+
+    Raises `Refused`.
+    """
+    root, name = target.root, target.root.table.full_name
+    hint = "Nothing was committed: start again."
+    if target.follows_main and main_root(files, root.table) != root:
+        raise Refused(f"Another branch of {name} became main while its rows were written", hint)
+    began_with = target.table_schema
+    newest = Lineage(files, root).latest_schema()
+    if newest is None or newest.as_written() != began_with.as_written():
+        raise Refused(
+            f"The definition of {name} changed while its rows were written "
+            f"(schema {began_with.id}, now {newest.id if newest else 'none'})",
+            hint,
+        )
+
+
+def require_head(target: Target, latest: Snapshot | None) -> None:
+    """The newest snapshot is the one that the rows were made for. Raises `Refused`."""
+    if target.head is None:
+        return
+    expected = Snapshot.from_json(target.head.encode(), "the target") if target.head else None
+    if _identity(latest) != _identity(expected):
+        raise Refused(
+            f"{target.root.label} of {target.root.table.full_name} moved while its rows were written: "
+            f"snapshot {expected.id if expected else 'none'}, now {latest.id if latest else 'none'}",
+            "Nothing was committed: start again.",
+        )
+
+
+def _identity(snapshot: Snapshot | None) -> tuple[object, ...]:
+    """Each commit gives its manifest lists new names."""
+    if snapshot is None:
+        return ()
+    return snapshot.id, snapshot.base_manifest_list, snapshot.delta_manifest_list

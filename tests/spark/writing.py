@@ -1,0 +1,76 @@
+"""Orders to write, as the actions give them."""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+
+from core.spark.client import Engine
+from core.spark.protocol import Failed, Finished, StageProgress, Told, Version, Write
+from core.storage.local import LocalFiles
+from core.table.catalog import parse_table_name
+from core.table.layout import Root
+from core.table.lineage import Lineage
+
+
+def root_of(name: str, branch: str | None = None) -> Root:
+    return parse_table_name(name).root(branch)
+
+
+def lineage_of(warehouse: Path, name: str, branch: str | None = None) -> Lineage:
+    return Lineage(LocalFiles(str(warehouse)), root_of(name, branch))
+
+
+def version(lineage: Lineage, snapshot_id: int) -> Version:
+    return Version(lineage.root.branch, lineage.snapshot(snapshot_id).to_json().decode())
+
+
+def order(
+    lineage: Lineage,
+    sql: str,
+    *,
+    overwrite: bool = False,
+    partitions_sql: str | None = None,
+    follows_main: bool = False,
+    **versions: Version,
+) -> Write:
+    """A write to the lineage's root at its newest snapshot and schema."""
+    schema, newest = lineage.latest_schema(), lineage.latest()
+    assert schema is not None
+    return Write(
+        number=0,
+        table=lineage.root.table.full_name,
+        schema=schema.to_json().decode(),
+        versions=versions,
+        sql=sql,
+        branch=lineage.root.branch,
+        follows_main=follows_main,
+        head=newest.to_json().decode() if newest else "",
+        commit_user=str(uuid.uuid4()),
+        overwrite=overwrite,
+        partitions_sql=partitions_sql,
+    )
+
+
+def written(engine: Engine, task: Write) -> int | None:
+    """Do it; the snapshot it made."""
+    told = ended(engine, task)
+    assert isinstance(told, Told), told
+    return told.snapshot
+
+
+def refused(engine: Engine, task: Write) -> Failed:
+    failed = ended(engine, task)
+    assert isinstance(failed, Failed), failed
+    return failed
+
+
+def ended(engine: Engine, task: Write) -> Told | Failed:
+    events = [each for each in engine.do(task) if not isinstance(each, StageProgress)]
+    if isinstance(events[-1], Finished):
+        told = events[-2]
+        assert isinstance(told, Told)
+        return told
+    failed = events[-1]
+    assert isinstance(failed, Failed)
+    return failed
