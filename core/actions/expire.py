@@ -310,7 +310,7 @@ def _why_none(ids: list[int], rules: Rules, consumer: int | None) -> list[str]:
 def _range_said(ids: Sequence[int]) -> str:
     if len(ids) == 1:
         return f"snapshot {ids[0]}"
-    return f"{len(ids)} snapshots, {ids[0]} to {ids[-1]},"
+    return f"snapshots {ids[0]} to {ids[-1]}"
 
 
 def _outcome(plan: Plan, root: Root, count: int, removed: Removed) -> Outcome:
