@@ -47,7 +47,7 @@ def reconcile(files: Files, table: TablePath, main: Root) -> None:
     for name, data in missing.items():
         _put(files, table.root().tag(name), data)
     for name in surplus:
-        if not _is_last_of_savepoint(files, table, name):
+        if not is_last_of_savepoint(files, table, name):
             files.delete(table.root().tag(name))
 
 
@@ -92,11 +92,13 @@ def _wanted(files: Files, main: Root) -> Iterator[tuple[str, bytes]]:
 
 
 def _tag_names(files: Files, root: Root) -> list[str]:
-    names = (name.removeprefix(TAG_PREFIX) for name in files.names(root.tags) if name.startswith(TAG_PREFIX))
-    return sorted(name for name in names if is_safe_name(name))
+    # A directory is another engine's, of files that say when it made a tag.
+    tags = (e.name for e in files.entries(root.tags) if e.name.startswith(TAG_PREFIX) and not e.is_directory)
+    return sorted(name for each in tags if is_safe_name(name := each.removeprefix(TAG_PREFIX)))
 
 
-def _is_last_of_savepoint(files: Files, table: TablePath, tag_name: str) -> bool:
+def is_last_of_savepoint(files: Files, table: TablePath, tag_name: str) -> bool:
+    """Whether a tag of the table directory protects a savepoint that no branch holds a tag of."""
     numbers = numbered([tag_name], SAVEPOINT_TAG_PREFIX)
     if not numbers:
         return False

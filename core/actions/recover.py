@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from core.actions import audit, branches, claims, delete_savepoint, delete_tag, deletion, expire, journal
+from core.actions import (
+    audit,
+    branches,
+    claims,
+    delete_branch,
+    delete_savepoint,
+    delete_tag,
+    deletion,
+    expire,
+    journal,
+    replace_main,
+    undo,
+)
 from core.actions.checks import fingerprint, read_only_refusals, require_allowed, require_unmoved
 from core.actions.context import Context, Progress
 from core.actions.holding import ChosenSnapshot
@@ -19,6 +31,7 @@ from core.table.records import Snapshot
 
 ACTION = "recover"
 _DELETIONS = (delete_savepoint.ACTION, delete_tag.ACTION)
+_BRANCH_CHANGES = {each.ACTION: each for each in (replace_main, delete_branch, undo)}
 
 
 @dataclass(frozen=True)
@@ -147,6 +160,8 @@ def _journal_steps(context: Context, table: TablePath, begun: Journal) -> list[S
         return [*deletion.interrupted_steps(context, table, begun), *steps]
     if begun.action == expire.ACTION:
         return [*expire.interrupted_steps(context, table, begun), *steps]
+    if begun.action in _BRANCH_CHANGES:
+        return [*_BRANCH_CHANGES[begun.action].recovery_steps(context, table, begun), *steps]
     if begun.action == ACTION:
         return steps
     raise _unknown(begun)
@@ -159,6 +174,8 @@ def _recover_journal(context: Context, hold: journal.Hold, progress: Progress) -
         deletion.recover(context, hold, progress)
     elif hold.journal.action == expire.ACTION:
         expire.recover(context, hold, progress)
+    elif hold.journal.action in _BRANCH_CHANGES:
+        _BRANCH_CHANGES[hold.journal.action].recover(context, hold, progress)
     elif hold.journal.action != ACTION:
         raise _unknown(hold.journal)
 

@@ -136,6 +136,33 @@ ACTIONS: dict[str, Action] = {
             danger="destructive",
         ),
         _defined(
+            "delete-branch",
+            "core.actions.delete_branch",
+            "Delete a branch, and every file that only it keeps.",
+            (
+                Argument("name", "text", "Name of the branch.", required=True),
+                Argument("keep", "flag", "Only retire it: it keeps its files under another name."),
+            ),
+            danger="destructive",
+        ),
+        _defined(
+            "replace-main-branch",
+            "core.actions.replace_main",
+            "Make a branch main; its jobs keep running.",
+            (
+                Argument("name", "text", "Name of the branch.", required=True),
+                Argument("layout", "text", "How: pointer writes its name down.", default="pointer"),
+                Argument("drop_previous", "flag", "Do not keep the previous main as a branch."),
+            ),
+            danger="destructive",
+        ),
+        _defined(
+            "undo",
+            "core.actions.undo",
+            "Take back the last replacement of main, or give a retired branch its name back.",
+            danger="destructive",
+        ),
+        _defined(
             "recover",
             "core.actions.recover",
             "Finish or undo a change that was interrupted.",

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 from core.actions.temporaries import meant_for
+from core.errors import Refused
 from core.storage.files import Files
 from core.table.layout import SNAPSHOT_PREFIX, Root
 from core.table.reading import numbered
@@ -49,12 +50,16 @@ def copy_files(
     target: Root,
     names: Sequence[str],
     changed: Mapping[str, bytes] | None = None,
+    *,
+    replacing: bool = False,
 ) -> None:
-    """Copy files of one root to another, byte for byte but for those in `changed`, replacing what differs.
+    """Copy files of one root to another, byte for byte but for those in `changed`.
 
-    A file that went since it was listed is passed over.
+    A file that went since it was listed is passed over. Raises `Refused` when another with a name is there,
+    unless `replacing`.
     """
     changed = changed or {}
+    put = partial(_put, files, replacing)
     for start in range(0, len(names), _BATCH):
         batch = names[start : start + _BATCH]
         contents = files.read_many(f"{source.directory}/{name}" for name in batch)
@@ -63,7 +68,7 @@ def copy_files(
             for name, data in zip(batch, contents, strict=True)
             if data is not None
         ]
-        _each(partial(_put, files), pairs)
+        _each(put, pairs)
 
 
 def same_files(files: Files, source: Root, target: Root, names: Sequence[str]) -> Iterator[str]:
@@ -92,13 +97,16 @@ def remove_root(files: Files, root: Root) -> None:
     files.prune(root.directory)
 
 
-def _put(files: Files, pair: tuple[str, bytes]) -> None:
+def _put(files: Files, replacing: bool, pair: tuple[str, bytes]) -> None:
     path, data = pair
     if files.create(path, data):
         return
     [there] = files.read_many([path])
-    if there != data:
-        files.replace(path, data)
+    if there == data:
+        return
+    if not replacing:
+        raise Refused(f"Somebody else has just written {path}", "Look at it before you try again.")
+    files.replace(path, data)
 
 
 def _snapshot_order(names: Iterable[str]) -> list[str]:

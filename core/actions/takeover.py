@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core.actions.checks import fingerprint
-from core.actions.claims import Claim, claimed_ids, read_claim
 from core.actions.context import Context
 from core.actions.holding import ChosenSnapshot, choose
 from core.actions.plan import Refusal
@@ -45,7 +44,8 @@ class Takeover:
     """Main, the branch, and what of main's past the branch lacks.
 
     `older` are the ids of main's snapshots that continue the branch's own downwards without a gap; `tags` and
-    `schema_ids` those of main's from before the fork. `clashes` are tags of one name at two snapshots.
+    `schema_ids` those of main's from before the fork. `clashes` are tags of one name at two snapshots;
+    `has_gap` when the branch has expired its own past, so that main's does not continue it.
     """
 
     main: State
@@ -55,10 +55,15 @@ class Takeover:
     tags: tuple[str, ...]
     schema_ids: tuple[int, ...]
     clashes: tuple[str, ...]
+    has_gap: bool
 
     @property
     def fingerprint(self) -> str:
         return fingerprint(self.main.fingerprint, self.branch.fingerprint)
+
+    @property
+    def said(self) -> str:
+        return f"{self.main.said} and {self.branch.said}"
 
 
 def state(files: Files, root: Root) -> State:
@@ -78,6 +83,7 @@ def survey(files: Files, main: Root, branch: Root) -> Takeover:
     tags, clashes = _older_tags(left, right, shared)
     # The newest snapshots last: what moved meanwhile shows as soon as it can.
     schema_ids = _older_schemas(left, right)
+    begins = right.snapshot_ids[0] if right.snapshot_ids else 0
     return Takeover(
         main=state(files, main),
         branch=state(files, branch),
@@ -86,6 +92,7 @@ def survey(files: Files, main: Root, branch: Root) -> Takeover:
         tags=tags,
         schema_ids=schema_ids,
         clashes=clashes,
+        has_gap=shared is not None and begins > shared + 1,
     )
 
 
@@ -104,33 +111,23 @@ def unreadable_refusals(context: Context, branch: State) -> list[Refusal]:
     return []
 
 
-def claim_refusals(context: Context, root: Root) -> list[Refusal]:
-    """A savepoint being made in a root that is to move would lose its tag."""
-    found = []
-    for number in claimed_ids(context, root.table):
-        claim: Claim | None = read_claim(context, root.table, number)
-        if claim is not None and claim.root == root.branch:
-            reason = f"Savepoint {number} of {root.label} is still being made"
-            found.append(Refusal(reason, "Wait for it, or run `paimark recover`."))
-    return found
-
-
-def savepoints_held_alone(files: Files, root: Root, besides: tuple[str, ...] = ()) -> list[int]:
-    """The ids of the savepoints whose tag no other root holds; `besides` are tags that are copied elsewhere."""
+def savepoints_held_alone(files: Files, root: Root, besides: Root | None = None) -> list[int]:
+    """The ids of the savepoints whose tag no root but this one, and `besides`, holds."""
     table = root.table
-    others = [each for each in all_roots(files, table) if each != root]
+    others = [each for each in all_roots(files, table) if each not in (root, besides)]
     return [
         each.id
         for each in SavepointManager(files, table).of_root(root)
-        if savepoint_tag(each.id) not in besides
-        and not any(files.exists(other.tag(savepoint_tag(each.id))) for other in others)
+        if not any(files.exists(other.tag(savepoint_tag(each.id))) for other in others)
     ]
 
 
 def moved(table: TablePath, was: str, now: str) -> Refused:
     """Says both states."""
+    if was == now:
+        now = "there still, with another schema or other files"
     return Refused(
-        f"{table.full_name} moved since the plan was made: it was {was}, and is {now}",
+        f"{table.full_name} moved since the plan was made: then {was}, now {now}",
         "Nothing was changed: make a new plan.",
     )
 

@@ -49,6 +49,11 @@ class TablePath:
         return f"{self.branches}/ACTION"
 
     @property
+    def undo_log(self) -> str:
+        """What `undo` can take back, the newest last."""
+        return f"{self.branches}/UNDO"
+
+    @property
     def manifests(self) -> str:
         return f"{self.directory}/manifest"
 

@@ -24,14 +24,23 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     "delete-savepoint": {"id": 1},
     "delete-tag": {"name": "v2"},
     "expire-snapshots": {"retain_last": 2},
+    "delete-branch": {"name": "fix"},
+    "replace-main-branch": {"name": "fix"},
+    "undo": {},
     "recover": {},
 }
+
+REPLACE = "replace-main-branch"
 
 
 @pytest.fixture
 def context(context: Context) -> Context:
-    """With savepoint 1, for those who delete one."""
+    """With savepoint 1 and branch `fix`, for those who delete one, and a retired branch to bring back."""
     done(context, "create-savepoint", snapshot=5)
+    done(context, "create-tag", name="fork", snapshot=4)
+    for name in ("fix", "old"):
+        done(context, "create-branch", name=name, tag="fork")
+    done(context, "delete-branch", name="old", keep=True)
     return context
 
 
@@ -70,7 +79,8 @@ def test_only_what_is_called_destructive_removes_files(context: Context, orders:
     before = contents(orders)
     applied(context, action(name).plan(context, ORDERS, ARGUMENTS[name]))
     after = contents(orders)
-    for hint in ("savepoint/LATEST", "snapshot/EARLIEST"):
+    rewritten = ("schema/schema-0", "branch/UNDO", "branch/branch-fix/snapshot/EARLIEST")
+    for hint in ("savepoint/LATEST", "snapshot/EARLIEST", *(rewritten if name == REPLACE else ())):
         before.pop(hint, None)
         after.pop(hint, None)
     assert (before.keys() <= after.keys()) == (action(name).danger != "destructive")

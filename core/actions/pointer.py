@@ -1,0 +1,286 @@
+"""What a replacement of main does to a table's files, step by step, each of which can be done twice.
+
+Before the main-branch file names the branch, everything is taken back; from then on it is finished.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+
+from core.actions import guards, journal
+from core.actions.context import Context, Progress
+from core.actions.retention import RETENTION_OFF
+from core.actions.rewriting import decoded, with_options
+from core.actions.root_files import (
+    PARTS,
+    SCHEMAS,
+    SNAPSHOTS,
+    TAGS,
+    copy_files,
+    delete_files,
+    part_of,
+    remove_root,
+    root_files,
+    same_files,
+)
+from core.actions.takeover import Takeover
+from core.actions.temporaries import delete_temporaries
+from core.errors import FileMissing
+from core.storage.files import Files
+from core.table.layout import SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root, TablePath
+from core.table.reading import numbered
+from core.table.records import Record
+
+_FIRST_SCHEMA = f"{SCHEMAS}/{SCHEMA_PREFIX}0"
+
+
+class Begun(Record, frozen=True, kw_only=True):
+    """What the journal keeps of a replacement, for whoever takes it back or finishes it.
+
+    `previous` was main before, None for the table directory, which is then kept as branch `archive`.
+    Snapshots `first_older` to `last_older`, `tags` and `schema_ids` are copied to the branch;
+    `earliest_hint`, `branch_schema` and `main_schema` are what stood there before.
+    """
+
+    branch: str
+    previous: str | None = None
+    archive: str | None = None
+    first_older: int = 0
+    last_older: int = -1
+    tags: tuple[str, ...] = ()
+    schema_ids: tuple[int, ...] = ()
+    earliest_hint: str | None = None
+    branch_schema_id: int
+    branch_schema: str
+    main_schema_id: int
+    main_schema: str
+    branch_head: int | None = None
+    drops_previous: bool = False
+
+    @property
+    def older(self) -> range:
+        return range(self.first_older, self.last_older + 1)
+
+
+def begun_of(found: Takeover, files: Files, archive: str | None, *, drops_previous: bool) -> Begun:
+    """What is about to be done, as the journal keeps it."""
+    older, branch = found.older, found.branch
+    return Begun(
+        branch=branch.root.label,
+        previous=found.main.root.branch,
+        archive=archive,
+        first_older=older.start,
+        last_older=older.stop - 1,
+        tags=found.tags,
+        schema_ids=found.schema_ids,
+        earliest_hint=_hint(files, branch.root),
+        branch_schema_id=branch.schema_id,
+        branch_schema=branch.schema.decode(),
+        main_schema_id=found.main.schema_id,
+        main_schema=found.main.schema.decode(),
+        branch_head=branch.head.snapshot.id if branch.head else None,
+        drops_previous=drops_previous,
+    )
+
+
+def begun_in(hold: journal.Hold) -> Begun:
+    """Raises `Corrupt`."""
+    return Begun.from_json(msgspec.json.encode(hold.journal.leaving or {}), hold.table.journal)
+
+
+@dataclass(frozen=True)
+class Sides:
+    """The roots of a replacement; `archive` is None when main was a branch already."""
+
+    main: Root
+    branch: Root
+    archive: Root | None
+
+
+def sides(table: TablePath, begun: Begun) -> Sides:
+    archive = None if begun.archive is None else table.root(begun.archive)
+    return Sides(table.root(begun.previous), table.root(begun.branch), archive)
+
+
+def prepare(context: Context, hold: journal.Hold, begun: Begun, progress: Progress) -> journal.Hold:
+    """Everything before the point of no return; it only adds. Raises `Refused` for what is in the way."""
+    files = context.files
+    between = sides(hold.table, begun)
+    copied = _older_names(begun)
+    if copied:
+        copy_files(files, between.main, between.branch, copied)
+        if begun.older and begun.earliest_hint is not None:
+            files.replace(between.branch.earliest_hint, str(begun.first_older).encode())
+        hold = _done(context, hold, progress, f"copied {len(copied)} older files to {begun.branch}")
+    switched_off = _switched_off(between.branch, begun)
+    if switched_off != begun.branch_schema.encode():
+        files.replace(between.branch.schema(begun.branch_schema_id), switched_off)
+        hold = _done(context, hold, progress, f"switched stock retention off on {begun.branch}")
+    if between.archive is not None:
+        _archive(files, between.main, between.archive, begun)
+        hold = _done(context, hold, progress, f"kept the previous main as branch {begun.archive}")
+    return hold
+
+
+def restore(files: Files, table: TablePath, archive: Root, schema_id: int, schema: bytes) -> None:
+    """Put an archived main back into the table directory, its schema `schema_id` as it was before.
+
+    Schemas come last and downwards: the first that stock engines see is the newest.
+    """
+    own, names = table.root(), list(root_files(files, archive))
+    for part in PARTS:
+        if part != SCHEMAS:
+            copy_files(files, archive, own, part_of(names, part), replacing=part != SNAPSHOTS)
+    changed = _own_schemas(files, archive, schema_id, schema)
+    for name in reversed(_schemas_ascending(names)):
+        copy_files(files, archive, own, [name], changed, replacing=True)
+
+
+def drop_guards(files: Files, table: TablePath, archive: Root) -> None:
+    """When the table directory is main again: the tags that only guarded leave it."""
+    own, kept = table.root(), part_of(root_files(files, archive), TAGS)
+    for name in part_of(root_files(files, own), TAGS):
+        tag_name = name.removeprefix(f"{TAGS}/{TAG_PREFIX}")
+        if name not in kept and not guards.is_last_of_savepoint(files, table, tag_name):
+            files.delete(f"{own.directory}/{name}")
+
+
+def take_back(context: Context, hold: journal.Hold, begun: Begun) -> None:
+    """Remove what `prepare` added, as far as it came."""
+    files = context.files
+    between = sides(hold.table, begun)
+    branch = between.branch
+    if between.archive is not None:
+        remove_root(files, between.archive)
+    if begun.older and begun.earliest_hint is not None and _hint(files, branch) == str(begun.first_older):
+        files.replace(branch.earliest_hint, begun.earliest_hint.encode())
+    # Nobody else writes snapshots as old; tags and schemas that are no copies are somebody's, and stay.
+    copied = _older_names(begun)
+    snapshots = part_of(copied, SNAPSHOTS)
+    others = [name for name in copied if name not in set(snapshots)]
+    delete_files(files, branch, [*reversed(snapshots), *same_files(files, between.main, branch, others)])
+    schema = branch.schema(begun.branch_schema_id)
+    original = begun.branch_schema.encode()
+    switched_off = _switched_off(branch, begun)
+    if switched_off != original and _read(files, schema) == switched_off:
+        files.replace(schema, original)
+    schemas = {f"{SCHEMA_PREFIX}{each}" for each in (*begun.schema_ids, begun.branch_schema_id)}
+    delete_temporaries(files, branch.schemas, schemas)
+    delete_temporaries(files, branch.tags, {TAG_PREFIX + each for each in begun.tags})
+    delete_temporaries(files, branch.snapshots, {f"{SNAPSHOT_PREFIX}{each}" for each in begun.older})
+    delete_temporaries(files, hold.table.branches, {"MAIN-BRANCH"})
+
+
+def clear_table_directory(files: Files, table: TablePath, main: Root, archive: Root | None) -> None:
+    """While a branch is main: leave nothing in the table directory but guards and the notice.
+
+    Of the previous main only what `archive` holds goes; what was written since that copy is copied first,
+    but for snapshots: those are a stale writer's, and stay to be found. Schemas go before snapshots, so that
+    stock engines fail rather than read an empty table.
+    """
+    own = table.root()
+    if archive is not None:
+        _keep_late(files, own, main, archive)
+    if _read(files, own.schema(0)) != guards.notice(main.label):
+        files.replace(own.schema(0), guards.notice(main.label))
+    if archive is None:
+        guards.reconcile(files, table, main)
+        return
+    there = root_files(files, own)
+    kept = root_files(files, archive)
+    delete_files(files, own, [n for n in part_of(there, SCHEMAS) if n in kept and n != _FIRST_SCHEMA])
+    guards.reconcile(files, table, main)
+    going = [n for n in there if n.partition("/")[0] not in (SCHEMAS, TAGS)]
+    delete_files(files, own, list(same_files(files, own, archive, going)))
+    if not numbered(files.names(own.snapshots), SNAPSHOT_PREFIX):
+        delete_files(files, own, [f"{SNAPSHOTS}/EARLIEST", f"{SNAPSHOTS}/LATEST"])
+    for directory in (own.snapshots, own.changelogs, own.consumers):
+        files.prune(directory)
+
+
+def clean_table_directory(files: Files, table: TablePath, main: Root, archive: Root | None) -> None:
+    """Remove the half-written files of who was killed while the table directory changed."""
+    own = table.root()
+    names = {name.rpartition("/")[2] for name in (root_files(files, archive) if archive else {})}
+    guarded = {name.rpartition("/")[2] for name in part_of(root_files(files, main), TAGS)}
+    for directory in (own.schemas, own.tags, own.snapshots, own.changelogs, own.consumers):
+        delete_temporaries(files, directory, names | guarded | {f"{SCHEMA_PREFIX}0"})
+    delete_temporaries(files, table.branches, {"MAIN-BRANCH", "UNDO"})
+    for directory in (own.snapshots, own.changelogs, own.consumers):
+        files.prune(directory)
+
+
+def _schemas_ascending(names: list[str]) -> list[str]:
+    plain = [name.rpartition("/")[2] for name in part_of(names, SCHEMAS)]
+    return [f"{SCHEMAS}/{SCHEMA_PREFIX}{number}" for number in numbered(plain, SCHEMA_PREFIX)]
+
+
+def _own_schemas(files: Files, archive: Root, schema_id: int, schema: bytes) -> dict[str, bytes]:
+    """The schemas that retention was switched off in, with what stood there before."""
+    source = archive.schema(schema_id)
+    changed = {f"{SCHEMAS}/{SCHEMA_PREFIX}{schema_id}": schema}
+    before = decoded(schema, source).get("options") or {}
+    [newest] = _schemas_ascending(list(root_files(files, archive)))[-1:]
+    if newest not in changed:
+        data = files.read(f"{archive.directory}/{newest}")
+        changed[newest] = with_options(data, {name: before.get(name) for name in RETENTION_OFF}, source)
+    return changed
+
+
+def _keep_late(files: Files, own: Root, main: Root, archive: Root) -> None:
+    """Tags, consumers, changelogs and schemas that came after the archive was written."""
+    known, guarded = root_files(files, archive), part_of(root_files(files, main), TAGS)
+    late = [
+        name
+        for name in root_files(files, own)
+        if name not in known and name not in guarded and name.partition("/")[0] != SNAPSHOTS
+    ]
+    if _read(files, own.schema(0)) == guards.notice(main.label) and _FIRST_SCHEMA in late:
+        late.remove(_FIRST_SCHEMA)
+    changed = {}
+    for name in part_of(late, SCHEMAS):
+        path = f"{own.directory}/{name}"
+        changed[name] = with_options(files.read(path), RETENTION_OFF, path)
+    copy_files(files, own, archive, late, changed)
+
+
+def _archive(files: Files, main: Root, archive: Root, begun: Begun) -> None:
+    names = list(root_files(files, main))
+    newest = f"{SCHEMAS}/{SCHEMA_PREFIX}{begun.main_schema_id}"
+    switched_off = with_options(begun.main_schema.encode(), RETENTION_OFF, main.schema(begun.main_schema_id))
+    # The hints last, and schemas first: a root is never seen without one.
+    for part in PARTS:
+        copy_files(files, main, archive, part_of(names, part), {newest: switched_off})
+
+
+def _older_names(begun: Begun) -> list[str]:
+    """What the branch lacks of main's past. Snapshots come downwards, so that ids never have a gap."""
+    return [
+        *(f"{SCHEMAS}/{SCHEMA_PREFIX}{each}" for each in begun.schema_ids),
+        *(f"{SNAPSHOTS}/{SNAPSHOT_PREFIX}{each}" for each in reversed(begun.older)),
+        *(f"{TAGS}/{TAG_PREFIX}{each}" for each in begun.tags),
+    ]
+
+
+def _switched_off(branch: Root, begun: Begun) -> bytes:
+    return with_options(begun.branch_schema.encode(), RETENTION_OFF, branch.schema(begun.branch_schema_id))
+
+
+def _done(context: Context, hold: journal.Hold, progress: Progress, sentence: str) -> journal.Hold:
+    hold = journal.note(context, hold, sentence)
+    progress(sentence)
+    return hold
+
+
+def _hint(files: Files, root: Root) -> str | None:
+    data = _read(files, root.earliest_hint)
+    return None if data is None else data.decode(errors="replace")
+
+
+def _read(files: Files, path: str) -> bytes | None:
+    try:
+        return files.read(path)
+    except FileMissing:
+        return None

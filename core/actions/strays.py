@@ -1,0 +1,36 @@
+"""Stray commits: what a stale writer left in the table directory while a branch is main.
+
+A job that opened the table before a replacement goes on committing where it began: nobody reads it there.
+"""
+
+from __future__ import annotations
+
+from core.storage.files import Files
+from core.table.forks import is_same_commit
+from core.table.layout import SNAPSHOT_PREFIX, TablePath
+from core.table.lineage import Lineage
+from core.table.main_branch import branch_names, main_branch_name
+from core.table.reading import numbered
+from core.table.records import Snapshot
+
+
+def stray_commits(files: Files, table: TablePath) -> list[Snapshot]:
+    """The snapshots in the table directory that no branch holds, oldest first; none while it is main.
+
+    What an interrupted replacement has not removed yet is held by a branch, and none of them.
+    """
+    own = table.root()
+    if main_branch_name(files, table) is None:
+        return []
+    if not numbered(files.names(own.snapshots), SNAPSHOT_PREFIX):
+        return []
+    found = list(Lineage(files, own).snapshots())
+    for name in branch_names(files, table):
+        paths = [table.root(name).snapshot(each.id) for each in found]
+        held = files.read_many(paths)
+        found = [
+            each
+            for each, path, data in zip(found, paths, held, strict=True)
+            if data is None or not is_same_commit(each, Snapshot.from_json(data, path))
+        ]
+    return found
