@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
+import signal
 import time
 from typing import ClassVar
 
@@ -65,6 +67,9 @@ class Console(App[None]):
         return self.browse
 
     def on_mount(self) -> None:
+        # A line that drops and a polite kill leave as ctrl+q does, so that the engine ends and the terminal is whole.
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            asyncio.get_running_loop().add_signal_handler(number, self.exit)
         self.call_after_refresh(self._after_first_frame)
 
     def _after_first_frame(self) -> None:
