@@ -13,6 +13,8 @@ import socket
 import sys
 import threading
 import time
+import traceback
+from contextlib import suppress
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
@@ -108,6 +110,12 @@ class Server:
         except ParentGone:
             # The other thread sees it too.
             return
+        except BaseException as error:
+            # The edge of the thread that runs statements: without it the parent would wait for ever.
+            traceback.print_exc()
+            with suppress(ParentGone):
+                self._last_words(Died(f"The Spark engine died of a fault of its own ({error!r})", ""))
+            os._exit(1)
 
     def _start_spark(self) -> bool:
         began = time.monotonic()
