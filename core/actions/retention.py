@@ -1,31 +1,19 @@
-"""The two table options that switch stock expiry off on a branch root.
-
-Stock expiry on any branch looks only at the tags of the table directory, and destroys what is not there.
-"""
+"""What a person should know of stock expiry before something is to be kept."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from core.storage.files import Files
 from core.table.layout import Root
-from core.table.lineage import Lineage
+from core.table.retention import NEVER, RETENTION_OFF, branch_health
 
-_NEVER = "2147483647"
-RETENTION_OFF: Mapping[str, str] = {
-    "snapshot.num-retained.min": _NEVER,
-    "snapshot.num-retained.max": _NEVER,
-}
+__all__ = ["RETENTION_OFF", "stock_expiry_warnings"]
 
 
 def stock_expiry_warnings(files: Files, root: Root) -> list[str]:
-    """What to know before something on this root is to be kept."""
-    if root.branch is None:
-        return []
-    schema = Lineage(files, root).latest_schema()
-    if schema is None or RETENTION_OFF.items() <= schema.options.items():
+    """What to know before something on this root is to be kept. Raises `Corrupt`."""
+    if branch_health(files, root) == "ok":
         return []
     return [
         f"Stock expiry on branch {root.branch} can destroy savepoints: "
-        f"its schema lacks snapshot.num-retained.min and .max = {_NEVER}"
+        f"its schema lacks snapshot.num-retained.min and .max = {NEVER}"
     ]

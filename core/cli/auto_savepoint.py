@@ -25,14 +25,14 @@ from core.table.catalog import tables as tables_of
 from core.table.layout import TablePath
 from core.text import clean_text
 
-_FORM = "paimark auto-savepoint TABLE | --all, with --once | --watch."
+_FORM = "paimark auto-savepoint TABLE | --all [--once | --watch]."
 _STOPPED_BY = (signal.SIGTERM, signal.SIGINT)
 
 
 @click.command("auto-savepoint", cls=GlobalCommand)
 @click.argument("table", metavar="[TABLE]", required=False)
 @click.option("--all", "every", is_flag=True, help="Every table of the warehouse that has the option.")
-@click.option("--once", is_flag=True, help="Make those that are due now, and end: for cron.")
+@click.option("--once", is_flag=True, help="Make those that are due now, and end, as without it: for cron.")
 @click.option(
     "--watch", is_flag=True, help="Make each as it falls due, until SIGTERM or ctrl+c: for a service."
 )
@@ -48,8 +48,8 @@ def auto_savepoint(
     """
     if (table is None) != every:
         raise UsageError("Name one table, or give --all", _FORM)
-    if once == watch:
-        raise UsageError("Say --once or --watch", _FORM)
+    if once and watch:
+        raise UsageError("--once and --watch exclude each other", _FORM)
     if branch is not None and (every or watch):
         raise UsageError("--branch goes with one TABLE and --once", _FORM)
     found = given(ctx)

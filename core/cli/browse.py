@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import click
@@ -74,8 +74,7 @@ def snapshots(ctx: click.Context, table: str, branch: str | None, limit: int | N
     found = read_records(Snapshot, files, paths, lineage.unreadable)
     shown = None if given(ctx).as_json else SNAPSHOT_COLUMNS
     _print_system_table(given(ctx), "snapshots", (snapshot_row(each) for _, each in found), shown)
-    for sentence in lineage.unreadable.values():
-        narrate(f"left out: {sentence}")
+    _say_left_out(lineage.unreadable)
 
 
 def _listing(name: str, summary: str) -> click.Command:
@@ -87,7 +86,9 @@ def _listing(name: str, summary: str) -> click.Command:
     @click.pass_context
     def command(ctx: click.Context, table: str, branch: str | None) -> None:
         root, files = _root(given(ctx), table, branch)
-        _print_system_table(given(ctx), name, system_table(name).read(files, root))
+        unreadable: dict[str, str] = {}
+        _print_system_table(given(ctx), name, system_table(name).read(files, root, unreadable))
+        _say_left_out(unreadable)
 
     return command
 
@@ -96,6 +97,11 @@ savepoints = _listing("savepoints", "The savepoints of TABLE by id.")
 branches = _listing("branches", "The branches of TABLE, main first.")
 tags = _listing("tags", "The tags of TABLE by name.")
 schemas = _listing("schemas", "The schemas of TABLE by id.")
+
+
+def _say_left_out(unreadable: Mapping[str, str]) -> None:
+    for sentence in unreadable.values():
+        narrate(f"left out: {sentence}")
 
 
 def _files(found: Given) -> Files:

@@ -110,7 +110,7 @@ def _table(found: Given, name: str) -> Iterator[Finding]:
 
 
 def _root(files: Files, root: Root) -> Iterator[Finding]:
-    from core.actions.retention import stock_expiry_warnings
+    from core.actions.retention import RETENTION_OFF, stock_expiry_warnings
     from core.table.lineage import Lineage
 
     lineage = Lineage(files, root)
@@ -120,24 +120,39 @@ def _root(files: Files, root: Root) -> Iterator[Finding]:
     for sentence in lineage.unreadable.values():
         yield Finding(name, "broken", sentence, "Restore the file from a backup, or remove it.")
     for warning in stock_expiry_warnings(files, root):
-        yield Finding(name, "warning", warning)
+        options = ", ".join(f"'{option}' = '{value}'" for option, value in RETENTION_OFF.items())
+        branch = f"`{root.table.name}$branch_{root.branch}`"
+        yield Finding(
+            name, "warning", warning, f"With Spark: ALTER TABLE {branch} SET TBLPROPERTIES ({options})"
+        )
 
 
 def _savepoints(files: Files, table: TablePath) -> Iterator[Finding]:
+    from core.table.layout import savepoint_tag
     from core.table.main_branch import all_roots
     from core.table.savepoints import SavepointManager
 
     manager = SavepointManager(files, table)
     found: dict[int, str] = {}
-    for root in all_roots(files, table):
+    roots = all_roots(files, table)
+    for root in roots:
         for savepoint, health in manager.health_of_root(root):
             if found.get(savepoint.id) != "ok":
                 found[savepoint.id] = health
     kept = sum(health == "ok" for health in found.values())
     yield Finding("savepoints", "ok", f"{kept} protected by their tags")
     for savepoint_id, health in sorted(found.items()):
-        if health != "ok":
+        if health == "unprotected":
             hint = "The next expiry may delete its files: read it while it is there."
-            yield Finding("savepoints", "broken", f"Savepoint {savepoint_id} is {health}", hint)
+            yield Finding("savepoints", "broken", f"Savepoint {savepoint_id} is unprotected", hint)
+        elif health == "unverified":
+            hint = f"Read it once, whole: VERSION AS OF '{savepoint_tag(savepoint_id)}'."
+            detail = f"Savepoint {savepoint_id} is unverified: nobody proved that its tag came in time"
+            yield Finding("savepoints", "warning", detail, hint)
+    for root in roots:
+        for tag in manager.foreign_tags(root):
+            detail = f"Tag {tag} of {root.label} is foreign: it is of no savepoint in this table"
+            hint = "Another engine made it, or it came with a copy; it keeps its files like any tag."
+            yield Finding("savepoints", "warning", detail, hint)
     for sentence in manager.unreadable.values():
         yield Finding("savepoints", "broken", sentence, "Restore the file from a backup.")

@@ -12,7 +12,7 @@ from core.table.catalog import databases, find_table, table_exists
 from core.table.layout import Root, TablePath
 from core.table.main_branch import branch_root
 from core.table.names import SystemName, is_safe_name, near_names, split_system_name
-from core.table.system_tables import Row, SystemTable, rows, system_table
+from core.table.system_tables import Row, SystemTable, system_table
 from core.travel.source import TravelSource
 from core.travel.uses import TableUse
 from core.travel.version import Resolved
@@ -73,7 +73,7 @@ class Opener:
         root = branch_root(files, table, name.branch)
         label = table.full_name + (f"$branch_{name.branch}" if name.branch else "")
         if name.system is not None:
-            return self._system(use, root, f"{label}${name.system}", name.system)
+            return self._system(sql, use, root, f"{label}${name.system}", name)
         resolved = TravelSource(files, root, self.zone).as_written(sql, use, now_ms=self.now_ms)
         snapshot = resolved.snapshot if resolved is not None else None
         scan = make_scan(self.warehouse, root, snapshot, pinned=use.clause is not None)
@@ -92,16 +92,26 @@ class Opener:
         name = split_system_name(use.parts[-1])
         return TablePath(database, name.table), name
 
-    def _system(self, use: TableUse, root: Root, label: str, name: str) -> OpenedTable:
+    def _system(self, sql: str, use: TableUse, root: Root, label: str, name: SystemName) -> OpenedTable:
+        system = system_table(name.system or "")
+        if system.of_snapshot is not None:
+            resolved = TravelSource(self.warehouse.files, root, self.zone).as_written(
+                sql, use, now_ms=self.now_ms
+            )
+            found = system.of_snapshot(self.warehouse.files, root, resolved.snapshot) if resolved else ()
+            version = self._version(resolved, root, name.branch)
+            reading = Reading(label, version, LISTED, resolved.note if resolved else "")
+            return OpenedTable(use, label, reading, None, system, tuple(found))
         if use.clause is not None:
             raise StatementFailed(
                 f"{label} has no past: it lists what is there now",
                 "Leave the clause out.",
                 use.clause.span[0],
             )
-        system = system_table(name)
-        found = tuple(rows(self.warehouse.files, root.table, root, name))
-        return OpenedTable(use, label, Reading(label, "now", LISTED), None, system, found)
+        unreadable: dict[str, str] = {}
+        listed = tuple(system.read(self.warehouse.files, root, unreadable))
+        left_out = " ".join(f"Left out: {sentence}." for sentence in unreadable.values())
+        return OpenedTable(use, label, Reading(label, "now", LISTED, left_out), None, system, listed)
 
     def _version(self, resolved: Resolved | None, root: Root, written_branch: str | None) -> str:
         if resolved is None:

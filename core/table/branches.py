@@ -10,6 +10,7 @@ from core.storage.files import Files
 from core.table.forks import Fork, Side, find_fork
 from core.table.layout import Root, TablePath
 from core.table.main_branch import branch_names, main_root
+from core.table.retention import branch_health
 
 
 class BranchRow(NamedTuple):
@@ -17,6 +18,7 @@ class BranchRow(NamedTuple):
 
     `created_from` is the tag that the root began with: the one whose snapshot is its first. `ahead` and
     `behind` count the commits of branch and main since the fork; None for main, and where they can't be told.
+    `health` is `ok`, `exposed` where stock expiry on the branch can destroy savepoints, or `unreadable`.
     """
 
     branch_name: str
@@ -28,6 +30,7 @@ class BranchRow(NamedTuple):
     fork_snapshot_id: int | None = None
     ahead: int | None = None
     behind: int | None = None
+    health: str = "ok"
 
 
 def branch_rows(files: Files, table: TablePath) -> Iterator[BranchRow]:
@@ -59,6 +62,7 @@ def _row(side: Side, main: Side | None) -> BranchRow:
         fork.snapshot_id if fork else None,
         fork.ahead if fork else None,
         fork.behind if fork else None,
+        _health(lineage.files, root),
     )
 
 
@@ -68,6 +72,13 @@ def _fork(main: Side, branch: Side) -> Fork | None:
     except Corrupt:
         # A half-written snapshot must not hide the branch.
         return None
+
+
+def _health(files: Files, root: Root) -> str:
+    try:
+        return branch_health(files, root)
+    except Corrupt:
+        return "unreadable"
 
 
 def _create_time(files: Files, root: Root) -> int | None:

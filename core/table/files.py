@@ -148,7 +148,7 @@ class Places:
     def __init__(self, files: Files, root: Root, schema_id: int) -> None:
         self._table = root.table
         self._warehouse = files.uri.rstrip("/")
-        schema = _schema_of(files, root, schema_id)
+        schema = schema_of(files, root, schema_id)
         self._names = PartitionNames(schema)
         self._index_beside_data = schema.options.get("index-file-in-data-file-dir", "").lower() == "true"
         self._subdirectory = schema.options.get("data-file.path-directory", "").strip("/")
@@ -212,7 +212,8 @@ def _located(path: str | None, external: str | None) -> tuple[str, bool]:
     return (path, False) if path is not None else (external or "", True)
 
 
-def _schema_of(files: Files, root: Root, schema_id: int) -> TableSchema:
+def schema_of(files: Files, root: Root, schema_id: int) -> TableSchema:
+    """The schema, or the root's newest where that one is missing. Raises `Corrupt`."""
     path = root.schema(schema_id)
     try:
         return TableSchema.from_json(files.read(path), path)

@@ -1,4 +1,4 @@
-"""From a partition's serialised values to the names of its directories (`day=2026-05-01/kind=view`).
+"""From serialised rows to texts, and to the names of a partition's directories (`day=2026-05-01/kind=view`).
 
 A data file's entry holds its partition as a BinaryRow; the directory's name is what Java's casts make of the
 values. Source: Paimon's BinaryRow, InternalRowPartitionComputer, PartitionPathUtils.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 
@@ -32,12 +32,10 @@ class PartitionNames:
     """Names the directories of a table's partitions. Raises `Refused` for types whose names can't be told."""
 
     def __init__(self, schema: TableSchema) -> None:
-        types = {field.name: field.type for field in schema.fields}
         legacy = schema.options.get("partition.legacy-name", "true").strip().lower() == "true"
         self._default = schema.options.get("partition.default-name", _DEFAULT_NAME)
-        self._columns = [
-            (_escape(key), _text_of(key, str(types.get(key)), legacy)) for key in schema.partition_keys
-        ]
+        self._columns = [_escape(key) for key in schema.partition_keys]
+        self._texts = RowTexts(schema, schema.partition_keys, legacy=legacy)
         self._known: dict[bytes, str] = {}
 
     def path(self, partition: bytes) -> str:
@@ -53,18 +51,34 @@ class PartitionNames:
     def _path(self, partition: bytes) -> str:
         if not self._columns:
             return ""
-        arity = int.from_bytes(partition[:4], "big")
-        if arity != len(self._columns):
-            raise ValueError(f"{arity} values for {len(self._columns)} partition columns")
-        row = partition[4:]
-        null_bits = (arity + 8 + 63) // 64 * 8
+        texts = self._texts.of(partition)
         parts = []
-        for position, (name, text_of) in enumerate(self._columns):
-            bit = position + 8
-            is_null = row[bit // 8] >> bit % 8 & 1
-            text = "" if is_null else text_of(row, null_bits + 8 * position)
-            parts.append(f"{name}={_escape(text if text.strip() else self._default)}")
+        for name, text in zip(self._columns, texts, strict=True):
+            parts.append(f"{name}={_escape(text if text and text.strip() else self._default)}")
         return "/".join(parts)
+
+
+class RowTexts:
+    """The values of serialised rows as Java prints them: `legacy` its internal ones, else cast to text.
+
+    Raises `Refused` for types whose texts can't be told.
+    """
+
+    def __init__(self, schema: TableSchema, columns: Sequence[str], *, legacy: bool) -> None:
+        types = {field.name: field.type for field in schema.fields}
+        self._texts = [_text_of(column, str(types.get(column)), legacy) for column in columns]
+
+    def of(self, serialised: bytes) -> list[str | None]:
+        """None for a null. Raises `ValueError`, `struct.error` and `IndexError` for what is no such row."""
+        arity = int.from_bytes(serialised[:4], "big")
+        if arity != len(self._texts):
+            raise ValueError(f"{arity} values for {len(self._texts)} columns")
+        row = serialised[4:]
+        null_bits = (arity + 8 + 63) // 64 * 8
+        return [
+            None if row[bit // 8] >> bit % 8 & 1 else text_of(row, null_bits + 8 * (bit - 8))
+            for bit, text_of in enumerate(self._texts, start=8)
+        ]
 
 
 def _escape(text: str) -> str:

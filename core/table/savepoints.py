@@ -10,7 +10,14 @@ from collections.abc import Sequence
 from core.errors import FileMissing, NotFound
 from core.storage.files import Files
 from core.table.catalog import table_exists, table_missing
-from core.table.layout import SAVEPOINT_PREFIX, SAVEPOINT_TAG_PREFIX, TAG_PREFIX, Root, TablePath
+from core.table.layout import (
+    SAVEPOINT_PREFIX,
+    SAVEPOINT_TAG_PREFIX,
+    TAG_PREFIX,
+    Root,
+    TablePath,
+    savepoint_tag,
+)
 from core.table.main_branch import all_roots
 from core.table.reading import numbered, read_records
 from core.table.records import Savepoint
@@ -67,9 +74,10 @@ class SavepointManager:
         return self._read([each for each in self.ids() if each in tagged])
 
     def health_of_root(self, root: Root) -> list[tuple[Savepoint, str]]:
-        """The root's savepoints by id, each with its health: `ok`, or `unprotected`.
+        """The root's savepoints by id, each with its health: `ok`, `unprotected` or `unverified`.
 
         Unprotected is one made in this root whose tag no root holds: the next expiry may delete its files.
+        Unverified is one that does not say when it was proved that the tag came in time.
         """
         here = self._tagged(root)
         ids = self.ids()
@@ -79,10 +87,14 @@ class SavepointManager:
                 loose -= self._tagged(other)
         found = self._read([each for each in ids if each in here or each in loose])
         return [
-            (each, "unprotected" if each.id in loose else "ok")
+            (each, "unprotected" if each.id in loose else "unverified" if each.verified_at is None else "ok")
             for each in found
             if each.id in here or each.branch == root.label
         ]
+
+    def foreign_tags(self, root: Root) -> list[str]:
+        """Tags of the root that are called like a savepoint's, and no savepoint is of that number."""
+        return [savepoint_tag(each) for each in sorted(self._tagged(root).difference(self.ids()))]
 
     def _tagged(self, root: Root) -> set[int]:
         return set(numbered(self.files.names(root.tags), TAG_PREFIX + SAVEPOINT_TAG_PREFIX))

@@ -1,7 +1,7 @@
 """Paimon's system tables that are metadata only, and `savepoints`, as columns and rows.
 
 Names and order are stock Paimon's; what this project adds comes after them. A TIMESTAMP(3) is epoch
-milliseconds, fields, keys and options are JSON text.
+milliseconds, fields, keys and options are JSON text. `files` lacks the statistics of columns.
 """
 
 from __future__ import annotations
@@ -19,11 +19,15 @@ from core.table.branches import branch_rows
 from core.table.layout import Root, TablePath
 from core.table.lineage import Lineage
 from core.table.names import near_names
+from core.table.records import Snapshot
 from core.table.savepoints import SavepointManager
 from core.table.tag_times import created_ms, retained_text
 
 Row = tuple[Any, ...]
-Read = Callable[[Files, Root], Iterable[Row]]
+# By path, a sentence about each half-written file that had to be left out.
+Unreadable = dict[str, str]
+Read = Callable[[Files, Root, Unreadable], Iterable[Row]]
+ReadSnapshot = Callable[[Files, Root, Snapshot], Iterable[Row]]
 
 
 class Column(NamedTuple):
@@ -35,11 +39,16 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True)
 class SystemTable:
-    """What `t$<name>` holds."""
+    """What `t$<name>` holds. One with `of_snapshot` tells of a single snapshot, and can be read AS OF any."""
 
     name: str
     columns: tuple[Column, ...]
-    read: Read
+    _read: Read
+    of_snapshot: ReadSnapshot | None = None
+
+    def read(self, files: Files, root: Root, unreadable: Unreadable | None = None) -> Iterable[Row]:
+        """The rows, of the root's branch; `unreadable` is filled as they come."""
+        return self._read(files, root, {} if unreadable is None else unreadable)
 
 
 def rows(files: Files, table: TablePath, root: Root, name: str) -> list[Row]:
@@ -69,37 +78,61 @@ _savepoint_row = attrgetter(
 _tag_row = attrgetter("id", "schema_id", "time_millis", "total_record_count")
 
 
-def _snapshots(files: Files, root: Root) -> Iterable[Row]:
-    return map(snapshot_row, Lineage(files, root).snapshots())
+def _lineage(files: Files, root: Root, unreadable: Unreadable) -> Lineage:
+    lineage = Lineage(files, root)
+    lineage.unreadable = unreadable
+    return lineage
 
 
-def _savepoints(files: Files, root: Root) -> Iterable[Row]:
+def _snapshots(files: Files, root: Root, unreadable: Unreadable) -> Iterable[Row]:
+    return map(snapshot_row, _lineage(files, root, unreadable).snapshots())
+
+
+def _savepoints(files: Files, root: Root, unreadable: Unreadable) -> Iterable[Row]:
     manager = SavepointManager(files, root.table)
+    manager.unreadable = unreadable
     for savepoint, health in manager.health_of_root(root):
         yield (*_savepoint_row(savepoint), health)
 
 
-def _tags(files: Files, root: Root) -> Iterable[Row]:
-    for name, tag in Lineage(files, root).tags():
+def _tags(files: Files, root: Root, unreadable: Unreadable) -> Iterable[Row]:
+    for name, tag in _lineage(files, root, unreadable).tags():
         yield (name, *_tag_row(tag), created_ms(tag), retained_text(tag))
 
 
-def _branches(files: Files, root: Root) -> Iterable[Row]:
+def _branches(files: Files, root: Root, unreadable: Unreadable) -> Iterable[Row]:
     return branch_rows(files, root.table)
 
 
-def _schemas(files: Files, root: Root) -> Iterable[Row]:
-    for schema in Lineage(files, root).schemas():
+def _schemas(files: Files, root: Root, unreadable: Unreadable) -> Iterable[Row]:
+    for schema in _lineage(files, root, unreadable).schemas():
         fields = [field.as_written() for field in schema.fields]
         parts = (fields, schema.partition_keys, schema.primary_keys, schema.options)
         texts = (msgspec.json.encode(part).decode() for part in parts)
         yield (schema.id, *texts, schema.comment, schema.time_millis)
 
 
-def _table(name: str, read: Read, columns: str) -> SystemTable:
+def _options(files: Files, root: Root, unreadable: Unreadable) -> Iterable[Row]:
+    schema = Lineage(files, root).latest_schema()
+    return sorted(schema.options.items()) if schema else ()
+
+
+def _files(files: Files, root: Root, unreadable: Unreadable) -> Iterable[Row]:
+    latest = Lineage(files, root).latest()
+    return () if latest is None else _files_of(files, root, latest)
+
+
+def _files_of(files: Files, root: Root, snapshot: Snapshot) -> Iterable[Row]:
+    # The only one that reads manifests: their library is not loaded for the others.
+    from core.table.file_rows import file_rows
+
+    return file_rows(files, root, snapshot)
+
+
+def _table(name: str, read: Read, columns: str, of_snapshot: ReadSnapshot | None = None) -> SystemTable:
     """`columns` is written as in SQL: `a BIGINT, b STRING`."""
     pairs = (column.split() for column in columns.split(","))
-    return SystemTable(name, tuple(Column(column, kind) for column, kind in pairs), read)
+    return SystemTable(name, tuple(Column(column, kind) for column, kind in pairs), read, of_snapshot)
 
 
 SYSTEM_TABLES: dict[str, SystemTable] = {
@@ -132,13 +165,23 @@ SYSTEM_TABLES: dict[str, SystemTable] = {
             _branches,
             """branch_name STRING, create_time TIMESTAMP(3), is_main BOOLEAN, created_from STRING,
             earliest_snapshot_id BIGINT, latest_snapshot_id BIGINT, fork_snapshot_id BIGINT, ahead BIGINT,
-            behind BIGINT""",
+            behind BIGINT, health STRING""",
         ),
         _table(
             "schemas",
             _schemas,
             """schema_id BIGINT, fields STRING, partition_keys STRING, primary_keys STRING, options STRING,
             comment STRING, update_time TIMESTAMP(3)""",
+        ),
+        _table("options", _options, "key STRING, value STRING"),
+        _table(
+            "files",
+            _files,
+            """partition STRING, bucket INT, file_path STRING, file_format STRING, schema_id BIGINT,
+            level INT, record_count BIGINT, file_size_in_bytes BIGINT, min_key STRING,
+            max_key STRING, min_sequence_number BIGINT, max_sequence_number BIGINT,
+            creation_time TIMESTAMP(3), deleteRowCount BIGINT, file_source STRING, first_row_id BIGINT""",
+            _files_of,
         ),
     )
 }

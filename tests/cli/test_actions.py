@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,8 @@ import pytest
 
 from core.actions.registry import ACTIONS
 from tests.cli.command import Paimark, on_terminal, program
+from tests.paimon import open_table
+from tests.table.branches import create_branch
 
 
 def tree(directory: Path) -> dict[str, bytes]:
@@ -148,7 +151,7 @@ def test_every_action_is_a_command_with_its_arguments(paimark: Paimark) -> None:
         ran = paimark(action.name, "--help")
         assert ran.code == 0
         for argument in action.arguments:
-            assert f"--{argument.name}" in ran.out
+            assert f"--{argument.name.replace('_', '-')}" in ran.out
 
 
 def test_an_interrupted_change_is_found_and_recovered(paimark: Paimark, warehouse: Path) -> None:
@@ -182,3 +185,29 @@ def test_doctor_names_what_is_broken_in_a_table(paimark: Paimark, warehouse: Pat
     assert len(broken) == 2
     assert "tag-v2" in broken[0]
     assert "Savepoint 1 is unprotected" in broken[1]
+
+
+def test_doctor_tells_what_protects_savepoints_and_what_does_not(paimark: Paimark, warehouse: Path) -> None:
+    for _ in range(3):
+        assert paimark("create-savepoint", "shop.orders", "--warehouse", warehouse).code == 0
+    table = warehouse / "shop.db" / "orders"
+    open_table(warehouse, "shop.orders").create_tag("savepoint.9", 3)
+    create_branch(warehouse, "shop.orders", "theirs", "v2")
+    healthy = table / "savepoint" / "savepoint-1"
+    healthy.with_name("savepoint-2").write_text(
+        re.sub(r',\s*"verifiedAt": \d+', "", healthy.with_name("savepoint-2").read_text())
+    )
+    (table / "tag" / "tag-savepoint.3").unlink()
+    ran = paimark("doctor", "shop.orders", "--warehouse", warehouse, "--output", "json")
+    assert ran.code == 1
+    found = {(row["check"], row["state"], row["detail"].partition(":")[0]): row for row in ran.rows}
+    assert ("savepoints", "ok", "1 protected by their tags") in found
+    assert ("savepoints", "warning", "Savepoint 2 is unverified") in found
+    assert ("savepoints", "broken", "Savepoint 3 is unprotected") in found
+    assert ("savepoints", "warning", "Tag savepoint.9 of main is foreign") in found
+    exposed = found["branch theirs", "warning", "Stock expiry on branch theirs can destroy savepoints"]
+    assert "`orders$branch_theirs` SET TBLPROPERTIES ('snapshot.num-retained.min' = " in exposed["hint"]
+    listed = paimark("savepoints", "shop.orders", "--warehouse", warehouse, "--output", "json").rows
+    assert [row["health"] for row in listed] == ["ok", "unverified", "unprotected"]
+    branches = paimark("branches", "shop.orders", "--warehouse", warehouse, "--output", "json").rows
+    assert [row["health"] for row in branches] == ["ok", "exposed"]

@@ -80,7 +80,6 @@ def test_a_dry_run_says_what_is_due_and_writes_nothing(auto: Paimark, warehouse:
     "words",
     [
         [],
-        ["shop.orders"],
         ["shop.orders", "--once", "--watch"],
         ["shop.orders", "--all", "--once"],
         ["--once"],

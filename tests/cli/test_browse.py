@@ -117,3 +117,19 @@ def test_names_that_are_not_there_suggest_near_ones(paimark: Paimark, warehouse:
     assert (ran.code, ran.out) == (1, "")
     assert "orders" in ran.err
     assert paimark("tags", "shop.orders", "--branch", "nope", "--warehouse", warehouse).code == 1
+
+
+def test_what_a_list_has_to_leave_out_is_said_on_stderr(paimark: Paimark, warehouse: Path) -> None:
+    table = warehouse / "shop.db" / "orders"
+    (table / "savepoint").mkdir()
+    for name, path in (
+        ("tags", table / "tag" / "tag-torn"),
+        ("schemas", table / "schema" / "schema-7"),
+        ("savepoints", table / "savepoint" / "savepoint-4"),
+    ):
+        path.write_text("{")
+        ran = paimark(name, "shop.orders", "--warehouse", warehouse, "--output", "json")
+        assert ran.code == 0
+        assert isinstance(ran.rows, list)
+        (line,) = ran.err.splitlines()
+        assert line.startswith("left out: ") and path.name in line

@@ -21,7 +21,8 @@ for database in databases(files):
         root = main_root(files, table)
         assert Lineage(files, root).newest(10)
         assert SavepointManager(files, table).all() == []
-        for name in SYSTEM_TABLES:
+        # The files of a snapshot are listed in its manifests, and those are Avro.
+        for name in set(SYSTEM_TABLES) - {"files"}:
             rows(files, table, root, name)
 print(*sorted(name for name in sys.modules if "." not in name))
 """

@@ -20,7 +20,12 @@ ORDERS = TablePath("shop", "orders")
 
 
 def save(
-    warehouse: Path, savepoint_id: int, snapshot_id: int, *roots: Root, branch: str = "main"
+    warehouse: Path,
+    savepoint_id: int,
+    snapshot_id: int,
+    *roots: Root,
+    branch: str = "main",
+    verified: bool = True,
 ) -> Savepoint:
     """A savepoint file, and its tag in these roots: the bytes of the snapshot."""
     savepoint = Savepoint(
@@ -32,6 +37,7 @@ def save(
         save_time=1_800_000_000_000 + savepoint_id,
         snapshot_time=1_700_000_000_000 + snapshot_id,
         branch=branch,
+        verified_at=1_800_000_000_000 if verified else None,
         comment=None if savepoint_id % 2 else "before the sale",
     )
     path = warehouse / ORDERS.savepoint(savepoint_id)
@@ -136,9 +142,18 @@ def test_a_savepoint_whose_tag_is_gone_is_loudly_unprotected(
     assert [each.id for each in manager.of_root(main)] == [1]
 
 
+def test_a_savepoint_without_its_proof_is_unverified(manager: SavepointManager, warehouse: Path) -> None:
+    save(warehouse, 1, 2, ORDERS.root(), verified=False)
+    save(warehouse, 2, 2, verified=False)
+    found = [(each.id, health) for each, health in manager.health_of_root(ORDERS.root())]
+    assert found == [(1, "unverified"), (2, "unprotected")]
+
+
 def test_a_tag_without_a_savepoint_file_is_no_savepoint(manager: SavepointManager, warehouse: Path) -> None:
     open_table(warehouse, "shop.orders").create_tag("savepoint.7", 3)
-    assert manager.of_root(ORDERS.root()) == []
+    save(warehouse, 1, 2, ORDERS.root())
+    assert [each.id for each in manager.of_root(ORDERS.root())] == [1]
+    assert manager.foreign_tags(ORDERS.root()) == ["savepoint.7"]
 
 
 def test_the_system_table_begins_with_the_five_columns(manager: SavepointManager, warehouse: Path) -> None:

@@ -6,22 +6,25 @@ import json
 from datetime import datetime
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from core.errors import NotFound
 from core.storage.local import LocalFiles
 from core.table.branches import BranchRow, branch_rows
 from core.table.layout import TablePath
+from core.table.lineage import Lineage
 from core.table.records import Tag
+from core.table.retention import RETENTION_OFF
 from core.table.system_tables import SYSTEM_TABLES, rows, system_table
 from core.table.tag_times import created_ms, retained_text
-from tests.paimon import open_table, read_rows
+from tests.paimon import create_table, open_table, read_rows
 from tests.table.branches import create_branch
 
 ORDERS = TablePath("shop", "orders")
 
 
-@pytest.mark.parametrize("name", ["snapshots", "tags", "schemas"])
+@pytest.mark.parametrize("name", ["snapshots", "tags", "schemas", "options"])
 def test_rows_and_columns_are_pypaimons(warehouse: Path, name: str) -> None:
     ours = [
         dict(zip((column.name for column in SYSTEM_TABLES[name].columns), row, strict=True))
@@ -47,10 +50,70 @@ def _decoded(value: object) -> object:
 
 
 def test_columns_have_pypaimons_types(warehouse: Path) -> None:
-    for name in ("snapshots", "tags", "schemas"):
+    for name in ("snapshots", "tags", "schemas", "options"):
         table = open_table(warehouse, f"shop.orders${name}")
         theirs = [(field.name, field.type.type) for field in table.row_type().fields]
         assert [(column.name, column.type) for column in SYSTEM_TABLES[name].columns] == theirs
+
+
+def test_files_are_pypaimons_of_any_snapshot(warehouse: Path) -> None:
+    files = LocalFiles(str(warehouse))
+    for table, keys in ((ORDERS, {"[1]", "[2]"}), (TablePath("shop", "events"), {None})):
+        theirs = {row["file_path"]: row for row in read_rows(warehouse, f"{table.full_name}$files")}
+        names = [column.name for column in SYSTEM_TABLES["files"].columns]
+        ours = [dict(zip(names, row, strict=True)) for row in rows(files, table, table.root(), "files")]
+        assert len(ours) == len(theirs) > 0
+        for row in ours:
+            assert Path(row["file_path"]).stat().st_size == row["file_size_in_bytes"]
+            other = theirs[Path(row["file_path"]).name]
+            # Java has other words for these two, and a time with its milliseconds.
+            differing = {"file_path", "partition", "file_source", "creation_time"}
+            assert {name: row[name] for name in names if name not in differing} == {
+                name: other[name] for name in names if name not in differing
+            }
+        assert keys <= {row["min_key"] for row in ours}
+    of_snapshot = SYSTEM_TABLES["files"].of_snapshot
+    assert of_snapshot is not None
+    then = list(of_snapshot(files, ORDERS.root(), Lineage(files, ORDERS.root()).snapshot(1)))
+    assert 0 < len(then) < len(rows(files, ORDERS, ORDERS.root(), "files"))
+
+
+def test_a_table_without_snapshots_has_no_files(tmp_path: Path) -> None:
+    create_table(tmp_path, "shop.empty", pa.schema([pa.field("a", pa.int64())]), options={"x": "y"})
+    files, empty = LocalFiles(str(tmp_path)), TablePath("shop", "empty")
+    assert rows(files, empty, empty.root(), "files") == []
+    assert rows(files, empty, empty.root(), "options") == [("x", "y")]
+
+
+def test_half_written_files_are_told_and_keep_no_row_from_showing(warehouse: Path) -> None:
+    files = LocalFiles(str(warehouse))
+    open_table(warehouse, "shop.orders").create_tag("v3", 3)
+    (warehouse / ORDERS.root().tag("v3")).write_text("{")
+    (warehouse / ORDERS.root().snapshot(3)).write_text("{")
+    (warehouse / ORDERS.root().schema(7)).write_text("{")
+    (warehouse / ORDERS.savepoints).mkdir()
+    (warehouse / ORDERS.savepoint(4)).write_text("{")
+    for name, path, left in (
+        ("tags", ORDERS.root().tag("v3"), 1),
+        ("snapshots", ORDERS.root().snapshot(3), 4),
+        ("schemas", ORDERS.root().schema(7), 1),
+        ("savepoints", ORDERS.savepoint(4), 0),
+    ):
+        unreadable: dict[str, str] = {}
+        assert len(list(system_table(name).read(files, ORDERS.root(), unreadable))) == left
+        assert list(unreadable) == [path]
+
+
+def test_a_branch_with_its_retention_off_is_healthy(warehouse: Path) -> None:
+    create_branch(warehouse, "shop.orders", "zoo", "v2")
+    path = warehouse / ORDERS.root("zoo").schema(0)
+    schema = json.loads(path.read_text())
+    schema["options"] |= RETENTION_OFF
+    path.write_text(json.dumps(schema))
+    create_branch(warehouse, "shop.orders", "torn", "v2")
+    (warehouse / ORDERS.root("torn").schema(0)).write_text("{")
+    found = {row.branch_name: row.health for row in branch_rows(LocalFiles(str(warehouse)), ORDERS)}
+    assert found == {"main": "ok", "torn": "unreadable", "zoo": "ok"}
 
 
 def test_branches_begin_with_main_and_stock_columns(warehouse: Path) -> None:
@@ -60,8 +123,8 @@ def test_branches_begin_with_main_and_stock_columns(warehouse: Path) -> None:
     main, fix, zoo = branch_rows(files, ORDERS)
     assert (main.branch_name, main.is_main, main.created_from) == ("main", True, None)
     assert (main.earliest_snapshot_id, main.latest_snapshot_id) == (1, 5)
-    assert fix == BranchRow("fix", fix.create_time, False, None, None, None)
-    assert zoo == BranchRow("zoo", zoo.create_time, False, "v2", 2, 2, 2, 0, 3)
+    assert fix == BranchRow("fix", fix.create_time, False, None, None, None, health="exposed")
+    assert zoo == BranchRow("zoo", zoo.create_time, False, "v2", 2, 2, 2, 0, 3, "exposed")
     assert main.create_time is not None
     assert zoo.create_time is not None
     assert fix.create_time is not None

@@ -20,6 +20,7 @@ from tui.widgets.detail_strip import Detail
 Healthy = tuple[Savepoint, str]
 SavepointRows = Records[Healthy]
 _OK = "ok"
+_NO_TAG = "unprotected"
 _UNPROTECTED = "none: the next expiry may delete its files"
 
 
@@ -67,7 +68,7 @@ class SavepointsPane(RecordPane[SavepointRows]):
             ("by", savepoint.created_by),
             ("committed", exact_time(savepoint.snapshot_time, now_ms)),
             ("saved", exact_time(savepoint.save_time, now_ms)),
-            ("protected by tag", savepoint_tag(savepoint.id) if health == _OK else _UNPROTECTED),
+            ("protected by tag", _UNPROTECTED if health == _NO_TAG else savepoint_tag(savepoint.id)),
             ("manifest list", savepoint.full_manifest_list),
         ]
         if savepoint.verified_at is not None:

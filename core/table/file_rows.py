@@ -1,0 +1,70 @@
+"""The rows of `t$files`: the data files of one snapshot, as stock Paimon prints them."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+from core.errors import Corrupt, Refused
+from core.storage.files import Files
+from core.table.files import Places, data_manifests, live_entries, schema_of
+from core.table.layout import Root
+from core.table.partitions import RowTexts
+from core.table.records import Snapshot, TableSchema
+
+_SOURCES = {0: "APPEND", 1: "COMPACT"}
+
+
+def file_rows(files: Files, root: Root, snapshot: Snapshot) -> Iterator[tuple[Any, ...]]:
+    """A row a live file. Raises `FileMissing`, `Corrupt`, and `Refused` where files lie out of reach."""
+    schema = schema_of(files, root, snapshot.schema_id)
+    keys = [key for key in schema.primary_keys if key not in schema.partition_keys]
+    # Java casts the values of partitions, and prints those of keys as it holds them.
+    partition_texts = _texts(schema, schema.partition_keys, legacy=False)
+    key_texts = _texts(schema, keys, legacy=True) if keys else None
+    places = Places(files, root, snapshot.schema_id)
+    for entry in live_entries(files, root.table, data_manifests(files, root.table, snapshot)):
+        record, file = entry.file, places.data_file(entry)
+        yield (
+            _joined(partition_texts, entry.partition, "{}"),
+            file.bucket,
+            file.external_path or f"{files.uri.rstrip('/')}/{file.path}",
+            file.file_name.rpartition(".")[2],
+            file.schema_id,
+            file.level,
+            file.row_count,
+            file.size,
+            _joined(key_texts, record["_MIN_KEY"], "[]"),
+            _joined(key_texts, record["_MAX_KEY"], "[]"),
+            record["_MIN_SEQUENCE_NUMBER"],
+            record["_MAX_SEQUENCE_NUMBER"],
+            _epoch_ms(record.get("_CREATION_TIME")),
+            record.get("_DELETE_ROW_COUNT"),
+            _SOURCES.get(record.get("_FILE_SOURCE", -1)),
+            record.get("_FIRST_ROW_ID"),
+        )
+
+
+def _texts(schema: TableSchema, columns: Sequence[str], *, legacy: bool) -> RowTexts | None:
+    """None where a column is of a type that Java prints in its own way."""
+    try:
+        return RowTexts(schema, columns, legacy=legacy)
+    except Refused:
+        return None
+
+
+def _joined(texts: RowTexts | None, serialised: bytes, brackets: str) -> str | None:
+    if texts is None:
+        return None
+    try:
+        values = texts.of(serialised)
+    except (struct.error, ValueError, IndexError, OverflowError) as error:
+        raise Corrupt(f"The values {serialised.hex()} of a manifest can't be read ({error})") from error
+    return f"{brackets[0]}{', '.join('null' if each is None else each for each in values)}{brackets[1]}"
+
+
+def _epoch_ms(creation: datetime | None) -> int | None:
+    """A file's time is its writer's wall clock without a zone: it is taken to be this machine's."""
+    return None if creation is None else round(creation.replace(tzinfo=None).timestamp() * 1000)
