@@ -9,6 +9,7 @@ import hashlib
 import uuid
 from typing import Literal
 
+from core.actions import guards
 from core.actions.checks import undone_on_failure
 from core.actions.context import Context, Progress
 from core.actions.holding import ChosenSnapshot, require_held
@@ -158,7 +159,8 @@ def complete(
 
 
 def close(context: Context, table: TablePath, claim: Claim) -> None:
-    """The savepoint is there: raise the hint and remove the claim."""
+    """The savepoint is there: guard its tag, raise the hint and remove the claim."""
+    guards.guard(context.files, table.root(claim.root), savepoint_tag(claim.id))
     raise_hint(context.files, table, claim.id)
     context.files.delete(table.savepoint_claim(claim.id))
 

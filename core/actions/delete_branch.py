@@ -129,6 +129,7 @@ def recovery_steps(context: Context, table: TablePath, begun: journal.Journal) -
 def recover(context: Context, hold: journal.Hold, progress: Progress) -> None:
     """Finish an interrupted deletion, or leave all as it was. The caller ends it."""
     name = str(hold.journal.planned().arguments["name"])
+    undo_log.clean(context, hold.table)
     if hold.journal.leaving is not None:
         if is_moved(hold.journal):
             _finish_retiring(context, hold)

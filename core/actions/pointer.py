@@ -170,7 +170,6 @@ def take_back(context: Context, hold: journal.Hold, begun: Begun) -> None:
     delete_temporaries(files, branch.schemas, schemas)
     delete_temporaries(files, branch.tags, {TAG_PREFIX + each for each in begun.tags})
     delete_temporaries(files, branch.snapshots, {f"{SNAPSHOT_PREFIX}{each}" for each in begun.older})
-    delete_temporaries(files, hold.table.branches, {"MAIN-BRANCH"})
 
 
 def clear_table_directory(files: Files, table: TablePath, main: Root, archive: Root | None) -> None:
@@ -207,7 +206,6 @@ def clean_table_directory(files: Files, table: TablePath, main: Root, archive: R
     guarded = {name.rpartition("/")[2] for name in part_of(root_files(files, main), TAGS)}
     for directory in (own.schemas, own.tags, own.snapshots, own.changelogs, own.consumers):
         delete_temporaries(files, directory, names | guarded | {f"{SCHEMA_PREFIX}0"})
-    delete_temporaries(files, table.branches, {"MAIN-BRANCH", "UNDO"})
     for directory in (own.snapshots, own.changelogs, own.consumers):
         files.prune(directory)
 

@@ -30,7 +30,7 @@ from core.table.layout import (
     savepoint_tag,
 )
 from core.table.lineage import Lineage, numbered
-from core.table.main_branch import all_roots
+from core.table.main_branch import all_roots, main_branch_name
 from core.table.records import Savepoint, Snapshot, Tag
 from core.table.savepoints import SavepointManager
 
@@ -75,9 +75,13 @@ def identity(record: Snapshot) -> Identity:
 
 
 def roots_and_guards(files: Files, table: TablePath) -> list[Root]:
-    """Every root, and the table directory always: while a branch is main, copies of its tags lie there."""
+    """Every root, and the table directory always: while a branch is main, copies of its tags lie there.
+
+    It is the first while it is main, else the last: it has no schema of its own then.
+    """
     own = table.root()
-    return [own, *(root for root in all_roots(files, table) if root != own)]
+    branches = [root for root in all_roots(files, table) if root != own]
+    return [own, *branches] if main_branch_name(files, table) is None else [*branches, own]
 
 
 def surviving(

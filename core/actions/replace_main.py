@@ -120,6 +120,7 @@ def recovery_steps(context: Context, table: TablePath, begun: journal.Journal) -
 def recover(context: Context, hold: journal.Hold, progress: Progress) -> None:
     """Finish an interrupted replacement when the branch is main, else take it back. The caller ends it."""
     begun = begun_in(hold)
+    undo_log.clean(context, hold.table)
     if main_branch_name(context.files, hold.table) == begun.branch:
         _finish(context, hold, begun, progress)
         between = sides(hold.table, begun)

@@ -8,12 +8,13 @@ from __future__ import annotations
 from core.actions import journal
 from core.actions.context import Context, Progress
 from core.actions.references import Leaving, identity
-from core.actions.removal import Removed, remove
+from core.actions.removal import LISTS_GONE, Removed, remove
 from core.actions.root_files import remove_root
 from core.errors import Refused
 from core.storage.files import Files
 from core.table.layout import Root
 from core.table.lineage import Lineage
+from core.table.main_branch import root_exists
 from core.table.records import Snapshot
 
 
@@ -41,10 +42,11 @@ def leaving_of(files: Files, root: Root, kept: frozenset[str] = frozenset()) -> 
 
 def drop_root(context: Context, hold: journal.Hold, root: Root, progress: Progress) -> Removed:
     """Delete what only this root keeps, then the root. What an earlier run did is passed over."""
-    leaving = leaving_of(context.files, root)
     removed = Removed()
-    if leaving.records:
-        _, removed = remove(context, hold, leaving, progress)
+    if LISTS_GONE not in hold.journal.steps and root_exists(context.files, root):
+        leaving = leaving_of(context.files, root)
+        if leaving.records:
+            _, removed = remove(context, hold, leaving, progress)
     remove_root(context.files, root)
     progress(f"removed branch {root.label}")
     return removed

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from core.actions import audit
+from core.actions import audit, guards
 from core.actions.checks import (
     integer_argument,
     read_only_refusals,
@@ -110,6 +110,7 @@ def _tag(context: Context, chosen: ChosenSnapshot, plan: Plan, progress: Progres
     with undone_on_failure(chosen.root.table, lambda: files.delete(path)):
         progress(f"tagged snapshot {chosen.snapshot.id} as {name}")
         require_held(context, chosen, needed, progress)
+        guards.guard(files, chosen.root, name)
     return chosen
 
 

@@ -117,6 +117,7 @@ def recovery_steps(context: Context, table: TablePath, begun: journal.Journal) -
 def recover(context: Context, hold: journal.Hold, progress: Progress) -> None:
     """Finish an interrupted undo, or leave all as it was. The caller ends it."""
     entry = _entry_in(hold.journal)
+    undo_log.clean(context, hold.table)
     if entry.action == delete_branch.ACTION:
         retirement.recover(context, hold, entry, progress)
     else:

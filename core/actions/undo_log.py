@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from core.actions.context import Context
+from core.actions.temporaries import delete_temporaries
 from core.errors import FileMissing
 from core.table.layout import TablePath
 from core.table.records import Record
@@ -56,6 +57,12 @@ def remove(context: Context, table: TablePath, token: str) -> None:
     left = [each for each in known if each.token != token]
     if len(left) < len(known):
         _write(context, table, left)
+
+
+def clean(context: Context, table: TablePath) -> None:
+    """Remove what a killed writer left half-written of the log and of the main-branch file."""
+    names = {path.rpartition("/")[2] for path in (table.undo_log, table.main_branch_file)}
+    delete_temporaries(context.files, table.branches, names)
 
 
 def _write(context: Context, table: TablePath, found: list[Undoable]) -> None:

@@ -1,0 +1,360 @@
+"""A branch becomes main: its files stay, the past moves along, and the previous main is kept whole."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+import pytest
+
+from core.actions import guards, undo_log
+from core.actions.context import Context
+from core.actions.strays import stray_commits
+from core.errors import NotFound, Refused, Unavailable, UsageError
+from core.table.lineage import Lineage
+from core.table.main_branch import all_roots, branch_names, main_root
+from core.table.savepoints import SavepointManager
+from core.travel.version import resolve_version
+from tests.actions.acting import ORDERS, Meanwhile, applied, contents, context_on, done, planned
+from tests.actions.taking_over import add, branched, main_rows, rows_of
+from tests.conftest import ORDERS as ORDERS_SCHEMA
+from tests.faults.fault_files import Death, FaultFiles
+from tests.paimon import open_table
+
+ACTION = "replace-main-branch"
+NEVER = "2147483647"
+
+
+def replaced(context: Context, name: str = "fix") -> str | None:
+    """Make the branch main; the name that the previous main is kept under."""
+    kept = done(context, ACTION, name=name).result["previous_main"]
+    return None if kept is None else str(kept)
+
+
+def test_main_reads_the_branch_and_the_previous_main_is_kept_whole(context: Context, orders: Path) -> None:
+    old = rows_of(context, ORDERS.root())
+    before = contents(orders)
+    fix = branched(context)
+    fixed = rows_of(context, fix)
+
+    archive = replaced(context)
+
+    assert (orders / "branch/MAIN-BRANCH").read_text() == "fix"
+    assert main_root(context.files, ORDERS) == fix
+    assert main_rows(context) == fixed != old
+    assert archive is not None and rows_of(context, ORDERS.root(archive)) == old
+    kept = contents(orders / f"branch/branch-{archive}")
+    assert {path: before[path] for path in kept if not path.startswith("schema/")} == {
+        path: data for path, data in kept.items() if not path.startswith("schema/")
+    }
+    assert not (orders / "branch/ACTION").exists()
+
+
+def test_nothing_of_the_previous_main_stays_in_the_table_directory_but_guards(
+    context: Context, orders: Path
+) -> None:
+    branched(context)
+    done(context, "create-tag", name="late", snapshot=5)
+    done(context, "create-tag", name="checked", branch="fix", retain="9 d")
+    replaced(context)
+
+    assert not (orders / "snapshot").exists()
+    assert [path.name for path in (orders / "schema").iterdir()] == ["schema-0"]
+    [line] = (orders / "schema/schema-0").read_text().splitlines()
+    assert line.startswith("Branch fix is main of this table")
+    with pytest.raises(msgspec.DecodeError):
+        msgspec.json.decode(line)
+    assert sorted(path.name for path in (orders / "tag").iterdir()) == ["tag-checked", "tag-v2"]
+    own = msgspec.json.decode((orders / "branch/branch-fix/tag/tag-checked").read_bytes())
+    guard = msgspec.json.decode((orders / "tag/tag-checked").read_bytes())
+    assert own.pop("tagTimeRetained") and own.pop("tagCreateTime")
+    assert guard == own
+    assert guards.mismatches(context.files, ORDERS) == []
+
+
+def test_the_branchs_own_files_are_not_moved_or_rewritten(context: Context, orders: Path) -> None:
+    branched(context)
+    before = contents(orders / "branch/branch-fix")
+    replaced(context)
+    after = contents(orders / "branch/branch-fix")
+    assert {path: after[path] for path in before if path != "snapshot/EARLIEST"}.items() <= before.items()
+    assert sorted(after.keys() - before.keys()) == ["snapshot/snapshot-1"]
+
+
+def test_the_past_before_the_fork_moves_along_byte_for_byte(context: Context, orders: Path) -> None:
+    done(context, "create-savepoint", snapshot=1)
+    done(context, "create-savepoint", snapshot=3)
+    done(context, "create-savepoint")
+    fix = branched(context, tag="savepoint.2")
+    before = contents(orders)
+    plan = planned(context, ACTION, name="fix")
+    applied(context, plan)
+
+    assert Lineage(context.files, fix).snapshot_ids() == [1, 2, 3, 4]
+    assert Lineage(context.files, fix).earliest_id() == 1
+    after = contents(orders / "branch/branch-fix")
+    for path in ("snapshot/snapshot-1", "snapshot/snapshot-2", "tag/tag-savepoint.1", "tag/tag-v2"):
+        assert after[path] == before[path]
+    assert [each.id for each in SavepointManager(context.files, ORDERS).of_root(fix)] == [1, 2]
+    assert resolve_version(context.files, fix, "snapshot.1").snapshot.id == 1
+    assert "Savepoint 1, of before the fork, moves along" in plan.kept
+    assert "Savepoint 3, of after the fork, stays with the previous main" in plan.warnings
+
+
+def test_a_branch_that_expired_its_own_past_gets_tags_only(context: Context) -> None:
+    fix = branched(context)
+    add(context, "shop.orders$branch_fix", 101)
+    for number in (2, 3):
+        context.files.delete(fix.snapshot(number))
+    done(context, "create-tag", name="first", snapshot=1)
+    plan = planned(context, ACTION, name="fix")
+    applied(context, plan)
+    assert Lineage(context.files, fix).snapshot_ids() == [4]
+    assert Lineage(context.files, fix).tag_names() == ["first", "v2"]
+    assert any("only tags are copied" in warning for warning in plan.warnings)
+
+
+def test_stock_retention_is_off_on_every_root_and_main_gets_its_own_back(
+    context: Context, warehouse: Path, orders: Path
+) -> None:
+    open_table(warehouse, "shop.orders").branch_manager().create_branch("stock", "v2")
+    before = (orders / "schema/schema-0").read_bytes()
+    archive = replaced(context, "stock")
+    for name in ("stock", archive):
+        schema = Lineage(context.files, ORDERS.root(name)).latest_schema()
+        assert schema is not None
+        assert schema.options["snapshot.num-retained.max"] == NEVER
+        assert schema.options["snapshot.num-retained.min"] == NEVER
+    done(context, "undo")
+    assert (orders / "schema/schema-0").read_bytes() == before
+
+
+def test_main_can_be_replaced_again_and_again(context: Context) -> None:
+    old = main_rows(context)
+    branched(context, "one", order_id=101)
+    branched(context, "two", order_id=102)
+    archive = replaced(context, "one")
+    assert replaced(context, "two") == "one"
+    assert {"order_id": 102, "customer": "new", "price": 1.0} in main_rows(context)
+    assert sorted(branch_names(context.files, ORDERS)) == sorted([archive or "", "one", "two"])
+    assert guards.mismatches(context.files, ORDERS) == []
+    assert replaced(context, str(archive)) == "two"
+    assert main_rows(context) == old
+    assert len(undo_log.entries(context, ORDERS)) == 3
+
+
+def test_new_tags_and_savepoints_of_the_new_main_are_guarded(context: Context, orders: Path) -> None:
+    branched(context)
+    replaced(context)
+    done(context, "create-tag", name="fresh", retain="5 d")
+    savepoint = done(context, "create-savepoint").result["savepoint_id"]
+    assert savepoint == 1
+    assert (orders / "tag/tag-fresh").exists()
+    assert (orders / "tag/tag-savepoint.1").read_bytes() == (
+        orders / "branch/branch-fix/tag/tag-savepoint.1"
+    ).read_bytes()
+    assert guards.mismatches(context.files, ORDERS) == []
+    done(context, "delete-savepoint", id=1)
+    done(context, "delete-tag", name="fresh")
+    assert sorted(path.name for path in (orders / "tag").iterdir()) == ["tag-v2"]
+
+
+def test_the_main_branch_again_is_nothing_to_do(context: Context, orders: Path) -> None:
+    assert planned(context, ACTION, name="main").empty
+    branched(context)
+    replaced(context)
+    before = contents(orders)
+    plan = planned(context, ACTION, name="fix")
+    assert plan.empty and not plan.refusals
+    assert applied(context, plan).message == "Branch fix of shop.orders is main already"
+    assert contents(orders) == before
+
+
+def test_the_plan_says_first_who_will_notice(context: Context, orders: Path) -> None:
+    (orders / "consumer").mkdir()
+    (orders / "consumer/consumer-job").write_text('{"nextSnapshot": 4}')
+    branched(context)
+    plan = planned(context, ACTION, name="fix")
+    assert plan.warnings[0] == (
+        "Stock engines fail on shop.orders from here on: they read and write `shop.orders$branch_fix` instead"
+    )
+    assert plan.warnings[1].startswith("Main's newest commit is of such an engine (python-2.1.0")
+    assert "Consumer job of main: its next snapshot means nothing on the branch" in plan.warnings
+    assert plan.summary == "Make branch fix main of shop.orders: main at snapshot 5 -> fix at snapshot 3"
+    assert plan.undo == "paimark undo shop.orders"
+    said = [f"{step.verb} {step.target}: {step.detail}" for step in plan.steps]
+    assert said[0] == "copy branch fix: snapshots 1 to 1 of main, from before the fork"
+    today = datetime.now(UTC).strftime("%Y%m%d")
+    assert said[1].startswith(f"create branch main-{today}T")
+    assert said[1].endswith("the previous main, whole: 5 snapshots, 1 tag, 1 schema, 1 consumer")
+    archive = replaced(context)
+    assert (orders / f"branch/branch-{archive}/consumer/consumer-job").exists()
+    assert not (orders / "consumer").exists()
+
+
+def test_what_moved_since_the_plan_is_refused_with_both_states(context: Context, orders: Path) -> None:
+    branched(context)
+    plan = planned(context, ACTION, name="fix")
+    add(context, "shop.orders", 200)
+    with pytest.raises(Refused) as refused:
+        applied(context, plan)
+    assert refused.value.message == (
+        "shop.orders moved since the plan was made: "
+        "then main at snapshot 5 and fix at snapshot 3, now main at snapshot 6 and fix at snapshot 3"
+    )
+    plan = planned(context, ACTION, name="fix")
+    add(context, "shop.orders$branch_fix", 201)
+    with pytest.raises(Refused, match="now main at snapshot 6 and fix at snapshot 4"):
+        applied(context, plan)
+    assert sorted(path.name for path in (orders / "branch").iterdir()) == ["branch-fix"]
+    assert len(Lineage(context.files, ORDERS.root()).snapshot_ids()) == 6
+
+
+def test_a_commit_to_main_during_the_replacement_takes_everything_back(
+    context: Context, warehouse: Path, orders: Path
+) -> None:
+    branched(context)
+    before = contents(orders)
+    late = Meanwhile(context.files, "snapshot/LATEST", lambda: add(context, "shop.orders", 300))
+    with pytest.raises(Refused, match="now main at snapshot 6 and fix at snapshot 3"):
+        done(context_on(warehouse, late), ACTION, name="fix")
+    after = contents(orders)
+    assert before.keys() <= after.keys()
+    assert {path.partition("/")[0] for path in after.keys() - before.keys()} <= {
+        *("snapshot", "manifest", "bucket-0", "bucket-1")
+    }
+    assert planned(context, "recover").empty
+
+
+def test_a_commit_to_the_branch_during_the_replacement_goes_along(context: Context, warehouse: Path) -> None:
+    fix = branched(context)
+    late = Meanwhile(
+        context.files, "snapshot/LATEST", lambda: add(context, "shop.orders$branch_fix", 300, "late")
+    )
+    done(context_on(warehouse, late), ACTION, name="fix")
+    assert Lineage(context.files, fix).latest_id() == 4
+    assert {"order_id": 300, "customer": "late", "price": 1.0} in main_rows(context)
+
+
+def test_tags_of_one_name_at_two_snapshots_are_refused_and_listed(context: Context) -> None:
+    branched(context)
+    done(context, "create-tag", name="done", snapshot=1)
+    done(context, "create-tag", name="done", branch="fix")
+    [refusal] = planned(context, ACTION, name="fix").refusals
+    assert refusal.reason == (
+        "Tags of one name hold different snapshots: done (snapshot 1 of main, 3 of the branch)"
+    )
+
+
+def test_what_cannot_be_read_does_not_become_main(context: Context, warehouse: Path) -> None:
+    with pytest.raises(NotFound, match="no branch nope"):
+        planned(context, ACTION, name="nope")
+    with pytest.raises(UsageError, match="layout"):
+        planned(context, ACTION, name="fix", layout="sideways")
+    open_table(warehouse, "shop.orders").branch_manager().create_branch("empty")
+    [refusal] = planned(context, ACTION, name="empty").refusals
+    assert refusal.reason == "empty of shop.orders has no snapshot: main would be empty"
+    fix = branched(context)
+    newest = Lineage(context.files, fix).latest()
+    assert newest is not None
+    context.files.delete(ORDERS.manifest(newest.delta_manifest_list))
+    [refusal] = planned(context, ACTION, name="fix").refusals
+    assert refusal.reason.startswith("fix of shop.orders can't be read: ")
+
+
+def test_a_data_file_that_is_gone_is_named(context: Context, orders: Path) -> None:
+    known = contents(orders)
+    branched(context)
+    [data] = [path for path in contents(orders).keys() - known.keys() if path.endswith(".parquet")]
+    (orders / data).unlink()
+    [refusal] = planned(context, ACTION, name="fix").refusals
+    assert data in refusal.reason
+
+
+def test_a_savepoint_being_made_on_main_is_waited_for(context: Context, warehouse: Path) -> None:
+    branched(context)
+    with pytest.raises(Death):
+        done(context_on(warehouse, FaultFiles(context.files, 2, "after")), "create-savepoint")
+    [refusal] = planned(context, ACTION, name="fix").refusals
+    assert refusal.reason == "Savepoint 1 of main is still being made"
+    done(context, "recover")
+    replaced(context)
+
+
+def test_who_is_killed_half_way_blocks_others_until_recovered(context: Context, warehouse: Path) -> None:
+    branched(context)
+    with pytest.raises(Death):
+        done(context_on(warehouse, FaultFiles(context.files, 4, "after")), ACTION, name="fix")
+    [refusal] = planned(context, ACTION, name="fix").refusals
+    assert refusal.reason.startswith("shop.orders has an interrupted replace-main-branch by ")
+    done(context, "recover")
+    replaced(context)
+
+
+def test_a_failure_after_the_point_of_no_return_says_to_recover(
+    context: Context, warehouse: Path, orders: Path
+) -> None:
+    branched(context)
+
+    class Full(FaultFiles):
+        def replace(self, path: str, data: bytes) -> None:
+            if path.endswith("schema-0"):
+                raise Unavailable("The disk is full")
+            super().replace(path, data)
+
+    with pytest.raises(Unavailable) as failed:
+        done(context_on(warehouse, Full(context.files)), ACTION, name="fix")
+    assert "recover" in failed.value.hint
+    assert main_root(context.files, ORDERS) == ORDERS.root("fix")
+    done(context, "recover")
+    assert not (orders / "snapshot").exists()
+    assert guards.mismatches(context.files, ORDERS) == []
+
+
+def test_a_dropped_main_frees_what_only_it_kept(context: Context, orders: Path) -> None:
+    done(context, "create-savepoint", snapshot=1)
+    fix = branched(context)
+    fixed = rows_of(context, fix)
+    plan = planned(context, ACTION, name="fix", drop_previous=True)
+    before = contents(orders)
+    assert applied(context, plan).result["previous_main"] is None
+    after = contents(orders)
+    data = [path for path in before.keys() - after.keys() if path.startswith(("bucket", "manifest"))]
+    assert len(data) == plan.freed_files > 0
+    assert sum(len(before[path]) for path in data) == plan.freed_bytes
+    assert branch_names(context.files, ORDERS) == ["fix"]
+    assert main_rows(context) == fixed
+    assert [each.id for each in SavepointManager(context.files, ORDERS).of_root(fix)] == [1]
+    assert resolve_version(context.files, fix, "savepoint.1").snapshot.id == 1
+    [refusal] = planned(context, "undo").refusals
+    assert refusal.reason == "The main that branch fix replaced was dropped"
+
+
+def test_dropping_main_never_loses_a_savepoint(context: Context) -> None:
+    done(context, "create-savepoint")
+    branched(context)
+    [refusal] = planned(context, ACTION, name="fix", drop_previous=True).refusals
+    assert refusal.reason == "Dropping the previous main would lose savepoint 1"
+    replaced(context)
+    branched(context, "next")
+    refusals = planned(context, ACTION, name="next", drop_previous=True).refusals
+    assert [each.reason for each in refusals] == [
+        "The previous main is branch fix, which stays under its name"
+    ]
+
+
+def test_commits_of_a_stale_writer_are_found(context: Context, warehouse: Path) -> None:
+    branched(context)
+    stale = open_table(warehouse, "shop.orders")
+    replaced(context)
+    assert stray_commits(context.files, ORDERS) == []
+    builder = stale.new_batch_write_builder()
+    writer, committer = builder.new_write(), builder.new_commit()
+    rows = {"order_id": [900], "customer": ["stale"], "price": [1.0]}
+    writer.write_arrow(pa.table(rows, schema=ORDERS_SCHEMA))
+    committer.commit(writer.prepare_commit())
+    assert len(stray_commits(context.files, ORDERS)) == 1
+    assert ORDERS.root() in all_roots(context.files, ORDERS)
+    assert {"order_id": 900, "customer": "stale", "price": 1.0} not in main_rows(context)

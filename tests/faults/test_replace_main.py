@@ -1,0 +1,115 @@
+"""Killed at any write of a replacement, its undoing or a branch's deletion: nothing or all, and it reads."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from core.actions.context import Context
+from tests.actions.acting import done
+from tests.conftest import ORDERS as ORDERS_SCHEMA
+from tests.faults.fault_files import MODES, Mode
+from tests.faults.takeovers import Case, Scene
+from tests.paimon import commit
+from tests.table.branches import create_branch
+
+
+def branch(context: Context, name: str, tag: str) -> None:
+    """A branch with a commit and a tag of its own, a time to live among them."""
+    done(context, "create-branch", name=name, tag=tag)
+    rows = {"order_id": [1], "customer": [name], "price": [0.5]}
+    commit(context.files.uri, f"shop.orders$branch_{name}", pa.table(rows, schema=ORDERS_SCHEMA))
+    done(context, "create-tag", name=f"of-{name}", branch=name, retain="900 d")
+
+
+def savepoint(context: Context, snapshot: int) -> None:
+    done(context, "create-savepoint", snapshot=snapshot)
+
+
+def replace_by(context: Context, name: str) -> None:
+    done(context, "replace-main-branch", name=name)
+
+
+def stock_branch(context: Context) -> None:
+    """As another engine makes it: with stock retention."""
+    create_branch(Path(context.files.uri), "shop.orders", "stock", "v2")
+
+
+SAVED = (partial(savepoint, snapshot=1), partial(savepoint, snapshot=4))
+FIX = (*SAVED, partial(branch, name="fix", tag="v2"))
+BOTH = (*FIX, partial(branch, name="other", tag="v2"))
+
+CASES = (
+    Case("replace", "replace-main-branch", {"name": "fix"}, FIX, (5, 3)),
+    Case("replace by a stock branch", "replace-main-branch", {"name": "stock"}, (stock_branch,), (5, 2)),
+    Case(
+        "replace a branch",
+        "replace-main-branch",
+        {"name": "other"},
+        (*BOTH, partial(replace_by, name="fix")),
+        (3, 3),
+    ),
+    Case(
+        "replace and drop",
+        "replace-main-branch",
+        {"name": "fix", "drop_previous": True},
+        (partial(savepoint, snapshot=1), partial(branch, name="fix", tag="v2")),
+        (5, 3),
+    ),
+    Case("undo", "undo", {}, (*FIX, partial(replace_by, name="fix")), (3, 5)),
+    Case(
+        "undo to a branch",
+        "undo",
+        {},
+        (*BOTH, partial(replace_by, name="fix"), partial(replace_by, name="other")),
+        (3, 3),
+    ),
+    Case("delete a branch", "delete-branch", {"name": "fix"}, FIX, (5, 5)),
+    Case("retire a branch", "delete-branch", {"name": "fix", "keep": True}, FIX, (5, 5)),
+    Case(
+        "undo of retiring",
+        "undo",
+        {},
+        (*FIX, lambda context: done(context, "delete-branch", name="fix", keep=True)),
+        (5, 5),
+    ),
+)
+
+
+@pytest.fixture(params=CASES, ids=lambda case: case.name)
+def case(request: pytest.FixtureRequest) -> Case:
+    found: Case = request.param
+    return found
+
+
+# Killed before a write is killed after the one before it.
+@pytest.mark.parametrize("mode", MODES[1:])
+def test_every_write_can_be_the_last(
+    case: Case, mode: Mode, warehouse_template: Path, tmp_path: Path
+) -> None:
+    scene = Scene(case, warehouse_template, tmp_path)
+    for point, call in enumerate(scene.writes, start=1):
+        scene.reset()
+        scene.die(point, mode)
+        scene.assert_reads_rightly(f"killed {mode} write {point}, {call}")
+        scene.recover()
+        scene.assert_whole(f"killed {mode} write {point}, {call}")
+
+
+def test_a_recovery_can_be_killed_too(case: Case, warehouse_template: Path, tmp_path: Path) -> None:
+    scene = Scene(case, warehouse_template, tmp_path)
+    # Every third point: each recovery is killed at each of its own writes.
+    for point in range(1, len(scene.writes) + 1, 3):
+        scene.reset()
+        scene.die(point, "after")
+        scene.keep()
+        for second in range(1, scene.count_recovery() + 1):
+            scene.return_to_kept()
+            scene.die_recovering(second)
+            when = f"recovery after write {point}, killed at its write {second}"
+            scene.assert_reads_rightly(when)
+            scene.recover()
+            scene.assert_whole(when)
