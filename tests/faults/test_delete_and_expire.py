@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from random import Random
 
 import pyarrow as pa
 import pytest
@@ -21,6 +23,7 @@ from core.table.lineage import Lineage
 from core.table.main_branch import all_roots
 from core.table.savepoints import SavepointManager
 from tests.actions.acting import EVENTS, ORDERS, applied, contents, context_on, done, planned
+from tests.actions.histories import TABLE, History
 from tests.conftest import EVENTS as EVENTS_SCHEMA
 from tests.conftest import ORDERS as ORDERS_SCHEMA
 from tests.faults.fault_files import MODES, Death, FaultFiles, Mode
@@ -28,8 +31,7 @@ from tests.paimon import commit
 
 # Half-written files that no journal names: a recovery can't tell them from those of a living writer.
 _ANYBODYS = re.compile(r"(^|/)\.(EARLIEST|ACTION|RECOVER-[^/]+)\.[0-9a-f-]{36}$")
-# A recovery after each of these many kills is killed in turn, at each of its writes.
-_EVERY = 4
+KINDS = ["data files", "manifests", "manifest lists"]
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class Case:
 
     name: str
     action: str
-    prepare: Callable[[Path, Context], None]
+    prepare: Callable[[Path, Context], object]
     arguments: dict[str, object] = field(default_factory=dict)
     table: TablePath = ORDERS
 
@@ -101,6 +103,24 @@ def events(warehouse: Path, context: Context) -> None:
     commit(warehouse, "shop.events", rows, overwrite=True)
 
 
+def every_kind_of_file(warehouse: Path, context: Context) -> History:
+    """Manifests that merged, index files, statistics, changelogs and side files; tag `kept` at snapshot 4."""
+    history = History(warehouse, Random(8))
+    for number in range(1, 10):
+        history.commit()
+        if number == 4:
+            history.tag("kept", number)
+    snapshots = planned(context, "expire-snapshots", TABLE, retain_last=1)
+    assert [step.target.split(" ", 1)[1] for step in snapshots.steps[2:5]] == KINDS
+    return history
+
+
+def every_kind_in_a_tag(warehouse: Path, context: Context) -> None:
+    every_kind_of_file(warehouse, context).drop_snapshots(9)
+    tag = planned(context, "delete-tag", TABLE, name="kept")
+    assert [step.target.split(" ", 1)[1] for step in tag.steps[2:]] == KINDS
+
+
 CASES = (
     Case("savepoint of an expired snapshot", "delete-savepoint", expired_savepoint, {"id": 1}),
     Case("savepoint of a snapshot", "delete-savepoint", savepoint_of_a_snapshot, {"id": 1}),
@@ -109,6 +129,10 @@ CASES = (
     Case("tag of an expired snapshot", "delete-tag", expired_tag, {"name": "v2"}),
     Case("tag on a branch", "delete-tag", tag_on_a_branch, {"name": "mine", "branch": "b"}),
     Case("snapshots", "expire-snapshots", long_past, {"retain_last": 1}),
+    Case(
+        "snapshots with every kind of file", "expire-snapshots", every_kind_of_file, {"retain_last": 1}, TABLE
+    ),
+    Case("tag with every kind of file", "delete-tag", every_kind_in_a_tag, {"name": "kept"}, TABLE),
     Case("snapshots in partitions", "expire-snapshots", events, {"retain_last": 1}, EVENTS),
 )
 
@@ -131,19 +155,21 @@ def test_every_write_can_be_the_last(scene: Scene, mode: Mode) -> None:
 
 
 def test_a_recovery_can_be_killed_too(scene: Scene) -> None:
-    for point in range(1, len(scene.writes) + 1, _EVERY):
-        second = 0
-        while True:
-            second += 1
+    """After some of the kills, and for each at some of its writes: all of them would take minutes."""
+    count = len(scene.writes)
+    recoveries = 0
+    for point in range(1, count + 1, 4 + count // 10):
+        for second in itertools.count(1, 1 + count // 20):
             scene.reset()
             scene.die(point, "after")
             if not scene.dies_recovering(second):
                 break
+            recoveries += 1
             scene.assert_what_stays_is_whole(f"recovery after write {point}, killed at its write {second}")
             scene.recover()
             assert scene.state() in (scene.before, scene.after)
             scene.assert_nothing_to_recover()
-        assert second > 1 or point == len(scene.writes)
+    assert recoveries > 2
 
 
 class Scene:
