@@ -86,7 +86,7 @@ def _run_call(
     try:
         called = called_action(sql, database)
         config = engine.config
-        context = open_context(config.warehouse, config.options, config.read_only)
+        context = open_context(config.warehouse, config.options, config.read_only, lambda: engine)
         position = called.table_position
         table = find_table(context.files, called.table.full_name)
         position = called.position

@@ -74,7 +74,9 @@ class Session:
         from core.actions.context import open_context
 
         settings = self.settings
-        return open_context(settings.warehouse, settings.options, settings.read_only)
+        return open_context(
+            settings.warehouse, settings.options, settings.read_only, lambda: self.room.engine
+        )
 
     @property
     def name(self) -> str:

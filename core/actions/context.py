@@ -9,10 +9,14 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from core.actions.durations import parse_duration
 from core.storage.files import Files
 from core.storage.open import open_files
+
+if TYPE_CHECKING:
+    from core.spark.client import Engine
 
 # An action tells each step as it ends, one line.
 Progress = Callable[[str], None]
@@ -26,6 +30,7 @@ class Context:
     """`clock` gives epoch milliseconds. `options` are Paimon catalog options and may hold secrets.
 
     `verify_wait` is how many seconds lie between the two checks of a snapshot that an expiry may be deleting.
+    `engine` gives the Spark engine that rewrites rows; without it an action starts one and ends it again.
     """
 
     files: Files
@@ -36,9 +41,12 @@ class Context:
     clock: Callable[[], int]
     options: Mapping[str, str]
     verify_wait: float = _VERIFY_WAIT
+    engine: Callable[[], Engine] | None = None
 
 
-def open_context(uri: str, options: Mapping[str, str], read_only: bool) -> Context:
+def open_context(
+    uri: str, options: Mapping[str, str], read_only: bool, engine: Callable[[], Engine] | None = None
+) -> Context:
     """A context on the warehouse at `uri`, for whoever runs this. Raises `UsageError` for a bad option."""
     wait = options.get(VERIFY_WAIT_OPTION)
     return Context(
@@ -50,6 +58,7 @@ def open_context(uri: str, options: Mapping[str, str], read_only: bool) -> Conte
         clock=lambda: time.time_ns() // 1_000_000,
         options=options,
         verify_wait=_VERIFY_WAIT if wait is None else parse_duration(wait) / 1000,
+        engine=engine,
     )
 
 

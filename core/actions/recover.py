@@ -16,6 +16,7 @@ from core.actions import (
     expire,
     journal,
     replace_main,
+    rollback,
     undo,
 )
 from core.actions.checks import fingerprint, read_only_refusals, require_allowed, require_unmoved
@@ -31,7 +32,7 @@ from core.table.records import Snapshot
 
 ACTION = "recover"
 _DELETIONS = (delete_savepoint.ACTION, delete_tag.ACTION)
-_BRANCH_CHANGES = {each.ACTION: each for each in (replace_main, delete_branch, undo)}
+_BRANCH_CHANGES = {each.ACTION: each for each in (replace_main, delete_branch, undo, rollback)}
 
 
 @dataclass(frozen=True)

@@ -163,6 +163,13 @@ ACTIONS: dict[str, Action] = {
             danger="destructive",
         ),
         _defined(
+            "rollback",
+            "core.actions.rollback",
+            "Give main the rows of an earlier version, as one new commit.",
+            (Argument("to", "text", "snapshot.N, savepoint.N, a tag, or a time.", required=True),),
+            danger="destructive",
+        ),
+        _defined(
             "recover",
             "core.actions.recover",
             "Finish or undo a change that was interrupted.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import Any
 
 import click
@@ -14,7 +15,9 @@ from core.cli.asking import confirm, require_writable
 from core.cli.options import Given, GlobalCommand, given
 from core.cli.output import narrate
 from core.cli.plans import say_plan
+from core.config import Settings, state_directory
 from core.errors import Refused
+from core.spark.client import Engine, EngineConfig
 from core.table.catalog import find_table
 from core.text import clean_text
 
@@ -39,7 +42,29 @@ def _run(action: Action, found: Given, table_name: str, arguments: dict[str, obj
     settings = found.settings()
     if action.danger != "safe" and not found.dry_run:
         require_writable(settings)
-    context = open_context(settings.warehouse, settings.options, settings.read_only)
+    with closing(_engine(settings)) as engine:
+        _plan_and_apply(action, found, table_name, arguments, engine)
+
+
+def _engine(settings: Settings) -> Engine:
+    """For the actions that rewrite rows; it starts nothing before the first order."""
+    return Engine(
+        EngineConfig(
+            warehouse=settings.warehouse,
+            log_path=state_directory() / "engine.log",
+            options=settings.options,
+            master=settings.spark_master,
+            conf=settings.spark_conf,
+            read_only=settings.read_only,
+        )
+    )
+
+
+def _plan_and_apply(
+    action: Action, found: Given, table_name: str, arguments: dict[str, object], engine: Engine
+) -> None:
+    settings = found.settings()
+    context = open_context(settings.warehouse, settings.options, settings.read_only, lambda: engine)
     plan = action.plan(context, find_table(context.files, table_name), arguments)
     if found.dry_run:
         _print_plan(plan, found)

@@ -54,6 +54,11 @@ class TablePath:
         return f"{self.branches}/UNDO"
 
     @property
+    def merges(self) -> str:
+        """What of each branch is in main already."""
+        return f"{self.branches}/merges"
+
+    @property
     def manifests(self) -> str:
         return f"{self.directory}/manifest"
 

@@ -1,0 +1,84 @@
+"""`branch/merges`: what of each branch is in main, the base of its next merge. A JSON line an event.
+
+A rollback takes merges out of main's rows, and one to a state after them brings them back: so nothing is ever
+taken out of the file, and what counts is found by going from main's head back through the events.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from core.errors import FileMissing
+from core.storage.files import Files
+from core.table.layout import Root, TablePath
+from core.table.records import Record, Snapshot
+
+
+class Point(Record, frozen=True, kw_only=True):
+    """A snapshot of a root, told from a later one of its id by the name of its delta manifest list."""
+
+    id: int
+    delta_manifest_list: str
+
+    def is_of(self, snapshot: Snapshot) -> bool:
+        return (self.id, self.delta_manifest_list) == (snapshot.id, snapshot.delta_manifest_list)
+
+
+def point_of(snapshot: Snapshot) -> Point:
+    return Point(id=snapshot.id, delta_manifest_list=snapshot.delta_manifest_list)
+
+
+class Event(Record, frozen=True, kw_only=True):
+    """What main's commit `main` in `root` (None: the table directory) did.
+
+    A merge: `branch` up to `head` is in main since, and the merge itself started from `base_head` and
+    `base_main`. A rollback: main's rows are those of its snapshot `to` again.
+    """
+
+    version: int = 1
+    kind: Literal["merge", "rollback"]
+    root: str | None = None
+    main: Point
+    branch: str = ""
+    head: Point | None = None
+    base_head: Point | None = None
+    base_main: Point | None = None
+    to: int = 0
+
+
+def events(files: Files, table: TablePath) -> list[Event]:
+    """All of them, oldest first. Raises `Corrupt`."""
+    try:
+        lines = files.read(table.merges).splitlines()
+    except FileMissing:
+        return []
+    return [Event.from_json(line, table.merges) for line in lines if line.strip()]
+
+
+def merged(files: Files, main: Root, branch: str) -> tuple[Point, Point] | None:
+    """Up to where the branch is in main's rows: its snapshot, and main's that has them. None: never merged.
+
+    Where a rollback took every merge of it out again, it is what the first of them started from: after a
+    fast-forward both lineages hold the branch's commits for good, and their fork says nothing any more.
+    """
+    until: int | None = None
+    before: tuple[Point, Point] | None = None
+    for event in reversed([each for each in events(files, main.table) if each.root == main.branch]):
+        if until is not None and event.main.id > until:
+            if event.branch == branch and event.base_head and event.base_main:
+                before = event.base_head, event.base_main
+        elif event.kind == "rollback":
+            until = event.to
+        elif event.branch == branch and event.head is not None:
+            return event.head, event.main
+    return before
+
+
+def record(files: Files, table: TablePath, event: Event) -> None:
+    """Add one; twice adds nothing. For who holds the table's journal."""
+    known = events(files, table)
+    if event in known:
+        return
+    # The record's own encoding is spread over lines, for people.
+    lines = [b" ".join(each.to_json().split(b"\n")) for each in [*known, event]]
+    files.replace(table.merges, b"\n".join([*lines, b""]))

@@ -1,0 +1,227 @@
+"""Main's rows made anew by Spark: what it starts from, what it can't do, and the one commit at its end.
+
+Rows are read from versions that nothing changes any more and become one commit on the state that the plan
+saw; a commit by anybody else in between is never overwritten. Until that commit the table is as it was: what
+is left of an interrupted rewriting is files that no snapshot names, which orphan cleaning takes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from core.actions import claims
+from core.actions.checks import fingerprint, undone_on_failure
+from core.actions.context import Context, Progress
+from core.actions.holding import ChosenSnapshot, choose, require_whole
+from core.actions.journal import Hold, new_token
+from core.actions.owner import running
+from core.actions.plan import Refusal
+from core.errors import FileMissing, Refused, Unavailable
+from core.spark.client import Engine, EngineConfig
+from core.spark.protocol import Ask, Failed, StageProgress, Told, Version, Write
+from core.storage.files import Files
+from core.table.files import data_manifests, live_entries
+from core.table.layout import Root, TablePath
+from core.table.lineage import Lineage
+from core.table.main_branch import main_root
+from core.table.records import Snapshot, TableSchema
+from core.table.savepoints import SavepointManager
+
+_UNSAFE = {
+    "row-tracking.enabled": "row tracking",
+    "data-evolution.enabled": "data evolution",
+    "deletion-vectors.enabled": "deletion vectors",
+}
+# Spark holds times to the microsecond, and has no such types or changes them on the way.
+_LOSSY = re.compile(r"TIMESTAMP(_LTZ)?\([789]\)|TIME\([789]\)|BLOB|VARIANT|MULTISET|VECTOR")
+_HINT = "Do it with the engine that writes the table."
+
+
+@dataclass(frozen=True)
+class Start:
+    """Main as the plan sees it: its newest snapshot and schema."""
+
+    head: ChosenSnapshot
+    schema: TableSchema
+
+    @property
+    def root(self) -> Root:
+        return self.head.root
+
+    @property
+    def schema_text(self) -> str:
+        return self.schema.to_json().decode()
+
+    @property
+    def fingerprint(self) -> str:
+        return fingerprint(self.head.fingerprint, self.schema_text)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What a query over versions gives. `partitions_sql` is for an overwrite of some partitions only."""
+
+    versions: Mapping[str, Version]
+    sql: str
+    overwrite: bool
+    partitions_sql: str | None = None
+
+
+def start_of(files: Files, table: TablePath) -> Start:
+    """Main now. Raises `Refused` for a table without a snapshot."""
+    root = main_root(files, table)
+    head = choose(files, root, None)
+    schema = Lineage(files, root).latest_schema()
+    if head is None or schema is None:
+        raise Refused(f"main of {table.full_name} has no snapshot", "Commit some rows first.")
+    return Start(head, schema)
+
+
+def version_of(root: Root, snapshot: Snapshot) -> Version:
+    """The rows of a snapshot, read by the definition that the rewriting is made with."""
+    return Version(root.branch, snapshot.to_json().decode())
+
+
+def size_of(files: Files, table: TablePath, snapshot: Snapshot) -> tuple[int, int]:
+    """Rows before key merging and bytes of a snapshot's data files."""
+    live = live_entries(files, table, data_manifests(files, table, snapshot))
+    rows = sum(int(entry.file["_ROW_COUNT"]) for entry in live)
+    return rows, sum(int(entry.file["_FILE_SIZE"]) for entry in live)
+
+
+def rewriting_refusals(start: Start) -> list[Refusal]:
+    """Why the table's rows can't be read and written again without loss, by name."""
+    schema, name = start.schema, start.root.table.full_name
+    options = schema.options
+    found = [
+        Refusal(f"{name} uses {feature} ({option}), which a rewriting would lose", _HINT)
+        for option, feature in _UNSAFE.items()
+        if options.get(option, "").strip().lower() == "true"
+    ]
+    for field in schema.fields:
+        if lossy := _LOSSY.search(msgspec.json.encode(field.type).decode()):
+            found.append(
+                Refusal(f"Column {field.name} is {lossy[0]}, which Spark can't keep as it is", _HINT)
+            )
+    bucket = options.get("bucket", "-1").strip()
+    if schema.primary_keys:
+        if options.get("merge-engine", "deduplicate").strip().lower() == "aggregation":
+            found.append(
+                Refusal(f"{name} aggregates (merge-engine), and rows written again would count twice", _HINT)
+            )
+        if bucket == "-2":
+            found.append(Refusal(f"{name} postpones its buckets (bucket = -2)", _HINT))
+        if bucket == "-1" and not set(schema.partition_keys) <= set(schema.primary_keys):
+            found.append(Refusal(f"{name} looks for keys across partitions", _HINT))
+    return found
+
+
+def commit_user(token: str) -> str:
+    """The name that a rewriting's commit bears: its journal's."""
+    return f"paimark-{token}"
+
+
+def landed(files: Files, start_id: int, root: Root, token: str) -> Snapshot | None:
+    """The commit of the rewriting with this token, begun when `start_id` was newest; None without one."""
+    path = root.snapshot(start_id + 1)
+    try:
+        snapshot = Snapshot.from_json(files.read(path), path)
+    except FileMissing:
+        return None
+    return snapshot if snapshot.commit_user == commit_user(token) else None
+
+
+def keep_safe(context: Context, start: Start, comment: str, progress: Progress) -> int:
+    """The id of a savepoint that holds main as it is: one there is already, or a new one."""
+    files, head = context.files, start.head
+    for each in SavepointManager(files, start.root.table).of_root(start.root):
+        if each.saved_snapshot_id == head.snapshot.id:
+            progress(f"savepoint {each.id} keeps snapshot {head.snapshot.id} already")
+            return each.id
+    needed, token = require_whole(context, head, progress), new_token()
+    with running(token):
+        claim = claims.claim_and_tag(context, head, token, comment, "safety")
+        with undone_on_failure(start.root.table, lambda: claims.undo(context, start.root.table, claim)):
+            return claims.complete(context, head, claim, needed, progress).id
+
+
+def rewrite(context: Context, hold: Hold, start: Start, rows: Rows, progress: Progress) -> Snapshot | None:
+    """Write the rows to main as one commit, and return it; None when there was nothing to write.
+
+    Raises `Refused` when main or its definition moved, and what the engine says of a failure. When the engine
+    failed and the commit landed all the same, it is returned.
+    """
+    write = Write(
+        number=0,
+        table=start.root.table.full_name,
+        schema=start.schema_text,
+        versions=rows.versions,
+        sql=rows.sql,
+        branch=start.root.branch,
+        follows_main=True,
+        head=start.head.snapshot.to_json().decode(),
+        commit_user=commit_user(hold.journal.token),
+        overwrite=rows.overwrite,
+        partitions_sql=rows.partitions_sql,
+    )
+    try:
+        with engine_of(context) as engine:
+            _done(engine, write, progress)
+    except (Refused, Unavailable):
+        made = landed(context.files, start.head.snapshot.id, start.root, hold.journal.token)
+        if made is None:
+            raise
+        return made
+    return landed(context.files, start.head.snapshot.id, start.root, hold.journal.token)
+
+
+def asked(
+    context: Context, start: Start, versions: Mapping[str, Version], sql: str, progress: Progress
+) -> list[dict[str, Any]]:
+    """The handful of rows that a query over versions gives. Raises what the engine says of a failure."""
+    ask = Ask(0, start.root.table.full_name, start.schema_text, versions, sql)
+    with engine_of(context) as engine:
+        return [msgspec.json.decode(row) for row in _done(engine, ask, progress).rows]
+
+
+@contextmanager
+def engine_of(context: Context) -> Iterator[Engine]:
+    """The engine that there is, or one for the time being."""
+    if context.engine is not None:
+        yield context.engine()
+        return
+    engine = Engine(
+        EngineConfig(
+            warehouse=context.files.uri,
+            options=context.options,
+            master=None,
+            conf={},
+            log_path=context.audit_path.parent / "engine.log",
+            read_only=context.read_only,
+        )
+    )
+    try:
+        yield engine
+    finally:
+        engine.close()
+
+
+def _done(engine: Engine, task: Ask | Write, progress: Progress) -> Told:
+    told = Told()
+    tenths = 0
+    for event in engine.do(task):
+        if isinstance(event, Told):
+            told = event
+        elif isinstance(event, StageProgress) and event.total and event.done * 10 // event.total > tenths:
+            tenths = event.done * 10 // event.total
+            progress(f"{event.done} of {event.total} tasks")
+        elif isinstance(event, Failed):
+            kind = Unavailable if event.cause == "engine" else Refused
+            raise kind(event.message, event.hint)
+    return told

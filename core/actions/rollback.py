@@ -1,0 +1,294 @@
+"""`rollback`: main's rows become those of an earlier version, as one new commit. History stays as it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+import msgspec
+
+from core.actions import audit, claims, journal, merge_base
+from core.actions.checks import (
+    fingerprint,
+    read_only_refusals,
+    require_allowed,
+    require_unmoved,
+    required_text,
+    undone_on_failure,
+)
+from core.actions.context import Context, Progress
+from core.actions.overwriting import (
+    Rows,
+    Start,
+    keep_safe,
+    landed,
+    rewrite,
+    rewriting_refusals,
+    size_of,
+    start_of,
+    version_of,
+)
+from core.actions.owner import running
+from core.actions.plan import Outcome, Plan, Refusal, Step
+from core.errors import FileMissing, NotFound, Refused, UsageError
+from core.storage.files import Files
+from core.table.catalog import parse_table_name
+from core.table.layout import Root, TablePath
+from core.table.lineage import Lineage
+from core.table.names import is_safe_name
+from core.table.records import Snapshot, TableSchema
+from core.travel.version import Resolved, resolve_time, resolve_version
+
+ACTION = "rollback"
+_TIME = re.compile(r"\d{4}-\d\d-\d\d.*", re.DOTALL)
+_BASE = re.compile(r"(\w+)(?:\((\d+)(?:, *(\d+))?\))?(?: WITH LOCAL TIME ZONE)?(?: NOT NULL)?")
+_ORDERS = (("TINYINT", "SMALLINT", "INT", "BIGINT"), ("FLOAT", "DOUBLE"))
+_TEXTS = ("CHAR", "VARCHAR", "STRING")
+
+
+@dataclass(frozen=True)
+class _Way:
+    """From main as it is to the version."""
+
+    start: Start
+    version: Resolved
+
+    @property
+    def fingerprint(self) -> str:
+        return fingerprint(
+            self.start.fingerprint, self.version.root.directory, self.version.snapshot.to_json()
+        )
+
+
+def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
+    """Arguments: `to`, a version of main (`snapshot.3`, `savepoint.1`, a tag) or a local date and time."""
+    files, asked = context.files, required_text(arguments, "to")
+    way = _way(files, table, asked)
+    start, snapshot = way.start, way.version.snapshot
+    head = start.head.snapshot
+    what = f"{way.version.name} (snapshot {snapshot.id})"
+    if _is_same(head, snapshot):
+        return Plan(
+            action=ACTION,
+            table=table.full_name,
+            summary=f"main of {table.full_name} is at {what} already",
+            arguments={"to": asked},
+            fingerprint=way.fingerprint,
+            refusals=tuple(read_only_refusals(context)),
+            empty=True,
+        )
+    refusals = [*read_only_refusals(context), *rewriting_refusals(start), *_column_refusals(files, way)]
+    if held := journal.refusal(context, table):
+        refusals.append(held)
+    rows = size = 0
+    try:
+        rows, size = size_of(files, table, snapshot)
+    except FileMissing as error:
+        refusals.append(Refusal(f"{what} is not whole: {error.message}", "Choose another version."))
+    safety = claims.next_id(files, table)
+    return Plan(
+        action=ACTION,
+        table=table.full_name,
+        summary=f"Give main of {table.full_name} the rows of {what}, instead of those of snapshot {head.id}",
+        arguments={"to": asked, "snapshot": snapshot.id, "head": head.id, "root": start.root.branch},
+        fingerprint=way.fingerprint,
+        steps=(
+            Step("create", table.savepoint(safety), f"keeps snapshot {head.id}, as it is now"),
+            Step("copy", f"the rows of {what}", f"{rows} rows before key merging, through Spark", size),
+            Step("create", start.root.snapshot(head.id + 1), "one OVERWRITE of the whole table"),
+        ),
+        kept=(f"Every snapshot, tag and savepoint, and the rows of snapshot {head.id} as a savepoint",),
+        warnings=tuple(_warnings(way)),
+        refusals=tuple(refusals),
+        undo=_undo(table, safety),
+    )
+
+
+def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
+    """Write the rows. Raises `Refused` when main moved since the plan, or moves before the commit."""
+    require_allowed(context, plan)
+    started, token = context.clock(), journal.new_token()
+    table = parse_table_name(plan.table)
+    if plan.empty:
+        return Outcome(action=ACTION, table=plan.table, message=plan.summary, result={"snapshot_id": None})
+    with running(token):
+        _as_planned(context, table, plan)
+        hold = journal.take(context, table, plan, token)
+        with undone_on_failure(table, lambda: _undo_unless_landed(context, hold)):
+            way = _as_planned(context, table, plan)
+            safety = keep_safe(context, way.start, f"before rollback to {plan.arguments['to']}", progress)
+            hold = journal.note(context, hold, f"savepoint {safety} keeps what was")
+            rows = Rows({"__paimark_then": version_of(way.version.root, way.version.snapshot)}, _ALL, True)
+            made = rewrite(context, hold, way.start, rows, progress)
+            if made is None:
+                raise Refused(f"Nothing was committed to {plan.table}", "Look at the engine's log.")
+            progress(f"committed snapshot {made.id}")
+            _finish(context, hold, made)
+            journal.release(context, hold)
+    outcome = Outcome(
+        action=ACTION,
+        table=plan.table,
+        message=f"main of {plan.table} has the rows of {way.version.name} again, as snapshot {made.id}",
+        result={"snapshot_id": made.id, "rolled_back_to": way.version.snapshot.id, "savepoint_id": safety},
+        undo=_undo(table, safety),
+    )
+    before, after = f"snapshot {way.start.head.snapshot.id}", f"snapshot {made.id}"
+    audit.record(context, plan, outcome, started, progress, before=before, after=after)
+    return outcome
+
+
+_ALL = "SELECT * FROM __paimark_then"
+
+
+def recovery_steps(context: Context, table: TablePath, begun: journal.Journal) -> list[Step]:
+    """What recovering an interrupted rollback does: its one commit is there or not."""
+    made = _landed(context.files, table, begun)
+    if made is not None:
+        return [Step("check", f"snapshot {made.id}", "the rollback was committed")]
+    return [Step("check", "main", "nothing was committed: it is as it was")]
+
+
+def recover(context: Context, hold: journal.Hold, progress: Progress) -> None:
+    """Finish an interrupted rollback that was committed; of another nothing is to be undone."""
+    made = _landed(context.files, hold.table, hold.journal)
+    if made is None:
+        progress("the rollback committed nothing: main is as it was; orphan cleaning takes its files")
+        return
+    _finish(context, hold, made)
+    progress(f"the rollback is snapshot {made.id}")
+
+
+def _finish(context: Context, hold: journal.Hold, made: Snapshot) -> None:
+    """What was merged after the version is out of main's rows: it may be merged again."""
+    arguments = hold.journal.planned().arguments
+    branch, then = arguments["root"], int(arguments["snapshot"] or 0)
+    merge_base.record(
+        context.files,
+        hold.table,
+        merge_base.Event(
+            kind="rollback",
+            root=None if branch is None else str(branch),
+            main=merge_base.point_of(made),
+            to=then,
+        ),
+    )
+
+
+def _undo_unless_landed(context: Context, hold: journal.Hold) -> None:
+    try:
+        journal.require_hold(context, hold)
+    except journal.TakenOver:
+        return
+    made = _landed(context.files, hold.table, hold.journal)
+    if made is not None:
+        _finish(context, hold, made)
+    journal.release(context, hold)
+
+
+def _landed(files: Files, table: TablePath, begun: journal.Journal) -> Snapshot | None:
+    arguments = begun.planned().arguments
+    branch = arguments["root"]
+    root = table.root(None if branch is None else str(branch))
+    return landed(files, int(arguments["head"] or 0), root, begun.token)
+
+
+def _way(files: Files, table: TablePath, asked: str) -> _Way:
+    start = start_of(files, table)
+    return _Way(start, _resolved(files, start.root, asked.strip()))
+
+
+def _resolved(files: Files, root: Root, asked: str) -> Resolved:
+    is_tag = is_safe_name(asked) and Lineage(files, root).has_tag(asked)
+    if is_tag or not _TIME.fullmatch(asked):
+        return resolve_version(files, root, asked)
+    try:
+        moment = datetime.fromisoformat(asked)
+    except ValueError as error:
+        raise UsageError(f"{asked!r} is not a time", "Write it like 2026-05-01 12:00.") from error
+    zone = moment.astimezone().tzinfo
+    assert zone is not None
+    # A time to the second means all of that second's commits up to its beginning.
+    return resolve_time(files, root, int(moment.timestamp() * 1000), asked, zone=zone)
+
+
+def _as_planned(context: Context, table: TablePath, plan: Plan) -> _Way:
+    try:
+        way = _way(context.files, table, str(plan.arguments["to"]))
+    except NotFound as error:
+        raise Refused(f"{error.message}, since the plan was made", "Make a new plan.") from error
+    require_unmoved(table, plan, way.fingerprint)
+    return way
+
+
+def _is_same(left: Snapshot, right: Snapshot) -> bool:
+    return (left.id, left.delta_manifest_list) == (right.id, right.delta_manifest_list)
+
+
+def _warnings(way: _Way) -> list[str]:
+    found = ["Streaming readers skip OVERWRITE commits by default: they will not see the rows go back"]
+    if way.version.note:
+        found.append(way.version.note)
+    added = {field.id for field in way.start.schema.fields}
+    if way.version.snapshot.schema_id != way.start.schema.id and added:
+        found.append(
+            f"The rows are written by main's newest schema ({way.start.schema.id}): "
+            "columns that came after the version are null"
+        )
+    return found
+
+
+def _undo(table: TablePath, savepoint_id: int) -> str:
+    return f"paimark rollback {table.full_name} --to savepoint.{savepoint_id}"
+
+
+def _column_refusals(files: Files, way: _Way) -> list[Refusal]:
+    """Columns that the version has and main dropped or made narrower: their values would be lost."""
+    then = Lineage(files, way.version.root).schema(way.version.snapshot.schema_id)
+    now = {field.id: field for field in way.start.schema.fields}
+    name, found = way.start.root.table.full_name, []
+    for field in then.fields:
+        kept = now.get(field.id)
+        hint = "Create a branch from that version instead, and replace main with it."
+        if kept is None:
+            reason = f"{way.version.name} of {name} has a column {field.name}, which main dropped"
+            found.append(Refusal(reason, hint))
+        elif not _holds(kept.type, field.type):
+            reason = f"Column {field.name} of {name} was {_text(field.type)} and is {_text(kept.type)} now"
+            found.append(Refusal(f"{reason}, which may not hold what it held", hint))
+    return found + _key_refusals(then, way.start)
+
+
+def _key_refusals(then: TableSchema, start: Start) -> list[Refusal]:
+    now, name = start.schema, start.root.table.full_name
+    if (then.primary_keys, then.partition_keys) == (now.primary_keys, now.partition_keys):
+        return []
+    return [Refusal(f"The keys of {name} are others now", "Read the version, and write it where you want.")]
+
+
+def _holds(now: object, then: object) -> bool:
+    """Whether every value of the type it was has one of the type it is."""
+    if not isinstance(now, str) or not isinstance(then, str):
+        return _without_nullability(now) == _without_nullability(then)
+    if now.removesuffix(" NOT NULL") == then.removesuffix(" NOT NULL"):
+        return True
+    new, old = _BASE.fullmatch(now), _BASE.fullmatch(then)
+    if new is None or old is None:
+        return False
+    for order in _ORDERS:
+        if new[1] in order and old[1] in order:
+            return order.index(new[1]) >= order.index(old[1])
+    if new[1] in _TEXTS and old[1] in _TEXTS:
+        return new[1] == "STRING" or int(new[2] or 1) >= int(old[2] or 2**31)
+    if new[1] == old[1] == "DECIMAL":
+        return new[3] == old[3] and int(new[2]) >= int(old[2])
+    return False
+
+
+def _without_nullability(kind: object) -> str:
+    return msgspec.json.encode(kind).decode().replace(" NOT NULL", "")
+
+
+def _text(kind: object) -> str:
+    return kind if isinstance(kind, str) else msgspec.json.encode(kind).decode()
