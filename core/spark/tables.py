@@ -73,7 +73,8 @@ class Opener:
         root = branch_root(files, table, name.branch)
         label = table.full_name + (f"$branch_{name.branch}" if name.branch else "")
         if name.system is not None:
-            return self._system(sql, use, root, f"{label}${name.system}", name)
+            label = f"{label}${name.system}"
+            return self._system(sql, use, root, label, system_table(name.system), name.branch)
         resolved = TravelSource(files, root, self.zone).as_written(sql, use, now_ms=self.now_ms)
         snapshot = resolved.snapshot if resolved is not None else None
         scan = make_scan(self.warehouse, root, snapshot, pinned=use.clause is not None)
@@ -92,14 +93,15 @@ class Opener:
         name = split_system_name(use.parts[-1])
         return TablePath(database, name.table), name
 
-    def _system(self, sql: str, use: TableUse, root: Root, label: str, name: SystemName) -> OpenedTable:
-        system = system_table(name.system or "")
+    def _system(
+        self, sql: str, use: TableUse, root: Root, label: str, system: SystemTable, branch: str | None
+    ) -> OpenedTable:
         if system.of_snapshot is not None:
             resolved = TravelSource(self.warehouse.files, root, self.zone).as_written(
                 sql, use, now_ms=self.now_ms
             )
             found = system.of_snapshot(self.warehouse.files, root, resolved.snapshot) if resolved else ()
-            version = self._version(resolved, root, name.branch)
+            version = self._version(resolved, root, branch)
             reading = Reading(label, version, LISTED, resolved.note if resolved else "")
             return OpenedTable(use, label, reading, None, system, tuple(found))
         if use.clause is not None:
