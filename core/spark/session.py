@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -63,11 +64,34 @@ def start_spark(start: Start) -> Spark:
 
     port, secret = jvm.listening(process, java, scratch)
     os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"] = str(port), secret
+    _require_sql_settings(settings)
     session = SparkSession.builder.getOrCreate()
     session.dataSource.register(PaimarkSource)
     session.sparkContext.setInterruptOnCancel(True)
     host = session.sparkContext.getConf().get("spark.driver.host") or "127.0.0.1"
     return Spark(session, process, scratch, host, settings["spark.driver.memory"])
+
+
+def _require_sql_settings(settings: Mapping[str, str]) -> None:
+    """Raises `Unavailable` for a value that Spark SQL does not take.
+
+    With one in a session PySpark recurses without end: telling of an error reads the settings, which is one.
+    """
+    from py4j.protocol import Py4JJavaError
+    from pyspark import SparkContext
+
+    context = SparkContext.getOrCreate()
+    assert context._jvm is not None
+    taken = context._jvm.org.apache.spark.sql.internal.SQLConf()
+    for name, value in settings.items():
+        if name.startswith("spark.sql."):
+            try:
+                taken.setConfString(name, value)
+            except Py4JJavaError as error:
+                why = str(error.java_exception.getMessage()).splitlines()[0]
+                raise Unavailable(
+                    f"Spark does not take {name}={value}: {why}", "Check --spark-conf."
+                ) from error
 
 
 def _prepare_environment() -> None:

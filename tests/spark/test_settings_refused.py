@@ -1,0 +1,36 @@
+"""Settings that Spark does not take end in a sentence, and never in a wait without end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.spark.client import Engine, EngineConfig
+from tests.spark.engine_fixture import ask
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("spark.sql.shuffle.partitions", "many", "Spark does not take spark.sql.shuffle.partitions=many"),
+        # Fails inside Spark's own start, where nobody foresaw it.
+        ("spark.executor.heartbeatInterval", "abc", "died of a fault of its own"),
+    ],
+)
+def test_a_setting_that_spark_does_not_take_is_said(
+    warehouse: Path, tmp_path: Path, name: str, value: str, said: str
+) -> None:
+    config = EngineConfig(
+        warehouse=str(warehouse),
+        options={},
+        master="local[1]",
+        conf={name: value},
+        log_path=tmp_path / "engine.log",
+        read_only=False,
+    )
+    engine = Engine(config)
+    try:
+        assert said in ask(engine, "SELECT 1").failure.message
+    finally:
+        engine.close()
