@@ -23,8 +23,8 @@ from core.storage.files import Files
 from core.table.files import StoredFile
 from core.table.layout import TablePath
 
-# A pool is worth starting for more than a handful.
-_FEW = 32
+# Files deleted between two looks at the clock; a pool is worth starting for as many.
+_AT_ONCE = 32
 _IN_FLIGHT = 16
 _LOOK_EVERY = 1.0
 
@@ -100,7 +100,7 @@ class _Sweep:
         self._look()
         todo, removed = list(self._freed.values()), Removed()
         while todo:
-            batch, todo = todo[:_FEW], todo[_FEW:]
+            batch, todo = todo[:_AT_ONCE], todo[_AT_ONCE:]
             self._look()
             # A reference that came since may need some of them.
             batch = [each for each in batch if each.path in self._freed]
@@ -138,7 +138,7 @@ def holders(files: Files, table: TablePath) -> frozenset[str]:
 
 def delete_all(files: Files, paths: Sequence[str]) -> None:
     """Many in flight, but for a handful."""
-    if len(paths) < _FEW:
+    if len(paths) < _AT_ONCE:
         for path in paths:
             files.delete(path)
         return

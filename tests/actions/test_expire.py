@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,16 +12,27 @@ import msgspec
 import pyarrow as pa
 import pytest
 
+from core.actions import removal
 from core.actions.context import Context
 from core.actions.plan import Plan
 from core.actions.registry import action
-from core.errors import PaimarkError, Refused, UsageError
+from core.errors import NotFound, PaimarkError, Refused, UsageError
 from core.storage.files import Files
 from core.storage.local import LocalFiles
 from core.table.files import missing_files, needed_files
 from core.table.lineage import Lineage
 from core.table.main_branch import all_roots
-from tests.actions.acting import EVENTS, ORDERS, Meanwhile, applied, contents, context_on, done, planned
+from tests.actions.acting import (
+    EVENTS,
+    ORDERS,
+    Meanwhile,
+    Wrapped,
+    applied,
+    contents,
+    context_on,
+    done,
+    planned,
+)
 from tests.actions.histories import needed_by_all
 from tests.conftest import ORDERS as ORDERS_SCHEMA
 from tests.paimon import commit, read_rows
@@ -197,6 +209,44 @@ def test_a_savepoint_made_while_it_runs_keeps_its_files(context: Context, wareho
     applied(context_on(warehouse, files), plan)
     tag = Lineage(context.files, ORDERS.root()).tag("savepoint.1")
     assert missing_files(context.files, needed_files(context.files, ORDERS.root(), tag)) == []
+
+
+class AfterDelete(Wrapped):
+    """A store on which somebody else does something right after the `count`-th file is deleted."""
+
+    def __init__(self, inner: Files, count: int, deed: Callable[[], None]) -> None:
+        super().__init__(inner)
+        self._left = count
+        self._deed = deed
+
+    def delete(self, path: str) -> None:
+        self.inner.delete(path)
+        self._left -= 1
+        if self._left == 0:
+            self._deed()
+
+
+@pytest.mark.parametrize("count", range(1, 20, 2))
+def test_a_savepoint_made_at_any_moment_is_whole_or_refused(
+    context: Context, warehouse: Path, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    # What seconds tell apart for real: a look at the names before each file.
+    monkeypatch.setattr(removal, "_LOOK_EVERY", 0.0)
+    monkeypatch.setattr(removal, "_AT_ONCE", 1)
+    replace_rows(warehouse)
+    told: list[str] = []
+
+    def save() -> None:
+        try:
+            told.append(done(context, "create-savepoint", snapshot=4).message)
+        except (Refused, NotFound) as error:
+            told.append(error.message)
+
+    plan = planned(context, "expire-snapshots", retain_last=1)
+    applied(context_on(warehouse, AfterDelete(context.files, count, save)), plan)
+    assert missing(context.files) == []
+    [line] = told
+    assert ("keeps snapshot 4" in line) == Lineage(context.files, ORDERS.root()).has_tag("savepoint.1")
 
 
 def test_a_claim_counts_as_the_tag_it_will_become(context: Context, warehouse: Path) -> None:
