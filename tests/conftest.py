@@ -9,6 +9,9 @@ import pyarrow as pa
 import pytest
 
 from tests.paimon import commit, create_table, open_table
+from tests.spark.engine_fixture import engine, engine_warehouse
+
+__all__ = ["engine", "engine_warehouse"]
 
 ORDERS = pa.schema(
     [

@@ -1,0 +1,105 @@
+"""One Spark for the whole suite, on a warehouse of its own; and statements run to their end."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.spark.arrow import read_batch
+from core.spark.client import Engine, EngineConfig
+from core.spark.protocol import Batch, Columns, Event, Explained, Failed, Finished, Reading
+
+# Survives only if properties are escaped as Java reads them.
+ODD_SETTING = "a=b:c#d!  é \\ \N{GRINNING FACE}"
+
+
+@dataclass
+class Answer:
+    """What a statement's events came to."""
+
+    events: list[Event] = field(default_factory=list)
+    rows: list[dict[str, Any]] = field(default_factory=list)
+
+    def of(self, kind: type[Any]) -> list[Any]:
+        return [event for event in self.events if isinstance(event, kind)]
+
+    @property
+    def end(self) -> Finished | Failed:
+        last = self.events[-1]
+        assert isinstance(last, Finished | Failed)
+        return last
+
+    @property
+    def failure(self) -> Failed:
+        assert isinstance(self.end, Failed), self.end
+        return self.end
+
+    @property
+    def finish(self) -> Finished:
+        assert isinstance(self.end, Finished), self.end
+        return self.end
+
+    @property
+    def readings(self) -> list[Reading]:
+        return self.of(Reading)
+
+    @property
+    def columns(self) -> Columns:
+        columns: Columns = self.of(Columns)[0]
+        return columns
+
+    @property
+    def explained(self) -> str:
+        return "\n".join(each.text for each in self.of(Explained))
+
+
+def ask(engine: Engine, sql: str, **options: Any) -> Answer:
+    """Run one statement; whatever its end."""
+    answer = Answer()
+    for event in engine.run(sql, **options):
+        answer.events.append(event)
+        if isinstance(event, Batch):
+            answer.rows += read_batch(event).to_pylist()
+    return answer
+
+
+def rows(engine: Engine, sql: str, **options: Any) -> list[dict[str, Any]]:
+    """The rows of a statement that must finish."""
+    answer = ask(engine, sql, **options)
+    assert answer.finish.rows == len(answer.rows)
+    return answer.rows
+
+
+def in_order(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows in an order that does not depend on how they came."""
+    return sorted(found, key=repr)
+
+
+@pytest.fixture(scope="session")
+def engine_warehouse(warehouse_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The template's `shop`, copied. A test that changes tables makes a database of its own in it."""
+    path = tmp_path_factory.mktemp("engine") / "warehouse"
+    shutil.copytree(warehouse_template, path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def engine(engine_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """A running engine. Tests may kill what it started: the next statement starts it again."""
+    config = EngineConfig(
+        warehouse=str(engine_warehouse),
+        options={},
+        master="local[2]",
+        conf={"spark.driver.memory": "1g", "spark.paimark.test": ODD_SETTING},
+        log_path=tmp_path_factory.mktemp("log") / "engine.log",
+        read_only=False,
+    )
+    engine = Engine(config)
+    engine.start()
+    yield engine
+    engine.close()

@@ -1,0 +1,134 @@
+"""Conditions that pypaimon is told of give the rows that Spark alone would have kept."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from core.spark.client import Engine
+from tests.paimon import commit, create_table
+from tests.spark.engine_fixture import in_order, rows
+
+SCHEMA = pa.schema(
+    [
+        pa.field("id", pa.int64(), nullable=False),
+        pa.field("part", pa.date32(), nullable=False),
+        pa.field("name", pa.string()),
+        pa.field("amount", pa.decimal128(10, 2)),
+        pa.field("level", pa.int8()),
+        pa.field("flag", pa.bool_()),
+        pa.field("rate", pa.float64()),
+        pa.field("seen", pa.timestamp("ms")),
+    ]
+)
+NAMES = [None, "", "a", "ab", "abc", "B", "Łódź", "\N{GRINNING FACE}", "a%", "a_"]
+RATES = [None, float("nan"), 0.0, -0.0, 1.5, float("inf")]
+PARTS = [dt.date(1969, 12, 31), dt.date(2026, 5, 1), dt.date(2026, 5, 2)]
+
+
+def table_rows(start: int) -> pa.Table:
+    rows = [
+        {
+            "id": number,
+            "part": PARTS[number % 3],
+            "name": NAMES[number % len(NAMES)],
+            "amount": None if number % 7 == 0 else Decimal(number) / 4,
+            "level": None if number % 5 == 0 else number % 11 - 5,
+            "flag": [None, True, False][number % 3],
+            "rate": RATES[number % len(RATES)],
+            "seen": None if number % 4 == 0 else dt.datetime(2026, 5, 1) + dt.timedelta(hours=number),
+        }
+        for number in range(start, start + 30)
+    ]
+    return pa.Table.from_pylist(rows, schema=SCHEMA)
+
+
+@pytest.fixture(scope="module", params=["append", "keyed"])
+def table(request: pytest.FixtureRequest, engine_warehouse: Path) -> str:
+    name = f"push.{request.param}"
+    keys = ["id", "part"] if request.param == "keyed" else []
+    options = {"bucket": "2"} if keys else {}
+    create_table(engine_warehouse, name, SCHEMA, primary_keys=keys, partition_keys=["part"], options=options)
+    for start in (0, 15, 30):
+        # With a key these overlap: half of the rows are written twice.
+        commit(engine_warehouse, name, table_rows(start))
+    return name
+
+
+def text(value: object) -> str:
+    if isinstance(value, str):
+        return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    if isinstance(value, dt.datetime):
+        return f"TIMESTAMP_NTZ'{value}'"
+    if isinstance(value, dt.date):
+        return f"DATE'{value}'"
+    return str(value)
+
+
+NUMBERS = st.integers(-3, 65)
+VALUES: dict[str, st.SearchStrategy[str]] = {
+    "id": NUMBERS.map(text),
+    "part": st.sampled_from([*PARTS, dt.date(2026, 5, 3)]).map(text),
+    "name": st.sampled_from([name for name in NAMES if name is not None]).map(text),
+    "amount": st.one_of(NUMBERS, st.sampled_from(["1.25", "3.333", "1e1", "99999999999.5"])).map(str),
+    "level": st.integers(-6, 6).map(text),
+    "flag": st.sampled_from(["true", "false"]),
+    "rate": st.sampled_from(["0", "1.5", "double('NaN')", "double('-Infinity')"]),
+    "seen": st.integers(0, 60).map(lambda h: text(dt.datetime(2026, 5, 1) + dt.timedelta(hours=h))),
+}
+
+
+@st.composite
+def conditions(draw: st.DrawFn) -> str:
+    column = draw(st.sampled_from(sorted(VALUES)))
+    kind = draw(st.sampled_from(["compare", "compare", "in", "null", "starts", "not"]))
+    if kind == "null":
+        return f"{column} IS {draw(st.sampled_from(['', 'NOT ']))}NULL"
+    if kind == "in":
+        values = draw(st.lists(VALUES[column], min_size=1, max_size=4))
+        return f"{column} IN ({', '.join([*values, *draw(st.sampled_from([[], ['NULL']]))])})"
+    if kind == "starts":
+        return f"name LIKE {draw(st.sampled_from(['a%', 'ab%', 'Ł%', '%', 'B%']).map(text))}"
+    operator = draw(st.sampled_from(["=", "<", "<=", ">", ">=", "<>", "<=>"]))
+    compared = f"{column} {operator} {draw(VALUES[column])}"
+    return f"NOT ({compared})" if kind == "not" else compared
+
+
+@given(filters=st.lists(st.lists(conditions(), min_size=1, max_size=3), min_size=8, max_size=8))
+@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+def test_pushed_conditions_keep_what_spark_keeps(
+    engine: Engine, table: str, filters: list[list[str]]
+) -> None:
+    """`coalesce` can't be pushed down: what it is around, Spark decides alone."""
+    columns = "id, cast(part AS string) AS part, name, cast(rate AS string) AS rate"
+    for pushed in (True, False):
+        parts = []
+        for number, filters_of_one in enumerate(filters):
+            condition = " AND ".join(f"({each})" for each in filters_of_one)
+            wanted = condition if pushed else f"coalesce({condition}, false)"
+            parts.append(f"SELECT {number} AS number, {columns} FROM {table} WHERE {wanted}")
+        found = in_order(rows(engine, " UNION ALL ".join(parts)))
+        if pushed:
+            with_pushing = found
+    assert with_pushing == found
+
+
+def test_conditions_reach_pypaimon(engine: Engine, engine_warehouse: Path) -> None:
+    """A partition that a condition rules out is not read: its files may be gone."""
+    create_table(engine_warehouse, "push.torn", SCHEMA, partition_keys=["part"])
+    commit(engine_warehouse, "push.torn", table_rows(0))
+    torn = list((engine_warehouse / "push.db" / "torn").glob("part=*/bucket-*/*.parquet"))
+    assert len(torn) == len(PARTS)
+    days = (dt.date(2026, 5, 1) - dt.date(1970, 1, 1)).days
+    intact = next(path for path in torn if path.parts[-3] == f"part={days}")
+    for path in torn:
+        if path != intact:
+            path.unlink()
+    kept = rows(engine, "SELECT id FROM push.torn WHERE part = DATE'2026-05-01'")
+    assert sorted(row["id"] for row in kept) == list(range(1, 30, 3))
