@@ -226,9 +226,10 @@ class AfterDelete(Wrapped):
             self._deed()
 
 
-@pytest.mark.parametrize("count", range(1, 20, 2))
+# Of snapshot 2 a tag keeps all files, so that it can be saved up to the end; of 4 nothing does.
+@pytest.mark.parametrize(("snapshot", "count"), [*((4, each) for each in range(1, 20, 3)), (2, 3), (2, 12)])
 def test_a_savepoint_made_at_any_moment_is_whole_or_refused(
-    context: Context, warehouse: Path, monkeypatch: pytest.MonkeyPatch, count: int
+    context: Context, warehouse: Path, monkeypatch: pytest.MonkeyPatch, snapshot: int, count: int
 ) -> None:
     # What seconds tell apart for real: a look at the names before each file.
     monkeypatch.setattr(removal, "_LOOK_EVERY", 0.0)
@@ -238,7 +239,7 @@ def test_a_savepoint_made_at_any_moment_is_whole_or_refused(
 
     def save() -> None:
         try:
-            told.append(done(context, "create-savepoint", snapshot=4).message)
+            told.append(done(context, "create-savepoint", snapshot=snapshot).message)
         except (Refused, NotFound) as error:
             told.append(error.message)
 
@@ -246,7 +247,8 @@ def test_a_savepoint_made_at_any_moment_is_whole_or_refused(
     applied(context_on(warehouse, AfterDelete(context.files, count, save)), plan)
     assert missing(context.files) == []
     [line] = told
-    assert ("keeps snapshot 4" in line) == Lineage(context.files, ORDERS.root()).has_tag("savepoint.1")
+    is_saved = Lineage(context.files, ORDERS.root()).has_tag("savepoint.1")
+    assert is_saved == ("keeps snapshot" in line) == (snapshot == 2)
 
 
 def test_a_claim_counts_as_the_tag_it_will_become(context: Context, warehouse: Path) -> None:
