@@ -29,6 +29,7 @@ TRY = (
     ("savepoints", "shop.orders"),
     ("create-savepoint", "shop.orders", "--comment", "before the fix"),
     ("create-branch", "shop.orders", "--name", "mine", "--tag", "month-end"),
+    ("delete-savepoint", "shop.orders", "--id", "1", "--dry-run"),
     ("sql", "SELECT count(*) AS n FROM shop.orders VERSION AS OF 'savepoint.1'"),
     (
         "sql",

@@ -70,29 +70,6 @@ class DemoWriter:
         for path in (self._directory / name / "branch" / f"branch-{branch}" / "schema").iterdir():
             os.utime(path, (time_ms / 1000, time_ms / 1000))
 
-    def expire(self, name: str, before: int) -> None:
-        """Forget main's snapshots below an id, as Paimon's expiry does where no data file has been replaced.
-
-        Manifest lists go when neither a snapshot that stays nor a tag needs them; manifests and data files
-        are all still needed, since nothing here was compacted.
-        """
-        table = self._directory / name
-        snapshots = {
-            int(path.name.removeprefix("snapshot-")): path for path in table.glob("snapshot/snapshot-*")
-        }
-        kept = [path for number, path in snapshots.items() if number >= before]
-        needed = {file for path in [*kept, *table.glob("tag/tag-*")] for file in _manifest_lists(path)}
-        for path in (path for number, path in sorted(snapshots.items()) if number < before):
-            for file in _manifest_lists(path) - needed:
-                (table / "manifest" / file).unlink()
-            path.unlink()
-        (table / "snapshot" / "EARLIEST").write_text(str(before))
-
-
-def _manifest_lists(snapshot: Path) -> set[str]:
-    record = json.loads(snapshot.read_text())
-    return {record["baseManifestList"], record["deltaManifestList"]}
-
 
 def _set_time(path: Path, time_ms: int) -> None:
     record: dict[str, Any] = json.loads(path.read_text())

@@ -17,6 +17,7 @@ from core.table.files import data_files
 from core.table.layout import TablePath
 from core.table.lineage import Lineage
 from core.table.savepoints import SavepointManager
+from core.travel.version import resolve_time
 from tests.paimon import read_rows
 
 NOW = int(datetime(2026, 5, 20, 15, 40, tzinfo=UTC).timestamp() * 1000)
@@ -104,6 +105,16 @@ def test_savepoint_1_keeps_every_file_of_a_snapshot_that_expired(demo: Path) -> 
         for entry in kept:
             path = ORDERS.data_file(entry.partition, entry.bucket, entry.file_name)
             assert files.size(path) == entry.size
+
+
+def test_a_moment_of_the_expired_past_is_answered_by_the_closest_savepoint(demo: Path) -> None:
+    files, root = LocalFiles(str(demo)), ORDERS.root()
+    first = Lineage(files, root).snapshot(SAVED + 1)
+    assert Lineage(files, root).earliest_id() == first.id
+    found = resolve_time(files, root, first.time_millis - 1)
+    assert (found.name, found.snapshot.id) == ("savepoint.1", SAVED)
+    assert found.note.startswith(f"No snapshot from then is left: savepoint.1 (snapshot {SAVED}) serves, ")
+    assert "older than the time asked for" in found.note
 
 
 def test_no_manifest_list_is_left_that_nothing_needs(demo: Path) -> None:
