@@ -27,6 +27,7 @@ import org.apache.paimon.operation.LocalOrphanFilesClean;
 import org.apache.paimon.options.ExpireConfig;
 import org.apache.paimon.options.Options;
 import org.apache.paimon.reader.RecordReader;
+import org.apache.paimon.schema.Schema;
 import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.ObjectMapper;
 import org.apache.paimon.table.BucketMode;
 import org.apache.paimon.table.FileStoreTable;
@@ -39,6 +40,7 @@ import org.apache.paimon.table.source.ReadBuilder;
 import org.apache.paimon.types.DataField;
 import org.apache.paimon.types.DataTypeFamily;
 import org.apache.paimon.types.DataTypeRoot;
+import org.apache.paimon.types.DataTypes;
 import org.apache.paimon.types.RowKind;
 import org.apache.paimon.utils.InternalRowUtils;
 import org.apache.paimon.utils.TypeUtils;
@@ -103,6 +105,17 @@ public final class Oracle {
                 return null;
             case "create-branch":
                 fileStoreTable().createBranch(text("branch"), text("tag"));
+                return null;
+            case "create-if-not-exists":
+                try (Catalog catalog = catalog()) {
+                    Schema schema = Schema.newBuilder().column("k", DataTypes.BIGINT()).build();
+                    catalog.createTable(Identifier.fromString(text("table")), schema, true);
+                }
+                return null;
+            case "drop":
+                try (Catalog catalog = catalog()) {
+                    catalog.dropTable(Identifier.fromString(text("table")), false);
+                }
                 return null;
             case "delete-branch":
                 fileStoreTable().deleteBranch(text("branch"));
@@ -225,14 +238,18 @@ public final class Oracle {
     }
 
     private Table table() throws Exception {
+        @SuppressWarnings("unchecked")
+        Map<String, String> dynamic = (Map<String, String>) request.getOrDefault("options", Map.of());
+        try (Catalog catalog = catalog()) {
+            return catalog.getTable(Identifier.fromString(text("table"))).copy(dynamic);
+        }
+    }
+
+    private Catalog catalog() {
         Options options = new Options();
         options.set("warehouse", text("warehouse"));
         options.set("cache-enabled", "false");
-        @SuppressWarnings("unchecked")
-        Map<String, String> dynamic = (Map<String, String>) request.getOrDefault("options", Map.of());
-        try (Catalog catalog = CatalogFactory.createCatalog(CatalogContext.create(options))) {
-            return catalog.getTable(Identifier.fromString(text("table"))).copy(dynamic);
-        }
+        return CatalogFactory.createCatalog(CatalogContext.create(options));
     }
 
     private FileStoreTable fileStoreTable() throws Exception {

@@ -74,6 +74,13 @@ class Judge:
     def delete_branch(self, warehouse: Path, table: str, branch: str) -> None:
         self._ask("delete-branch", warehouse, table, branch=branch)
 
+    def create_if_not_exists(self, warehouse: Path, table: str) -> None:
+        """A table of one column, unless there is a table of the name."""
+        self._ask("create-if-not-exists", warehouse, table)
+
+    def drop(self, warehouse: Path, table: str) -> None:
+        self._ask("drop", warehouse, table)
+
     def close(self) -> None:
         self._process.communicate(timeout=30)
 

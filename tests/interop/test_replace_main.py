@@ -1,0 +1,161 @@
+"""Stock Paimon while a branch is main: blind by the plain name, at home on the branch, a danger to none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from core.table.catalog import parse_table_name
+from tests.actions.acting import contents
+from tests.interop.judge import Judge, JudgeError
+from tests.interop.ours import act
+
+TABLES = ["shop.orders", "shop.events"]
+
+
+def replaced(judge: Judge, warehouse: Path, table: str) -> str:
+    """Branch `fix` from savepoint 1, with rows of main written to it, is main; what main was kept as."""
+    act(warehouse, "create-savepoint", table, snapshot=1)
+    act(warehouse, "create-branch", table, name="fix", tag="savepoint.1")
+    judge.write(warehouse, f"{table}$branch_fix", judge.read(warehouse, table))
+    kept = act(warehouse, "replace-main-branch", table, name="fix").result["previous_main"]
+    return f"{table}$branch_{kept}"
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_by_the_plain_name_everything_fails_and_changes_nothing(
+    judge: Judge, warehouse: Path, table: str
+) -> None:
+    rows = judge.read(warehouse, table)
+    replaced(judge, warehouse, table)
+    before = contents(warehouse)
+    attempts: list[Callable[[], object]] = [
+        lambda: judge.read(warehouse, table),
+        lambda: judge.read(warehouse, f"{table}$snapshots"),
+        lambda: judge.write(warehouse, table, rows),
+        lambda: judge.create_if_not_exists(warehouse, table),
+        lambda: judge.drop(warehouse, table),
+        lambda: judge.compact(warehouse, table),
+        lambda: judge.expire(warehouse, table),
+        lambda: judge.clean_orphans(warehouse, table),
+    ]
+    for attempt in attempts:
+        with pytest.raises(JudgeError):
+            attempt()
+        assert contents(warehouse) == before
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_the_branch_is_read_and_written_by_its_name(judge: Judge, warehouse: Path, table: str) -> None:
+    branch = f"{table}$branch_fix"
+    old = judge.read(warehouse, table)
+    archive = replaced(judge, warehouse, table)
+    rows = judge.read(warehouse, branch)
+    judge.write(warehouse, branch, old[:1])
+    judge.compact(warehouse, branch)
+    after = judge.read(warehouse, branch)
+    assert len(after) == len(rows) + (table == "shop.events")
+    assert judge.read(warehouse, archive) == old
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_compaction_and_expiry_on_the_branch_spare_what_is_kept(
+    judge: Judge, warehouse: Path, table: str
+) -> None:
+    branch = f"{table}$branch_fix"
+    head = judge.read(warehouse, table)
+    saved = act(warehouse, "create-savepoint", table).result["saved_snapshot_id"]
+    assert isinstance(saved, int)
+    archive = _replaced_after_a_savepoint(judge, warehouse, table)
+    fork = judge.read(warehouse, branch, tag="savepoint.2")
+    act(warehouse, "create-savepoint", table)
+    own = judge.read(warehouse, branch)
+    for _ in range(2):
+        judge.write(warehouse, branch, head)
+        judge.compact(warehouse, branch)
+        assert judge.expire(warehouse, branch) > 0
+    assert judge.read(warehouse, archive) == head
+    # Stock Paimon looks for a branch's tags in the table directory, where savepoint 1 has no guard.
+    assert judge.read(warehouse, archive, snapshot=saved) == head
+    assert judge.read(warehouse, branch, tag="savepoint.2") == fork
+    assert judge.read(warehouse, archive, tag="savepoint.2") == fork
+    assert judge.read(warehouse, branch, tag="savepoint.3") == own
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_without_guards_the_same_destroys_them(judge: Judge, warehouse: Path, table: str) -> None:
+    branch = f"{table}$branch_fix"
+    head = judge.read(warehouse, table)
+    _replaced_after_a_savepoint(judge, warehouse, table)
+    act(warehouse, "create-savepoint", table)
+    judge.read(warehouse, branch, tag="savepoint.2")
+    for guard in (warehouse / parse_table_name(table).root().tags).iterdir():
+        guard.unlink()
+    for _ in range(2):
+        judge.write(warehouse, branch, head)
+        judge.compact(warehouse, branch)
+        judge.expire(warehouse, branch)
+    with pytest.raises(JudgeError):
+        judge.read(warehouse, branch, tag="savepoint.2")
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_after_undo_the_table_is_seen_again(judge: Judge, warehouse: Path, table: str) -> None:
+    branch = f"{table}$branch_fix"
+    old = judge.read(warehouse, table)
+    snapshots = judge.read(warehouse, f"{table}$snapshots")
+    replaced(judge, warehouse, table)
+    judge.write(warehouse, branch, old[:1])
+    rows = judge.read(warehouse, branch)
+    act(warehouse, "undo", table)
+    assert judge.read(warehouse, table) == old
+    assert judge.read(warehouse, f"{table}$snapshots") == snapshots
+    assert judge.read(warehouse, branch) == rows
+    judge.write(warehouse, table, old)
+    judge.compact(warehouse, table)
+    judge.expire(warehouse, table)
+    judge.clean_orphans(warehouse, table)
+    assert len(judge.read(warehouse, table)) >= len(old)
+    assert judge.read(warehouse, branch) == rows
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_a_deleted_branch_leaves_no_file_behind_and_takes_none_along(
+    judge: Judge, warehouse: Path, table: str
+) -> None:
+    old = judge.read(warehouse, table)
+    first = judge.read(warehouse, table, snapshot=1)
+    act(warehouse, "create-savepoint", table, snapshot=1)
+    act(warehouse, "create-branch", table, name="fix", tag="savepoint.1")
+    for _ in range(2):
+        judge.write(warehouse, f"{table}$branch_fix", old)
+    judge.compact(warehouse, f"{table}$branch_fix")
+    act(warehouse, "delete-branch", table, name="fix")
+    assert judge.clean_orphans(warehouse, table) == []
+    assert judge.read(warehouse, table) == old
+    assert judge.read(warehouse, table, tag="savepoint.1") == first
+    with pytest.raises(JudgeError):
+        judge.read(warehouse, f"{table}$branch_fix")
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_a_dropped_main_takes_nothing_of_the_branch_along(judge: Judge, warehouse: Path, table: str) -> None:
+    act(warehouse, "create-savepoint", table, snapshot=1)
+    first = judge.read(warehouse, table, tag="savepoint.1")
+    act(warehouse, "create-branch", table, name="fix", tag="savepoint.1")
+    judge.write(warehouse, f"{table}$branch_fix", judge.read(warehouse, table))
+    rows = judge.read(warehouse, f"{table}$branch_fix")
+    act(warehouse, "replace-main-branch", table, name="fix", drop_previous=True)
+    assert judge.read(warehouse, f"{table}$branch_fix") == rows
+    assert judge.read(warehouse, f"{table}$branch_fix", tag="savepoint.1") == first
+
+
+def _replaced_after_a_savepoint(judge: Judge, warehouse: Path, table: str) -> str:
+    act(warehouse, "create-savepoint", table, snapshot=1)
+    number = 2 if (warehouse / parse_table_name(table).savepoint(2)).exists() else 1
+    act(warehouse, "create-branch", table, name="fix", tag=f"savepoint.{number}")
+    judge.write(warehouse, f"{table}$branch_fix", judge.read(warehouse, table))
+    kept = act(warehouse, "replace-main-branch", table, name="fix").result["previous_main"]
+    return f"{table}$branch_{kept}"
