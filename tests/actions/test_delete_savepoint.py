@@ -240,3 +240,32 @@ def test_features_that_cannot_be_counted_are_refused_by_name(context: Context, o
     path.write_bytes(msgspec.json.encode(schema))
     [reason] = reasons(planned(context, "delete-savepoint", id=1))
     assert "row tracking" in reason
+
+
+def test_its_guard_goes_with_it_while_a_branch_is_main(
+    context: Context, warehouse: Path, orders: Path
+) -> None:
+    done(context, "create-branch", name="b", tag="v2")
+    done(context, "create-savepoint", branch="b")
+    rows = {"order_id": [9], "customer": ["c9"], "price": [9.0]}
+    commit(warehouse, "shop.orders$branch_b", pa.table(rows, schema=ORDERS_SCHEMA), overwrite=True)
+    (orders / "branch/branch-b/snapshot/snapshot-2").unlink()
+    # As replacing main leaves it, but for the previous main, which nothing keeps here.
+    for path in [*(orders / "snapshot").iterdir(), *(orders / "tag").iterdir()]:
+        path.unlink()
+    (orders / "schema/schema-0").write_text("Branch b is main of this table\n")
+    for tag in (orders / "branch/branch-b/tag").iterdir():
+        (orders / "tag" / tag.name).write_bytes(tag.read_bytes())
+    (orders / "branch/MAIN-BRANCH").write_text("b\n")
+    live = read_rows(warehouse, "shop.orders$branch_b")
+    plan = planned(context, "delete-savepoint", id=1)
+    assert plan.refusals == ()
+    applied(context, plan)
+    assert not list(orders.rglob("tag-savepoint.1"))
+    done(context, "delete-tag", name="v2")
+    assert not list(orders.rglob("tag-v2"))
+    assert read_rows(warehouse, "shop.orders$branch_b") == live
+    tree = {path for path in needed_by_all(context.files, ORDERS) if "/bucket-" in path}
+    assert all((warehouse / path).exists() for path in tree)
+    # Those of the branch's first snapshot went with their last tag.
+    assert len(tree) == 1
