@@ -60,7 +60,10 @@ class Tmux:
 @pytest.fixture
 def terminal(tmp_path: Path) -> Iterator[Tmux]:
     if shutil.which("tmux") is None:
-        pytest.fail("tmux is not installed: `apt-get install tmux`")
+        reason = "no real terminal to test in: tmux is not installed"
+        if os.environ.get("PAIMARK_REQUIRE_TMUX") == "1":
+            pytest.fail(reason)
+        pytest.skip(reason)
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith(("TMUX", "TEXTUAL"))},
         "XDG_STATE_HOME": str(tmp_path / "state"),

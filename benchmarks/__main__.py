@@ -1,0 +1,18 @@
+"""All measurements, one after another: `make bench`. Each can be run alone: `python -m benchmarks.console`."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+MODULES = ("benchmarks.console", "benchmarks.metadata", "benchmarks.reclaim")
+
+
+def main() -> int:
+    # A process each: what one imports must not be in another's memory figures.
+    codes = [subprocess.run([sys.executable, "-m", module], check=False).returncode for module in MODULES]
+    return max(codes)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
