@@ -52,7 +52,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     if held := journal.refusal(context, table):
         refusals.append(held)
     freed = Freed()
-    if not keeps and not refusals:
+    if found is not None and not keeps and not refusals:
         freed, more = _freed(context, root)
         refusals += more
     sizes = root_files(context.files, root)

@@ -1,0 +1,123 @@
+"""A branch goes with the files that only it keeps: no more, and no fewer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.actions.context import Context
+from core.errors import NotFound, Refused
+from core.table.layout import Root
+from core.table.lineage import Lineage
+from core.table.main_branch import all_roots, branch_names
+from tests.actions.acting import ORDERS, applied, contents, done, planned
+from tests.actions.taking_over import add, branched, main_rows, rows_of
+from tests.paimon import open_table
+
+ACTION = "delete-branch"
+
+
+def test_it_frees_exactly_what_only_it_kept(context: Context, orders: Path) -> None:
+    before, rows = contents(orders), main_rows(context)
+    branched(context)
+    add(context, "shop.orders$branch_fix", 101)
+    done(context, "create-tag", name="own", branch="fix")
+    with_branch = contents(orders)
+    plan = planned(context, ACTION, name="fix")
+    assert plan.freed_files > 0
+    outcome = applied(context, plan)
+    assert contents(orders) == before
+    assert main_rows(context) == rows
+    new = {p: d for p, d in with_branch.items() if p not in before and not p.startswith("branch/")}
+    assert outcome.result["freed_files"] == plan.freed_files == len(new)
+    assert outcome.result["freed_bytes"] == plan.freed_bytes == sum(map(len, new.values()))
+
+
+def test_a_branch_keeps_the_past_that_main_expired_until_it_goes(context: Context, orders: Path) -> None:
+    fix = branched(context)
+    fixed = rows_of(context, fix)
+    done(context, "expire-snapshots", retain_last=1)
+    assert rows_of(context, fix) == fixed
+    done(context, ACTION, name="fix")
+    rows = main_rows(context)
+    assert len(rows) == 8
+    assert Lineage(context.files, ORDERS.root()).snapshot_ids() == [5]
+
+
+def test_a_sibling_from_the_same_tag_is_spared(context: Context) -> None:
+    branched(context)
+    other = branched(context, "other", order_id=102)
+    rows = rows_of(context, other)
+    done(context, ACTION, name="fix")
+    assert rows_of(context, other) == rows
+
+
+def test_the_archived_main_can_go_and_the_new_main_stays(context: Context) -> None:
+    fix = branched(context)
+    archive = done(context, "replace-main-branch", name="fix").result["previous_main"]
+    rows = main_rows(context)
+    done(context, ACTION, name=archive)
+    assert all_roots(context.files, ORDERS) == [fix]
+    assert main_rows(context) == rows
+
+
+def test_main_is_never_deleted(context: Context) -> None:
+    [refusal] = planned(context, ACTION, name="main").refusals
+    assert refusal.reason == "main is main of shop.orders"
+    branched(context)
+    done(context, "replace-main-branch", name="fix")
+    for name in ("fix", "main"):
+        [refusal] = planned(context, ACTION, name=name).refusals
+        assert refusal.reason == "fix is main of shop.orders"
+
+
+def test_savepoints_that_only_it_holds_are_not_lost(context: Context) -> None:
+    branched(context)
+    done(context, "create-savepoint", branch="fix")
+    [refusal] = planned(context, ACTION, name="fix").refusals
+    assert refusal.reason == "Branch fix alone holds savepoint 1"
+    assert not planned(context, ACTION, name="fix", keep=True).refusals
+    done(context, "delete-savepoint", id=1)
+    done(context, ACTION, name="fix")
+
+
+def test_a_branch_that_went_on_since_the_plan_is_not_deleted(context: Context) -> None:
+    fix = branched(context)
+    plan = planned(context, ACTION, name="fix")
+    add(context, "shop.orders$branch_fix", 101)
+    with pytest.raises(Refused, match="moved since the plan"):
+        applied(context, plan)
+    assert Lineage(context.files, fix).latest_id() == 4
+    with pytest.raises(NotFound, match="no branch nope"):
+        planned(context, ACTION, name="nope")
+
+
+def test_when_any_root_is_unreadable_nothing_is_deleted(context: Context, orders: Path) -> None:
+    branched(context)
+    branched(context, "other")
+    (orders / "branch/branch-other/tag/tag-v2").write_bytes(b"{")
+    [refusal] = planned(context, ACTION, name="fix").refusals
+    assert "branch-other/tag/tag-v2" in refusal.reason
+
+
+def test_what_another_engine_left_empty_can_go(context: Context, warehouse: Path, orders: Path) -> None:
+    open_table(warehouse, "shop.orders").branch_manager().create_branch("empty")
+    (orders / "branch/branch-hollow/schema").mkdir(parents=True)
+    for name in ("empty", "hollow"):
+        done(context, ACTION, name=name)
+    assert branch_names(context.files, ORDERS) == []
+
+
+def test_a_retired_branch_keeps_everything_under_another_name(context: Context, orders: Path) -> None:
+    fix = branched(context)
+    rows = rows_of(context, fix)
+    before = contents(orders)
+    outcome = done(context, ACTION, name="fix", keep=True)
+    retired = Root(ORDERS, str(outcome.result["retired_as"]))
+    assert retired.label.startswith("retired-fix-")
+    assert rows_of(context, retired) == rows
+    after = contents(orders)
+    unchanged = {path: data for path, data in before.items() if not path.startswith("branch/")}
+    assert unchanged.items() <= after.items()
+    assert outcome.undo == "paimark undo shop.orders"

@@ -1,0 +1,168 @@
+"""What was replaced or retired comes back as it was, and nothing committed since is lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.actions import guards, undo_log
+from core.actions.context import Context
+from core.errors import Refused
+from core.table.lineage import Lineage
+from core.table.main_branch import branch_names, main_root
+from core.table.savepoints import SavepointManager
+from tests.actions.acting import ORDERS, Meanwhile, applied, contents, context_on, done, planned
+from tests.actions.taking_over import add, branched, main_rows, rows_of
+
+
+def of_main(orders: Path) -> dict[str, bytes]:
+    """The files of the table directory itself."""
+    parts = ("snapshot", "schema", "tag", "consumer", "changelog")
+    return {path: data for path, data in contents(orders).items() if path.partition("/")[0] in parts}
+
+
+def test_main_is_byte_for_byte_as_it_was(context: Context, orders: Path) -> None:
+    done(context, "create-savepoint", snapshot=1)
+    done(context, "create-savepoint")
+    done(context, "create-tag", name="short", snapshot=2, retain="5 d")
+    (orders / "consumer").mkdir()
+    (orders / "consumer/consumer-job").write_text('{"nextSnapshot": 4}')
+    branched(context)
+    done(context, "create-tag", name="checked", branch="fix")
+    rows, before = main_rows(context), of_main(orders)
+    done(context, "replace-main-branch", name="fix")
+    assert of_main(orders) != before
+
+    outcome = done(context, "undo")
+
+    assert of_main(orders) == before
+    assert main_rows(context) == rows
+    assert main_root(context.files, ORDERS) == ORDERS.root()
+    assert branch_names(context.files, ORDERS) == ["fix"]
+    assert (orders / "branch/MAIN-BRANCH").read_bytes() == b""
+    assert outcome.result["previous_main"] is None
+    assert [each.id for each in SavepointManager(context.files, ORDERS).of_root(ORDERS.root())] == [1, 2]
+
+
+def test_commits_made_since_stay_on_the_branch_and_are_listed(context: Context) -> None:
+    fix = branched(context)
+    done(context, "replace-main-branch", name="fix")
+    add(context, "shop.orders$branch_fix", 101)
+    add(context, "shop.orders$branch_fix", 102)
+    rows = main_rows(context)
+    plan = planned(context, "undo")
+    assert plan.kept == ("Branch fix stays, with the 2 commits made since it became main: snapshots 4 to 5",)
+    applied(context, plan)
+    assert rows_of(context, fix) == rows
+
+
+def test_three_replacements_are_undone_one_by_one(context: Context, orders: Path) -> None:
+    before = of_main(orders)
+    states = [main_rows(context)]
+    for number, name in enumerate(("one", "two", "three"), start=101):
+        branched(context, name, order_id=number)
+    for name in ("one", "two", "three"):
+        done(context, "replace-main-branch", name=name)
+        states.append(main_rows(context))
+    for expected in reversed(states[:-1]):
+        done(context, "undo")
+        assert main_rows(context) == expected
+        assert guards.mismatches(context.files, ORDERS) == []
+    assert of_main(orders) == before
+    assert branch_names(context.files, ORDERS) == ["one", "three", "two"]
+    [refusal] = planned(context, "undo").refusals
+    assert refusal.reason == "shop.orders has no change that can be taken back"
+    assert not (orders / "branch/UNDO").exists()
+
+
+def test_replaced_undone_and_replaced_again_reads_the_same(context: Context) -> None:
+    branched(context)
+    done(context, "replace-main-branch", name="fix")
+    rows = main_rows(context)
+    done(context, "undo")
+    done(context, "replace-main-branch", name="fix")
+    assert main_rows(context) == rows
+
+
+def test_what_moved_since_the_plan_is_refused_with_both_states(context: Context) -> None:
+    branched(context)
+    done(context, "replace-main-branch", name="fix")
+    plan = planned(context, "undo")
+    add(context, "shop.orders$branch_fix", 101)
+    with pytest.raises(Refused, match=r"then fix at snapshot 3 .* now fix at snapshot 4"):
+        applied(context, plan)
+    assert main_root(context.files, ORDERS) == ORDERS.root("fix")
+
+
+def test_a_commit_to_the_archived_main_meanwhile_takes_it_back(
+    context: Context, warehouse: Path, orders: Path
+) -> None:
+    branched(context)
+    archive = done(context, "replace-main-branch", name="fix").result["previous_main"]
+    before = of_main(orders)
+    late = Meanwhile(
+        context.files, "orders/snapshot/snapshot-5", lambda: add(context, f"shop.orders$branch_{archive}", 9)
+    )
+    with pytest.raises(Refused, match="moved since the plan"):
+        done(context_on(warehouse, late), "undo")
+    assert of_main(orders) == before
+    assert main_root(context.files, ORDERS) == ORDERS.root("fix")
+    done(context, "undo")
+    assert Lineage(context.files, ORDERS.root()).latest_id() == 6
+
+
+def test_main_set_by_hand_is_not_undone(context: Context, orders: Path) -> None:
+    branched(context)
+    branched(context, "other")
+    done(context, "replace-main-branch", name="fix")
+    (orders / "branch/MAIN-BRANCH").write_text("other")
+    [refusal] = planned(context, "undo").refusals
+    assert refusal.reason.startswith("Main of shop.orders is not branch fix")
+
+
+def test_an_archive_that_is_gone_is_no_way_back(context: Context) -> None:
+    branched(context)
+    archive = done(context, "replace-main-branch", name="fix").result["previous_main"]
+    plan = planned(context, "delete-branch", name=archive)
+    assert plan.warnings[-1] == f"Without branch {archive}, this can't be undone any more: fix becoming main"
+    applied(context, plan)
+    [refusal] = planned(context, "undo").refusals
+    assert refusal.reason == f"Branch {archive}, which was main before, is gone"
+    with pytest.raises(Refused):
+        done(context, "undo")
+
+
+def test_commits_of_a_stale_writer_are_not_mixed_in(context: Context, orders: Path) -> None:
+    branched(context)
+    done(context, "replace-main-branch", name="fix")
+    stray = (
+        (orders / "branch/branch-fix/snapshot/snapshot-3")
+        .read_bytes()
+        .replace(b"manifest-list-", b"manifest-list-x")
+    )
+    (orders / "snapshot").mkdir()
+    (orders / "snapshot/snapshot-6").write_bytes(stray.replace(b'"id": 3', b'"id": 6'))
+    [refusal] = planned(context, "undo").refusals
+    assert refusal.reason.startswith("A stale writer left 1 commit in the directory of shop.orders")
+
+
+def test_a_retired_branch_gets_its_name_and_bytes_back(
+    context: Context, orders: Path, warehouse: Path
+) -> None:
+    branched(context)
+    before = contents(orders / "branch/branch-fix")
+    retired = done(context, "delete-branch", name="fix", keep=True).result["retired_as"]
+    assert branch_names(context.files, ORDERS) == [retired]
+    assert undo_log.entries(context, ORDERS)[0].kept_as == retired
+    done(context, "undo")
+    assert branch_names(context.files, ORDERS) == ["fix"]
+    assert contents(orders / "branch/branch-fix") == before
+
+
+def test_a_name_that_is_taken_again_is_not_overwritten(context: Context) -> None:
+    branched(context)
+    done(context, "delete-branch", name="fix", keep=True)
+    branched(context)
+    [refusal] = planned(context, "undo").refusals
+    assert refusal.reason == "shop.orders has another branch fix now"
