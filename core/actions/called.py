@@ -44,7 +44,10 @@ def called_action(sql: str, database: str | None = None) -> Called:
             reason = f"{SCHEMA}.{call.procedure} needs {name}"
             raise call.refused(reason, _signature(call.procedure, parameters), call.end)
     table = given.pop("table")
-    values = {parameters[name].name: _value(call, parameters[name], each) for name, each in given.items()}
+    values: dict[str, object] = {
+        each.name: each.default for each in action.arguments if each.default is not None
+    }
+    values |= {parameters[name].name: _value(call, parameters[name], each) for name, each in given.items()}
     return Called(action, _table(call, table, database), values, call.position, table.value_position)
 
 

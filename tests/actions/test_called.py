@@ -37,6 +37,11 @@ def test_every_action_is_called_by_name_and_by_place(name: str) -> None:
     assert by_place.arguments == {each.name: GIVEN[each.kind][1] for each in action.arguments}
 
 
+def test_what_is_left_out_has_its_default() -> None:
+    called = called_action("CALL sys.replace_main_branch('shop.orders', 'fix', drop_previous => true)")
+    assert called.arguments == {"name": "fix", "layout": "pointer", "drop_previous": True}
+
+
 def test_null_is_not_given_and_numbers_and_texts_stand_for_each_other() -> None:
     called = called_action("CALL sys.create_tag('shop.orders', 2026, '5', NULL)")
     assert called.arguments == {"name": "2026", "snapshot": 5}
