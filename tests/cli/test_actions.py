@@ -7,11 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from core.actions.registry import ACTIONS
 from tests.cli.command import Paimark, on_terminal, program
-from tests.paimon import open_table
+from tests.conftest import ORDERS
+from tests.paimon import commit, open_table
 from tests.table.branches import create_branch
 
 
@@ -211,3 +213,27 @@ def test_doctor_tells_what_protects_savepoints_and_what_does_not(paimark: Paimar
     assert [row["health"] for row in listed] == ["ok", "unverified", "unprotected"]
     branches = paimark("branches", "shop.orders", "--warehouse", warehouse, "--output", "json").rows
     assert [row["health"] for row in branches] == ["ok", "exposed"]
+
+
+def test_a_dry_run_says_what_is_freed_and_the_run_frees_exactly_that(
+    paimark: Paimark, warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PAIMARK_WAREHOUSE", str(warehouse))
+    table = warehouse / "shop.db" / "orders"
+    assert paimark("create-savepoint", "shop.orders").code == 0
+    assert paimark("delete-tag", "shop.orders", "--name", "v2", "--yes").code == 0
+    rows = {"order_id": [1], "customer": ["c1"], "price": [1.0]}
+    commit(warehouse, "shop.orders", pa.table(rows, schema=ORDERS), overwrite=True)
+    assert paimark("expire-snapshots", "shop.orders", "--retain-last", "1", "--yes").code == 0
+    before = {path: len(data) for path, data in tree(table).items()}
+    words = ("delete-savepoint", "shop.orders", "--id", "1", "--output", "json")
+    (plan,) = paimark(*words, "--dry-run").rows
+    assert {path: len(data) for path, data in tree(table).items()} == before
+    (done,) = paimark(*words, "--yes").rows
+    gone = {path: size for path, size in before.items() if path not in tree(table)}
+    own = {"savepoint/savepoint-1", "tag/tag-savepoint.1"}
+    freed = {path: size for path, size in gone.items() if path not in own}
+    assert own < gone.keys()
+    assert any(path.endswith(".parquet") for path in freed)
+    assert (plan["freed_files"], plan["freed_bytes"]) == (len(freed), sum(freed.values()))
+    assert (done["freed_files"], done["freed_bytes"]) == (plan["freed_files"], plan["freed_bytes"])

@@ -12,7 +12,7 @@ from core.errors import Refused
 from core.spark.client import Engine, EngineConfig
 from core.spark.protocol import Failed, Finished
 from core.statements import CallMode, action_called, run_statement
-from tests.cli.command import Paimark
+from tests.cli.command import Paimark, on_terminal
 
 
 @pytest.fixture
@@ -72,6 +72,15 @@ def test_what_is_destructive_needs_yes_where_nobody_can_answer(sql: Paimark, war
     )
     assert agreed.code == 0
     assert not (warehouse / "shop.db/orders/tag/tag-v2").exists()
+
+
+@pytest.mark.parametrize(("answer", "code"), [("no\n", 1), ("yes\n", 0)])
+def test_on_a_terminal_it_asks(warehouse: Path, answer: str, code: int) -> None:
+    statement = "CALL sys.delete_tag(table => 'shop.orders', name => 'v2')"
+    ran = on_terminal("--warehouse", warehouse, "sql", statement, typed=answer)
+    assert ran.code == code
+    assert "Type yes" in ran.out
+    assert (warehouse / "shop.db/orders/tag/tag-v2").exists() == bool(code)
 
 
 def test_refusals_and_mistakes_are_pointed_at(sql: Paimark, warehouse: Path) -> None:
