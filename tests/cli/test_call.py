@@ -22,8 +22,9 @@ def sql(paimark: Paimark, warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> P
 
 
 @pytest.fixture
-def unstarted(warehouse: Path, tmp_path: Path) -> Engine:
+def unstarted(warehouse: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Engine:
     """An engine that nothing here may start."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     settings = Settings(str(warehouse))
     return Engine(EngineConfig(settings.warehouse, {}, None, {}, tmp_path / "engine.log", read_only=False))
 
@@ -75,7 +76,7 @@ def test_what_is_destructive_needs_yes_where_nobody_can_answer(sql: Paimark, war
 
 
 @pytest.mark.parametrize(("answer", "code"), [("no\n", 1), ("yes\n", 0)])
-def test_on_a_terminal_it_asks(warehouse: Path, answer: str, code: int) -> None:
+def test_on_a_terminal_it_asks(sql: Paimark, warehouse: Path, answer: str, code: int) -> None:
     statement = "CALL sys.delete_tag(table => 'shop.orders', name => 'v2')"
     ran = on_terminal("--warehouse", warehouse, "sql", statement, typed=answer)
     assert ran.code == code
