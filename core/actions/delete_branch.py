@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from core.actions import audit, journal, undo_log
+from core.actions import audit, journal, stages, undo_log
 from core.actions.checks import (
     read_only_refusals,
     require_allowed,
@@ -41,7 +41,6 @@ from core.table.main_branch import branch_root, main_root
 from core.table.names import checked_name
 
 ACTION = "delete-branch"
-_BEGAN = "began to delete"
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
@@ -95,14 +94,16 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
         if retired is not None and found is not None:
             leaving = _undoable(context, token, found, str(retired)).as_written()
         hold = journal.take(context, table, plan, token, leaving)
-        with undone_on_failure(table, lambda: _undo(context, hold)):
+        with undone_on_failure(table, lambda: stages.give_up(context, hold)):
             root, found = _as_planned(context, table, plan)
             for refusal in _refusals(context, root, keeps=retired is not None):
                 raise Refused(refusal.reason, refusal.hint)
-            if retired is not None and found is not None:
+            if retired is not None and context.files.entries(table.root(str(retired)).directory):
+                raise Refused(f"{plan.table} has a branch {retired} already", "Make a new plan.")
+            hold = stages.start(context, hold)
+        if retired is not None and found is not None:
+            with undone_on_failure(table, lambda: _undo(context, hold)):
                 hold = move_root(context, hold, found, table.root(str(retired)), _off(found), progress)
-            else:
-                hold = journal.note(context, hold, _BEGAN)
         with only_forward(table):
             if retired is None:
                 removed = drop_root(context, hold, root, progress)
@@ -121,7 +122,7 @@ def recovery_steps(context: Context, table: TablePath, begun: journal.Journal) -
     if begun.leaving is not None:
         kept_as = Undoable.from_json(msgspec.json.encode(begun.leaving), table.journal).kept_as
         return [Step("delete", f"branch {name if is_moved(begun) else kept_as}", "the other one stays")]
-    if _BEGAN not in begun.steps:
+    if not stages.has_started(begun):
         return []
     return [Step("delete", f"branch {name}", "and the files that only it kept, as far as they are there")]
 
@@ -133,10 +134,10 @@ def recover(context: Context, hold: journal.Hold, progress: Progress) -> None:
     if hold.journal.leaving is not None:
         if is_moved(hold.journal):
             _finish_retiring(context, hold)
-        else:
+        elif stages.has_started(hold.journal):
             _take_back(context, hold)
         progress(f"branch {name} is {'retired' if is_moved(hold.journal) else 'as it was'}")
-    elif _BEGAN in hold.journal.steps:
+    elif stages.has_started(hold.journal):
         drop_root(context, hold, hold.table.root(name), progress)
     else:
         progress("nothing was deleted yet: undone")

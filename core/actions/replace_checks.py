@@ -6,7 +6,7 @@ from core.actions import journal
 from core.actions.claims import claimed_ids, read_claim
 from core.actions.context import Context, Progress
 from core.actions.plan import Plan, Refusal
-from core.actions.pointer import Begun, Sides, sides
+from core.actions.pointer import Begun, Sides, begun_of, sides
 from core.actions.retention import RETENTION_OFF
 from core.actions.rewriting import with_options
 from core.actions.takeover import State, Takeover, moved, savepoints_held_alone, state, survey
@@ -40,6 +40,8 @@ def require_free(context: Context, found: Takeover, begun: Begun) -> None:
     for refusal in refusals:
         raise Refused(refusal.reason, refusal.hint)
     table = found.main.root.table
+    if begun_of(found, context.files, begun.archive, drops_previous=begun.drops_previous) != begun:
+        raise Refused(f"The history of {table.full_name} has just changed", "Make a new plan.")
     if begun.archive is not None and context.files.entries(table.root(begun.archive).directory):
         raise Refused(f"{table.full_name} has a branch {begun.archive} already", "Make a new plan.")
 

@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from core.actions import audit, journal, undo_log
+from core.actions import audit, journal, stages, undo_log
 from core.actions.checks import (
     read_only_refusals,
     require_allowed,
@@ -88,8 +88,10 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
             drops_previous=plan.arguments["drop_previous"] is True,
         )
         hold = journal.take(context, table, plan, token, begun.as_written())
+        with undone_on_failure(table, lambda: stages.give_up(context, hold)):
+            require_free(context, as_planned(context, table, plan), begun)
+            hold = stages.start(context, hold)
         with undone_on_failure(table, lambda: _undo(context, hold, begun)):
-            require_free(context, found, begun)
             hold = prepare(context, hold, begun, progress)
             require_still(context, hold, found, begun, progress)
             context.files.replace(table.main_branch_file, name.encode())
@@ -128,7 +130,8 @@ def recover(context: Context, hold: journal.Hold, progress: Progress) -> None:
         clean_table_directory(context.files, hold.table, between.branch, archive)
         progress(f"branch {begun.branch} is main")
     else:
-        take_back(context, hold, begun)
+        if stages.has_started(hold.journal):
+            take_back(context, hold, begun)
         progress(f"branch {begun.branch} did not become main: nothing is left of it")
 
 

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import msgspec
 
-from core.actions import audit, delete_branch, journal, replace_main, undo_log
+from core.actions import audit, delete_branch, journal, replace_main, stages, undo_log
 from core.actions import undo_replacement as replacement
 from core.actions import undo_retirement as retirement
 from core.actions.checks import read_only_refusals, require_allowed, undone_on_failure
@@ -81,10 +81,12 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     with running(token):
         way = _as_planned(context, table, plan)
         hold = journal.take(context, table, plan, token, way.entry.as_written())
-        with undone_on_failure(table, lambda: _undo(context, hold, way)):
+        with undone_on_failure(table, lambda: stages.give_up(context, hold)):
             way = _as_planned(context, table, plan)
             for refusal in way.refusals(context):
                 raise Refused(refusal.reason, refusal.hint)
+            hold = stages.start(context, hold)
+        with undone_on_failure(table, lambda: _undo(context, hold, way)):
             hold = way.go(context, hold, progress)
         with only_forward(table):
             way.finish(context, hold, progress)
@@ -118,7 +120,9 @@ def recover(context: Context, hold: journal.Hold, progress: Progress) -> None:
     """Finish an interrupted undo, or leave all as it was. The caller ends it."""
     entry = _entry_in(hold.journal)
     undo_log.clean(context, hold.table)
-    if entry.action == delete_branch.ACTION:
+    if not stages.has_started(hold.journal):
+        progress("nothing was undone yet")
+    elif entry.action == delete_branch.ACTION:
         retirement.recover(context, hold, entry, progress)
     else:
         replacement.recover(context, hold, entry, progress)

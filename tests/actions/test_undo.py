@@ -14,6 +14,7 @@ from core.table.main_branch import branch_names, main_root
 from core.table.savepoints import SavepointManager
 from tests.actions.acting import ORDERS, Meanwhile, applied, contents, context_on, done, planned
 from tests.actions.taking_over import add, branched, main_rows, rows_of
+from tests.faults.fault_files import Death, FaultFiles
 
 
 def of_main(orders: Path) -> dict[str, bytes]:
@@ -166,3 +167,20 @@ def test_a_name_that_is_taken_again_is_not_overwritten(context: Context) -> None
     branched(context)
     [refusal] = planned(context, "undo").refusals
     assert refusal.reason == "shop.orders has another branch fix now"
+
+
+def test_a_name_that_is_taken_after_the_plan_is_not_overwritten_either(
+    context: Context, orders: Path, warehouse: Path
+) -> None:
+    branched(context)
+    done(context, "delete-branch", name="fix", keep=True)
+    plan = planned(context, "undo")
+    branched(context, order_id=200)
+    before = contents(orders)
+    with pytest.raises(Refused, match="another branch fix"):
+        applied(context, plan)
+    for point in (1, 2):
+        with pytest.raises((Death, Refused)):
+            applied(context_on(warehouse, FaultFiles(context.files, point, "after")), plan)
+        done(context, "recover")
+        assert contents(orders) == before
