@@ -6,7 +6,7 @@ taken out of the file, and what counts is found by going from main's head back t
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from core.errors import FileMissing
 from core.storage.files import Files
@@ -55,22 +55,30 @@ def events(files: Files, table: TablePath) -> list[Event]:
     return [Event.from_json(line, table.merges) for line in lines if line.strip()]
 
 
-def merged(files: Files, main: Root, branch: str) -> tuple[Point, Point] | None:
-    """Up to where the branch is in main's rows: its snapshot, and main's that has them. None: never merged.
+class Merged(NamedTuple):
+    """Up to where a branch is in main's rows: its snapshot, and main's that has them.
 
-    Where a rollback took every merge of it out again, it is what the first of them started from: after a
-    fast-forward both lineages hold the branch's commits for good, and their fork says nothing any more.
+    `is_taken_back`: a rollback took every merge of it out again, and this is what the first of them started
+    from; after a fast-forward both lineages hold the branch's commits for good, so their fork says nothing.
     """
+
+    head: Point
+    main: Point
+    is_taken_back: bool = False
+
+
+def merged(files: Files, main: Root, branch: str) -> Merged | None:
+    """What main's rows have of the branch; None when it was never merged. Raises `Corrupt`."""
     until: int | None = None
-    before: tuple[Point, Point] | None = None
+    before: Merged | None = None
     for event in reversed([each for each in events(files, main.table) if each.root == main.branch]):
         if until is not None and event.main.id > until:
             if event.branch == branch and event.base_head and event.base_main:
-                before = event.base_head, event.base_main
+                before = Merged(event.base_head, event.base_main, is_taken_back=True)
         elif event.kind == "rollback":
             until = event.to
         elif event.branch == branch and event.head is not None:
-            return event.head, event.main
+            return Merged(event.head, event.main)
     return before
 
 

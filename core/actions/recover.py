@@ -15,6 +15,7 @@ from core.actions import (
     deletion,
     expire,
     journal,
+    merge,
     replace_main,
     rollback,
     undo,
@@ -32,7 +33,7 @@ from core.table.records import Snapshot
 
 ACTION = "recover"
 _DELETIONS = (delete_savepoint.ACTION, delete_tag.ACTION)
-_BRANCH_CHANGES = {each.ACTION: each for each in (replace_main, delete_branch, undo, rollback)}
+_BRANCH_CHANGES = {each.ACTION: each for each in (replace_main, delete_branch, undo, rollback, merge)}
 
 
 @dataclass(frozen=True)

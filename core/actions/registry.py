@@ -163,6 +163,16 @@ ACTIONS: dict[str, Action] = {
             danger="destructive",
         ),
         _defined(
+            "merge-branch",
+            "core.actions.merge",
+            "Bring into main what a branch changed since its fork, or its last merge.",
+            (
+                Argument("name", "text", "Name of the branch.", required=True),
+                Argument("on_conflict", "text", "Who wins: fail (nobody), branch or main.", default="fail"),
+            ),
+            danger="destructive",
+        ),
+        _defined(
             "rollback",
             "core.actions.rollback",
             "Give main the rows of an earlier version, as one new commit.",

@@ -55,7 +55,8 @@ def write(session: SparkSession, warehouse: Warehouse, order: Write) -> int | No
                     f"Rows of more than {MOST_PARTITIONS} partitions of {order.table} would change at once",
                     "Merge fewer at a time.",
                 )
-            target = msgspec.structs.replace(target, partitions=encode_partitions(partitions))
+            if target.table_schema.partition_keys:
+                target = msgspec.structs.replace(target, partitions=encode_partitions(partitions))
         frame = clustered_for(_as_declared(session.sql(order.sql), target), target)
         mode = "overwrite" if order.overwrite else "append"
         frame.write.format("paimark").mode(mode).option("target", target.to_text()).save()

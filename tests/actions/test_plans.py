@@ -27,13 +27,14 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     "delete-branch": {"name": "fix"},
     "replace-main-branch": {"name": "fix"},
     "undo": {},
+    "merge-branch": {"name": "fix"},
     "rollback": {"to": "snapshot.2"},
     "recover": {},
 }
 
 REPLACE = "replace-main-branch"
 # These remove no file: they need Spark, and replace rows.
-REWRITES = ("rollback",)
+REWRITES = ("merge-branch", "rollback")
 
 
 @pytest.fixture

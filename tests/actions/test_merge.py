@@ -1,0 +1,226 @@
+"""What a merge does to every combination of changes on both sides, and what stops it."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+import pytest
+
+from core.actions import merge
+from core.actions.context import Context
+from core.actions.plan import Outcome
+from core.errors import NotFound, Refused, UsageError
+from core.spark.client import Engine
+from core.table.layout import TablePath
+from core.table.lineage import Lineage
+from tests.actions.acting import ORDERS, NoWrites, context_on, done
+from tests.conftest import EVENTS as EVENTS_SCHEMA
+from tests.conftest import ORDERS as ORDERS_SCHEMA
+from tests.paimon import commit, create_table, open_table, read_rows
+
+KEYED = pa.schema(
+    [
+        pa.field("part", pa.int32(), nullable=False),
+        pa.field("key", pa.int64(), nullable=False),
+        pa.field("value", pa.string()),
+    ]
+)
+# What a key holds in the base, then in the branch, then in main; None: no row, "": a row with a null.
+CASES = tuple(itertools.product((None, "a", ""), (None, "a", "b", ""), (None, "a", "b", "c", "")))
+State = Mapping[int, str]
+
+
+@pytest.fixture
+def with_engine(engine: Engine, engine_warehouse: Path, tmp_path: Path) -> Context:
+    return replace(context_on(engine_warehouse), audit_path=tmp_path / "audit", engine=lambda: engine)
+
+
+def overwrite(warehouse: Path, name: str, state: State) -> None:
+    """One OVERWRITE of the whole table."""
+    table = open_table(warehouse, name).copy({"dynamic-partition-overwrite": "false"})
+    builder = table.new_batch_write_builder().overwrite()
+    write, committing = builder.new_write(), builder.new_commit()
+    rows = [{"part": key % 3, "key": key, "value": text or None} for key, text in state.items()]
+    write.write_arrow(pa.Table.from_pylist(rows, schema=KEYED))
+    committing.commit(write.prepare_commit())
+    write.close()
+    committing.close()
+
+
+def state_of(warehouse: Path, name: str) -> dict[int, str]:
+    return {row["key"]: row["value"] or "" for row in read_rows(warehouse, name)}
+
+
+def side(place: int) -> dict[int, str]:
+    return {key: text for key, case in enumerate(CASES) if (text := case[place]) is not None}
+
+
+def model(choice: str) -> dict[int, str]:
+    """A dictionary per side."""
+    found = {}
+    for key, (base, branch, main) in enumerate(CASES):
+        mine, theirs = branch != base, main != base
+        conflict = mine and theirs and branch != main
+        value = branch if mine and not (conflict and choice == "main") else main
+        if value is not None:
+            found[key] = value
+    return found
+
+
+@pytest.mark.parametrize("choice", ["branch", "main"])
+def test_every_combination_of_changes_is_merged_as_a_dictionary_would(
+    with_engine: Context, engine_warehouse: Path, choice: str
+) -> None:
+    table = TablePath(f"model_{choice}", "t")
+    name = table.full_name
+    create_table(
+        engine_warehouse,
+        name,
+        KEYED,
+        primary_keys=["part", "key"],
+        partition_keys=["part"],
+        options={"bucket": "2"},
+    )
+    overwrite(engine_warehouse, name, side(0))
+    done(with_engine, "create-tag", table=table, name="fork")
+    done(with_engine, "create-branch", table=table, name="fix", tag="fork")
+    overwrite(engine_warehouse, f"{name}$branch_fix", side(1))
+    overwrite(engine_warehouse, name, side(2))
+    conflicts = sum(branch != base != main and branch != main for base, branch, main in CASES)
+    with pytest.raises(Refused, match=f"^{conflicts} keys changed in main and in branch fix"):
+        merged(with_engine, table)
+    assert Lineage(with_engine.files, table.root()).latest_id() == 2
+    merged(with_engine, table, choice)
+    assert state_of(engine_warehouse, name) == model(choice)
+    assert merge.plan(with_engine, table, {"name": "fix"}).empty
+
+
+def merged(context: Context, table: TablePath, choice: str = "fail") -> Outcome:
+    plan = merge.plan(context, table, {"name": "fix", "on_conflict": choice})
+    assert plan.refusals == (), plan.refusals
+    return merge.apply(context, plan, lambda line: None)
+
+
+def test_a_branch_without_keys_that_removed_rows_is_merged_only_when_told(
+    with_engine: Context, engine_warehouse: Path
+) -> None:
+    shutil.copytree(engine_warehouse / "shop.db" / "events", engine_warehouse / "removed.db" / "events")
+    table, name = TablePath("removed", "events"), "removed.events"
+    done(with_engine, "create-tag", table=table, name="fork")
+    done(with_engine, "create-branch", table=table, name="fix", tag="fork")
+    branch = open_table(engine_warehouse, f"{name}$branch_fix")
+    builder = branch.new_batch_write_builder().overwrite({"day": "2026-05-02"})
+    write, committing = builder.new_write(), builder.new_commit()
+    write.write_arrow(pa.table({"day": ["2026-05-02"], "kind": ["only"]}, schema=EVENTS_SCHEMA))
+    committing.commit(write.prepare_commit())
+    commit(engine_warehouse, name, pa.table({"day": ["2026-05-02"], "kind": ["main"]}, schema=EVENTS_SCHEMA))
+    for choice in ("fail", "main"):
+        with pytest.raises(Refused, match="also removed 3 rows"):
+            merged(with_engine, table, choice)
+    merged(with_engine, table, "branch")
+    second = sorted(row["kind"] for row in read_rows(engine_warehouse, name) if row["day"] == "2026-05-02")
+    assert second == ["main", "only"]
+    assert len(read_rows(engine_warehouse, name)) == 5
+
+
+@pytest.fixture
+def fix(context: Context) -> TablePath:
+    """`shop.orders` with branch `fix` at main's head."""
+    done(context, "create-tag", name="fork")
+    done(context, "create-branch", name="fix", tag="fork")
+    return ORDERS
+
+
+def one_row(key: int) -> pa.Table:
+    return pa.table({"order_id": [key], "customer": ["x"], "price": [1.0]}, schema=ORDERS_SCHEMA)
+
+
+def changed_schema(root: Path, number: int, **options: str) -> None:
+    """A newer definition, as an engine makes it of the newest."""
+    newest = msgspec.json.decode((root / f"schema/schema-{number - 1}").read_bytes())
+    fields = [*newest["fields"], {"id": 3, "name": "note", "type": "STRING"}]
+    changed = {**newest, "id": number, "fields": fields, "highestFieldId": 3}
+    changed["options"] = {**newest["options"], **options}
+    (root / f"schema/schema-{number}").write_bytes(msgspec.json.encode(changed))
+
+
+def reasons(context: Context, table: TablePath = ORDERS, choice: str = "fail") -> str:
+    plan = merge.plan(context, table, {"name": "fix", "on_conflict": choice})
+    return " | ".join(each.reason for each in plan.refusals)
+
+
+def test_a_plan_reads_only_and_tells_the_kind(context: Context, warehouse: Path, fix: TablePath) -> None:
+    watched = context_on(warehouse, NoWrites(context.files))
+    assert merge.plan(watched, fix, {"name": "fix"}).empty
+    commit(warehouse, "shop.orders$branch_fix", one_row(9))
+    plan = merge.plan(watched, fix, {"name": "fix"})
+    assert plan.summary == "Move main of shop.orders on along branch fix: 1 snapshots, up to 6"
+    commit(warehouse, "shop.orders", one_row(8))
+    plan = merge.plan(watched, fix, {"name": "fix"})
+    assert plan.arguments["kind"] == "keyed"
+    assert plan.undo == "paimark rollback shop.orders --to savepoint.1"
+
+
+def test_main_follows_the_branch_to_its_schema(context: Context, orders: Path, fix: TablePath) -> None:
+    changed_schema(orders / "branch/branch-fix", 1)
+    commit(orders.parents[1], "shop.orders$branch_fix", pa.table({**one_row(9).to_pydict(), "note": ["n"]}))
+    done(context, "merge-branch", name="fix")
+    schema = Lineage(context.files, ORDERS.root()).latest_schema()
+    assert schema is not None
+    assert [field.name for field in schema.fields] == ["order_id", "customer", "price", "note"]
+    assert "snapshot.num-retained.max" not in schema.options
+    assert {"order_id": 9, "customer": "x", "price": 1.0, "note": "n"} in read_rows(
+        orders.parents[1], "shop.orders"
+    )
+
+
+def test_definitions_that_both_sides_changed_are_refused(
+    context: Context, orders: Path, fix: TablePath
+) -> None:
+    changed_schema(orders / "branch/branch-fix", 1)
+    changed_schema(orders, 1, comment="another")
+    commit(orders.parents[1], "shop.orders$branch_fix", pa.table({**one_row(9).to_pydict(), "note": ["n"]}))
+    assert "Schema 1 of branch fix and schema 1 of main of shop.orders differ" in reasons(context)
+
+
+def test_tags_of_one_name_at_two_snapshots_are_listed(
+    context: Context, warehouse: Path, fix: TablePath
+) -> None:
+    commit(warehouse, "shop.orders$branch_fix", one_row(9))
+    done(context, "create-tag", name="same", branch="fix")
+    done(context, "create-tag", name="same")
+    assert "tags of one name at different snapshots: same" in reasons(context)
+
+
+def test_what_can_not_be_merged_is_refused_by_name(context: Context, orders: Path, fix: TablePath) -> None:
+    with pytest.raises(NotFound):
+        merge.plan(context, ORDERS, {"name": "nothing"})
+    with pytest.raises(UsageError):
+        merge.plan(context, ORDERS, {"name": "fix", "on_conflict": "ours"})
+    with pytest.raises(Refused, match="is main of"):
+        merge.plan(context, ORDERS, {"name": "main"})
+    for name in ("shop.orders$branch_fix", "shop.orders"):
+        commit(orders.parents[1], name, one_row(9))
+    for root in (orders, orders / "branch/branch-fix"):
+        schema = msgspec.json.decode((root / "schema/schema-0").read_bytes())
+        schema["options"]["merge-engine"] = "partial-update"
+        (root / "schema/schema-0").write_bytes(msgspec.json.encode(schema))
+    assert "merges rows of a key by partial-update" in reasons(context)
+
+
+def test_nothing_is_merged_when_a_side_moved_since_the_plan(
+    context: Context, warehouse: Path, fix: TablePath
+) -> None:
+    commit(warehouse, "shop.orders$branch_fix", one_row(9))
+    for name in ("shop.orders$branch_fix", "shop.orders"):
+        plan = merge.plan(context, ORDERS, {"name": "fix"})
+        commit(warehouse, name, one_row(8))
+        with pytest.raises(Refused, match="moved since the plan was made"):
+            merge.apply(context, plan, lambda line: None)
+    assert Lineage(context.files, ORDERS.root()).latest_id() == 6

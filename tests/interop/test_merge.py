@@ -1,0 +1,148 @@
+"""After each kind of merge stock Paimon reads the merged rows, and its clean-ups spare them."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from core.actions import merge
+from core.actions.context import Context
+from core.actions.plan import Outcome
+from core.errors import Refused
+from core.spark.client import Engine
+from core.table.layout import TablePath
+from core.table.lineage import Lineage
+from tests.actions.acting import context_on, done
+from tests.conftest import EVENTS, ORDERS
+from tests.interop.judge import Judge, comparable
+from tests.paimon import commit
+
+Row = dict[str, object]
+
+
+@pytest.fixture
+def context(engine: Engine, engine_warehouse: Path, tmp_path: Path) -> Context:
+    return replace(context_on(engine_warehouse), audit_path=tmp_path / "audit", engine=lambda: engine)
+
+
+def branched(context: Context, warehouse: Path, database: str, table: str = "orders") -> TablePath:
+    """A copy of the template's table with branch `fix` at its newest snapshot."""
+    shutil.copytree(warehouse / "shop.db" / table, warehouse / f"{database}.db" / table)
+    path = TablePath(database, table)
+    done(context, "create-tag", table=path, name="fork")
+    done(context, "create-branch", table=path, name="fix", tag="fork")
+    return path
+
+
+def merged(context: Context, table: TablePath, on_conflict: str | None = None) -> Outcome:
+    plan = merge.plan(context, table, {"name": "fix", "on_conflict": on_conflict})
+    assert plan.refusals == (), plan.refusals
+    return merge.apply(context, plan, lambda line: None)
+
+
+def is_done(context: Context, table: TablePath) -> bool:
+    return merge.plan(context, table, {"name": "fix"}).empty
+
+
+def order(number: int, customer: str) -> Row:
+    return {"order_id": number, "customer": customer, "price": 1.0}
+
+
+def upsert(warehouse: Path, name: str, *rows: Row) -> None:
+    commit(warehouse, name, pa.Table.from_pylist(list(rows), schema=ORDERS))
+
+
+def cleaned(judge: Judge, warehouse: Path, *names: str) -> None:
+    for name in names:
+        judge.compact(warehouse, name)
+    judge.expire(warehouse, names[0])
+    judge.clean_orphans(warehouse, names[0])
+
+
+def test_main_goes_on_along_a_branch_that_it_did_not_leave(
+    context: Context, engine_warehouse: Path, judge: Judge
+) -> None:
+    table = branched(context, engine_warehouse, "forward")
+    name, fix = table.full_name, f"{table.full_name}$branch_fix"
+    upsert(engine_warehouse, fix, order(1, "fixed"))
+    upsert(engine_warehouse, fix, order(50, "new"))
+    done(context, "create-tag", table=table, name="checked", branch="fix")
+    wanted, before = judge.read(engine_warehouse, fix), judge.read(engine_warehouse, name)
+    outcome = merged(context, table)
+    assert (outcome.result["kind"], outcome.result["snapshot_id"]) == ("fast-forward", 7)
+    assert judge.read(engine_warehouse, name) == judge.read(engine_warehouse, name, tag="checked") == wanted
+    options = Lineage(context.files, table.root()).latest_schema()
+    assert options is not None and "snapshot.num-retained.min" not in options.options
+    assert is_done(context, table)
+    cleaned(judge, engine_warehouse, name, fix)
+    assert judge.read(engine_warehouse, name) == judge.read(engine_warehouse, fix) == wanted
+    assert judge.read(engine_warehouse, name, tag="savepoint.1") == before
+    # What the branch does next is merged into a main that was compacted since.
+    upsert(engine_warehouse, fix, order(51, "later"))
+    assert merged(context, table).result["kind"] == "keyed"
+    assert judge.read(engine_warehouse, name) == comparable([*wanted, order(51, "later")])
+    judge.compact(engine_warehouse, name)
+    assert is_done(context, table)
+
+
+def test_rows_with_keys_are_merged_on_both_sides(
+    context: Context, engine_warehouse: Path, judge: Judge
+) -> None:
+    table = branched(context, engine_warehouse, "keyed")
+    name, fix = table.full_name, f"{table.full_name}$branch_fix"
+    before = {row["order_id"]: row for row in judge.read(engine_warehouse, name)}
+    upsert(
+        engine_warehouse, fix, order(1, "branch"), order(2, "both"), order(3, "branch"), order(60, "added")
+    )
+    upsert(engine_warehouse, name, order(2, "both"), order(4, "main"), order(70, "added"))
+    sides = {1: "branch", 2: "both", 3: "branch", 4: "main", 60: "added", 70: "added"}
+    expected = comparable([*({**before, **{key: order(key, text) for key, text in sides.items()}}.values())])
+    assert merged(context, table).result["kind"] == "keyed"
+    assert judge.read(engine_warehouse, name) == expected
+    judge.compact(engine_warehouse, name)
+    assert is_done(context, table)
+    # A key that only the branch changed since that merge, and one that both did.
+    upsert(engine_warehouse, fix, order(1, "again"), order(4, "theirs"))
+    upsert(engine_warehouse, name, order(4, "ours"))
+    plan = merge.plan(context, table, {"name": "fix"})
+    with pytest.raises(Refused, match=r'1 key changed in main and in branch fix.*"order_id":4'):
+        merge.apply(context, plan, lambda line: None)
+    assert "ACTION" not in context.files.names(f"{table.directory}/branch")
+    merged(context, table, "main")
+    found = {row["order_id"]: row["customer"] for row in judge.read(engine_warehouse, name)}
+    assert (found[1], found[4], found[70]) == ("again", "ours", "added")
+    cleaned(judge, engine_warehouse, name, fix)
+    assert {row["order_id"]: row["customer"] for row in judge.read(engine_warehouse, name)} == found
+    assert judge.read(engine_warehouse, fix)
+
+
+def test_rows_without_keys_are_added(context: Context, engine_warehouse: Path, judge: Judge) -> None:
+    table = branched(context, engine_warehouse, "added", "events")
+    name, fix = table.full_name, f"{table.full_name}$branch_fix"
+
+    def added(where: str, kind: str) -> None:
+        commit(engine_warehouse, where, pa.table({"day": ["2026-05-01"], "kind": [kind]}, schema=EVENTS))
+
+    before = judge.read(engine_warehouse, name)
+    # One that looks like a row there is, and is another one all the same.
+    for kind in ("new", "click"):
+        added(fix, kind)
+    added(name, "main")
+    outcome = merged(context, table)
+    assert (outcome.result["kind"], outcome.result["snapshot_id"]) == ("append", 4)
+    assert Lineage(context.files, table.root()).snapshot(4).commit_kind == "APPEND"
+    day = "2026-05-01"
+    wanted = comparable([*before, *({"day": day, "kind": kind} for kind in ("new", "click", "main"))])
+    assert judge.read(engine_warehouse, name) == wanted
+    assert is_done(context, table)
+    judge.compact(engine_warehouse, fix)
+    assert merged(context, table).result["snapshot_id"] is None
+    assert judge.read(engine_warehouse, name) == wanted
+    done(context, "rollback", table=table, to="savepoint.1")
+    assert len(judge.read(engine_warehouse, name)) == len(before) + 1
+    assert merged(context, table).result["kind"] == "append"
+    assert judge.read(engine_warehouse, name) == wanted
