@@ -92,13 +92,17 @@ def _table(found: Given, name: str) -> Iterator[Finding]:
     from core.actions import recover
     from core.actions.context import open_context
     from core.table.catalog import find_table
-    from core.table.main_branch import all_roots
+    from core.table.main_branch import all_roots, main_root
 
     settings = found.settings()
     context = open_context(settings.warehouse, settings.options, read_only=True)
     table = find_table(context.files, name)
+    main = main_root(context.files, table)
     for root in all_roots(context.files, table):
-        yield from _root(context.files, root)
+        # While a branch is main, only what a stale writer left makes a root of the table directory.
+        if root.branch is not None or root == main:
+            yield from _root(context.files, root)
+    yield from _table_directory(context.files, table)
     yield from _savepoints(context.files, table)
     plan = recover.plan(context, table, {})
     if plan.empty:
@@ -107,6 +111,21 @@ def _table(found: Given, name: str) -> Iterator[Finding]:
         yield Finding("changes", "warning", plan.summary, f"Run `paimark recover {table.full_name}`.")
     for warning in plan.warnings:
         yield Finding("changes", "warning", warning)
+
+
+def _table_directory(files: Files, table: TablePath) -> Iterator[Finding]:
+    """What stock engines and stale writers find there, or have left there, while a branch is main."""
+    from core.actions.guards import mismatches
+    from core.actions.strays import stray_commits
+
+    for sentence in mismatches(files, table):
+        hint = f"Run `paimark undo {table.full_name}`, then replace main again."
+        yield Finding("guards", "warning", sentence, hint)
+    if strays := stray_commits(files, table):
+        users = ", ".join(sorted({each.commit_user for each in strays}))
+        detail = f"{len(strays)} commits to {table.directory} since a branch became main, by {users}"
+        hint = f"Stop that job: nobody reads them there. Its snapshots lie in {table.root().snapshots}."
+        yield Finding("stray commits", "warning", detail, hint)
 
 
 def _root(files: Files, root: Root) -> Iterator[Finding]:

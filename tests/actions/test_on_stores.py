@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from core.actions.root_files import root_files
 from core.storage.files import Files
 from core.storage.open import open_files
-from core.table.main_branch import branch_names
+from core.table.main_branch import branch_names, main_root
 from core.table.savepoints import SavepointManager
 from tests.actions.acting import ORDERS, contents, context_on, done, planned
 from tests.faults.fault_files import Death, FaultFiles
@@ -62,3 +63,28 @@ def test_creators_at_once_get_ids_of_their_own(store: Files, warehouse: Path) ->
     assert len(set(given)) == 6
     assert [each.id for each in SavepointManager(store, ORDERS).of_root(ORDERS.root())] == given
     assert planned(context, "recover").empty
+
+
+def test_a_branch_becomes_main_and_is_taken_back(store: Files, warehouse: Path) -> None:
+    context = context_on(warehouse, store)
+    done(context, "create-savepoint", snapshot=3)
+    done(context, "create-branch", name="b", tag="savepoint.1")
+    before = _table_directory(store)
+    archive = done(context, "replace-main-branch", name="b").result["previous_main"]
+    assert main_root(store, ORDERS) == ORDERS.root("b")
+    assert sorted(branch_names(store, ORDERS)) == sorted(["b", str(archive)])
+    assert [each.id for each in SavepointManager(store, ORDERS).of_root(ORDERS.root("b"))] == [1]
+    assert sorted(_table_directory(store)) == ["schema/schema-0", "tag/tag-savepoint.1", "tag/tag-v2"]
+    with pytest.raises(Death):
+        done(context_on(warehouse, FaultFiles(store, 9, "after")), "undo")
+    done(context, "recover")
+    assert main_root(store, ORDERS) == ORDERS.root("b")
+    done(context, "undo")
+    assert _table_directory(store) == before
+    done(context, "delete-branch", name="b")
+    assert branch_names(store, ORDERS) == []
+
+
+def _table_directory(store: Files) -> dict[str, bytes]:
+    own = ORDERS.root()
+    return {name: store.read(f"{own.directory}/{name}") for name in root_files(store, own)}

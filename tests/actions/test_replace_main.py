@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -358,3 +359,45 @@ def test_commits_of_a_stale_writer_are_found(context: Context, warehouse: Path) 
     assert len(stray_commits(context.files, ORDERS)) == 1
     assert ORDERS.root() in all_roots(context.files, ORDERS)
     assert {"order_id": 900, "customer": "stale", "price": 1.0} not in main_rows(context)
+
+
+def test_savepoints_expiry_branches_and_tags_follow_the_new_main(context: Context) -> None:
+    fix = branched(context)
+    archive = replaced(context)
+    old = rows_of(context, ORDERS.root(archive))
+    add(context, "shop.orders$branch_fix", 101)
+    done(context, "create-savepoint", snapshot=3)
+    third = rows_of(context, fix)
+    done(context, "create-branch", name="next", tag="savepoint.1")
+    done(context, "expire-snapshots", retain_last=1)
+    assert Lineage(context.files, fix).snapshot_ids() == [4]
+    assert main_rows(context) == third
+    assert len(rows_of(context, ORDERS.root("next"))) == len(third) - 1
+    assert rows_of(context, ORDERS.root(archive)) == old
+    replaced(context, "next")
+    assert len(main_rows(context)) == len(third) - 1
+    assert guards.mismatches(context.files, ORDERS) == []
+    done(context, "delete-branch", name="fix", keep=True)
+    done(context, "undo")
+    done(context, "undo")
+    done(context, "undo")
+    assert main_rows(context) == old
+
+
+def test_two_replacements_at_once_are_one_after_the_other_or_refused(context: Context) -> None:
+    branched(context, "one", order_id=101)
+    branched(context, "two", order_id=102)
+
+    def replace(name: str) -> str:
+        try:
+            return str(done(context, ACTION, name=name).result["branch_name"])
+        except Refused:
+            return ""
+
+    with ThreadPoolExecutor(2) as pool:
+        made = [name for name in pool.map(replace, ["one", "two"]) if name]
+    assert made
+    assert len(undo_log.entries(context, ORDERS)) == len(made)
+    assert main_root(context.files, ORDERS).label in made
+    assert guards.mismatches(context.files, ORDERS) == []
+    assert planned(context, "recover").empty
