@@ -26,6 +26,7 @@ from core.spark.protocol import (
     Batch,
     Cancel,
     Died,
+    JavaGone,
     NotStarted,
     ParentGone,
     Ready,
@@ -99,7 +100,9 @@ class Server:
                 return
             assert self._runner is not None
             if self._orders.empty():
-                self._runner.warm_up()
+                # What fails here fails again for the first statement, which can tell somebody.
+                with suppress(Exception):
+                    self._runner.warm_up()
             while True:
                 order = self._orders.get()
                 with self._lock:
@@ -107,8 +110,8 @@ class Server:
                     self._waiting.discard(order.number)
                 if is_wanted:
                     self._runner.run(order, self.report)
-        except ParentGone:
-            # The other thread sees it too.
+        except (ParentGone, JavaGone):
+            # Other threads see it too, and act.
             return
         except BaseException as error:
             # The edge of the thread that runs statements: without it the parent would wait for ever.

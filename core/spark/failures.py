@@ -21,6 +21,8 @@ _PYTHON_ERROR = re.compile(r"^(?:[A-Za-z_]\w*\.)*([A-Z]\w*): (.+)$", re.MULTILIN
 _JAVA_CLASS = re.compile(r"^(?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error): ")
 _LONGEST = 600
 _OURS = frozenset(each.__name__ for each in (Corrupt, NotFound, Refused, Unavailable, UsageError))
+# Hadoop 3.4 on Java 24 and newer; tables of ours do not need it.
+_HADOOP_ON_NEW_JAVA = "getSubject is not supported"
 # What helps here, where Spark's own advice is about its own catalog.
 _HINTS = {
     "TABLE_OR_VIEW_NOT_FOUND": "SHOW TABLES lists what there is; write database.table where none is chosen.",
@@ -39,7 +41,10 @@ def failed(error: Exception, sql: str, original: Place, names: Mapping[str, str]
     if isinstance(error, PaimarkError):
         return Failed(error.message, error.hint)
     java = _java(error)
-    message, hint = sentences(_text(error, java))
+    text = _text(error, java)
+    if _HADOOP_ON_NEW_JAVA in text:
+        return Failed("Hadoop's file systems do not work on this Java", "Point JAVA_HOME to Java 17 or 21.")
+    message, hint = sentences(text)
     hint = _HINTS.get(_condition_of(java), hint)
     for ours, theirs in names.items():
         message, hint = message.replace(ours, theirs), hint.replace(ours, theirs)

@@ -43,6 +43,8 @@ _FLAGS = (
     "--enable-native-access=ALL-UNNAMED",
     "-Djdk.reflect.useDirectMethodHandle=false",
     "-Dio.netty.tryReflectionSetAccessible=true",
+    # From release 24 on Netty needs to be told, and without it no Arrow batch leaves Java.
+    "-Dio.netty.noUnsafe=false",
     "-Dio.netty.allocator.type=pooled",
     "-Dio.netty.handler.ssl.defaultEndpointVerificationAlgorithm=NONE",
 )
@@ -93,8 +95,7 @@ def listening(process: subprocess.Popen[bytes], java: Java, scratch: Path) -> tu
         if process.poll() is not None:
             raise Unavailable(
                 f"Java {java.version} ({java.executable}) ended while Spark was starting "
-                f"(exit code {process.returncode})",
-                "The engine's log says why; `paimark doctor` checks Java and Spark.",
+                f"(exit code {process.returncode})"
             )
         time.sleep(_POLL_SECONDS)
     data = connection.read_bytes()

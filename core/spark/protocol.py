@@ -25,6 +25,10 @@ class ParentGone(Exception):
     """Nobody listens to the engine any more."""
 
 
+class JavaGone(Exception):
+    """The engine's Java process ended."""
+
+
 class Start(msgspec.Struct, frozen=True, tag=True):
     """The first message to the engine. `options` are catalog options and may hold secrets."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -9,7 +10,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 
 import pyarrow as pa
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import DataFrame
 
 from core.errors import Refused, StatementFailed
@@ -26,6 +27,7 @@ from core.spark.protocol import (
     Explained,
     Failed,
     Finished,
+    JavaGone,
     ParentGone,
     Report,
     Run,
@@ -51,6 +53,7 @@ _ZONE = "spark.sql.session.timeZone"
 # A cancelled statement whose Python workers have not let go by then loses them.
 _WORKERS_END_SECONDS = 1.0
 _AGAIN_SECONDS = 0.3
+_DEATH_SECONDS = 2.0
 _NO_TABLE = """{"version": 3, "id": 0, "fields": [{"id": 0, "name": "a", "type": "INT"}], "highestFieldId": 0,
 "partitionKeys": [], "primaryKeys": [], "options": {}, "timeMillis": 0}"""
 
@@ -84,7 +87,7 @@ class Runner:
         self._job: Job | None = None
 
     def run(self, order: Task, tell: Tell) -> None:
-        """Raises `OSError` when nobody listens any more; all else is told."""
+        """Raises `ParentGone` when nobody listens any more, `JavaGone` without Spark; all else is told."""
         statement = order if isinstance(order, Run) else Run(order.number, order.sql)
         job = Job(statement, tell, f"paimark-{order.number}")
         self._job = job
@@ -94,6 +97,8 @@ class Runner:
         except ParentGone:
             raise
         except Exception as error:
+            if self._is_java_gone(error):
+                raise JavaGone from error
             # Whatever Spark raises ends this statement and not the engine.
             spliced = job.spliced or Spliced(order.sql, ())
             names = {name: table.label for name, table in job.named.items()}
@@ -101,6 +106,15 @@ class Runner:
         finally:
             self._job = None
         tell(CANCELLED if job.cancelled else end)
+
+    def _is_java_gone(self, error: Exception) -> bool:
+        """Whether an error is of a Java process that ended: what it says then is of no use to anybody."""
+        is_java_silent = isinstance(error, Py4JError) and not isinstance(error, Py4JJavaError)
+        if is_java_silent or isinstance(error, OSError | EOFError):
+            # A broken connection is noticed before the death.
+            with suppress(subprocess.TimeoutExpired):
+                self._spark.process.wait(_DEATH_SECONDS)
+        return self._spark.process.poll() is not None
 
     def warm_up(self) -> None:
         """Go the way of a query once, on a table without rows: the first one is spared two seconds of it."""

