@@ -17,6 +17,7 @@ from core.actions import (
     journal,
     merge,
     replace_main,
+    rescue,
     rollback,
     undo,
 )
@@ -33,7 +34,7 @@ from core.table.records import Snapshot
 
 ACTION = "recover"
 _DELETIONS = (delete_savepoint.ACTION, delete_tag.ACTION)
-_BRANCH_CHANGES = {each.ACTION: each for each in (replace_main, delete_branch, undo, rollback, merge)}
+_BRANCH_CHANGES = {each.ACTION: each for each in (replace_main, delete_branch, rescue, undo, rollback, merge)}
 
 
 @dataclass(frozen=True)

@@ -151,10 +151,17 @@ ACTIONS: dict[str, Action] = {
             "Make a branch main; its jobs keep running.",
             (
                 Argument("name", "text", "Name of the branch.", required=True),
-                Argument("layout", "text", "How: pointer writes its name down.", default="pointer"),
+                Argument("layout", "text", "pointer, or overwrite: main gets its rows.", default="pointer"),
                 Argument("drop_previous", "flag", "Do not keep the previous main as a branch."),
             ),
             danger="destructive",
+        ),
+        _defined(
+            "rescue-commits",
+            "core.actions.rescue",
+            "Make a branch of what a stale writer left in the table directory while a branch is main.",
+            (Argument("name", "text", "Name of the branch to make.", required=True),),
+            danger="changes",
         ),
         _defined(
             "undo",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from core.table.layout import Root
 from core.table.main_branch import main_root
 from tests.actions.acting import ORDERS, done
 from tests.conftest import ORDERS as ORDERS_SCHEMA
-from tests.paimon import commit, read_rows
+from tests.paimon import commit, open_table, read_rows
 
 Rows = list[dict[str, Any]]
 
@@ -38,3 +39,13 @@ def rows_of(context: Context, root: Root) -> Rows:
 
 def main_rows(context: Context) -> Rows:
     return rows_of(context, main_root(context.files, ORDERS))
+
+
+def left_stray(context: Context, meanwhile: Callable[[], object]) -> None:
+    """A job opens `shop.orders`, something happens, and it commits order 900 where it knows the table."""
+    builder = open_table(context.files.uri, "shop.orders").new_batch_write_builder()
+    writer, committer = builder.new_write(), builder.new_commit()
+    meanwhile()
+    rows = {"order_id": [900], "customer": ["stale"], "price": [1.0]}
+    writer.write_arrow(pa.table(rows, schema=ORDERS_SCHEMA))
+    committer.commit(writer.prepare_commit())

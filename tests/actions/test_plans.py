@@ -26,6 +26,7 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     "expire-snapshots": {"retain_last": 2},
     "delete-branch": {"name": "fix"},
     "replace-main-branch": {"name": "fix"},
+    "rescue-commits": {"name": "saved"},
     "undo": {},
     "merge-branch": {"name": "fix"},
     "rollback": {"to": "snapshot.2"},

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
-import pyarrow as pa
 import pytest
 
 from core.actions import guards, undo_log
@@ -19,8 +18,7 @@ from core.table.main_branch import all_roots, branch_names, main_root
 from core.table.savepoints import SavepointManager
 from core.travel.version import resolve_version
 from tests.actions.acting import ORDERS, Meanwhile, applied, contents, context_on, done, planned
-from tests.actions.taking_over import add, branched, main_rows, rows_of
-from tests.conftest import ORDERS as ORDERS_SCHEMA
+from tests.actions.taking_over import add, branched, left_stray, main_rows, rows_of
 from tests.faults.fault_files import Death, FaultFiles
 from tests.paimon import open_table
 
@@ -346,16 +344,14 @@ def test_dropping_main_never_loses_a_savepoint(context: Context) -> None:
     ]
 
 
-def test_commits_of_a_stale_writer_are_found(context: Context, warehouse: Path) -> None:
+def test_commits_of_a_stale_writer_are_found(context: Context) -> None:
     branched(context)
-    stale = open_table(warehouse, "shop.orders")
-    replaced(context)
-    assert stray_commits(context.files, ORDERS) == []
-    builder = stale.new_batch_write_builder()
-    writer, committer = builder.new_write(), builder.new_commit()
-    rows = {"order_id": [900], "customer": ["stale"], "price": [1.0]}
-    writer.write_arrow(pa.table(rows, schema=ORDERS_SCHEMA))
-    committer.commit(writer.prepare_commit())
+
+    def replace_meanwhile() -> None:
+        replaced(context)
+        assert stray_commits(context.files, ORDERS) == []
+
+    left_stray(context, replace_meanwhile)
     assert len(stray_commits(context.files, ORDERS)) == 1
     assert ORDERS.root() in all_roots(context.files, ORDERS)
     assert {"order_id": 900, "customer": "stale", "price": 1.0} not in main_rows(context)

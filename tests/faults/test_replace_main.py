@@ -10,6 +10,7 @@ import pytest
 
 from core.actions.context import Context
 from tests.actions.acting import done
+from tests.actions.taking_over import left_stray
 from tests.conftest import ORDERS as ORDERS_SCHEMA
 from tests.faults.fault_files import MODES, Mode
 from tests.faults.takeovers import Case, Scene
@@ -69,6 +70,13 @@ CASES = (
     ),
     Case("delete a branch", "delete-branch", {"name": "fix"}, FIX, (5, 5)),
     Case("retire a branch", "delete-branch", {"name": "fix", "keep": True}, FIX, (5, 5)),
+    Case(
+        "rescue",
+        "rescue-commits",
+        {"name": "saved"},
+        (*FIX, lambda context: left_stray(context, lambda: replace_by(context, "fix"))),
+        (3, 3),
+    ),
     Case(
         "undo of retiring",
         "undo",
