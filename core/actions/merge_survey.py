@@ -57,8 +57,10 @@ class Survey:
         return Start(self.start.head, TableSchema.from_json(data, path))
 
 
-def survey(files: Files, table: TablePath, name: str) -> Survey:
-    """Raises `NotFound` for no such branch, `Refused` where nothing tells what main has of it, `Corrupt`."""
+def survey(files: Files, table: TablePath, name: str, *, whole: bool = False) -> Survey:
+    """`whole`: all rows of the branch are to be written, whatever main has of them.
+
+    Raises `NotFound` for no such branch, `Refused` where nothing tells what main has of it, `Corrupt`."""
     start = start_of(files, table)
     root = branch_root(files, table, name)
     if root == start.root:
@@ -68,7 +70,7 @@ def survey(files: Files, table: TablePath, name: str) -> Survey:
         raise Refused(f"Branch {name} of {table.full_name} has no snapshot", "There is nothing to merge.")
     main, branch = Side(files, start.root), Side(files, root)
     base, main_base, base_root = _base(files, main, branch)
-    kind = _kind(files, start, head, base)
+    kind: Kind = "append" if whole else _kind(files, start, head, base)
     schemas, refusals = _schemas(files, start, root, base, kind, head.snapshot)
     return Survey(start, head, base, main_base, base_root, kind, schemas, refusals)
 

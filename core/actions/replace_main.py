@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from core.actions import audit, journal, stages, undo_log
+from core.actions import audit, journal, replace_overwrite, stages, undo_log
 from core.actions.checks import (
     read_only_refusals,
     require_allowed,
@@ -48,11 +48,14 @@ _CLEARED = "left guards and a notice to stock engines in the table directory"
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
-    """Arguments: `name` of the branch, `layout` (`pointer`), `drop_previous`. Raises `NotFound`."""
+    """Arguments: `name` of the branch, `layout` (`pointer`, `overwrite`), `drop_previous`.
+
+    Raises `NotFound`.
+    """
     name = required_text(arguments, "name")
     layout = text_argument(arguments, "layout") or POINTER
-    if layout != POINTER:
-        raise UsageError(f"There is no layout {layout}", f"Give --layout {POINTER}, or leave it out.")
+    if layout not in (POINTER, replace_overwrite.OVERWRITE):
+        raise UsageError(f"There is no layout {layout}", f"It is {POINTER} or {replace_overwrite.OVERWRITE}.")
     drops = arguments.get("drop_previous") is True
     main = main_root(context.files, table)
     branch = branch_root(context.files, table, name)
@@ -66,6 +69,8 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             refusals=tuple(read_only_refusals(context)),
             empty=True,
         )
+    if layout == replace_overwrite.OVERWRITE:
+        return replace_overwrite.plan(context, table, name, arguments)
     found = survey(context.files, main, branch)
     archive = _archive_name(context) if main.branch is None else None
     return describe(context, ACTION, found, archive, drops_previous=drops)
@@ -73,6 +78,8 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
 
 def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     """Make the branch main. Raises `Refused` when main or the branch moved, before anything was written."""
+    if replace_overwrite.is_overwrite(plan):
+        return replace_overwrite.apply(context, plan, progress)
     require_allowed(context, plan)
     table, name = parse_table_name(plan.table), str(plan.arguments["name"])
     if plan.empty:
@@ -113,6 +120,8 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
 
 def recovery_steps(context: Context, table: TablePath, begun: journal.Journal) -> list[Step]:
     """What recovering an interrupted replacement does."""
+    if replace_overwrite.is_overwrite(begun.planned()):
+        return replace_overwrite.recovery_steps(context, table, begun)
     name = str(begun.planned().arguments["name"])
     if main_branch_name(context.files, table) == name:
         return [Step("replace", f"branch {name}", "is main already: what is left to do is finished")]
@@ -121,6 +130,9 @@ def recovery_steps(context: Context, table: TablePath, begun: journal.Journal) -
 
 def recover(context: Context, hold: journal.Hold, progress: Progress) -> None:
     """Finish an interrupted replacement when the branch is main, else take it back. The caller ends it."""
+    if replace_overwrite.is_overwrite(hold.journal.planned()):
+        replace_overwrite.recover(context, hold, progress)
+        return
     begun = begun_in(hold)
     undo_log.clean(context, hold.table)
     if main_branch_name(context.files, hold.table) == begun.branch:

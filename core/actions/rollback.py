@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-import msgspec
-
 from core.actions import audit, claims, journal, merge_base
 from core.actions.checks import (
     fingerprint,
@@ -18,6 +16,7 @@ from core.actions.checks import (
     required_text,
     undone_on_failure,
 )
+from core.actions.columns import column_refusals
 from core.actions.context import Context, Progress
 from core.actions.overwriting import (
     Rows,
@@ -38,14 +37,11 @@ from core.table.catalog import parse_table_name
 from core.table.layout import Root, TablePath
 from core.table.lineage import Lineage
 from core.table.names import is_safe_name
-from core.table.records import Snapshot, TableSchema
+from core.table.records import Snapshot
 from core.travel.version import Resolved, resolve_time, resolve_version
 
 ACTION = "rollback"
 _TIME = re.compile(r"\d{4}-\d\d-\d\d.*", re.DOTALL)
-_BASE = re.compile(r"(\w+)(?:\((\d+)(?:, *(\d+))?\))?(?: WITH LOCAL TIME ZONE)?(?: NOT NULL)?")
-_ORDERS = (("TINYINT", "SMALLINT", "INT", "BIGINT"), ("FLOAT", "DOUBLE"))
-_TEXTS = ("CHAR", "VARCHAR", "STRING")
 
 
 @dataclass(frozen=True)
@@ -244,51 +240,5 @@ def _undo(table: TablePath, savepoint_id: int) -> str:
 
 
 def _column_refusals(files: Files, way: _Way) -> list[Refusal]:
-    """Columns that the version has and main dropped or made narrower: their values would be lost."""
     then = Lineage(files, way.version.root).schema(way.version.snapshot.schema_id)
-    now = {field.id: field for field in way.start.schema.fields}
-    name, found = way.start.root.table.full_name, []
-    for field in then.fields:
-        kept = now.get(field.id)
-        hint = "Create a branch from that version instead, and replace main with it."
-        if kept is None:
-            reason = f"{way.version.name} of {name} has a column {field.name}, which main dropped"
-            found.append(Refusal(reason, hint))
-        elif not _holds(kept.type, field.type):
-            reason = f"Column {field.name} of {name} was {_text(field.type)} and is {_text(kept.type)} now"
-            found.append(Refusal(f"{reason}, which may not hold what it held", hint))
-    return found + _key_refusals(then, way.start)
-
-
-def _key_refusals(then: TableSchema, start: Start) -> list[Refusal]:
-    now, name = start.schema, start.root.table.full_name
-    if (then.primary_keys, then.partition_keys) == (now.primary_keys, now.partition_keys):
-        return []
-    return [Refusal(f"The keys of {name} are others now", "Read the version, and write it where you want.")]
-
-
-def _holds(now: object, then: object) -> bool:
-    """Whether every value of the type it was has one of the type it is."""
-    if not isinstance(now, str) or not isinstance(then, str):
-        return _without_nullability(now) == _without_nullability(then)
-    if now.removesuffix(" NOT NULL") == then.removesuffix(" NOT NULL"):
-        return True
-    new, old = _BASE.fullmatch(now), _BASE.fullmatch(then)
-    if new is None or old is None:
-        return False
-    for order in _ORDERS:
-        if new[1] in order and old[1] in order:
-            return order.index(new[1]) >= order.index(old[1])
-    if new[1] in _TEXTS and old[1] in _TEXTS:
-        return new[1] == "STRING" or int(new[2] or 1) >= int(old[2] or 2**31)
-    if new[1] == old[1] == "DECIMAL":
-        return new[3] == old[3] and int(new[2]) >= int(old[2])
-    return False
-
-
-def _without_nullability(kind: object) -> str:
-    return msgspec.json.encode(kind).decode().replace(" NOT NULL", "")
-
-
-def _text(kind: object) -> str:
-    return kind if isinstance(kind, str) else msgspec.json.encode(kind).decode()
+    return column_refusals(then, way.version.name, way.start)
