@@ -67,7 +67,7 @@ class Reversal:
                     f"A stale writer left {said(len(strays), 'commit')} in the directory of {table.full_name}"
                 )
                 reasons.append(
-                    Refusal(reason, "Move them out of its snapshot/ first: main would mix with them.")
+                    Refusal(reason, f"Run `paimark rescue-commits {table.full_name} --name BRANCH` first.")
                 )
         return reasons
 

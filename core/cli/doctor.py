@@ -124,7 +124,7 @@ def _table_directory(files: Files, table: TablePath) -> Iterator[Finding]:
     if strays := stray_commits(files, table):
         users = ", ".join(sorted({each.commit_user for each in strays}))
         detail = f"{len(strays)} commits to {table.directory} since a branch became main, by {users}"
-        hint = f"Stop that job: nobody reads them there. Its snapshots lie in {table.root().snapshots}."
+        hint = f"Stop that job, then run `paimark rescue-commits {table.full_name} --name BRANCH`."
         yield Finding("stray commits", "warning", detail, hint)
 
 
