@@ -95,7 +95,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     outcome = Outcome(
         action=ACTION,
         table=plan.table,
-        message=f"{way.summary}: done. {way.kept()[0]}",
+        message=f"Took back {entry.action} of {entry.branch} of {plan.table}. {way.kept()[0]}",
         result={"undone": entry.action, "branch_name": entry.branch, "previous_main": entry.previous},
     )
     audit.record(

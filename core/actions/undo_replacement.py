@@ -50,11 +50,9 @@ class Reversal:
 
     @property
     def summary(self) -> str:
-        back = self.previous.root.label if self.archive is None else "the archived main"
-        return (
-            f"Make {back} main of {self.main.root.table.full_name} again: "
-            f"{self.main.said} -> {self.previous.said}"
-        )
+        name = self.main.root.table.full_name
+        change = f"{self.main.said} -> {self.previous.said}"
+        return f"Take back that branch {self.main.root.label} became main of {name}: {change}"
 
     def refusals(self, context: Context) -> list[Refusal]:
         """What is in the way."""
