@@ -117,6 +117,8 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
                 made = _merge_rows(context, hold, found, str(plan.arguments["on_conflict"]), progress)
         with only_forward(table):
             _finish(context, hold, found, made, progress)
+            # Rows take their time: somebody elsewhere may have thought this process dead.
+            journal.require_hold(context, hold)
             journal.release(context, hold)
     return _outcome(context, plan, found, made, safety, started, progress)
 

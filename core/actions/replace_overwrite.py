@@ -93,6 +93,8 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
                 raise Refused(f"Nothing was committed to {plan.table}", "Look at the engine's log.")
         with only_forward(table):
             _record(context.files, found, made)
+            # Rows take their time: somebody elsewhere may have thought this process dead.
+            journal.require_hold(context, hold)
             journal.release(context, hold)
     outcome = Outcome(
         action=plan.action,

@@ -122,6 +122,8 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
                 raise Refused(f"Nothing was committed to {plan.table}", "Look at the engine's log.")
             progress(f"committed snapshot {made.id}")
             _finish(context, hold, made)
+            # Rows take their time: somebody elsewhere may have thought this process dead.
+            journal.require_hold(context, hold)
             journal.release(context, hold)
     outcome = Outcome(
         action=ACTION,

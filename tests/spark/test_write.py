@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import shutil
 import subprocess
 import sys
+from decimal import Decimal
 from pathlib import Path
 
 import msgspec
@@ -19,6 +21,8 @@ from tests.interop.conftest import judge
 from tests.interop.judge import Judge, comparable
 from tests.paimon import commit, create_table, open_table, read_rows
 from tests.spark.engine_fixture import in_order, rows
+from tests.spark.test_types import ROWS as EVERY_VALUE
+from tests.spark.test_types import SCHEMA as EVERY_TYPE
 from tests.spark.writing import lineage_of, order, refused, version, written
 
 __all__ = ["judge"]
@@ -301,3 +305,54 @@ def test_sql_still_reads_what_was_written(engine: Engine, engine_warehouse: Path
     now, then = rows(engine, f"SELECT * FROM {name}"), rows(engine, f"SELECT * FROM {name} VERSION AS OF 1")
     assert in_order(now) == in_order(then)
     assert EVENTS.names == ["day", "kind"]
+
+
+@pytest.mark.parametrize("keys", [(), ("id",)])
+def test_every_type_is_written_as_it_was_read(
+    engine: Engine, engine_warehouse: Path, keys: tuple[str, ...]
+) -> None:
+    name = f"written_{len(keys)}.everything"
+    options = {"bucket": "2"} if keys else {}
+    create_table(engine_warehouse, name, EVERY_TYPE, primary_keys=keys, options=options)
+    commit(engine_warehouse, name, pa.Table.from_pylist(EVERY_VALUE, schema=EVERY_TYPE))
+    before = read_rows(engine_warehouse, name)
+    lineage = lineage_of(engine_warehouse, name)
+    task = order(lineage, "SELECT * FROM old", overwrite=True, old=version(lineage, 1))
+    assert written(engine, task) == 2
+    assert in_order(read_rows(engine_warehouse, name)) == in_order(before) == in_order(EVERY_VALUE)
+
+
+PARTS: dict[str, tuple[pa.DataType, list[object]]] = {
+    "day": (pa.date32(), [dt.date(2026, 5, 1), dt.date(1969, 12, 31), None]),
+    "money": (pa.decimal128(20, 2), [Decimal("1.50"), Decimal("-2.00"), None]),
+    "flag": (pa.bool_(), [True, False, None]),
+    "hour": (pa.timestamp("ms"), [dt.datetime(2026, 5, 1, 12), dt.datetime(1969, 1, 1, 0, 0, 1), None]),
+    "text": (pa.string(), ["a/b=c%", "a longer one", None]),
+    "number": (pa.int64(), [-1, 2**40, None]),
+}
+
+
+@pytest.mark.parametrize("kind", PARTS)
+def test_partitions_of_every_type_are_replaced_and_no_other(
+    engine: Engine, engine_warehouse: Path, kind: str
+) -> None:
+    name, (arrow_type, values) = f"parts_{kind}.t", PARTS[kind]
+    schema = pa.schema([pa.field("p", arrow_type), pa.field("n", pa.int64())])
+    create_table(engine_warehouse, name, schema, partition_keys=["p"])
+    given = [{"p": value, "n": number} for number, value in enumerate(values)]
+    commit(engine_warehouse, name, pa.Table.from_pylist(given, schema=schema))
+    lineage = lineage_of(engine_warehouse, name)
+    for replaced in (0, 2):
+        before = read_rows(engine_warehouse, name)
+        newest = lineage.latest_id()
+        assert newest is not None
+        task = order(
+            lineage,
+            f"SELECT p, n + 10 AS n FROM now WHERE n % 10 = {replaced}",
+            overwrite=True,
+            partitions_sql=f"SELECT p FROM now WHERE n % 10 = {replaced}",
+            now=version(lineage, newest),
+        )
+        assert written(engine, task) == newest + 1
+        expected = [{**row, "n": row["n"] + 10} if row["n"] % 10 == replaced else row for row in before]
+        assert in_order(read_rows(engine_warehouse, name)) == in_order(expected)
