@@ -1,4 +1,4 @@
-"""All measurements, one after another: `make bench`. Each can be run alone: `python -m benchmarks.console`."""
+"""All measurements, one after another: `make bench`. Each also runs alone: `python -m benchmarks.console`."""
 
 from __future__ import annotations
 
