@@ -13,6 +13,7 @@ from typing import Any, Self, TypeVar
 import msgspec
 
 from core.errors import Corrupt
+from core.storage.files import Files
 
 # What the decoder raises for bytes that are no record; deep nesting makes it recurse.
 DECODE_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -27,6 +28,11 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     def from_json(cls, data: bytes, source: str) -> Self:
         """Decode; `source` (a path) is named when the bytes are not a whole record."""
         return decode_record(cls, data, source)
+
+    @classmethod
+    def from_path(cls, files: Files, path: str) -> Self:
+        """Read and decode. Raises `FileMissing` and `Corrupt`."""
+        return cls.from_json(files.read(path), path)
 
     def to_json(self) -> bytes:
         """Encode, with the unknown fields after the known ones."""

@@ -6,6 +6,7 @@ Ids are given once per table over all roots. A savepoint belongs to every root t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from core.errors import FileMissing, NotFound
 from core.storage.files import Files
@@ -21,6 +22,9 @@ from core.table.layout import (
 from core.table.main_branch import all_roots
 from core.table.reading import numbered, read_records
 from core.table.records import Savepoint
+
+if TYPE_CHECKING:
+    from core.table.manifests import ManifestMeta
 
 
 class SavepointManager:
@@ -54,6 +58,14 @@ class SavepointManager:
             known = self.ids()
             hint = f"It has {known[0]} to {known[-1]}." if known else "It has none yet."
             raise NotFound(f"{self.table.full_name} has no savepoint {savepoint_id}", hint) from error
+
+    def data_manifests(self, savepoint_id: int) -> list[ManifestMeta]:
+        """The manifests of the saved state, from its one full list. Raises as `savepoint`."""
+        # Avro is not needed to look around.
+        from core.table.manifests import read_manifest_list
+
+        full_list = self.savepoint(savepoint_id).full_manifest_list
+        return read_manifest_list(self.files, self.table.savepoint_file(full_list))
 
     def savepoint_exists(self, savepoint_id: int) -> bool:
         return self.files.exists(self.savepoint_path(savepoint_id))
