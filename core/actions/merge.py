@@ -107,14 +107,19 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
         hold = journal.take(context, table, plan, token, msgspec.to_builtins(begun_of(found)))
         with undone_on_failure(table, lambda: _undo(context, hold)):
             found = _as_planned(context, table, plan)
+            # Whether it can be merged comes first: what is refused leaves no savepoint.
+            choice = str(plan.arguments["on_conflict"])
+            rows = None if found.kind == "fast-forward" else _rows(context, found, choice, progress)
             safety = keep_safe(context, found.start, f"before merge of {plan.arguments['name']}", progress)
             hold = journal.note(context, hold, f"savepoint {safety} keeps what was")
-            if found.kind == "fast-forward":
-                write_schemas(context.files, found, progress)
-                journal.require_hold(context, hold)
+            write_schemas(context.files, found, progress)
+            journal.require_hold(context, hold)
+            if rows is None:
                 made = append_snapshots(context, found, progress)
             else:
-                made = _merge_rows(context, hold, found, str(plan.arguments["on_conflict"]), progress)
+                # Nothing to write: all that the branch changed main has, or keeps.
+                main = found.start.head.snapshot
+                made = rewrite(context, hold, found.target, rows, progress) or main
         with only_forward(table):
             _finish(context, hold, found, made, progress)
             # Rows take their time: somebody elsewhere may have thought this process dead.
@@ -145,11 +150,9 @@ def recover(context: Context, hold: journal.Hold, progress: Progress) -> None:
     progress(f"the merge is in main, up to snapshot {made.id}")
 
 
-def _merge_rows(
-    context: Context, hold: journal.Hold, found: Survey, choice: str, progress: Progress
-) -> Snapshot:
-    versions = _versions(found)
-    target = found.target
+def _rows(context: Context, found: Survey, choice: str, progress: Progress) -> Rows:
+    """What main is to get. Raises `Refused` for conflicts, and for removed rows that no key matches."""
+    versions, target = _versions(found), found.target
     if found.kind == "append":
         (counted,) = asked(context, target, versions, merge_sql.COUNT_REMOVED, progress)
         if counted["removed"] and choice != "branch":
@@ -159,21 +162,13 @@ def _merge_rows(
                 "With --on-conflict branch main loses them too, as one overwrite of the table.",
             )
         sql = merge_sql.REPLAYED if counted["removed"] else merge_sql.ADDED
-        rows = Rows(versions, sql, bool(counted["removed"]))
-    else:
-        schema = target.schema
-        queries = merge_sql.Keyed(
-            schema.primary_keys,
-            [field.name for field in schema.fields],
-            schema.partition_keys,
-            choice == "branch",
-        )
-        if choice == "fail":
-            _require_no_conflict(context, found, versions, queries, progress)
-        rows = Rows(versions, queries.rows, True, queries.partitions)
-    write_schemas(context.files, found, progress)
-    # Nothing to write: all that the branch changed main has, or keeps.
-    return rewrite(context, hold, target, rows, progress) or found.start.head.snapshot
+        return Rows(versions, sql, bool(counted["removed"]))
+    schema = target.schema
+    columns = [field.name for field in schema.fields]
+    queries = merge_sql.Keyed(schema.primary_keys, columns, schema.partition_keys, choice == "branch")
+    if choice == "fail":
+        _require_no_conflict(context, found, versions, queries, progress)
+    return Rows(versions, queries.rows, True, queries.partitions)
 
 
 def _require_no_conflict(

@@ -96,6 +96,7 @@ def test_every_combination_of_changes_is_merged_as_a_dictionary_would(
     with pytest.raises(Refused, match=f"^{conflicts} keys changed in main and in branch fix"):
         merged(with_engine, table)
     assert Lineage(with_engine.files, table.root()).latest_id() == 2
+    assert with_engine.files.names(table.savepoints) == []
     merged(with_engine, table, choice)
     assert state_of(engine_warehouse, name) == model(choice)
     assert merge.plan(with_engine, table, {"name": "fix"}).empty
