@@ -1,19 +1,31 @@
-"""From the row under the cursor to the arguments of an action."""
+"""From the row under the cursor to an action and its arguments."""
 
 from __future__ import annotations
 
+from core.table.layout import MAIN, SAVEPOINT_TAG_PREFIX
 from tui.session import Target, Version
+
+# What `x` deletes, by the tab it is pressed on.
+DELETING = {"Savepoints": "delete-savepoint", "Branches": "delete-branch", "Tags": "delete-tag"}
+_OF_A_BRANCH = ("delete-branch", "merge-branch", "replace-main-branch")
 
 
 def arguments_from(name: str, target: Target, version: Version | None, *, newest: bool) -> dict[str, object]:
     """What the dialog of `name` starts with. The newest snapshot needs no number."""
-    given: dict[str, object] = {}
+    row = version or Version()
+    branch = row.branch or target.branch
+    of_branch: dict[str, object] = {} if branch in (None, MAIN) else {"branch": branch}
     if name in ("create-savepoint", "create-tag"):
-        if version is not None and version.snapshot_id is not None and not newest:
-            given["snapshot"] = version.snapshot_id
-        branch = version.branch if version is not None and version.branch else target.branch
-        if branch is not None and branch != "main":
-            given["branch"] = branch
-    if name == "create-branch" and version is not None and version.tag is not None:
-        given["tag"] = version.tag
-    return given
+        number = None if newest else row.snapshot_id
+        return of_branch if number is None else {"snapshot": number, **of_branch}
+    if name == "delete-tag":
+        return {"name": row.tag, **of_branch} if row.tag is not None else of_branch
+    if name == "delete-savepoint" and (row.tag or "").startswith(SAVEPOINT_TAG_PREFIX):
+        return {"id": (row.tag or "").removeprefix(SAVEPOINT_TAG_PREFIX)}
+    if name in _OF_A_BRANCH and of_branch:
+        return {"name": branch}
+    if name == "create-branch" and row.tag is not None:
+        return {"tag": row.tag}
+    if name == "rollback" and row.version is not None:
+        return {"to": row.version}
+    return {}

@@ -67,7 +67,7 @@ class Console(App[None]):
         return self.browse
 
     def on_mount(self) -> None:
-        # A line that drops and a polite kill leave as ctrl+q does, so that the engine ends and the terminal is whole.
+        # A dropped line and a polite kill leave as ctrl+q does: the engine ends and the terminal is whole.
         for number in (signal.SIGTERM, signal.SIGHUP):
             asyncio.get_running_loop().add_signal_handler(number, self.exit)
         self.call_after_refresh(self._after_first_frame)
@@ -91,7 +91,10 @@ class Console(App[None]):
         the next key may be on its way to that same widget by then, although the first moves the focus. On a
         slow line keys come in bursts. Where one does not type text, a key's action is done at once.
         """
-        if isinstance(event, events.Key) and not event.is_forwarded and not _takes_text(self.focused):
+        is_key = isinstance(event, events.Key) and not event.is_forwarded
+        if is_key:
+            self.browse.key_bar.key_pressed()
+        if isinstance(event, events.Key) and is_key and not _takes_text(self.focused):
             key = event.key
             if await self._check_bindings(key, priority=True) or await self._check_bindings(key):
                 return

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import time
 from typing import Literal
+
+import msgspec
 
 from core.text import clean_text
 
@@ -42,7 +43,7 @@ def whole_text(value: object) -> str:
     if isinstance(value, bytes):
         return value.hex(" ")
     if isinstance(value, dict | list | tuple):
-        return json.dumps(value, ensure_ascii=False, default=str)
+        return msgspec.json.encode(value, enc_hook=str).decode()
     return str(value)
 
 

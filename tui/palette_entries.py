@@ -14,7 +14,15 @@ from tui.theme import PALETTES
 if TYPE_CHECKING:
     from tui.console import Console
 
-_ACTION_KEYS = {"create-savepoint": "s", "create-branch": "b", "create-tag": "t"}
+_ACTION_KEYS = {
+    "create-savepoint": "s",
+    "create-branch": "b",
+    "create-tag": "t",
+    "merge-branch": "m",
+    "replace-main-branch": "R",
+    "rollback": "B",
+    "undo": "u",
+}
 
 
 def entries(console: Console) -> list[Entry]:

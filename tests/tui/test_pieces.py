@@ -45,7 +45,7 @@ def test_values_of_every_kind_become_one_clean_line() -> None:
     assert format_value("id", 1234567, 0) == "1234567"
     assert format_value("time", 10**30, 0) == str(10**30)
     assert whole_text(True) == "true"
-    assert whole_text({"a": [1, None]}) == '{"a": [1, null]}'
+    assert whole_text({"a": [1, None]}) == '{"a":[1,null]}'
     assert whole_text(b"\x00\xff") == "00 ff"
 
 

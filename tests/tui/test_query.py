@@ -67,7 +67,7 @@ async def test_values_of_all_kinds_are_told_apart(engine_warehouse: Path, engine
     async with querying(engine_warehouse, engine) as (console, pane):
         sql = "SELECT NULL AS n, '' AS b, array(1, NULL) AS l, '[red]' || char(27) AS evil, true AS y"
         await run(console, pane, sql)
-        await console.sees("✓ 1 row", "null", "[1, null]", "[red]�", "true")
+        await console.sees("✓ 1 row", "null", "[1,null]", "[red]�", "true")
 
 
 async def test_explain_shows_its_lines(engine_warehouse: Path, engine: Engine) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from core.table.layout import TablePath
 from tui.session import Target, Version
 from tui.widgets.detail_strip import Detail
 from tui.widgets.record_grid import RecordGrid
+
+if TYPE_CHECKING:
+    from core.actions.called import Called
 
 TABS = ("Snapshots", "Savepoints", "Branches", "Tags", "Schema", "Query")
 TAB_CLASSES = (
@@ -42,5 +45,6 @@ class Desk(Protocol):
     def open_table(self, table: TablePath) -> None: ...
     def go_left(self) -> None: ...
     def go_up(self) -> None: ...
+    def plan_call(self, called: Called) -> None: ...
     async def prepare(self, version: Version) -> None: ...
     async def view_branch(self, branch: str | None) -> None: ...

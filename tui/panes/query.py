@@ -16,6 +16,7 @@ from core.config import state_directory
 from core.errors import PaimarkError
 from core.spark.arrow import read_batch
 from core.spark.protocol import Batch, Event, Failed
+from core.statements import action_called
 from core.travel.sql import read_statement
 from tui.background import post
 from tui.engine_room import EngineRoom
@@ -126,6 +127,10 @@ class QueryPane(Vertical):
     def running(self) -> bool:
         return self.result is not None and self.result.running
 
+    @property
+    def _database(self) -> str | None:
+        return self.target.table.database if self.target is not None else None
+
     def action_run(self) -> None:
         if self.running:
             self.post_message(Said("A statement is still running: ctrl+c cancels it", "warn"))
@@ -133,6 +138,15 @@ class QueryPane(Vertical):
         statement, base = self.editor.statement
         if not statement.strip():
             self.post_message(Said("There is no statement to run", "warn"))
+            return
+        try:
+            called = action_called(statement, self._database)
+        except PaimarkError:
+            # Refused where it runs, with its place.
+            self._run(statement, base)
+            return
+        if called is not None:
+            self.desk.plan_call(called)
             return
         if _removes_rows(statement):
             from tui.screens.confirm import ConfirmScreen
@@ -146,9 +160,8 @@ class QueryPane(Vertical):
     def _run(self, statement: str, base: int) -> None:
         result = self.result = Result(statement, base, time.monotonic())
         self.grid.show(result.rows, ())
-        database = self.target.table.database if self.target is not None else None
         threading.Thread(
-            target=self._work, args=(result, database), name="paimark-query", daemon=True
+            target=self._work, args=(result, self._database), name="paimark-query", daemon=True
         ).start()
         self._tick()
 

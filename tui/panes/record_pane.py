@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
@@ -193,11 +192,6 @@ class RecordPane(Vertical, Generic[S]):
         """Its first rows are on their way from elsewhere."""
         self.target = self._asked = target
 
-    def as_json(self, index: int) -> str:
-        """The record under the cursor as JSON text."""
-        facts = self.detail(index).facts
-        return json.dumps(dict(facts), indent=2, ensure_ascii=False)
-
     async def action_choose(self) -> None:
         version = self.current_version
         if version is not None:
@@ -209,8 +203,9 @@ class RecordPane(Vertical, Generic[S]):
 
     def on_record_grid_moved(self, event: RecordGrid.Moved) -> None:
         event.stop()
-        self.moved()
-        self.post_message(self.Changed(self))
+        if self.moved():
+            self.post_message(self.Changed(self))
 
-    def moved(self) -> None:
-        """The cursor is on another row."""
+    def moved(self) -> bool:
+        """The cursor is on another row; whether there is more to say about it already."""
+        return True

@@ -29,6 +29,8 @@ from tui.widgets.detail_strip import Detail
 _CHUNK = 20_000
 # How long the cursor rests on a row before the whole record is read: holding a key down reads nothing.
 _REST = 0.05
+# When a slow store has not answered by then, what the row itself says is shown.
+_LATE = 0.4
 
 SnapshotRows = Records[SnapshotRow]
 
@@ -57,7 +59,7 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
         self._whole: Snapshot | None = None
         self._marked_at: Hashable = None
         self._want_all = False
-        self._pause: Timer | None = None
+        self._pauses: list[Timer] = []
         self._known: tuple[Root | None, Sequence[SnapshotRow]] = (None, ())
 
     def on_mount(self) -> None:
@@ -112,13 +114,18 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
             self._marking.ask(lambda report: report(_read_marks(found.opened)))
 
     def detail(self, index: int) -> Detail:
-        row = self.grid.source.row(index)
-        title = f"snapshot {row[0]}"
+        row = self._row(index)
         now_ms = int(time.time() * 1000)
         whole = self._whole
-        if whole is None or whole.id != row[0]:
-            return Detail(title)
-        return Detail(title, tuple(snapshot_facts(whole, now_ms, str(row[8] or ""))))
+        if whole is not None and whole.id == row.snapshot_id:
+            facts = snapshot_facts(whole, now_ms, self._marks.get(whole.id, ""))
+        else:
+            facts = [
+                ("committed", exact_time(row.commit_time, now_ms)),
+                ("kind", row.commit_kind),
+                ("user", row.commit_user),
+            ]
+        return Detail(f"snapshot {row.snapshot_id}", tuple(facts))
 
     def version(self, index: int) -> Version | None:
         snapshot_id = self._row(index).snapshot_id
@@ -140,10 +147,18 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
         if found is not None and found.total is not None and found.total > len(found.rows):
             self.load()
 
-    def moved(self) -> None:
-        if self._pause is not None:
-            self._pause.stop()
-        self._pause = self.set_timer(_REST, self._look)
+    def moved(self) -> bool:
+        """Read the whole record once the cursor rests; until it is there the last one stays in sight."""
+        for timer in self._pauses:
+            timer.stop()
+        index = self.grid.index
+        if index is None or (self._whole is not None and self._whole.id == self._row(index).snapshot_id):
+            return True
+        self._pauses = [self.set_timer(_REST, self._look), self.set_timer(_LATE, self._late)]
+        return self._whole is None
+
+    def _late(self) -> None:
+        self.post_message(self.Changed(self))
 
     def _row(self, index: int) -> SnapshotRow:
         assert self.found is not None

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from importlib import import_module
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 
-from core.actions.plan import Outcome
 from core.table.layout import TablePath
+from tui.actions import DELETING, arguments_from
+from tui.around import Around, look_around
 from tui.background import Slot, post
 from tui.messages import Copied, Said
 from tui.opening import Databases, Newest, Opening, Stage, Stopped, Tables
@@ -27,6 +28,11 @@ from tui.widgets.breadcrumb import Breadcrumb, Place
 from tui.widgets.detail_strip import DetailStrip
 from tui.widgets.key_bar import KeyBar
 from tui.widgets.tab_bar import TabBar
+
+if TYPE_CHECKING:
+    from core.actions.called import Called
+    from core.actions.plan import Outcome
+    from tui.screens.record import RecordScreen
 
 QUERY = len(TABS) - 1
 BRANCHES = 2
@@ -61,6 +67,33 @@ class BrowseScreen(Screen[None]):
             id="act.branch",
         ),
         Binding("t", "act('create-tag')", "tag", tooltip="name the snapshot: first its plan", id="act.tag"),
+        Binding("x", "delete", "delete", tooltip="delete the row: first the plan", id="act.delete"),
+        Binding(
+            "m", "act('merge-branch')", "merge", tooltip="merge the branch: first the plan", id="act.merge"
+        ),
+        Binding(
+            "R",
+            "act('replace-main-branch')",
+            "make main",
+            tooltip="make the branch main: first the plan",
+            id="act.replace",
+        ),
+        Binding(
+            "B",
+            "act('rollback')",
+            "roll back",
+            tooltip="give main the rows of this version: first the plan",
+            show=False,
+            id="act.rollback",
+        ),
+        Binding(
+            "u",
+            "act('undo')",
+            "undo",
+            tooltip="take back the last change of the table that can be: first the plan",
+            show=False,
+            id="act.undo",
+        ),
         Binding(
             "y", "copy", "copy", tooltip="copy the name of the row, or the row of a result", id="browse.copy"
         ),
@@ -89,6 +122,7 @@ class BrowseScreen(Screen[None]):
         self._panes: dict[int, Pane] = {}
         self.tab = 0
         self._engine = ""
+        self._record: RecordScreen | None = None
         self.tables = TablesPane(session, self)
         self.snapshots = SnapshotsPane(session, self)
         self.tab_bar = TabBar(TABS)
@@ -107,7 +141,7 @@ class BrowseScreen(Screen[None]):
         yield self.key_bar
 
     def on_mount(self) -> None:
-        self._placing: Slot[Opened] = Slot(self.app, "place", self._placed, lambda error: None)
+        self._placing: Slot[Around] = Slot(self.app, "place", self._looked_around, lambda error: None)
         self._panes[0] = self.snapshots
         self.set_focus(self.tables.grid)
         for stage in self._opening.listen(lambda stage: post(self.app, lambda: self._opened(stage))):
@@ -128,10 +162,11 @@ class BrowseScreen(Screen[None]):
             return
         self.target = target
         self._name_place()
-        self._placing.ask(lambda report: report(self.session.open(target)))
+        self._look_around(target)
         self.tables.mark(target.table)
-        for number, pane in self._panes.items():
+        for number in range(QUERY):
             self.tab_bar.count(number, "")
+        for pane in self._panes.values():
             pane.aim(target)
         self.refresh_bindings()
 
@@ -179,6 +214,15 @@ class BrowseScreen(Screen[None]):
         self._name_place()
         self.tables.mark(target.table)
         self.snapshots.expect(target)
+        self._look_around(target)
+
+    def _look_around(self, target: Target) -> None:
+        self._placing.ask(lambda report: report(look_around(self.session, target)))
+
+    def _looked_around(self, around: Around) -> None:
+        self._placed(around.opened)
+        for tab, count in around.counts.items():
+            self.tab_bar.count(tab, f"{count:,}")
 
     def _placed(self, opened: Opened) -> None:
         self._name_place(opened.main, opened.root.label)
@@ -200,7 +244,10 @@ class BrowseScreen(Screen[None]):
         )
 
     def _look(self) -> None:
-        self.detail.look_at(self.pane.current_detail)
+        detail = self.pane.current_detail
+        self.detail.look_at(detail)
+        if self._record is not None and self._record.is_current:
+            self._record.show(detail)
 
     def _watch_engine(self) -> None:
         word = _ENGINE_WORDS.get(self.session.room.state, "")
@@ -220,7 +267,7 @@ class BrowseScreen(Screen[None]):
         if found is not None and found.opened.target == self.target:
             self._placed(found.opened)
         for number, known in self._panes.items():
-            if known is pane:
+            if known is pane and pane.count_text:
                 self.tab_bar.count(number, pane.count_text)
         if pane is self.pane:
             self._look()
@@ -270,7 +317,11 @@ class BrowseScreen(Screen[None]):
     # What keys do
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action in ("act", "copy", "record", "copy_record"):
+        if action == "delete" and TABS[self.tab] not in DELETING:
+            return False
+        if parameters and parameters[0] in ("merge-branch", "replace-main-branch") and self.tab != BRANCHES:
+            return False
+        if action in ("act", "delete", "copy", "record", "copy_record"):
             return self.target is not None
         return True
 
@@ -311,26 +362,37 @@ class BrowseScreen(Screen[None]):
 
             self.post_message(Copied(as_json(detail)))
 
-    def action_record(self) -> None:
+    async def action_record(self) -> None:
         detail = self.pane.current_detail
         if detail.facts:
             from tui.screens.record import RecordScreen
 
-            self.app.push_screen(RecordScreen(detail))
+            self._record = RecordScreen(detail)
+            await self.app.push_screen(self._record)
+
+    def action_delete(self) -> None:
+        self.action_act(DELETING[TABS[self.tab]])
 
     def action_act(self, name: str) -> None:
         """The dialog of an action, filled in from the row under the cursor."""
         if self.target is None:
             return
         from core.actions.registry import action
-        from tui.actions import arguments_from
         from tui.screens.plan_dialog import PlanDialog
 
         pane = self.pane
         version = pane.current_version if isinstance(pane, RecordPane) else None
-        newest = pane is self.snapshots and self.snapshots.at_newest
+        # A savepoint is made of the newest snapshot wherever no older one is pointed at.
+        newest = self.snapshots.at_newest if pane is self.snapshots else name == "create-savepoint"
         given = arguments_from(name, self.target, version, newest=newest)
         dialog = PlanDialog(self.session, action(name), self.target.table, given)
+        self.app.push_screen(dialog, self._acted)
+
+    def plan_call(self, called: Called) -> None:
+        """The dialog of an action that a CALL names."""
+        from tui.screens.plan_dialog import PlanDialog
+
+        dialog = PlanDialog(self.session, called.action, called.table, called.arguments)
         self.app.push_screen(dialog, self._acted)
 
     def _acted(self, outcome: Outcome | None) -> None:
@@ -338,6 +400,8 @@ class BrowseScreen(Screen[None]):
             return
         for pane in self._panes.values():
             pane.reload()
+        if self.target is not None:
+            self._look_around(self.target)
         self.post_message(Said(outcome.message, "good"))
 
     async def action_log(self) -> None:

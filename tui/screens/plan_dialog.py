@@ -63,7 +63,7 @@ class PlanDialog(Dialog[Outcome | None]):
 
     DEFAULT_CSS = """
     PlanDialog Field { height: 1; }
-    PlanDialog Field Static { width: 12; color: $quiet; }
+    PlanDialog Field Static { width: 14; color: $quiet; }
     PlanDialog Field Input { width: 1fr; background: $panel 50%; }
     PlanDialog ScrollLines { margin-top: 1; }
     PlanDialog Choices { height: 1; margin-top: 1; }

@@ -38,6 +38,12 @@ class RecordScreen(Dialog[None]):
             yield self._text
             yield KeyBar()
 
+    def show(self, detail: Detail) -> None:
+        """The same record, of which more is known now."""
+        if detail.title == self._detail.title and detail.facts != self._detail.facts:
+            self._detail = detail
+            self.show_text(self._text, _paragraphs(detail))
+
     def on_mount(self) -> None:
         self.call_after_refresh(self.show_text, self._text, _paragraphs(self._detail))
         self.set_focus(self._text)

@@ -35,7 +35,7 @@ def cut(text: str, width: int) -> str:
 def wrap(text: str, width: int) -> list[str]:
     """Lines of at most `width` cells, broken at blanks where there are any; at least one line."""
     lines: list[str] = []
-    line = text[: len(text) - len(text.lstrip(" "))]
+    line = " " * min(len(text) - len(text.lstrip(" ")), width - 1)
     first = True
     for word in text.lstrip(" ").split(" "):
         candidate = line + word if first else f"{line} {word}"

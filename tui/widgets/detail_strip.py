@@ -40,10 +40,11 @@ class DetailStrip(Lines):
 
     def _rule(self, width: int) -> Line:
         title, position = clean_text(self.detail.title), clean_text(self.detail.position)
-        left: list[Piece] = [("── ", "line"), (cut(title, width // 2), "title"), (" ", "")] if title else []
-        right: list[Piece] = [(f" {position} ", "quiet"), ("─", "line")] if position else []
-        middle = max(0, width - line_width(left) - line_width(right))
-        return [*left, ("─" * middle, "line"), *right]
+        # What changes with each row stands at the left: the rest of the line need not be sent again.
+        said: list[Piece] = [("── ", "line"), (cut(title, width // 2), "title"), (" ", "")] if title else []
+        if position:
+            said += [("── ", "line"), (cut(position, width // 2 - 8), "quiet"), (" ", "")]
+        return [*said, ("─" * max(0, width - line_width(said)), "line")]
 
 
 def flow(facts: Facts, width: int, height: int) -> list[Line]:

@@ -4,25 +4,37 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.widgets import Input
+from textual.containers import Horizontal
+from textual.widgets import Input, Static
 
 from tui.widgets.record_grid import RecordGrid
 
 
-class FilterLine(Input):
+class FilterLine(Horizontal):
     """Opens below a grid. Enter keeps the filter, Escape takes it away; both go back to the rows."""
 
+    DEFAULT_CSS = """
+    FilterLine { height: 1; background: $raised; }
+    FilterLine Static { width: 3; color: $primary; text-style: bold; padding-left: 1; }
+    FilterLine Input { width: 1fr; background: $raised; }
+    """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter,down", "keep", "keep", key_display="enter", id="filter.keep"),
+        Binding("enter,down", "keep", "keep the filter", key_display="enter", id="filter.keep"),
         Binding("escape", "drop", "no filter", id="filter.drop"),
     ]
 
     def __init__(self, grid: RecordGrid) -> None:
-        super().__init__(
-            grid.order.text, placeholder="words to find;  ! in front: rows without them", compact=True
-        )
+        super().__init__()
         self._grid = grid
+        self.input = Input(
+            grid.order.text, placeholder="words; with ! in front: rows without them", compact=True
+        )
+
+    def compose(self) -> ComposeResult:
+        yield Static("/", markup=False)
+        yield self.input
 
     @classmethod
     async def open_for(cls, grid: RecordGrid) -> None:
@@ -32,11 +44,15 @@ class FilterLine(Input):
         line = cls(grid) if found is None else found
         if found is None:
             await grid.screen.mount(line, after=grid)
-        grid.screen.set_focus(line)
+        grid.screen.set_focus(line.input)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
         self._grid.filter(event.value)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.action_keep()
 
     def action_keep(self) -> None:
         self._close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
 from textual.screen import Screen
@@ -12,6 +13,7 @@ from tui.widgets.lines import Line, Lines, Piece, line_width
 
 _SIGNS = {"good": "✓ ", "warn": "! ", "bad": "✗ ", "": ""}
 _SHOWN_FOR = 6.0
+_READ_IN = 0.7
 # How the keys are written where Textual's own names are longer than they need be.
 _WRITTEN = {
     "question_mark": "?",
@@ -46,6 +48,7 @@ class KeyBar(Lines):
     """Keys in the order of the bindings, most particular first; `?` always fits."""
 
     _said: Piece | None = None
+    _said_at = 0.0
     _timer: Timer | None = None
 
     def on_mount(self) -> None:
@@ -56,6 +59,7 @@ class KeyBar(Lines):
 
     def say(self, text: str, ink: str = "") -> None:
         """One sentence in place of the keys, for a few seconds or until the next."""
+        self._said_at = time.monotonic()
         self._said = (f" {_SIGNS[ink]}{clean_text(text)}", ink)
         if self._timer is not None:
             self._timer.stop()
@@ -65,6 +69,11 @@ class KeyBar(Lines):
     def hush(self) -> None:
         self._said = None
         self.update_lines()
+
+    def key_pressed(self) -> None:
+        """Whoever goes on has read it; what was said just now may be about this very key."""
+        if self._said is not None and time.monotonic() - self._said_at > _READ_IN:
+            self.hush()
 
     def lines(self, width: int) -> Sequence[Line]:
         if self._said is not None:

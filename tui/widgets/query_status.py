@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.text import clean_text
-from tui.widgets.lines import Line, Lines, Piece
+from tui.widgets.lines import Line, Lines
 from tui.widgets.scroll_lines import wrap_line
 
 _BAR = 20
@@ -47,11 +47,6 @@ def problem(message: str, hint: str) -> list[Line]:
 
 
 def reading(table: str, version: str, scan: str, note: str) -> Line:
-    """What one table of the statement was read at."""
-    pieces: list[Piece] = [("read ", "quiet"), (clean_text(table), "accent"), (" at ", "quiet")]
-    told = (
-        clean_text(version)
-        + (f" · {clean_text(scan)}" if scan else "")
-        + (f" · {clean_text(note)}" if note else "")
-    )
-    return [*pieces, (told, "")]
+    """What one table of the statement was read at, how, and what else there is to know."""
+    told = [f"{table} at {version}", scan, note]
+    return [("read ", "quiet"), (clean_text(" · ".join(each for each in told if each)), "")]

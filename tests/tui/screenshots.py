@@ -1,0 +1,107 @@
+"""`python -m tests.tui.screenshots`: the pictures in screenshots/, taken from the real console.
+
+It builds the demo warehouse, starts the console on it with a real Spark, presses keys, and writes what the
+terminal shows. Two sizes: 120x40 and 80x24.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+from pathlib import Path
+
+# Before Textual is imported: the pictures have all colours, whatever this terminal has.
+os.environ["TEXTUAL_COLOR_SYSTEM"] = "truecolor"
+os.environ["TEXTUAL_ANIMATIONS"] = "none"
+os.environ.pop("NO_COLOR", None)
+
+from core.config import Settings
+from core.demo.build import build_demo
+from tests.tui.driving import Sitting, sitting
+from tui.engine_room import EngineRoom
+from tui.session import Session
+from tui.theme import DARK
+
+PICTURES = Path(__file__).parent.parent.parent / "screenshots"
+SIZES = {"": (120, 40), "-80x24": (80, 24)}
+
+
+async def tour(console: Sitting, suffix: str, savepoint: int, branch: str) -> None:
+    """Make a savepoint, a branch from it, and read it back: a picture at each stop."""
+
+    def take(name: str) -> None:
+        picture = console.app.export_screenshot(title="paimark")
+        (PICTURES / f"{name}{suffix}.svg").write_text(picture)
+        print(f"screenshots/{name}{suffix}.svg")
+
+    console.app.theme = DARK
+    await console.sees("● customers")
+    await console.press("G")
+    await console.sees("● orders", "snapshot 18")
+    await console.press("enter", "j")
+    await console.sees("snapshot 17", "month-end" if not suffix else "◇")
+    take("snapshots")
+    await console.press("g", "s")
+    await console.sees("[ Apply ]")
+    take("plan")
+    await console.press("a")
+    await console.sees("✓ done")
+    take("done")
+    await console.press("enter", "2")
+    await console.sees(f"savepoint {savepoint}", "before")
+    take("savepoints")
+    await console.press("b")
+    await console.sees("create-branch · shop.orders")
+    await console.type(branch)
+    await console.press("enter")
+    await console.sees("[ Apply ]")
+    take("branch-plan")
+    await console.press("a")
+    await console.sees("✓ done")
+    await console.press("enter", "3")
+    await console.sees(branch, "fix_prices", "MAIN")
+    take("branches")
+    await console.press("4")
+    await console.sees("month-end", "[4 Tags")
+    take("tags")
+    await console.press("5")
+    await console.sees("order_id", "[5 Schema")
+    take("schema")
+    await console.press("2", "G")
+    await console.sees("savepoint 1 ", "of snapshot 4")
+    await console.press("enter")
+    await console.sees("VERSION AS OF 'savepoint.1'")
+    await console.press("ctrl+r")
+    await console.sees("✓ first 500 rows of more", "read shop.orders at")
+    take("query")
+    await console.press("question_mark")
+    await console.sees("Everywhere")
+    take("keys")
+    await console.press("escape", "colon")
+    await console.type("cre")
+    await console.sees("create-savepoint")
+    take("palette")
+    await console.press("escape")
+
+
+async def main() -> None:
+    PICTURES.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as place:
+        os.environ["XDG_STATE_HOME"] = place
+        warehouse = Path(place) / "paimark-demo"
+        build_demo(warehouse, print)
+        settings = Settings(str(warehouse))
+        room = EngineRoom(settings)
+        try:
+            room.engine.wait_ready(180)
+            for number, (suffix, size) in enumerate(SIZES.items()):
+                session = Session(settings, EngineRoom(settings, room.engine))
+                async with sitting(warehouse, size, session=session) as console:
+                    await tour(console, suffix, savepoint=number + 2, branch=f"restock{suffix[1:3]}")
+        finally:
+            room.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,34 @@
+"""What lies around a table before its tabs are opened: the root in view, and how many there are of what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from core.table.layout import SAVEPOINT_PREFIX, SAVEPOINT_TAG_PREFIX
+from core.table.lineage import numbered
+from core.table.main_branch import branch_names
+from tui.panes.pane import TABS
+from tui.session import Opened, Session, Target
+
+SAVEPOINTS, BRANCHES, TAGS = (TABS.index(name) for name in ("Savepoints", "Branches", "Tags"))
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """`counts` are by tab."""
+
+    opened: Opened
+    counts: Mapping[int, int]
+
+
+def look_around(session: Session, target: Target) -> Around:
+    """One read and three listings, for a thread. Raises what the table room raises."""
+    opened = session.open(target)
+    table = target.table
+    tags = opened.lineage.tag_names()
+    saved = set(numbered(session.files.names(table.savepoints), SAVEPOINT_PREFIX))
+    protected = set(numbered(tags, SAVEPOINT_TAG_PREFIX))
+    branches = {*branch_names(session.files, table), opened.main}
+    counts = {SAVEPOINTS: len(saved & protected), BRANCHES: len(branches), TAGS: len(tags)}
+    return Around(opened, counts)
