@@ -42,7 +42,7 @@ _WAITING_EVENTS = 8
 
 
 class EngineProcess:
-    """`ready` is set when Spark has started, `answered` when a statement ended, `ended` when all is gone."""
+    """`ready` is set when Spark has started, `answers` counts statements ended, `ended`: all is gone."""
 
     def __init__(self, log_path: Path) -> None:
         self.scratch = Path(tempfile.mkdtemp(prefix="paimark-engine-"))
@@ -52,7 +52,7 @@ class EngineProcess:
         self._changed = threading.Condition()
         self._events: deque[Event] = deque()
         self._dropping = True
-        self.answered = True
+        self.answers = 0
         self.ready: Ready | None = None
         self.ended = False
         self.last_words: NotStarted | Died | None = None
@@ -81,11 +81,12 @@ class EngineProcess:
                 return False
         return True
 
-    def begin(self) -> None:
-        """From here on events are kept for `next_event`."""
+    def begin(self) -> int:
+        """From here on events are kept for `next_event`. What `answers` will be when the statement has ended."""
         with self._changed:
             self._events.clear()
-            self._dropping = self.answered = False
+            self._dropping = False
+            return self.answers + 1
 
     def drop_rows(self) -> None:
         """Nobody takes rows any more: only the statement's end is kept."""
@@ -156,9 +157,9 @@ class EngineProcess:
                 return
         if isinstance(report, Batch):
             self._changed.wait_for(lambda: self._dropping or len(self._events) < _WAITING_EVENTS)
-        if isinstance(report, Finished | Failed):
-            self.answered = True
-        if not self._dropping or self.answered:
+        is_end = isinstance(report, Finished | Failed)
+        self.answers += is_end
+        if is_end or not self._dropping:
             self._events.append(report)
 
 

@@ -12,7 +12,7 @@ import time
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from msgspec.structs import replace
 
@@ -38,6 +38,14 @@ class EngineConfig:
     read_only: bool
 
 
+class _Sent(NamedTuple):
+    """A task on its way. `answer` is its end's place among all that the process gives."""
+
+    process: EngineProcess
+    number: int
+    answer: int
+
+
 class Engine:
     """A Spark of its own, in a child process. Starts nothing until `start` or the first `run`."""
 
@@ -49,6 +57,7 @@ class Engine:
         self._number = 0
         self._cancelled = False
         self._killed = False
+        self._sent: _Sent | None = None
 
     @property
     def state(self) -> State:
@@ -101,13 +110,12 @@ class Engine:
     def cancel(self) -> None:
         """Stop the running statement, if there is one: its events end with `Failed`, by force if need be."""
         with self._lock:
-            process, number = self._process, self._number
-            if process is None or not self._busy.locked() or self._cancelled:
+            if not self._busy.locked() or self._cancelled:
                 return
             self._cancelled = True
-        process.drop_rows()
-        process.order(Cancel(number))
-        threading.Thread(target=self._kill_if_stuck, args=(process,), daemon=True).start()
+            sent = self._sent
+        if sent is not None:
+            self._stop(sent)
 
     def close(self) -> None:
         """End the engine and everything it started. Returns when nothing of it is left."""
@@ -122,8 +130,14 @@ class Engine:
             self._cancelled = self._killed = False
             self._number += 1
         process = self._started()
-        process.begin()
-        process.order(replace(task, number=self._number))
+        sent = _Sent(process, self._number, process.begin())
+        process.order(replace(task, number=sent.number))
+        with self._lock:
+            self._sent = sent
+            is_cancelled = self._cancelled
+        if is_cancelled:
+            # While it was on its way there was nothing to cancel yet.
+            self._stop(sent)
         ended = False
         try:
             while not ended:
@@ -140,6 +154,8 @@ class Engine:
                 while (event := process.next_event()) is not None:
                     if isinstance(event, Finished | Failed):
                         break
+            with self._lock:
+                self._sent = None
 
     def _started(self) -> EngineProcess:
         with self._lock:
@@ -159,8 +175,14 @@ class Engine:
                 self._process = process
             return self._process
 
-    def _kill_if_stuck(self, process: EngineProcess) -> None:
-        if not process.wait(lambda: process.answered or process.ended, GRACE_SECONDS):
+    def _stop(self, sent: _Sent) -> None:
+        sent.process.drop_rows()
+        sent.process.order(Cancel(sent.number))
+        threading.Thread(target=self._kill_if_stuck, args=(sent,), daemon=True).start()
+
+    def _kill_if_stuck(self, sent: _Sent) -> None:
+        process = sent.process
+        if not process.wait(lambda: process.answers >= sent.answer or process.ended, GRACE_SECONDS):
             self._killed = True
             process.kill()
 

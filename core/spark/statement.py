@@ -218,8 +218,8 @@ class Runner:
         sql = self._text(job)
         plan = self._session._jsparkSession.sessionState().sqlParser().parsePlan(sql)
         reads = is_query(plan, self._session._jvm)
-        # Two judges, by the words and by Spark's own plan: each knows forms that the other does not.
-        if statement.writes or not (reads or is_session_command(plan)):
+        # Queries have two judges, the words and Spark's plan: each knows forms that the other does not.
+        if (reads and statement.writes) or not (reads or is_session_command(plan)):
             raise Refused(
                 "This version reads: it runs queries, and no statement that changes tables",
                 "CREATE TEMPORARY VIEW is possible.",

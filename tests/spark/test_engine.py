@@ -281,3 +281,21 @@ def test_killing_workers_ends_only_workers(engine: Engine) -> None:
 
     eventually(only_daemons_are_left)
     assert rows(engine, "SELECT count(*) AS n FROM shop.orders") == [{"n": 8}]
+
+
+def test_a_cancel_never_reaches_the_next_statement(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also not by force: the first ends, the second runs for longer than a cancelled one may."""
+    monkeypatch.setattr("core.spark.client.GRACE_SECONDS", 1.0)
+    with running(engine) as events:
+        process = engine._process
+        engine.cancel()
+        end = the_end(events)
+    assert isinstance(end, Failed) and end.cause == "cancelled"
+    sleep = (
+        "SELECT count(*) AS n FROM range(3) WHERE reflect('java.lang.Thread', 'sleep', 1500L) IS NULL OR true"
+    )
+    assert rows(engine, sleep) == [{"n": 3}]
+    # Between its end and the next statement there is nothing to cancel.
+    engine.cancel()
+    assert rows(engine, sleep) == [{"n": 3}]
+    assert engine._process is process
