@@ -7,13 +7,14 @@ from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.spark.client import Engine
 from tests.paimon import commit, create_table
-from tests.spark.engine_fixture import in_order, rows
+from tests.spark.engine_fixture import ask, in_order, rows
 
 SCHEMA = pa.schema(
     [
@@ -132,3 +133,39 @@ def test_conditions_reach_pypaimon(engine: Engine, engine_warehouse: Path) -> No
             path.unlink()
     kept = rows(engine, "SELECT id FROM push.torn WHERE part = DATE'2026-05-01'")
     assert sorted(row["id"] for row in kept) == list(range(1, 30, 3))
+
+
+def test_columns_that_nothing_needs_are_not_read(engine: Engine, engine_warehouse: Path) -> None:
+    """Their bytes may be broken."""
+    create_table(engine_warehouse, "push.broken", SCHEMA)
+    commit(engine_warehouse, "push.broken", table_rows(0))
+    (path,) = (engine_warehouse / "push.db" / "broken").glob("bucket-*/*.parquet")
+    group = pq.ParquetFile(path).metadata.row_group(0)
+    (broken,) = [
+        group.column(number)
+        for number in range(group.num_columns)
+        if group.column(number).path_in_schema == "name"
+    ]
+    data = bytearray(path.read_bytes())
+    start = broken.dictionary_page_offset or broken.data_page_offset
+    data[start : start + broken.total_compressed_size] = b"\xff" * broken.total_compressed_size
+    path.write_bytes(data)
+    inner = "SELECT id, name FROM push.broken WHERE level IS NOT NULL"
+    assert rows(engine, f"SELECT max(id) AS id, count(*) AS n FROM ({inner}) t") == [{"id": 29, "n": 24}]
+    assert ask(engine, "SELECT max(name) FROM push.broken").failure
+
+
+def test_a_limit_reads_no_more_files_than_it_takes(engine: Engine, engine_warehouse: Path) -> None:
+    """Those behind may be gone, unless a condition or an order makes them count."""
+    create_table(engine_warehouse, "push.few", SCHEMA, partition_keys=["part"])
+    commit(engine_warehouse, "push.few", table_rows(0))
+    paths = sorted((engine_warehouse / "push.db" / "few").glob("part=*/bucket-*/*.parquet"))
+    (kept,) = {row["part"] for row in rows(engine, "SELECT part FROM push.few LIMIT 3")}
+    days = (kept - dt.date(1970, 1, 1)).days
+    for path in paths:
+        if path.parts[-3] != f"part={days}":
+            path.unlink()
+    assert len(rows(engine, "SELECT * FROM push.few LIMIT 3")) == 3
+    assert len(ask(engine, "SELECT * FROM push.few", limit=3).rows) == 3
+    for more in ("WHERE id % 2 = 0 LIMIT 3", "ORDER BY id LIMIT 3", "LIMIT 20"):
+        assert "FileNotFoundError" in ask(engine, f"SELECT * FROM push.few {more}").failure.message
