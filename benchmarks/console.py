@@ -26,7 +26,11 @@ _CHECKOUT = Path(__file__).parent.parent
 
 def environment(state: str) -> dict[str, str]:
     return {
-        **{name: value for name, value in os.environ.items() if not name.startswith(("TEXTUAL", "TMUX", "PYTHON"))},
+        **{
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("TEXTUAL", "TMUX", "PYTHON"))
+        },
         "TERM": "xterm-256color",
         "COLORTERM": "truecolor",
         "LC_ALL": "C.UTF-8",

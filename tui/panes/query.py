@@ -274,7 +274,7 @@ def engine_line(room: EngineRoom) -> Line:
     if state == "failed":
         return [
             ("✗ ", "bad"),
-            ("Spark died", "bad"),
+            ("Spark failed", "bad"),
             (f"   the next statement starts it again; log: {room.log_path}", "quiet"),
         ]
     return [

@@ -43,7 +43,7 @@ _ENGINE_WORDS = {
     "starting": "Spark starts",
     "ready": "Spark ready",
     "running": "Spark busy",
-    "failed": "Spark died",
+    "failed": "Spark failed",
 }
 
 

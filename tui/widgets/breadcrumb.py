@@ -9,7 +9,7 @@ from core.text import clean_text
 from tui.widgets.lines import Line, Lines, Piece, spread
 
 _STEP = " › "
-_ENGINE_INKS = {"Spark ready": "good", "Spark died": "bad"}
+_ENGINE_INKS = {"Spark ready": "good", "Spark failed": "bad"}
 
 
 @dataclass(frozen=True, slots=True)
