@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 # Fewer bytes than this are not worth a task of their own.
 _TASK_BYTES = 32 << 20
 _MOST_TASKS = 10_000
+# A byte of files that must be merged row by row, in bytes of files read as they are.
+_MERGING_COSTS = 16
 _OWN_OPTIONS = frozenset({"scan", "warehouse", "table", "branch", "version", "path"})
 
 
@@ -98,7 +100,10 @@ class PaimarkReader(DataSourceReader):
 
 def _grouped(splits: list[Any]) -> list[list[Any]]:
     """Neighbours together until they are worth a task."""
-    sizes = [sum(file.file_size for file in split.files) for split in splits]
+    sizes = [
+        sum(file.file_size for file in split.files) * (1 if split.raw_convertible else _MERGING_COSTS)
+        for split in splits
+    ]
     enough = max(_TASK_BYTES, sum(sizes) // _MOST_TASKS)
     groups: list[list[Any]] = []
     filled = enough
