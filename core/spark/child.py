@@ -7,12 +7,10 @@ Java process and all it started end with it, also when the engine itself is gone
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -34,6 +32,7 @@ from core.spark.protocol import (
     receive_report,
     send,
 )
+from core.spark.scratch import make_scratch, remove_scratch
 
 _CLOSE_SECONDS = 5.0
 _LARGEST_LOG = 4 << 20
@@ -45,7 +44,7 @@ class EngineProcess:
     """`ready` is set when Spark has started, `answers` counts statements ended, `ended`: all is gone."""
 
     def __init__(self, log_path: Path) -> None:
-        self.scratch = Path(tempfile.mkdtemp(prefix="paimark-engine-"))
+        self.scratch = make_scratch()
         self._channel, theirs = socket.socketpair()
         self._sending = threading.Lock()
         self._ending = threading.Lock()
@@ -127,7 +126,7 @@ class EngineProcess:
                 with suppress(ProcessLookupError):
                     os.killpg(self._process.pid, signal.SIGKILL)
                 self._process.wait()
-        shutil.rmtree(self.scratch, ignore_errors=True)
+        remove_scratch(self.scratch)
 
     def _read(self) -> None:
         while (report := self._receive()) is not None:

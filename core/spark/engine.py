@@ -7,7 +7,6 @@ the statements. When the channel closes, by an order or because the parent died,
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import socket
 import sys
@@ -15,6 +14,7 @@ import threading
 import time
 import traceback
 from contextlib import suppress
+from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
@@ -39,7 +39,9 @@ from core.spark.protocol import (
     receive_order,
     send,
 )
+from core.spark.scratch import remove_scratch
 from core.spark.session import Spark, start_spark
+from core.spark.workers import kill_descendants
 
 if TYPE_CHECKING:
     from core.spark.statement import Runner
@@ -165,7 +167,9 @@ def main() -> None:
     try:
         Server(channel, start).serve()
     finally:
-        shutil.rmtree(start.scratch, ignore_errors=True)
+        # Also a Java process that was only starting: it would go on writing.
+        kill_descendants(os.getpid())
+        remove_scratch(Path(start.scratch))
         # Threads that wait for Spark are of no use any more.
         os._exit(0)
 

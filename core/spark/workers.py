@@ -1,4 +1,4 @@
-"""Python workers that go on although their task is over: inside C code one does not hear of it."""
+"""Ends processes that Spark started: workers deaf inside C code to a cancel, or all of them."""
 
 from __future__ import annotations
 
@@ -17,6 +17,17 @@ def kill_workers(java_pid: int) -> None:
         for worker in children[daemon]:
             with suppress(ProcessLookupError):
                 os.kill(worker, signal.SIGKILL)
+
+
+def kill_descendants(pid: int) -> None:
+    """End everything that a process started, and what that started."""
+    children = _children()
+    waiting = [*children[pid]]
+    while waiting:
+        each = waiting.pop()
+        waiting += children[each]
+        with suppress(ProcessLookupError):
+            os.kill(each, signal.SIGKILL)
 
 
 def _children() -> defaultdict[int, list[int]]:

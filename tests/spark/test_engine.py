@@ -258,6 +258,26 @@ time.sleep(600)
     assert "hush" not in log.read_text()
 
 
+def test_a_parent_that_dies_while_spark_starts_leaves_nothing(engine_warehouse: Path, tmp_path: Path) -> None:
+    script = f"""
+import os, signal, time
+from pathlib import Path
+from core.spark.client import Engine, EngineConfig
+log_path = Path({str(tmp_path / "log")!r})
+engine = Engine(EngineConfig({str(engine_warehouse)!r}, {{}}, "local[1]", {{}}, log_path, False))
+engine.start()
+scratch = engine._process.scratch
+while not (scratch / "spark.properties").exists():
+    time.sleep(0.01)
+print(engine._process.pid, scratch, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    session, scratch = done.stdout.split()
+    eventually(lambda: not session_processes(int(session)))
+    assert not Path(scratch).exists()
+
+
 def test_without_java_there_is_one_sentence(engine_warehouse: Path, tmp_path: Path) -> None:
     config = EngineConfig(str(engine_warehouse), {}, "nonsense", {}, tmp_path / "log" / "engine.log", False)
     engine = Engine(config)

@@ -1,0 +1,25 @@
+"""The engine's directory for what Spark writes: its settings, which may hold secrets, blocks, sockets."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+_TRIES = 20
+_BETWEEN_SECONDS = 0.05
+
+
+def make_scratch() -> Path:
+    """A new directory that only this user can look into."""
+    return Path(tempfile.mkdtemp(prefix="paimark-engine-"))
+
+
+def remove_scratch(path: Path) -> None:
+    """Remove it, again if need be: a process that was just killed may still have been writing."""
+    for _ in range(_TRIES):
+        shutil.rmtree(path, ignore_errors=True)
+        time.sleep(_BETWEEN_SECONDS)
+        if not path.exists():
+            return
