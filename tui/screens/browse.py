@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 
@@ -22,6 +22,7 @@ from tui.panes.pane import TAB_CLASSES, TABS, Pane
 from tui.panes.record_pane import RecordPane
 from tui.panes.snapshots import SnapshotsPane
 from tui.panes.tables import TablesPane
+from tui.screens.browse_keys import BROWSE
 from tui.session import Opened, Session, Target, Version
 from tui.statements import select_all
 from tui.widgets.breadcrumb import Breadcrumb, Place
@@ -51,65 +52,7 @@ class BrowseScreen(Screen[None]):
     """Says which table and branch is in view; the panes fill themselves."""
 
     AUTO_FOCUS = ""
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(
-            "s",
-            "act('create-savepoint')",
-            "savepoint",
-            tooltip="make a savepoint: first its plan",
-            id="act.savepoint",
-        ),
-        Binding(
-            "b",
-            "act('create-branch')",
-            "branch",
-            tooltip="make a branch from the tag or savepoint: first its plan",
-            id="act.branch",
-        ),
-        Binding("t", "act('create-tag')", "tag", tooltip="name the snapshot: first its plan", id="act.tag"),
-        Binding("x", "delete", "delete", tooltip="delete the row: first the plan", id="act.delete"),
-        Binding(
-            "m", "act('merge-branch')", "merge", tooltip="merge the branch: first the plan", id="act.merge"
-        ),
-        Binding(
-            "R",
-            "act('replace-main-branch')",
-            "make main",
-            tooltip="make the branch main: first the plan",
-            id="act.replace",
-        ),
-        Binding(
-            "B",
-            "act('rollback')",
-            "roll back",
-            tooltip="give main the rows of this version: first the plan",
-            show=False,
-            id="act.rollback",
-        ),
-        Binding(
-            "u",
-            "act('undo')",
-            "undo",
-            tooltip="take back the last change of the table that can be: first the plan",
-            show=False,
-            id="act.undo",
-        ),
-        Binding(
-            "y", "copy", "copy", tooltip="copy the name of the row, or the row of a result", id="browse.copy"
-        ),
-        Binding("i", "record", "record", tooltip="show the whole record", id="browse.record"),
-        Binding("Y", "copy_record", "copy the record as JSON", show=False, id="browse.copy_record"),
-        Binding("r", "refresh", "refresh", tooltip="read it again", id="browse.refresh"),
-        Binding("z", "zoom", "hide or show the tables", show=False, id="browse.zoom"),
-        Binding("L", "log", "log", tooltip="show or hide the log", show=False, id="browse.log"),
-        Binding(
-            "escape", "up", "up", tooltip="out of a filter, then to the tables", show=False, id="browse.up"
-        ),
-        *(
-            Binding(str(number + 1), f"tab({number})", name, show=False, id=f"tab.{name.lower()}")
-            for number, name in enumerate(TABS)
-        ),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = BROWSE
 
     def __init__(self, session: Session, opening: Opening, log: Log) -> None:
         super().__init__()

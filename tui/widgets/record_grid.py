@@ -20,7 +20,6 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from tui.background import Report, Slot
-from tui.formats import format_value
 from tui.keymap import GRID
 from tui.sources import Column, RowSource, tuples
 from tui.theme import inks
@@ -122,12 +121,6 @@ class RecordGrid(Widget, can_focus=True):
         if self._chosen is None or not self.order.words:
             return f"{place:,} of {total:,}" if total else ""
         return f"/{self.order.text}  {place:,} of {self.count:,} ({total:,} in all)"
-
-    def line_text(self, index: int) -> str:
-        """A row of the source as text, cells separated by tabs."""
-        row = self.source.row(index)
-        cells = zip(self.columns, row, strict=True)
-        return "\t".join("" if value is None else format_value("text", value, 0) for _, value in cells)
 
     # Moving
 

@@ -1,0 +1,63 @@
+"""The keys of the browsing screen: what one does to the row under the cursor, and where one goes."""
+
+from __future__ import annotations
+
+from textual.binding import Binding, BindingType
+
+from tui.panes.pane import TABS
+
+BROWSE: list[BindingType] = [
+    Binding(
+        "s",
+        "act('create-savepoint')",
+        "savepoint",
+        tooltip="make a savepoint: first its plan",
+        id="act.savepoint",
+    ),
+    Binding(
+        "b",
+        "act('create-branch')",
+        "branch",
+        tooltip="make a branch from the tag or savepoint: first its plan",
+        id="act.branch",
+    ),
+    Binding("t", "act('create-tag')", "tag", tooltip="name the snapshot: first its plan", id="act.tag"),
+    Binding("x", "delete", "delete", tooltip="delete the row: first the plan", id="act.delete"),
+    Binding("m", "act('merge-branch')", "merge", tooltip="merge the branch: first the plan", id="act.merge"),
+    Binding(
+        "R",
+        "act('replace-main-branch')",
+        "make main",
+        tooltip="make the branch main: first the plan",
+        id="act.replace",
+    ),
+    Binding(
+        "B",
+        "act('rollback')",
+        "roll back",
+        tooltip="give main the rows of this version: first the plan",
+        show=False,
+        id="act.rollback",
+    ),
+    Binding(
+        "u",
+        "act('undo')",
+        "undo",
+        tooltip="take back the last change of the table that can be: first the plan",
+        show=False,
+        id="act.undo",
+    ),
+    Binding(
+        "y", "copy", "copy", tooltip="copy the name of the row, or the row of a result", id="browse.copy"
+    ),
+    Binding("i", "record", "record", tooltip="show the whole record", id="browse.record"),
+    Binding("Y", "copy_record", "copy the record as JSON", show=False, id="browse.copy_record"),
+    Binding("r", "refresh", "refresh", tooltip="read it again", id="browse.refresh"),
+    Binding("z", "zoom", "hide or show the tables", show=False, id="browse.zoom"),
+    Binding("L", "log", "log", tooltip="show or hide the log", show=False, id="browse.log"),
+    Binding("escape", "up", "up", tooltip="out of a filter, then to the tables", show=False, id="browse.up"),
+    *(
+        Binding(str(number + 1), f"tab({number})", name, show=False, id=f"tab.{name.lower()}")
+        for number, name in enumerate(TABS)
+    ),
+]
