@@ -182,3 +182,14 @@ async def test_the_log_opens_and_closes(warehouse: Path) -> None:
         await console.sees("log", "done")
         await console.press("L")
         await console.loses("done")
+
+
+async def test_a_half_written_file_is_left_out_and_said(warehouse: Path) -> None:
+    tag = warehouse / "shop.db/orders/tag/tag-broken"
+    tag.write_text('{"version": 3, "id"')
+    async with sitting(warehouse) as console:
+        await console.sees("● events")
+        await console.press("j", "4")
+        await console.sees("tag v2", "1 of 1", "! 1 file unreadable: L says which")
+        await console.press("L")
+        await console.sees("tag-broken")

@@ -71,7 +71,7 @@ def test_copying_is_wrapped_for_tmux_and_screen_and_capped() -> None:
     encoded = base64.b64encode("é".encode()).decode()
     bare = f"\x1b]52;c;{encoded}\x07"
     assert copy_sequence("é", {}) == bare
-    in_tmux = copy_sequence("é", {"TMUX": "/tmp/x"})
+    in_tmux = copy_sequence("é", {"TMUX": "socket,1,0"})
     assert in_tmux == bare + f"\x1bPtmux;\x1b\x1b]52;c;{encoded}\x07\x1b\\"
     in_screen = copy_sequence("x" * 1000, {"STY": "1.pts"})
     assert in_screen is not None and in_screen.startswith("\x1bP\x1b]52;c;")

@@ -13,6 +13,8 @@ from textual.message import Message
 
 from core.errors import PaimarkError
 from tui.background import Report, Slot
+from tui.formats import counted
+from tui.messages import Noted
 from tui.panes.pane import Desk
 from tui.session import Opened, Session, Target, Version
 from tui.sources import Column, RowSource, tuples
@@ -24,13 +26,16 @@ S = TypeVar("S", bound=RowSource)
 
 @dataclass(frozen=True, slots=True)
 class Found(Generic[S]):
-    """What a pane's thread read. `total` is how many there are when `rows` are not all of them yet."""
+    """What a pane's thread read. `total` is how many there are when `rows` are not all of them yet.
+
+    `left_out` has a sentence for each file that could not be read."""
 
     opened: Opened
     rows: S
     fingerprint: Hashable
     total: int | None = None
     columns: tuple[Column, ...] | None = None
+    left_out: tuple[str, ...] = ()
 
 
 class RecordPane(Vertical, Generic[S]):
@@ -118,6 +123,10 @@ class RecordPane(Vertical, Generic[S]):
 
     def take(self, found: Found[S]) -> None:
         self._asked = found.opened.target
+        known = self.found.left_out if self.found is not None else ()
+        for sentence in found.left_out:
+            if sentence not in known:
+                self.post_message(Noted(sentence, "warn"))
         self.found = found
         self.problem = None
         self.grid.show(found.rows, found.columns, note=self.EMPTY)
@@ -170,7 +179,11 @@ class RecordPane(Vertical, Generic[S]):
         if self.problem is not None and position:
             return f"not refreshed: {self.problem.message}"
         if found is not None and found.total is not None and found.total > len(found.rows):
-            return f"{position}, {found.total:,} in all"
+            position = f"{position}, {found.total:,} in all"
+        if found is not None and found.left_out:
+            position = (
+                f"{position}  ! {counted(len(found.left_out), 'file')} unreadable: L says which".lstrip()
+            )
         return position
 
     @property

@@ -46,7 +46,8 @@ class SavepointsPane(RecordPane[SavepointRows]):
         seen = self._listing(opened.root.tags, target)
         manager = SavepointManager(self.session.files, target.table)
         savepoints = list(reversed(manager.health_of_root(opened.root)))
-        report(Found(opened, Records(savepoints, _values), (opened.root, seen)))
+        left_out = tuple(manager.unreadable.values())
+        report(Found(opened, Records(savepoints, _values), (opened.root, seen), left_out=left_out))
 
     def fingerprint(self, target: Target) -> Hashable:
         root = self.session.open(target).root

@@ -166,7 +166,8 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
 
     def _found(self, opened: Opened, rows: Sequence[SnapshotRow], total: int | None) -> Found[SnapshotRows]:
         latest = rows[0].snapshot_id if rows else None
-        return Found(opened, Records(rows, self._values), (opened.root, latest), total)
+        left_out = tuple(opened.lineage.unreadable.values())
+        return Found(opened, Records(rows, self._values), (opened.root, latest), total, left_out=left_out)
 
     def _values(self, row: SnapshotRow) -> Sequence[object]:
         return (

@@ -43,7 +43,8 @@ class TagsPane(RecordPane[TagRows]):
         opened = self.session.open(target)
         names = frozenset(opened.lineage.tag_names())
         tags = sorted(opened.lineage.tags(), key=lambda named: (-named[1].id, named[0]))
-        report(Found(opened, Records(tags, _values), (opened.root, names)))
+        left_out = tuple(opened.lineage.unreadable.values())
+        report(Found(opened, Records(tags, _values), (opened.root, names), left_out=left_out))
 
     def fingerprint(self, target: Target) -> Hashable:
         opened = self.session.open(target)

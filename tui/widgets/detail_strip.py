@@ -43,7 +43,7 @@ class DetailStrip(Lines):
         # What changes with each row stands at the left: the rest of the line need not be sent again.
         said: list[Piece] = [("── ", "line"), (cut(title, width // 2), "title"), (" ", "")] if title else []
         if position:
-            said += [("── ", "line"), (cut(position, width // 2 - 8), "quiet"), (" ", "")]
+            said += [("── ", "line"), (cut(position, width - line_width(said) - 5), "quiet"), (" ", "")]
         return [*said, ("─" * max(0, width - line_width(said)), "line")]
 
 
