@@ -15,7 +15,7 @@ import msgspec
 
 from core.actions import audit, claims, savepoints
 from core.actions.checks import read_only_refusals, require_allowed, text_argument, undone_on_failure
-from core.actions.context import Context, Progress
+from core.actions.context import Context, Progress, open_context
 from core.actions.durations import parse_duration
 from core.actions.features import newest_options
 from core.actions.holding import ChosenSnapshot, choose_as_planned, keep, require_whole
@@ -120,6 +120,24 @@ def once(context: Context, table: TablePath, branch: str | None = None) -> Outco
         return None
     made = apply(context, wanted, lambda line: None)
     return made if made.result["savepoint_id"] is not None else None
+
+
+def after_commit(context: Context, table: TablePath, branch: str | None, tell: Progress) -> None:
+    """The savepoint that a commit made due. What fails is told, and no more: the commit stands."""
+    try:
+        made = once(context, table, branch)
+    # Whatever it is: who sees an error would take the commit for one that failed, and do it again.
+    except Exception as error:
+        tell(f"The change is done, but no savepoint could be made after it: {error}")
+    else:
+        if made is not None:
+            tell(made.message)
+
+
+def after_write(uri: str, options: Mapping[str, str], root: Root) -> str | None:
+    """The savepoint that a write of Spark's made due, as a sentence: for its workers, who have no context."""
+    made = once(open_context(uri, options, read_only=False), root.table, root.branch)
+    return made.message if made else None
 
 
 def watch(context: Context, tables: Callable[[], Sequence[TablePath]], stop: Event, tell: Progress) -> None:

@@ -13,6 +13,7 @@ from typing import Literal, cast
 from core.actions.context import Context, Progress
 from core.actions.plan import Outcome, Plan
 from core.errors import UsageError
+from core.table.catalog import parse_table_name
 from core.table.layout import TablePath
 from core.table.names import near_names
 
@@ -38,7 +39,10 @@ class Argument:
 
 @dataclass(frozen=True)
 class Action:
-    """`safe` changes nothing, `changes` only adds, `destructive` removes or replaces."""
+    """`safe` changes nothing, `changes` only adds, `destructive` removes or replaces.
+
+    Whatever may leave main with another newest snapshot is followed by the savepoint that is due then.
+    """
 
     name: str
     summary: str
@@ -57,13 +61,24 @@ def action(name: str) -> Action:
 
 
 def _defined(
-    name: str, module: str, summary: str, arguments: tuple[Argument, ...] = (), *, danger: Danger
+    name: str,
+    module: str,
+    summary: str,
+    arguments: tuple[Argument, ...] = (),
+    *,
+    danger: Danger,
+    moves_main: bool = False,
 ) -> Action:
     def plan(context: Context, table: TablePath, given: Mapping[str, object]) -> Plan:
         return cast(MakePlan, importlib.import_module(module).plan)(context, table, given)
 
     def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
-        return cast(ApplyPlan, importlib.import_module(module).apply)(context, plan, progress)
+        outcome = cast(ApplyPlan, importlib.import_module(module).apply)(context, plan, progress)
+        if moves_main and not plan.empty:
+            from core.actions.auto_savepoint import after_commit
+
+            after_commit(context, parse_table_name(plan.table), None, progress)
+        return outcome
 
     return Action(name, summary, arguments, danger, plan, apply)
 
@@ -155,6 +170,7 @@ ACTIONS: dict[str, Action] = {
                 Argument("drop_previous", "flag", "Do not keep the previous main as a branch."),
             ),
             danger="destructive",
+            moves_main=True,
         ),
         _defined(
             "rescue-commits",
@@ -168,6 +184,7 @@ ACTIONS: dict[str, Action] = {
             "core.actions.undo",
             "Take back the last replacement of main, or give a retired branch its name back.",
             danger="destructive",
+            moves_main=True,
         ),
         _defined(
             "merge-branch",
@@ -178,6 +195,7 @@ ACTIONS: dict[str, Action] = {
                 Argument("on_conflict", "text", "Who wins: fail (nobody), branch or main.", default="fail"),
             ),
             danger="destructive",
+            moves_main=True,
         ),
         _defined(
             "rollback",
@@ -185,12 +203,14 @@ ACTIONS: dict[str, Action] = {
             "Give main the rows of an earlier version, as one new commit.",
             (Argument("to", "text", "snapshot.N, savepoint.N, a tag, or a time.", required=True),),
             danger="destructive",
+            moves_main=True,
         ),
         _defined(
             "recover",
             "core.actions.recover",
             "Finish or undo a change that was interrupted.",
             danger="changes",
+            moves_main=True,
         ),
     )
 }

@@ -16,6 +16,7 @@ from pypaimon.write.file_store_commit import FileStoreCommit
 from pypaimon.write.table_write import BatchTableWrite
 
 from core.errors import Refused
+from core.spark.after_commit import after_commit
 from core.spark.paimon import open_table
 from core.spark.scan import Scan
 from core.spark.target import Target, require_as_begun, require_head
@@ -77,7 +78,7 @@ def buckets_of(target: Target, batches: Iterable[pa.RecordBatch]) -> Iterator[pa
 
 
 def commit_rows(target: Target, by_task: Sequence[Sequence[Any]]) -> None:
-    """One commit of all that the tasks wrote, or none.
+    """One commit of all that the tasks wrote, or none; and what follows a commit.
 
     Raises `Refused` when main, the table's definition or, where that was asked for, its newest snapshot is
     not what it was; the files stay then, for orphan cleaning, as after a commit whose fate is not known.
@@ -97,6 +98,7 @@ def commit_rows(target: Target, by_task: Sequence[Sequence[Any]]) -> None:
         commit.overwrite({}, messages, BATCH_COMMIT_IDENTIFIER)
     else:
         commit.commit(messages, BATCH_COMMIT_IDENTIFIER)
+    after_commit(target)
 
 
 def delete_rows(target: Target, by_task: Iterable[Sequence[Any]]) -> None:

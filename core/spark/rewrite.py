@@ -44,6 +44,7 @@ def write(session: SparkSession, warehouse: Warehouse, order: Write) -> int | No
             commit_user=order.commit_user,
             overwrite=order.overwrite,
             head=order.head,
+            after_commit=None,
         )
         if order.partitions_sql is not None:
             partitions = session.sql(order.partitions_sql).limit(MOST_PARTITIONS + 1).toArrow()

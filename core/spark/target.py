@@ -13,6 +13,9 @@ from core.table.lineage import Lineage
 from core.table.main_branch import main_root
 from core.table.records import Snapshot, TableSchema
 
+# `module:function`, called with the warehouse, its options and the root; it says what it did, if anything.
+DUE_SAVEPOINT = "core.actions.auto_savepoint:after_write"
+
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
     """A root, and how its next commit comes about.
@@ -22,6 +25,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     the snapshot that must be the newest still: None when any may be, empty when there must be none. An
     overwrite replaces the whole table, or with `dynamic` the partitions that rows came for, or those in
     `partitions` (an Arrow stream in base 64). `options` are catalog options and may hold secrets.
+    `after_commit` is what follows the commit; None for an action, which sees to it itself.
     """
 
     warehouse: str
@@ -36,6 +40,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     dynamic: bool = False
     partitions: str | None = None
     head: str | None = None
+    after_commit: str | None = DUE_SAVEPOINT
 
     def to_text(self) -> str:
         return msgspec.json.encode(self).decode()

@@ -15,7 +15,7 @@ from core.actions.auto_savepoint import OPTION, once, schedule, watch
 from core.actions.context import Context
 from core.errors import PaimarkError
 from core.table.savepoints import SavepointManager
-from tests.actions.acting import ORDERS, Meanwhile, context_on, done, planned
+from tests.actions.acting import ORDERS, Meanwhile, applied, context_on, done, planned
 from tests.conftest import ORDERS as ORDERS_SCHEMA
 from tests.paimon import commit
 
@@ -162,6 +162,27 @@ def test_an_interval_that_is_none_is_told(context: Context, orders: Path, text: 
 def test_intervals_are_written_as_paimon_writes_them(context: Context, orders: Path, text: str) -> None:
     set_interval(orders, text)
     assert schedule(context.files, ORDERS.root(), NOW).interval == HOUR
+
+
+@pytest.mark.parametrize("text", ["1 h", "often"])
+def test_a_change_of_mains_rows_is_followed_by_what_is_due_and_never_fails_for_it(
+    context: Context, warehouse: Path, orders: Path, text: str
+) -> None:
+    set_interval(orders, text)
+    done(context, "create-savepoint")
+    done(context, "create-branch", name="fix", tag="savepoint.1")
+    rows = {"order_id": [9], "customer": ["c9"], "price": [9.0]}
+    commit(warehouse, "shop.orders$branch_fix", pa.table(rows, schema=ORDERS_SCHEMA))
+    told: list[str] = []
+    now = at(context, NOW)
+    outcome = applied(now, planned(now, "merge-branch", name="fix"), told)
+    assert outcome.result["snapshot_id"] == 6
+    if text == "often":
+        assert "The change is done, but no savepoint could be made after it: 'often'" in told[-1]
+        assert ids(context) == [1]
+    else:
+        assert told[-1] == "Savepoint 2 of shop.orders keeps snapshot 6"
+        assert ids(context) == [1, 2]
 
 
 @pytest.mark.usefixtures("hourly")

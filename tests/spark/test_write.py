@@ -15,7 +15,10 @@ import pytest
 
 from core.spark.client import Engine
 from core.spark.protocol import Write
+from core.storage.local import LocalFiles
+from core.table.catalog import parse_table_name
 from core.table.records import TableSchema
+from core.table.savepoints import SavepointManager
 from tests.conftest import EVENTS, ORDERS
 from tests.interop.conftest import judge
 from tests.interop.judge import Judge, comparable
@@ -26,6 +29,8 @@ from tests.spark.test_types import SCHEMA as EVERY_TYPE
 from tests.spark.writing import lineage_of, order, refused, version, written
 
 __all__ = ["judge"]
+
+TABLES = ("shop.orders", "shop.events")
 
 
 def own_table(warehouse: Path, database: str, table: str = "orders") -> str:
@@ -281,7 +286,17 @@ spark.stop()
 """
 
 
+def set_interval(warehouse: Path, table: str, text: str) -> None:
+    path = warehouse / "shop.db" / table / "schema" / "schema-0"
+    schema = msgspec.json.decode(path.read_bytes())
+    schema["options"]["savepoint.create-interval"] = text
+    path.write_bytes(msgspec.json.encode(schema))
+
+
 def test_a_program_writes_through_the_data_source(warehouse: Path, tmp_path: Path, judge: Judge) -> None:
+    """Where the table wants savepoints, the commit is followed by one; where that fails, it is told."""
+    set_interval(warehouse, "orders", "1 h")
+    set_interval(warehouse, "events", "often")
     open_table(warehouse, "shop.events").create_tag("fork", 1)
     open_table(warehouse, "shop.events").branch_manager().create_branch("b", "fork")
     (tmp_path / "scratch").mkdir()
@@ -291,13 +306,19 @@ def test_a_program_writes_through_the_data_source(warehouse: Path, tmp_path: Pat
     expected = [{"order_id": number, "customer": "spark", "price": None} for number in range(40)]
     assert judge.read(warehouse, "shop.orders") == comparable(expected)
     assert lineage_of(warehouse, "shop.orders").latest_id() == 6
+    kept = {
+        name: SavepointManager(LocalFiles(str(warehouse)), parse_table_name(name)).all() for name in TABLES
+    }
+    assert [each.saved_snapshot_id for each in kept["shop.orders"]] == [6]
+    assert kept["shop.events"] == []
+    assert done.stderr.count("The rows were committed to shop.events, but what should follow failed") == 2
     events = judge.read(warehouse, "shop.events")
     assert {"day": "2026-05-02", "kind": "new"} in events
     assert len(events) == 4
     assert {"day": "x", "kind": "y"} in judge.read(warehouse, "shop.events$branch_b")
 
 
-@pytest.mark.parametrize("table", ["shop.orders", "shop.events"])
+@pytest.mark.parametrize("table", TABLES)
 def test_sql_still_reads_what_was_written(engine: Engine, engine_warehouse: Path, table: str) -> None:
     name = own_table(engine_warehouse, f"again_{table[5:]}", table[5:])
     lineage = lineage_of(engine_warehouse, name)
