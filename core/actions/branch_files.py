@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import msgspec
 
 from core.actions.checks import fingerprint
-from core.actions.retention import RETENTION_OFF
 from core.actions.rewriting import with_options, without_time_to_live
 from core.actions.temporaries import delete_temporaries, meant_for
 from core.errors import FileMissing, Refused
@@ -20,6 +19,7 @@ from core.table.files import data_manifests
 from core.table.layout import Root, TablePath
 from core.table.manifests import read_manifests
 from core.table.records import Tag
+from core.table.retention import RETENTION_OFF
 
 
 @dataclass(frozen=True)

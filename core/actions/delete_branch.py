@@ -27,7 +27,6 @@ from core.actions.plan import Outcome, Plan, Refusal, Step
 from core.actions.reclaim import Freed, freed_by
 from core.actions.removal import Removed, only_forward, said
 from core.actions.replace_checks import claim_refusals
-from core.actions.retention import RETENTION_OFF
 from core.actions.rewriting import with_options
 from core.actions.root_files import remove_root, root_files
 from core.actions.root_move import is_moved, move_root
@@ -39,6 +38,7 @@ from core.table.catalog import parse_table_name
 from core.table.layout import MAIN, Root, TablePath
 from core.table.main_branch import branch_root, main_root
 from core.table.names import checked_name
+from core.table.retention import RETENTION_OFF
 
 ACTION = "delete-branch"
 

@@ -10,7 +10,6 @@ from core.actions.holding import ChosenSnapshot, choose
 from core.actions.merge_base import merged
 from core.actions.overwriting import Start, start_of
 from core.actions.plan import Refusal
-from core.actions.retention import RETENTION_OFF
 from core.actions.rewriting import with_options
 from core.errors import Refused
 from core.storage.files import Files
@@ -20,6 +19,7 @@ from core.table.layout import Root, TablePath
 from core.table.lineage import Lineage
 from core.table.main_branch import branch_root
 from core.table.records import Snapshot, TableSchema
+from core.table.retention import RETENTION_OFF
 
 Kind = Literal["nothing", "fast-forward", "append", "keyed"]
 

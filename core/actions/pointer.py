@@ -11,7 +11,6 @@ import msgspec
 
 from core.actions import guards, journal
 from core.actions.context import Context, Progress
-from core.actions.retention import RETENTION_OFF
 from core.actions.rewriting import decoded, with_options
 from core.actions.root_files import (
     PARTS,
@@ -32,6 +31,7 @@ from core.storage.files import Files
 from core.table.layout import SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root, TablePath
 from core.table.reading import numbered
 from core.table.records import Record
+from core.table.retention import RETENTION_OFF
 
 _FIRST_SCHEMA = f"{SCHEMAS}/{SCHEMA_PREFIX}0"
 

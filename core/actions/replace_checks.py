@@ -7,7 +7,6 @@ from core.actions.claims import claimed_ids, read_claim
 from core.actions.context import Context, Progress
 from core.actions.plan import Plan, Refusal
 from core.actions.pointer import Begun, Sides, begun_of, sides
-from core.actions.retention import RETENTION_OFF
 from core.actions.rewriting import with_options
 from core.actions.takeover import State, Takeover, moved, savepoints_held_alone, state, survey
 from core.errors import NotFound, Refused
@@ -15,6 +14,7 @@ from core.storage.files import Files
 from core.table.layout import SNAPSHOT_PREFIX, Root, TablePath, savepoint_tag
 from core.table.main_branch import branch_root, main_root
 from core.table.reading import numbered
+from core.table.retention import RETENTION_OFF
 
 
 def as_planned(context: Context, table: TablePath, plan: Plan) -> Takeover:

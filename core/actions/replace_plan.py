@@ -13,7 +13,6 @@ from core.actions.plan import Plan, Refusal, Step
 from core.actions.reclaim import Freed, freed_by
 from core.actions.removal import said
 from core.actions.replace_checks import claim_refusals, clash_refusals, loss_refusals
-from core.actions.retention import RETENTION_OFF
 from core.actions.rewriting import with_options
 from core.actions.root_files import part_of, root_files
 from core.actions.root_removal import leaving_of
@@ -21,6 +20,7 @@ from core.actions.takeover import Takeover, unreadable_refusals
 from core.errors import Refused
 from core.table.layout import SAVEPOINT_TAG_PREFIX, TAG_PREFIX, savepoint_tag
 from core.table.records import TableSchema
+from core.table.retention import RETENTION_OFF
 from core.table.savepoints import SavepointManager
 
 # Writers of this project begin their commit users so.

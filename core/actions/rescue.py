@@ -22,7 +22,6 @@ from core.actions.names import name_refusal
 from core.actions.owner import running
 from core.actions.plan import Outcome, Plan, Refusal, Step
 from core.actions.removal import only_forward, said
-from core.actions.retention import RETENTION_OFF
 from core.actions.rewriting import with_options
 from core.actions.root_files import (
     SNAPSHOTS,
@@ -42,6 +41,7 @@ from core.table.lineage import Lineage
 from core.table.main_branch import main_branch_name, root_exists
 from core.table.reading import numbered
 from core.table.records import Snapshot, TableSchema
+from core.table.retention import RETENTION_OFF
 
 ACTION = "rescue-commits"
 _COPIED = "copied the commits"

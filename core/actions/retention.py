@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from core.storage.files import Files
 from core.table.layout import Root
-from core.table.retention import NEVER, RETENTION_OFF, branch_health
-
-__all__ = ["RETENTION_OFF", "stock_expiry_warnings"]
+from core.table.retention import NEVER, branch_health
 
 
 def stock_expiry_warnings(files: Files, root: Root) -> list[str]:

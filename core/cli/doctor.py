@@ -129,8 +129,9 @@ def _table_directory(files: Files, table: TablePath) -> Iterator[Finding]:
 
 
 def _root(files: Files, root: Root) -> Iterator[Finding]:
-    from core.actions.retention import RETENTION_OFF, stock_expiry_warnings
+    from core.actions.retention import stock_expiry_warnings
     from core.table.lineage import Lineage
+    from core.table.retention import RETENTION_OFF
 
     lineage = Lineage(files, root)
     counts = (len(lineage.rows()), len(lineage.tags()), len(lineage.schemas()))
