@@ -6,23 +6,20 @@ values. Source: Paimon's BinaryRow, InternalRowPartitionComputer, PartitionPathU
 
 from __future__ import annotations
 
-import re
 import struct
 from collections.abc import Callable, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 
 from core.errors import Corrupt, Refused
+from core.table.binary_row import starts, timestamp, unscaled, variable
+from core.table.column_types import ColumnType
 from core.table.records import TableSchema
 
 _DEFAULT_NAME = "__DEFAULT_PARTITION__"
 _ESCAPED = frozenset("\"#%'*/:=?\\{}[]^\x7f" + "".join(map(chr, range(32))))
-_TYPE = re.compile(r"\s*([A-Z_]+)\s*(?:\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\))?(.*)", re.DOTALL)
 _EPOCH = datetime(1970, 1, 1)
 _INTEGERS = {"TINYINT": "<b", "SMALLINT": "<h", "INT": "<i", "INTEGER": "<i", "BIGINT": "<q"}
-# Up to these the value itself lies in the row's fixed part.
-_COMPACT_DECIMAL = 18
-_COMPACT_TIMESTAMP = 3
 
 # The text of one value: the row without its arity, and where the field's eight bytes begin.
 _Text = Callable[[bytes, int], str]
@@ -70,14 +67,10 @@ class RowTexts:
 
     def of(self, serialised: bytes) -> list[str | None]:
         """None for a null. Raises `ValueError`, `struct.error` and `IndexError` for what is no such row."""
-        arity = int.from_bytes(serialised[:4], "big")
-        if arity != len(self._texts):
-            raise ValueError(f"{arity} values for {len(self._texts)} columns")
         row = serialised[4:]
-        null_bits = (arity + 8 + 63) // 64 * 8
+        fields = starts(serialised, len(self._texts))
         return [
-            None if row[bit // 8] >> bit % 8 & 1 else text_of(row, null_bits + 8 * (bit - 8))
-            for bit, text_of in enumerate(self._texts, start=8)
+            None if at is None else text_of(row, at) for at, text_of in zip(fields, self._texts, strict=True)
         ]
 
 
@@ -86,29 +79,27 @@ def _escape(text: str) -> str:
 
 
 def _text_of(column: str, type_text: str, legacy: bool) -> _Text:
-    matched = _TYPE.match(type_text.upper())
-    name, first, second, rest = matched.groups() if matched else ("", None, None, "")
-    precision = int(first) if first else None
+    kind = ColumnType.of(type_text)
+    name = kind.name
     if name in _INTEGERS:
         code = _INTEGERS[name]
         return lambda row, at: str(struct.unpack_from(code, row, at)[0])
     if name in ("CHAR", "VARCHAR", "STRING"):
-        return lambda row, at: _variable(row, at).decode()
+        return lambda row, at: variable(row, at).decode()
     if name == "BOOLEAN":
         return lambda row, at: "true" if row[at] else "false"
     if name in ("DECIMAL", "NUMERIC"):
-        digits, scale = precision or 10, int(second or 0)
+        digits, scale = kind.decimal
         return lambda row, at: _decimal(row, at, digits, scale)
     if name == "DATE":
         return _days if legacy else _date
     if name == "TIME":
-        return _days if legacy else lambda row, at: _time(row, at, precision or 0)
+        return _days if legacy else lambda row, at: _time(row, at, kind.first or 0)
     if name in ("TIMESTAMP", "TIMESTAMP_LTZ"):
-        local = name == "TIMESTAMP_LTZ" or "LOCAL" in rest
-        width = 6 if precision is None else precision
+        width = kind.fraction
         if legacy:
             return lambda row, at: _iso_timestamp(*_timestamp(row, at, width))
-        if not local:
+        if not kind.is_local:
             return lambda row, at: _sql_timestamp(*_timestamp(row, at, width), width)
     raise Refused(
         f"Partition column {column} of type {type_text} does not tell where its files lie",
@@ -116,28 +107,10 @@ def _text_of(column: str, type_text: str, legacy: bool) -> _Text:
     )
 
 
-def _variable(row: bytes, at: int) -> bytes:
-    """Text of up to seven bytes lies in the field itself, longer text where the field points to."""
-    (field,) = struct.unpack_from("<Q", row, at)
-    if field >> 63:
-        return row[at : at + (field >> 56 & 0x7F)]
-    return _slice(row, field >> 32, field & 0xFFFFFFFF)
-
-
-def _slice(row: bytes, start: int, length: int) -> bytes:
-    if start + length > len(row):
-        raise ValueError("a value ends outside its row")
-    return row[start : start + length]
-
-
 def _decimal(row: bytes, at: int, precision: int, scale: int) -> str:
-    if precision <= _COMPACT_DECIMAL:
-        (unscaled,) = struct.unpack_from("<q", row, at)
-    else:
-        (field,) = struct.unpack_from("<Q", row, at)
-        unscaled = int.from_bytes(_slice(row, field >> 32, field & 0xFFFFFFFF), "big", signed=True)
-    digits = tuple(int(digit) for digit in str(abs(unscaled)))
-    return f"{Decimal((int(unscaled < 0), digits, -scale)):f}"
+    value = unscaled(row, at, precision)
+    digits = tuple(int(digit) for digit in str(abs(value)))
+    return f"{Decimal((int(value < 0), digits, -scale)):f}"
 
 
 def _days(row: bytes, at: int) -> str:
@@ -166,13 +139,7 @@ def _time(row: bytes, at: int, precision: int) -> str:
 
 def _timestamp(row: bytes, at: int, precision: int) -> tuple[datetime, int]:
     """The time to the second, and the nanoseconds after it."""
-    nanos = 0
-    if precision <= _COMPACT_TIMESTAMP:
-        (millis,) = struct.unpack_from("<q", row, at)
-    else:
-        (field,) = struct.unpack_from("<Q", row, at)
-        (millis,) = struct.unpack("<q", _slice(row, field >> 32, 8))
-        nanos = field & 0xFFFFFFFF
+    millis, nanos = timestamp(row, at, precision)
     seconds, rest = divmod(millis, 1000)
     return _EPOCH + timedelta(seconds=seconds), rest * 1_000_000 + nanos
 

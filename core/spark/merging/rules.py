@@ -1,0 +1,89 @@
+"""How a table merges, from its schemas; and its files, from a manifest's records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from core.spark.merging.keys import KeyReader
+from core.spark.merging.model import FileColumns, MergeFile, MergeRules, Unmergeable
+from core.table.records import SchemaField, TableSchema
+
+_KEY_PREFIX = "_KEY_"
+_IGNORE_DELETE = (
+    "ignore-delete",
+    "first-row.ignore-delete",
+    "deduplicate.ignore-delete",
+    "partial-update.ignore-delete",
+)
+
+
+def merge_rules(schema: TableSchema, schemas: Mapping[int, TableSchema]) -> MergeRules:
+    """The rules of a primary-key table read with `schema`; `schemas` are those its files were written with.
+
+    Raises `Unmergeable` with the reason for a table whose rows do not merge by newest version alone.
+    """
+    options = schema.options
+    engine = options.get("merge-engine", "deduplicate").strip().lower()
+    if not schema.primary_keys:
+        raise Unmergeable("the table has no primary key")
+    if engine != "deduplicate":
+        raise Unmergeable(f"merge-engine {engine}")
+    if _is_true(options, "sequence.snapshot-ordering"):
+        raise Unmergeable("sequence.snapshot-ordering")
+    # Within a partition its columns are the same in every key, and files do not hold them as keys.
+    key = [name for name in schema.primary_keys if name not in schema.partition_keys]
+    fields = {field.name: field for field in schema.fields}
+    sequence = [name for name in _names(options.get("sequence.field", "")) if name]
+    unknown = [name for name in [*key, *sequence] if name not in fields]
+    if unknown or not key:
+        raise Unmergeable(f"the schema has no column {unknown[0]}" if unknown else "the key is the partition")
+    types = {name: str(fields[name].type) for name in [*key, *sequence]}
+    # Raised here, where another way of reading can still be chosen.
+    KeyReader([types[name] for name in types])
+    return MergeRules(
+        key_types=tuple(types[name] for name in key),
+        sequence_types=tuple(types[name] for name in sequence),
+        descending=options.get("sequence.field.sort-order", "ascending").strip().lower() == "descending",
+        ignore_delete=next((_is_true(options, name) for name in _IGNORE_DELETE if name in options), False),
+        columns={
+            number: _columns([fields[name] for name in key], [fields[name] for name in sequence], written)
+            for number, written in schemas.items()
+        },
+    )
+
+
+def merge_file(rules: MergeRules, path: str, file_format: str, record: Mapping[str, Any]) -> MergeFile:
+    """A data file from its record in a manifest; `path` is its address. Raises `Corrupt`."""
+    keys = KeyReader(rules.key_types)
+    return MergeFile(
+        path=path,
+        format=file_format,
+        schema_id=int(record["_SCHEMA_ID"]),
+        level=int(record["_LEVEL"]),
+        row_count=int(record["_ROW_COUNT"]),
+        min_sequence=int(record["_MIN_SEQUENCE_NUMBER"]),
+        max_sequence=int(record["_MAX_SEQUENCE_NUMBER"]),
+        delete_row_count=record.get("_DELETE_ROW_COUNT"),
+        min_key=keys.read(record["_MIN_KEY"]),
+        max_key=keys.read(record["_MAX_KEY"]),
+    )
+
+
+def _columns(key: list[SchemaField], sequence: list[SchemaField], written: TableSchema) -> FileColumns:
+    names = {field.id: field.name for field in written.fields}
+    missing = [field.name for field in key if field.id not in names]
+    if missing:
+        raise Unmergeable(f"schema {written.id} has no column {missing[0]}")
+    return FileColumns(
+        key=tuple(_KEY_PREFIX + names[field.id] for field in key),
+        sequence=tuple(names.get(field.id) for field in sequence),
+    )
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",")]
+
+
+def _is_true(options: Mapping[str, str], name: str) -> bool:
+    return options.get(name, "").strip().lower() == "true"

@@ -1,0 +1,40 @@
+"""A column's type as Paimon writes it in a schema: `DECIMAL(10, 2) NOT NULL`."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+_WORDS = re.compile(r"\s*([A-Z_]+)\s*(?:\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\))?(.*)", re.DOTALL)
+
+
+class ColumnType(NamedTuple):
+    """`name` is empty for what is no type. `first` and `second` are the numbers in brackets."""
+
+    name: str
+    first: int | None
+    second: int | None
+    is_local: bool
+
+    @classmethod
+    def of(cls, text: str) -> ColumnType:
+        matched = _WORDS.match(text.upper())
+        if matched is None:
+            return cls("", None, None, False)
+        name, first, second, rest = matched.groups()
+        return cls(
+            name,
+            int(first) if first else None,
+            int(second) if second else None,
+            name == "TIMESTAMP_LTZ" or "LOCAL" in rest,
+        )
+
+    @property
+    def decimal(self) -> tuple[int, int]:
+        """Precision and scale of a DECIMAL."""
+        return self.first or 10, self.second or 0
+
+    @property
+    def fraction(self) -> int:
+        """Digits after the second of a TIMESTAMP."""
+        return 6 if self.first is None else self.first
