@@ -13,7 +13,7 @@ from threading import Event
 
 import msgspec
 
-from core.actions import audit, claims, savepoints
+from core.actions import audit, claims, guards, savepoints
 from core.actions.checks import read_only_refusals, require_allowed, text_argument, undone_on_failure
 from core.actions.context import Context, Progress, open_context
 from core.actions.durations import parse_duration
@@ -74,7 +74,7 @@ def schedule(files: Files, root: Root, now: int) -> Schedule:
         return Schedule(interval, last, None)
     if last is None:
         return Schedule(interval, None, now)
-    return Schedule(interval, last, _made(last, now) + interval if _is_newer(newest, last) else None)
+    return Schedule(interval, last, _saved_at(last, now) + interval if _is_newer(newest, last) else None)
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
@@ -96,12 +96,14 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
 
 
 def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
-    """Make the savepoint, unless another came first. Raises as `create-savepoint` does."""
+    """Make the savepoint, unless none is due or another came first. Raises as `create-savepoint` does."""
     require_allowed(context, plan)
+    table = parse_table_name(plan.table)
+    guards.repair(context.files, table)
     if plan.empty:
         return _outcome(plan, None, plan.summary)
     started = context.clock()
-    chosen = choose_as_planned(context, parse_table_name(plan.table), plan)
+    chosen = choose_as_planned(context, table, plan)
     try:
         saved = keep(context, chosen, plan, progress, lambda each: _save(context, each, progress))
     except _Beaten:
@@ -116,10 +118,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
 def once(context: Context, table: TablePath, branch: str | None = None) -> Outcome | None:
     """Make the savepoint that is due, as after a commit; None when none is."""
     wanted = plan(context, table, {"branch": branch})
-    if wanted.empty:
-        return None
-    made = apply(context, wanted, lambda line: None)
-    return made if made.result["savepoint_id"] is not None else None
+    return None if wanted.empty else _made(apply(context, wanted, lambda line: None))
 
 
 def after_commit(context: Context, table: TablePath, branch: str | None, tell: Progress) -> None:
@@ -151,7 +150,7 @@ def watch(context: Context, tables: Callable[[], Sequence[TablePath]], stop: Eve
             if stop.is_set():
                 return
             try:
-                made = once(context, table)
+                made = _made(apply(context, plan(context, table, {}), lambda line: None))
             except PaimarkError as error:
                 _tell_failure(failures, table, f"{table.full_name}: {error.message}", tell)
             else:
@@ -159,6 +158,10 @@ def watch(context: Context, tables: Callable[[], Sequence[TablePath]], stop: Eve
                 if made is not None:
                     tell(made.message)
         stop.wait(_LONGEST_SLEEP if failures else _until_next(context, tables))
+
+
+def _made(outcome: Outcome) -> Outcome | None:
+    return outcome if outcome.result["savepoint_id"] is not None else None
 
 
 def _asked(
@@ -226,7 +229,7 @@ def _watches(claim: claims.Claim, root: Root) -> bool:
     return claim.root == root.branch and claim.created_by == "interval"
 
 
-def _made(last: Savepoint, now: int) -> int:
+def _saved_at(last: Savepoint, now: int) -> int:
     """When the last one was made. A time to come was a clock's mistake: then its snapshot's, or now."""
     return next((each for each in (last.save_time, last.snapshot_time) if each <= now), now)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from core.actions import audit, claims, journal
+from core.actions import audit, claims, guards, journal
 from core.actions.checks import (
     fingerprint,
     read_only_refusals,
@@ -139,9 +139,9 @@ def plan_deletion(
     refusals = [*read_only_refusals(context), *refusals, *feature_refusals(files, target.home)]
     if held := journal.refusal(context, table):
         refusals.append(held)
-    freed = Freed()
+    freed, repair, leaving = Freed(), guards.repair_needed(files, table), target.leaving
     try:
-        freed = freed_by(files, table, target.leaving)
+        freed = freed_by(files, table, replace(leaving, paths=leaving.paths | repair.paths))
     except Refused as error:
         refusals.append(Refusal(error.message, error.hint))
     refusals += outside_refusals(table, freed)
@@ -153,6 +153,7 @@ def plan_deletion(
         arguments=arguments,
         fingerprint=target.fingerprint,
         steps=(
+            *(each for each in repair.steps if each.target != table.root().tag(target.tag_name)),
             *(Step("delete", path) for path in target.paths),
             Step("check", "every root", "what else needs its files, read again before any goes"),
             *freed_steps(freed),
@@ -265,6 +266,8 @@ def _go(
     for root in target.roots:
         if _is_still(files, root, target):
             files.delete(root.tag(target.tag_name))
+    # Not before: it would guard what is to go.
+    guards.repair_held(files, target.table)
     progress(f"deleted {' and '.join(target.paths)}")
     return remove(context, hold, replace(target.leaving, paths=frozenset()), progress)
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 import msgspec
 
-from core.actions import audit, journal
+from core.actions import audit, guards, journal
 from core.actions.checks import (
     fingerprint,
     integer_argument,
@@ -98,9 +98,9 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     if held := journal.refusal(context, table):
         refusals.append(held)
     leaving, seen = _leaving(files, root, gone)
-    freed = Freed()
+    freed, repair = Freed(), guards.repair_needed(files, table)
     try:
-        freed = freed_by(files, table, leaving)
+        freed = freed_by(files, table, replace(leaving, paths=leaving.paths | repair.paths))
     except Refused as error:
         refusals.append(Refusal(error.message, error.hint))
     refusals += outside_refusals(table, freed)
@@ -112,6 +112,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         arguments=resolved,
         fingerprint=seen,
         steps=(
+            *repair.steps,
             Step("replace", root.earliest_hint, f"snapshot {end} is the first that readers see"),
             Step("check", "every root", "what else needs their files, read again before any goes"),
             *freed_steps(freed),
@@ -188,6 +189,7 @@ def _go(context: Context, hold: journal.Hold, root: Root, end: int, progress: Pr
     ids = [each for each in Lineage(files, root).snapshot_ids() if each < end]
     removed = Removed()
     if LISTS_GONE not in hold.journal.steps:
+        guards.repair_held(files, root.table)
         _raise_earliest(files, root, end)
         progress(f"readers now begin with snapshot {end}")
         if ids:

@@ -3,16 +3,29 @@
 Stock expiry, on any branch, spares only what tags of the table directory hold; so copies of main's tags lie
 there, without their times to live, for whoever expires tags takes a copy first. The notice stands where stock
 engines look for the first schema: they fail on the plain name, instead of making a table over ours.
+
+Other engines change main's tags without a thought for the copies: every tag, savepoint and expiry action, and
+every watcher, puts right what it finds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
+from core.actions.plan import Step
 from core.actions.rewriting import without_time_to_live
 from core.errors import Corrupt, FileMissing
 from core.storage.files import Files
-from core.table.layout import CLAIM_PREFIX, SAVEPOINT_TAG_PREFIX, TAG_PREFIX, Root, TablePath
+from core.table.layout import (
+    CLAIM_PREFIX,
+    SAVEPOINT_TAG_PREFIX,
+    SCHEMA_PREFIX,
+    SNAPSHOT_PREFIX,
+    TAG_PREFIX,
+    Root,
+    TablePath,
+)
 from core.table.main_branch import all_roots, main_branch_name
 from core.table.names import is_safe_name
 from core.table.reading import numbered
@@ -51,6 +64,67 @@ def reconcile(files: Files, table: TablePath, main: Root) -> None:
             files.delete(table.root().tag(name))
 
 
+@dataclass(frozen=True)
+class Repair:
+    """What puts the table directory right: guards to write, by path, and paths of tags that guard nothing."""
+
+    missing: Mapping[str, bytes] = field(default_factory=dict)
+    surplus: tuple[str, ...] = ()
+
+    @property
+    def paths(self) -> frozenset[str]:
+        """What lies there now under these names keeps nothing: main's own tags say what is kept."""
+        return frozenset([*self.missing, *self.surplus])
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """For the plan of whoever does it."""
+        return (
+            *(Step("copy", path, "guards a tag of main") for path in self.missing),
+            *(Step("delete", path, "guards no tag of main any more") for path in self.surplus),
+        )
+
+
+def repair_needed(files: Files, table: TablePath) -> Repair:
+    """Empty unless a branch is main. Raises `Corrupt`."""
+    name, own = main_branch_name(files, table), table.root()
+    if name is None:
+        return Repair()
+    missing, surplus = _difference(files, table, table.root(name))
+    if numbered(files.names(own.snapshots), SNAPSHOT_PREFIX):
+        # A stale writer's commits lie there, and the tags may be of those.
+        surplus = []
+    return Repair(
+        {own.tag(each): data for each, data in missing.items()},
+        tuple(own.tag(each) for each in surplus if not is_last_of_savepoint(files, table, each)),
+    )
+
+
+def repair(files: Files, table: TablePath) -> None:
+    """Write the guards that are missing, and the notice. Removes nothing, and can be done beside anything.
+
+    While another change holds the table it does nothing: that may be moving main.
+    """
+    found, name = repair_needed(files, table), main_branch_name(files, table)
+    for path, data in found.missing.items():
+        if files.exists(table.journal) or main_branch_name(files, table) != name:
+            return
+        _put(files, path, data)
+    if name is not None and not files.exists(table.journal):
+        _give_notice(files, table, name)
+
+
+def repair_held(files: Files, table: TablePath) -> None:
+    """All of what is needed, for a change that holds the table. Twice does nothing more."""
+    found, name = repair_needed(files, table), main_branch_name(files, table)
+    for path, data in found.missing.items():
+        _put(files, path, data)
+    for path in found.surplus:
+        files.delete(path)
+    if name is not None:
+        _give_notice(files, table, name)
+
+
 def mismatches(files: Files, table: TablePath) -> list[str]:
     """What is wrong in the table directory while a branch is main, a sentence each. Raises `Corrupt`."""
     name = main_branch_name(files, table)
@@ -65,6 +139,11 @@ def mismatches(files: Files, table: TablePath) -> list[str]:
             "Stock engines can make a table over this one: the notice in schema-0 does not stand alone"
         )
     return found
+
+
+def _give_notice(files: Files, table: TablePath, main: str) -> None:
+    if not numbered(files.names(table.root().schemas), SCHEMA_PREFIX):
+        files.create(table.root().schema(0), notice(main))
 
 
 def _difference(files: Files, table: TablePath, main: Root) -> tuple[dict[str, bytes], list[str]]:

@@ -123,7 +123,7 @@ class _RootView:
         self._snapshot_ids = numbered(files.names(root.snapshots), SNAPSHOT_PREFIX)
         self._on_disk = set(self._snapshot_ids)
         self._snapshots: dict[int, Snapshot] = {}
-        self.tags = _tags(files, root)
+        self.tags = _tags(files, root, leaving)
         self._known: dict[int, Snapshot] = {tag.id: tag for _, tag in self.tags}
         if root in leaving.roots:
             self._known |= {record.id: record for record in leaving.records}
@@ -254,11 +254,12 @@ def _fork(left: _RootView, right: _RootView) -> tuple[float, float] | None:
     return common[low - 1], (common[low] - 1 if low < len(common) else math.inf)
 
 
-def _tags(files: Files, root: Root) -> list[tuple[str, Tag]]:
+def _tags(files: Files, root: Root, leaving: Leaving) -> list[tuple[str, Tag]]:
     lineage = Lineage(files, root)
     tags = lineage.tags()
-    for message in lineage.unreadable.values():
-        raise Corrupt(message)
+    for path, message in lineage.unreadable.items():
+        if path not in leaving.paths:
+            raise Corrupt(message)
     return tags
 
 

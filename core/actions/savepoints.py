@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from core.actions import audit, claims
+from core.actions import audit, claims, guards
 from core.actions.checks import (
     integer_argument,
     read_only_refusals,
@@ -77,6 +77,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     require_allowed(context, plan)
     started = context.clock()
     files, table = context.files, parse_table_name(plan.table)
+    guards.repair(files, table)
     chosen = choose_as_planned(context, table, plan)
     before = SavepointManager(files, table).latest_savepoint_id()
     savepoint = keep(context, chosen, plan, progress, lambda each: _save(context, each, plan, progress))

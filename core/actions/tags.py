@@ -87,6 +87,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     started = context.clock()
     table = parse_table_name(plan.table)
     name = str(plan.arguments["name"])
+    guards.repair(context.files, table)
     planned = choose_as_planned(context, table, plan)
     chosen = keep(context, planned, plan, progress, lambda each: _tag(context, each, plan, progress))
     outcome = Outcome(

@@ -119,7 +119,7 @@ def _table_directory(files: Files, table: TablePath) -> Iterator[Finding]:
     from core.actions.strays import stray_commits
 
     for sentence in mismatches(files, table):
-        hint = f"Run `paimark undo {table.full_name}`, then replace main again."
+        hint = f"`paimark auto-savepoint {table.full_name}` puts it right; what is too many, the next expiry."
         yield Finding("guards", "warning", sentence, hint)
     if strays := stray_commits(files, table):
         users = ", ".join(sorted({each.commit_user for each in strays}))

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
-from core.actions import guards
+from core.actions import auto_savepoint, guards, journal
 from core.actions.context import Context
-from tests.actions.acting import ORDERS, contents, done
-from tests.actions.taking_over import branched
+from core.table.layout import TablePath
+from core.table.lineage import Lineage
+from tests.actions.acting import ORDERS, applied, contents, done, planned
+from tests.actions.taking_over import add, branched, left_stray
 
 
 @pytest.fixture
@@ -62,3 +68,98 @@ def test_a_notice_that_does_not_stand_alone_is_said(replaced: Context, orders: P
         (orders / "schema/schema-1").write_bytes(b"{}")
     [sentence] = guards.mismatches(replaced.files, ORDERS)
     assert sentence.startswith("Stock engines can make a table over this one")
+
+
+def watched(context: Context) -> None:
+    """One round of a watcher."""
+    stop = threading.Event()
+
+    def tables() -> list[TablePath]:
+        # Asked once to look after them, and once for how long to sleep.
+        if asked:
+            stop.set()
+        asked.append(True)
+        return [ORDERS]
+
+    asked: list[bool] = []
+    auto_savepoint.watch(context, tables, stop, lambda line: None)
+
+
+def deed(action: str, /, **arguments: Any) -> Callable[[Context], object]:
+    return lambda context: done(context, action, **arguments)
+
+
+ADDING = {
+    "create-savepoint": deed("create-savepoint"),
+    "create-tag": deed("create-tag", name="new"),
+    "auto-savepoint": deed("auto-savepoint"),
+    "a watcher": watched,
+}
+HOLDING = {
+    "delete-savepoint": deed("delete-savepoint", id=1),
+    "delete-tag": deed("delete-tag", name="mine"),
+    "expire-snapshots": deed("expire-snapshots", retain_last=1),
+}
+
+
+def spoil(orders: Path) -> None:
+    """What another engine leaves of the guards: one is missing, one is older than its tag, one is too many.
+
+    What that last one kept is gone. The notice is missing too.
+    """
+    (orders / "tag/tag-own").unlink()
+    (orders / "tag/tag-v2").write_bytes(b"{}")
+    fields = msgspec.json.decode((orders / "branch/branch-fix/tag/tag-own").read_bytes())
+    lost = {**fields, "baseManifestList": "manifest-list-gone", "deltaManifestList": "manifest-list-gone-too"}
+    (orders / "tag/tag-foreign").write_bytes(msgspec.json.encode(lost))
+    (orders / "schema/schema-0").unlink()
+
+
+@pytest.mark.parametrize("name", [*ADDING, *HOLDING])
+def test_whoever_looks_after_savepoints_and_tags_puts_the_guards_right(
+    replaced: Context, orders: Path, name: str
+) -> None:
+    done(replaced, "create-savepoint")
+    done(replaced, "create-tag", name="mine")
+    add(replaced, "shop.orders$branch_fix", 200)
+    spoil(orders)
+    {**ADDING, **HOLDING}[name](replaced)
+    wrong = guards.mismatches(replaced.files, ORDERS)
+    assert wrong == (["Tag foreign in the table directory guards no tag of main"] if name in ADDING else [])
+
+
+def test_what_goes_for_guarding_nothing_is_in_the_plan(replaced: Context, orders: Path) -> None:
+    add(replaced, "shop.orders$branch_fix", 200)
+    spoil(orders)
+    before = contents(orders)
+    plan = planned(replaced, "expire-snapshots", retain_last=1)
+    assert [(step.verb, step.target) for step in plan.steps[:3]] == [
+        ("copy", "shop.db/orders/tag/tag-own"),
+        ("copy", "shop.db/orders/tag/tag-v2"),
+        ("delete", "shop.db/orders/tag/tag-foreign"),
+    ]
+    assert plan.refusals == () and contents(orders) == before
+    assert applied(replaced, plan).result["freed_files"] == plan.freed_files
+
+
+def test_beside_a_change_that_may_move_main_nothing_is_put_right(replaced: Context, orders: Path) -> None:
+    spoil(orders)
+    plan = planned(replaced, "undo")
+    hold = journal.take(replaced, ORDERS, plan, journal.new_token())
+    before = contents(orders / "tag")
+    done(replaced, "auto-savepoint")
+    assert contents(orders / "tag") == before
+    journal.release(replaced, hold)
+    done(replaced, "auto-savepoint")
+    assert contents(orders / "tag") != before
+
+
+def test_a_stale_writers_tag_is_left_to_be_rescued(context: Context, orders: Path) -> None:
+    branched(context)
+    left_stray(context, lambda: done(context, "replace-main-branch", name="fix"))
+    stray = Lineage(context.files, ORDERS.root()).latest()
+    assert stray is not None
+    (orders / "tag/tag-stray").write_bytes(stray.to_json())
+    done(context, "create-tag", name="mine")
+    done(context, "delete-tag", name="mine")
+    assert (orders / "tag/tag-stray").exists()
