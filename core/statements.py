@@ -6,15 +6,16 @@ import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from core.actions.alter_schema_sql import altering_action
 from core.actions.called import Called, called_action
 from core.actions.context import Progress, open_context
 from core.actions.plan import Plan
-from core.actions.registry import Action
+from core.actions.registry import Action, must_be_agreed_to
 from core.errors import PaimarkError, Refused, StatementFailed, Unavailable
 from core.spark.client import Engine
 from core.spark.protocol import Batch, Cause, Columns, Event, Failed, Finished
 from core.table.catalog import find_table
-from core.travel.sql import read_statement
+from core.travel.sql import Statement, read_statement
 
 _PLAN_COLUMNS = {"verb": "string", "target": "string", "detail": "string", "size_in_bytes": "bigint"}
 
@@ -24,7 +25,7 @@ Agree = Callable[[Action, Plan], None]
 
 def refuse_destructive(action: Action, plan: Plan) -> None:
     """What nobody was asked about is not removed. Raises `Refused`."""
-    if action.danger == "destructive" and not plan.empty:
+    if must_be_agreed_to(action, plan):
         raise Refused(
             f"{plan.summary.rstrip('.')}: nobody was asked whether to do that", "Nothing was changed."
         )
@@ -59,23 +60,34 @@ def run_statement(
         return
     if statement.kind == "empty":
         yield Failed("There is no statement to run", "Write one, such as SELECT * FROM database.table.")
-    elif statement.kind == "call":
+    elif is_action(statement):
         yield from _run_call(engine, sql, database, limit, call or CallMode())
     else:
         yield from engine.run(sql, database=database, limit=limit, time_zone=time_zone)
 
 
 def action_called(sql: str, database: str | None = None) -> Called | None:
-    """The action of a CALL, for whoever shows its plan before it is done; None for any other statement.
+    """The action of a CALL or an ALTER TABLE, for whoever shows its plan before it is done.
 
-    Raises `StatementFailed` for a CALL that can't be done as written.
+    None for any other statement. Raises `StatementFailed` for one that can't be done as written.
     """
     try:
-        is_call = read_statement(sql).kind == "call"
+        statement = read_statement(sql)
     except PaimarkError:
         # Whoever runs the statement is told, with the place.
         return None
-    return called_action(sql, database) if is_call else None
+    return _called(statement, database) if is_action(statement) else None
+
+
+def is_action(statement: Statement) -> bool:
+    """Whether an action does it, with a plan that says what, refuses and asks."""
+    return statement.kind in ("call", "alter")
+
+
+def _called(statement: Statement, database: str | None) -> Called:
+    if statement.kind == "alter":
+        return altering_action(statement.sql, database)
+    return called_action(statement.sql, database)
 
 
 def _run_call(
@@ -84,7 +96,7 @@ def _run_call(
     began = time.monotonic()
     position = None
     try:
-        called = called_action(sql, database)
+        called = _called(read_statement(sql), database)
         config = engine.config
         context = open_context(config.warehouse, config.options, config.read_only, lambda: engine)
         position = called.table_position

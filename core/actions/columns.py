@@ -24,8 +24,10 @@ def column_refusals(then: TableSchema, what: str, start: Start) -> list[Refusal]
         hint = "Make a branch main that has it instead, with the pointer layout."
         if kept is None:
             found.append(Refusal(f"{what} of {name} has a column {field.name}, which main dropped", hint))
-        elif not _holds(kept.type, field.type):
-            reason = f"Column {field.name} of {name} was {_text(field.type)} and is {_text(kept.type)} now"
+        elif not holds(kept.type, field.type):
+            reason = (
+                f"Column {field.name} of {name} was {type_text(field.type)} and is {type_text(kept.type)} now"
+            )
             found.append(Refusal(f"{reason}, which may not hold what it held", hint))
     return found + _key_refusals(then, start)
 
@@ -37,7 +39,7 @@ def _key_refusals(then: TableSchema, start: Start) -> list[Refusal]:
     return [Refusal(f"The keys of {name} are others now", "Read the version, and write it where you want.")]
 
 
-def _holds(now: object, then: object) -> bool:
+def holds(now: object, then: object) -> bool:
     """Whether every value of the type it was has one of the type it is."""
     if not isinstance(now, str) or not isinstance(then, str):
         return _without_nullability(now) == _without_nullability(then)
@@ -60,5 +62,5 @@ def _without_nullability(kind: object) -> str:
     return msgspec.json.encode(kind).decode().replace(" NOT NULL", "")
 
 
-def _text(kind: object) -> str:
+def type_text(kind: object) -> str:
     return kind if isinstance(kind, str) else msgspec.json.encode(kind).decode()

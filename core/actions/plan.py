@@ -49,6 +49,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     undo: str = ""
     # Nothing to do: the state asked for is there already.
     empty: bool = False
+    # It takes something away, though its action need not: whoever wants it is asked.
+    removes: bool = False
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from core.actions import (
+    alter_schema,
     audit,
     branches,
     claims,
@@ -34,7 +35,9 @@ from core.table.records import Snapshot
 
 ACTION = "recover"
 _DELETIONS = (delete_savepoint.ACTION, delete_tag.ACTION)
-_BRANCH_CHANGES = {each.ACTION: each for each in (replace_main, delete_branch, rescue, undo, rollback, merge)}
+_BRANCH_CHANGES = {
+    each.ACTION: each for each in (alter_schema, replace_main, delete_branch, rescue, undo, rollback, merge)
+}
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from core.table.catalog import parse_table_name
 from core.table.layout import TablePath
 from core.table.names import near_names
 
-__all__ = ["ACTIONS", "Action", "Argument", "Progress", "action"]
+__all__ = ["ACTIONS", "Action", "Argument", "Progress", "action", "must_be_agreed_to"]
 
 MakePlan = Callable[[Context, TablePath, Mapping[str, object]], Plan]
 ApplyPlan = Callable[[Context, Plan, Progress], Outcome]
@@ -50,6 +50,11 @@ class Action:
     danger: Danger
     plan: MakePlan
     apply: ApplyPlan
+
+
+def must_be_agreed_to(action: Action, plan: Plan) -> bool:
+    """Whether a person is asked before the plan is applied."""
+    return (action.danger == "destructive" or plan.removes) and not plan.empty
 
 
 def action(name: str) -> Action:
@@ -122,6 +127,22 @@ ACTIONS: dict[str, Action] = {
             (
                 Argument("name", "text", "Name of the branch.", required=True),
                 Argument("tag", "text", "Tag of main; a savepoint is one: savepoint.3.", required=True),
+            ),
+            danger="changes",
+        ),
+        _defined(
+            "alter-branch-schema",
+            "core.actions.alter_schema",
+            "Change the columns or options of a table, on any branch.",
+            (
+                Argument("add", "text", "Columns to add: c INT, d STRING COMMENT 'why' AFTER c."),
+                Argument("drop", "text", "Columns to drop: a, b."),
+                Argument("rename", "text", "A column's new name: a TO b."),
+                Argument("widen", "text", "A column's wider type: c BIGINT."),
+                Argument("nullable", "text", "Columns that may be null from now on: c."),
+                Argument("set", "text", "Table options: 'option' = 'value'."),
+                Argument("unset", "text", "Table options to take out: 'option'."),
+                _BRANCH,
             ),
             danger="changes",
         ),

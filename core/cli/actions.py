@@ -10,7 +10,7 @@ import msgspec
 
 from core.actions.context import open_context
 from core.actions.plan import Outcome, Plan
-from core.actions.registry import ACTIONS, Action, Argument
+from core.actions.registry import ACTIONS, Action, Argument, must_be_agreed_to
 from core.cli.asking import confirm, require_writable
 from core.cli.options import Given, GlobalCommand, given
 from core.cli.output import narrate
@@ -76,7 +76,7 @@ def _plan_and_apply(
         raise Refused(plan.refusals[0].reason, plan.refusals[0].hint)
     if found.dry_run:
         return
-    if action.danger == "destructive" and not plan.empty and not found.yes:
+    if must_be_agreed_to(action, plan) and not found.yes:
         confirm(plan.summary)
     _print_outcome(action.apply(context, plan, narrate), found)
 

@@ -13,7 +13,7 @@ from types import FrameType
 import click
 
 from core.actions.plan import Plan
-from core.actions.registry import Action
+from core.actions.registry import Action, must_be_agreed_to
 from core.cli.asking import confirm, require_writable
 from core.cli.narrator import Narrator
 from core.cli.options import Given, GlobalCommand, given
@@ -23,7 +23,7 @@ from core.config import Settings, state_directory
 from core.errors import NotFound, Refused, StatementFailed, Unavailable, UsageError
 from core.spark.client import Engine, EngineConfig
 from core.spark.protocol import Batch, Columns, Event, Explained, Failed, Finished, Reading, StageProgress
-from core.statements import CallMode, run_statement
+from core.statements import CallMode, is_action, run_statement
 from core.travel.sql import Statement, read_statement
 
 
@@ -61,7 +61,7 @@ def sql(
     narrator = Narrator()
     mode = CallMode(partial(_agree, found, narrator), narrator.say, found.dry_run)
     with _ended_by_signals(), closing(engine):
-        if read.kind != "call":
+        if not is_action(read):
             narrator.wait("Starting Spark")
         _show(run_statement(engine, text, limit=limit, call=mode), text, Result(found, path), narrator)
 
@@ -69,7 +69,7 @@ def sql(
 def _agree(found: Given, narrator: Narrator, action: Action, plan: Plan) -> None:
     """Say what a CALL will do, and ask before what can't be brought back. Raises `Refused`."""
     say_plan(plan, narrator.say)
-    if action.danger == "destructive" and not plan.empty and not found.yes:
+    if must_be_agreed_to(action, plan) and not found.yes:
         confirm(plan.summary)
 
 
@@ -130,8 +130,7 @@ def _read(text: str) -> Statement:
 
 def _check(statement: Statement, found: Given, settings: Settings) -> None:
     """Stop before Spark starts where the statement may not run."""
-    # The plan of a CALL says what it does, refuses and asks.
-    if not statement.writes or statement.kind == "call":
+    if not statement.writes or is_action(statement):
         return
     require_writable(settings)
     if found.dry_run:

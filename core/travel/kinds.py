@@ -62,9 +62,8 @@ def classify(tokens: Sequence[Token]) -> Classified:
             return Classified("session")
         return Classified("drop", writes=True, removes_rows=second in _HOLD_ROWS)
     if first == "ALTER":
-        return Classified(
-            "ddl", writes=True, removes_rows=("DROP", "PARTITION") in _pairs(_without_if(words))
-        )
+        removes = ("DROP", "PARTITION") in _pairs(_without_if(words))
+        return Classified("alter" if second == "TABLE" else "ddl", writes=True, removes_rows=removes)
     if first == "LOAD":
         return _OVERWRITE if "OVERWRITE" in words else _INSERT
     return _BY_FIRST_WORD.get(first, _OTHER)

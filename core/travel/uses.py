@@ -23,6 +23,7 @@ StatementKind = Literal[
     "merge",
     "truncate",
     "drop",
+    "alter",
     "ddl",
     "other",
 ]

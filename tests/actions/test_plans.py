@@ -31,6 +31,7 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     "merge-branch": {"name": "fix"},
     "rollback": {"to": "snapshot.2"},
     "recover": {},
+    "alter-branch-schema": {"drop": "price", "branch": "fix"},
 }
 
 REPLACE = "replace-main-branch"

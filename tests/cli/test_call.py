@@ -84,6 +84,25 @@ def test_on_a_terminal_it_asks(sql: Paimark, warehouse: Path, answer: str, code:
     assert (warehouse / "shop.db/orders/tag/tag-v2").exists() == bool(code)
 
 
+def test_alter_table_is_planned_and_asks_for_what_it_drops(sql: Paimark, warehouse: Path) -> None:
+    schemas = warehouse / "shop.db/orders/schema"
+    made = sql("sql", "ALTER TABLE shop.orders ADD COLUMN note STRING", "--output", "json")
+    assert made.rows == [
+        {"action": "alter-branch-schema", "table": "shop.orders", "schema_id": 1, "branch": "main"}
+    ]
+    assert "paimark alter-branch-schema shop.orders --drop note" in made.err
+    drop = "ALTER TABLE shop.orders DROP COLUMN note"
+    held = sql("sql", drop)
+    assert (held.code, held.out) == (1, "")
+    assert "needs --yes" in held.err and "can be read in the past only" in held.err
+    assert sql("sql", drop, "--dry-run", "--output", "json").rows[0]["target"].endswith("schema/schema-2")
+    assert not (schemas / "schema-2").exists()
+    assert sql("sql", drop, "--yes").code == 0
+    assert (schemas / "schema-2").exists()
+    assert sql("alter-branch-schema", "shop.orders", "--drop", "price").code == 1
+    assert not (schemas / "schema-3").exists()
+
+
 def test_refusals_and_mistakes_are_pointed_at(sql: Paimark, warehouse: Path) -> None:
     before = tree(warehouse)
     for statement, place, said in (
@@ -91,6 +110,11 @@ def test_refusals_and_mistakes_are_pointed_at(sql: Paimark, warehouse: Path) -> 
         ("CALL sys.create_tag('shop.ordrs', 'v5')", "'shop.ordrs'", "no table shop.ordrs"),
         ("CALL sys.create_tag('shop.orders', 'v5', 99)", "sys.create_tag", "99"),
         ("CALL sys.create_tag(table => 'shop.orders', nam => 'v5')", "nam", "has no nam"),
+        ("ALTER TABLE shop.orders ADD COLUMN price INT", "price", "has a column price already"),
+        ("ALTER TABLE shop.ordrs DROP COLUMN price", "shop.ordrs", "no table shop.ordrs"),
+        ("ALTER TABLE shop.orders RENAME TO shop.sold", "RENAME", "can't RENAME TO here"),
+        ("ALTER TABLE shop.orders ADD COLUMN x INTT", "x INTT", "not a type"),
+        ("ALTER TABLE shop.`orders$tags` ADD COLUMN x INT", "shop.`orders$tags`", "is a system table"),
     ):
         for more in ([], ["--dry-run"]):
             ran = sql("sql", statement, *more)

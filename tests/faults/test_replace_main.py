@@ -1,4 +1,4 @@
-"""Killed at any write of a replacement, its undoing or a branch's deletion: nothing or all, and it reads."""
+"""Killed at any write of what changes a whole branch: nothing or all was done, and it reads."""
 
 from __future__ import annotations
 
@@ -66,6 +66,14 @@ CASES = (
         "undo",
         {},
         (*BOTH, partial(replace_by, name="fix"), partial(replace_by, name="other")),
+        (3, 3),
+    ),
+    Case("alter main", "alter-branch-schema", {"drop": "price", "add": "note STRING"}, SAVED, (5, 5)),
+    Case(
+        "alter a branch that is main",
+        "alter-branch-schema",
+        {"rename": "price TO cost"},
+        (*FIX, partial(replace_by, name="fix")),
         (3, 3),
     ),
     Case("delete a branch", "delete-branch", {"name": "fix"}, FIX, (5, 5)),

@@ -1,0 +1,301 @@
+"""A table's definition changes on one branch, by Paimon's rules; its rows stay."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+import pytest
+
+from core.actions.context import Context
+from core.actions.plan import Plan
+from core.cli.main import run
+from core.errors import Refused, UsageError
+from core.statements import action_called
+from core.table.lineage import Lineage
+from core.table.records import TableSchema
+from core.table.retention import RETENTION_OFF
+from tests.actions.acting import EVENTS, ORDERS, Meanwhile, applied, contents, context_on, done, planned
+from tests.paimon import commit, open_table, read_rows
+
+ALTER = "alter-branch-schema"
+
+
+def newest(context: Context, branch: str | None = None) -> TableSchema:
+    schema = Lineage(context.files, ORDERS.root(branch)).latest_schema()
+    assert schema is not None
+    return schema
+
+
+def columns(schema: TableSchema) -> list[tuple[int, str, object]]:
+    return [(each.id, each.name, each.type) for each in schema.fields]
+
+
+def reason(context: Context, /, **arguments: object) -> str:
+    plan = planned(context, ALTER, **arguments)
+    assert plan.refusals
+    return plan.refusals[0].reason
+
+
+def test_columns_come_and_go_and_ids_are_never_given_again(context: Context, warehouse: Path) -> None:
+    done(context, ALTER, add="note STRING COMMENT 'it''s \\\\ why' AFTER customer, first DECIMAL(5,2) FIRST")
+    schema = newest(context)
+    assert (schema.id, schema.highest_field_id) == (1, 4)
+    assert columns(schema) == [
+        (4, "first", "DECIMAL(5, 2)"),
+        (0, "order_id", "BIGINT NOT NULL"),
+        (1, "customer", "STRING"),
+        (3, "note", "STRING"),
+        (2, "price", "DOUBLE"),
+    ]
+    assert schema.fields[3].description == "it's \\ why"
+    done(context, ALTER, drop="note, first")
+    done(context, ALTER, add="note INT")
+    assert columns(newest(context))[-1] == (5, "note", "INT")
+    row = {"order_id": [99], "customer": ["c"], "price": [1.0], "note": [7]}
+    commit(warehouse, "shop.orders", pa.table(row, schema=_arrow(warehouse)))
+    rows = {each["order_id"]: each for each in read_rows(warehouse, "shop.orders")}
+    assert rows[99]["note"] == 7
+    assert rows[1] == {"order_id": 1, "customer": "c1", "price": 11.0, "note": None}
+
+
+def _arrow(warehouse: Path) -> pa.Schema:
+    builder = open_table(warehouse, "shop.orders").new_batch_write_builder()
+    return builder.new_write().table_pyarrow_schema
+
+
+def test_a_change_is_of_its_branch_alone_and_keeps_expiry_off_there(context: Context, orders: Path) -> None:
+    done(context, "create-branch", name="b", tag="v2")
+    before = contents(orders / "schema")
+    plan = planned(
+        context, ALTER, branch="b", rename="customer TO client", set="'write-buffer-size' = '64 mb'"
+    )
+    assert plan.summary == (
+        "Alter b of shop.orders: rename column customer to client; set write-buffer-size to 64 mb"
+    )
+    outcome = applied(context, plan)
+    assert outcome.result == {"schema_id": 1, "branch": "b"}
+    schema = newest(context, "b")
+    assert [each.name for each in schema.fields] == ["order_id", "client", "price"]
+    assert RETENTION_OFF.items() <= schema.options.items()
+    assert contents(orders / "schema") == before
+    for option in RETENTION_OFF:
+        assert "keeps stock expiry off this branch" in reason(context, branch="b", unset=f"'{option}'")
+        assert "keeps stock expiry off this branch" in reason(context, branch="b", set=f"{option} = 5")
+    done(context, ALTER, set="snapshot.num-retained.min = 5")
+    assert newest(context).options["snapshot.num-retained.min"] == "5"
+
+
+def test_main_is_the_branch_that_the_main_branch_file_names(context: Context, orders: Path) -> None:
+    done(context, "create-branch", name="fix", tag="v2")
+    done(context, "replace-main-branch", name="fix")
+    assert done(context, ALTER, add="note STRING").result == {"schema_id": 1, "branch": "fix"}
+    assert columns(newest(context, "fix"))[-1] == (3, "note", "STRING")
+    assert not (orders / "schema/schema-1").exists()
+    done(context, "undo")
+    assert [each.id for each in Lineage(context.files, ORDERS.root()).schemas()] == [0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "column"),
+    [
+        ({"add": "note STRING"}, None),
+        ({"rename": "customer TO client"}, None),
+        ({"set": "'a.b' = 'c''d', 'bucket-x' = ''"}, None),
+        ({"drop": "customer"}, "customer"),
+        ({"add": "a INT", "rename": "price TO cost", "set": "x = 1"}, None),
+    ],
+)
+def test_the_line_to_take_it_back_is_a_command_that_does(
+    context: Context,
+    warehouse: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: dict[str, str],
+    column: str | None,
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(warehouse.parent))
+    before = newest(context)
+    undo = done(context, ALTER, **arguments).undo
+    if column is not None:
+        assert undo == ""
+        return
+    words = shlex.split(undo)
+    assert words[:2] == ["paimark", ALTER]
+    assert run([*words[1:], "--yes", "--warehouse", str(warehouse)]) == 0
+    after = newest(context)
+    assert (after.fields, after.options) == (before.fields, before.options)
+    assert after.id == before.id + 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"drop": "order_id"}, "is of the primary key"),
+        ({"rename": "order_id TO id"}, "is of the primary key"),
+        ({"widen": "order_id BIGINT"}, "is a key"),
+        ({"nullable": "order_id"}, "never null"),
+        ({"drop": "custmer"}, "has no column custmer"),
+        ({"add": "x INT AFTER nothing"}, "has no column nothing"),
+        ({"add": "Price INT"}, "has a column price already"),
+        ({"rename": "price TO CUSTOMER"}, "has a column customer already"),
+        ({"add": "_KEY_x INT"}, "given by the engines"),
+        ({"add": "_value_kind INT"}, "given by the engines"),
+        ({"add": "__paimark_bucket INT"}, "given by the engines"),
+        ({"add": "`a\x1b[31m` INT"}, "control character"),
+        ({"add": "` ` INT"}, "blank"),
+        ({"add": "`a.b` INT"}, "a dot"),
+        ({"add": f"{'x' * 201} INT"}, "longer than 200 bytes"),
+        ({"add": "x STRUCT<a: INT>"}, "columns of its own"),
+        ({"add": "x ARRAY<INT>"}, "columns of its own"),
+        ({"add": "x TIMESTAMP(3)"}, "not a type"),
+        ({"add": "x DECIMAL(39, 2)"}, "not a type"),
+        ({"widen": "price FLOAT"}, "can't become FLOAT without loss"),
+        ({"widen": "price STRING"}, "can't become STRING without loss"),
+        ({"set": "bucket = 4"}, "can't be changed"),
+        ({"set": "'merge-engine' = 'aggregation'"}, "can't be changed"),
+        ({"unset": "bucket"}, "can't be changed"),
+        ({"drop": "customer, price, order_id"}, "is of the primary key"),
+    ],
+)
+def test_what_would_break_the_table_is_refused_by_name(
+    context: Context, orders: Path, arguments: dict[str, str], said: str
+) -> None:
+    before = contents(orders)
+    plan = planned(context, ALTER, **arguments)
+    assert said in plan.refusals[0].reason
+    with pytest.raises(Refused):
+        applied(context, plan)
+    assert contents(orders) == before
+
+
+def test_partitions_and_columns_that_options_name_stay(context: Context, orders: Path) -> None:
+    for arguments in ({"drop": "day"}, {"rename": "day TO d"}):
+        assert "is of partitions" in planned(context, ALTER, table=EVENTS, **arguments).refusals[0].reason
+    assert "is a key" in planned(context, ALTER, table=EVENTS, widen="day STRING").refusals[0].reason
+    schema = msgspec.json.decode((orders / "schema/schema-0").read_bytes())
+    for option, value in (
+        ("sequence.field", "price, customer"),
+        ("bucket-key", "customer"),
+        ("rowkind.field", "customer"),
+        ("fields.customer.aggregate-function", "max"),
+        ("fields.price,customer.sequence-group", "x"),
+        ("fields.price.sequence-group", "customer"),
+        ("file-index.bloom-filter.columns", "price,customer"),
+    ):
+        changed = {**schema, "options": {**schema["options"], option: value}}
+        (orders / "schema/schema-0").write_bytes(msgspec.json.encode(changed))
+        assert reason(context, drop="customer") == (
+            f"Option {option} of shop.orders names column customer, which can't be dropped"
+        )
+        assert "can't be renamed" in reason(context, rename="customer TO client")
+
+
+def test_types_grow_as_paimon_lets_them_and_stay_as_nullable_as_they_were(
+    context: Context, orders: Path
+) -> None:
+    done(context, ALTER, add="i TINYINT, f REAL, d DECIMAL(5, 2), v VARCHAR(3), t timestamp, n TIMESTAMP_NTZ")
+    done(context, ALTER, widen="i LONG, f DOUBLE, d DECIMAL(9,2), v VARCHAR(9)")
+    assert [each.type for each in newest(context).fields][3:] == [
+        "BIGINT",
+        "DOUBLE",
+        "DECIMAL(9, 2)",
+        "VARCHAR(9)",
+        "TIMESTAMP(6) WITH LOCAL TIME ZONE",
+        "TIMESTAMP(6)",
+    ]
+    for narrower in ("i INT", "f FLOAT", "d DECIMAL(9, 3)", "d DECIMAL(8, 2)", "v VARCHAR(8)", "v CHAR(9)"):
+        assert "without loss" in reason(context, widen=narrower)
+    path = orders / "schema/schema-2"
+    path.write_bytes(path.read_bytes().replace(b'"VARCHAR(9)"', b'"VARCHAR(9) NOT NULL"'))
+    done(context, ALTER, widen="v STRING")
+    assert newest(context).fields[6].type == "STRING NOT NULL"
+    done(context, ALTER, nullable="v")
+    assert newest(context).fields[6].type == "STRING"
+
+
+def test_nothing_to_change_is_nothing_done(context: Context, orders: Path) -> None:
+    before = contents(orders)
+    for arguments in (
+        {"widen": "price DOUBLE"},
+        {"drop": "IF EXISTS nothing"},
+        {"unset": "nothing"},
+        {"set": "bucket = '2'"},
+        {"nullable": "price"},
+    ):
+        plan = planned(context, ALTER, **arguments)
+        assert plan.empty and not plan.steps
+        applied(context, plan)
+    assert contents(orders) == before
+    with pytest.raises(UsageError, match="Nothing is said"):
+        planned(context, ALTER)
+    with pytest.raises(UsageError, match=r"--add: The column's type is missing \(line 1, column 2\)"):
+        planned(context, ALTER, add="x")
+
+
+def test_another_engine_that_was_faster_is_never_overwritten(context: Context, orders: Path) -> None:
+    theirs = orders / "schema/schema-1"
+
+    def stock() -> None:
+        schema = msgspec.json.decode((orders / "schema/schema-0").read_bytes())
+        theirs.write_bytes(msgspec.json.encode({**schema, "id": 1, "comment": "theirs"}))
+
+    plan = planned(context, ALTER, add="note STRING")
+    racing = context_on(orders.parents[1], Meanwhile(context.files, "branch/ACTION", stock))
+    with pytest.raises(Refused, match="since the plan"):
+        applied(racing, plan)
+    assert newest(context).comment == "theirs"
+    assert not (orders / "branch/ACTION").exists()
+    with pytest.raises(Refused, match="moved since the plan was made"):
+        applied(context, plan)
+    done(context, ALTER, add="note STRING")
+    assert (newest(context).id, newest(context).comment) == (2, "theirs")
+
+
+def test_it_waits_for_who_holds_the_table(context: Context, orders: Path) -> None:
+    (orders / "branch").mkdir(exist_ok=True)
+    held: list[Plan] = []
+
+    def try_too() -> None:
+        held.append(planned(context, ALTER, drop="price"))
+
+    racing = context_on(orders.parents[1], Meanwhile(context.files, "branch/ACTION", try_too))
+    done(racing, ALTER, add="note STRING")
+    assert "is held by alter-branch-schema" in held[0].refusals[0].reason
+
+
+def test_what_removes_wants_agreement_and_warns(context: Context) -> None:
+    plan = planned(context, ALTER, drop="price")
+    assert plan.removes and any("can be read in the past only" in each for each in plan.warnings)
+    assert not planned(context, ALTER, add="x INT").removes
+
+
+def called(sql: str) -> tuple[str, dict[str, object]]:
+    found = action_called(sql, "shop")
+    assert found is not None
+    assert found.action.name == ALTER
+    return found.table.full_name, dict(found.arguments)
+
+
+def test_alter_table_is_the_action(context: Context) -> None:
+    for sql, arguments in (
+        (
+            "ALTER TABLE shop.`orders$branch_b` ADD COLUMNS (a INT COMMENT 'x', b decimal(5, 2) AFTER a);",
+            {"branch": "b", "add": "a INT COMMENT 'x', b decimal(5, 2) AFTER a"},
+        ),
+        ("alter table orders add column `first` int first", {"add": "first int FIRST"}),
+        ("ALTER TABLE shop.orders DROP COLUMN price", {"drop": "price"}),
+        ("ALTER TABLE shop.orders DROP COLUMNS IF EXISTS (price, `a b`)", {"drop": "IF EXISTS price, `a b`"}),
+        ("ALTER TABLE shop.orders RENAME COLUMN price TO `p``q`", {"rename": "price TO `p``q`"}),
+        ("ALTER TABLE shop.orders ALTER COLUMN price TYPE double", {"widen": "price double"}),
+        ("ALTER TABLE shop.orders CHANGE price TYPE double", {"widen": "price double"}),
+        ("ALTER TABLE shop.orders ALTER COLUMN price DROP NOT NULL", {"nullable": "price"}),
+        (
+            "ALTER TABLE shop.orders SET TBLPROPERTIES ('a.b' = 'c', d-e.f = 5, g true)",
+            {"set": "'a.b' = 'c', 'd-e.f' = '5', 'g' = 'true'"},
+        ),
+        ("ALTER TABLE shop.orders UNSET TBLPROPERTIES IF EXISTS ('a')", {"unset": "IF EXISTS 'a'"}),
+    ):
+        assert called(sql) == ("shop.orders", arguments)
+        assert planned(context, ALTER, **{**arguments, "branch": None}) is not None

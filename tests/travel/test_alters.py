@@ -1,0 +1,79 @@
+"""ALTER TABLE is read by position, and what is not done here is pointed at in one sentence."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.travel.alters import Change, read_alter, read_changes, written
+from core.travel.errors import SqlRefused
+
+NAMES = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=8)
+
+
+@pytest.mark.parametrize(
+    ("sql", "said", "place"),
+    [
+        ("ALTER", "Only tables are altered", ""),
+        ("ALTER VIEW v RENAME TO w", "Only tables are altered", "VIEW"),
+        ("ALTER TABLE", "name of the table is missing", ""),
+        ("ALTER TABLE t", "What to alter is missing", ""),
+        ("ALTER TABLE t RENAME TO u", "ALTER TABLE can't RENAME TO here", "RENAME"),
+        ("ALTER TABLE t ADD PARTITION (d = 1)", "can't ADD PARTITION here", "ADD"),
+        ("ALTER TABLE t DROP IF EXISTS PARTITION (d = 1)", "can't DROP IF here", "DROP"),
+        ("ALTER TABLE t SET LOCATION 'x'", "can't SET LOCATION here", "SET"),
+        ("ALTER TABLE t ADD COLUMN", "name of a column is missing", ""),
+        ("ALTER TABLE t ADD COLUMN a", "type is missing", ""),
+        ("ALTER TABLE t ADD COLUMN a.b INT", "a.b is inside a column", "a.b"),
+        ("ALTER TABLE t ADD COLUMN a INT NOT NULL", "can't be NOT NULL", "NOT"),
+        ("ALTER TABLE t ADD COLUMN a INT DEFAULT 5", "can't be given a default", "DEFAULT"),
+        ("ALTER TABLE t ADD COLUMN a INT COMMENT b", "A text in quotes is missing", "b"),
+        ("ALTER TABLE t ADD COLUMNS (a INT", "comma or ) is missing", ""),
+        ("ALTER TABLE t DROP COLUMN a b", "b can't follow here", "b"),
+        ("ALTER TABLE t RENAME COLUMN a b", "TO and the new name are missing", "b"),
+        ("ALTER TABLE t ALTER COLUMN a SET NOT NULL", "ALTER COLUMN a can't SET NOT here", "SET"),
+        ("ALTER TABLE t ALTER COLUMN a COMMENT 'x'", "can't COMMENT here", "COMMENT"),
+        ("ALTER TABLE t ALTER COLUMN a DROP DEFAULT", "DROP DEFAULT is not done here", "DEFAULT"),
+        ("ALTER TABLE t SET TBLPROPERTIES ('a' = )", "value of a is missing", ")"),
+        ("ALTER TABLE t UNSET TBLPROPERTIES (5)", "name of an option is missing", "5"),
+    ],
+)
+def test_what_is_not_done_is_pointed_at(sql: str, said: str, place: str) -> None:
+    with pytest.raises(SqlRefused) as refused:
+        read_alter(sql)
+    assert said in refused.value.message
+    assert refused.value.hint
+    assert sql[refused.value.position :].startswith(place)
+    assert place or refused.value.position == len(sql)
+
+
+def test_a_table_and_each_change_have_their_places() -> None:
+    sql = (
+        "/* x */ ALTER TABLE a.`t$branch_b` ADD COLUMNS (c MAP<INT, ARRAY<DECIMAL(5, 2)>>, `d``e` INT FIRST)"
+    )
+    alter = read_alter(sql)
+    assert alter.parts == ("a", "t$branch_b")
+    assert sql[alter.table_position :].startswith("a.")
+    first, second = alter.changes
+    assert (first.name, first.value) == ("c", "MAP<INT, ARRAY<DECIMAL(5, 2)>>")
+    assert (second.name, second.value, second.after) == ("d`e", "INT", "")
+    assert sql[second.position :].startswith("`d``e`")
+
+
+@given(NAMES, NAMES, NAMES, st.booleans())
+def test_what_is_written_is_read_again(name: str, other: str, text: str, if_exists: bool) -> None:
+    for change in (
+        Change("add", name, "INT", comment=text, after=other),
+        Change("rename", name, other),
+        Change("drop", name, if_exists=if_exists),
+        Change("set", text, other),
+    ):
+        (found,) = read_changes(change.kind, written([change]))
+        assert (found.name, found.value, found.comment, found.after, found.if_exists) == (
+            change.name,
+            change.value,
+            change.comment,
+            change.after,
+            change.if_exists,
+        )
