@@ -103,7 +103,7 @@ def test_what_can_not_be_done_is_refused_before_anything(auto: Paimark, warehous
 
 
 def test_it_is_one_command_of_the_help(auto: Paimark) -> None:
-    listed = [line.split()[0] for line in auto("--help").out.splitlines() if line.startswith("  a")]
+    listed = [line.split()[0] for line in auto("--help").out.splitlines() if line.startswith("  auto")]
     assert listed == ["auto-savepoint"]
 
 
