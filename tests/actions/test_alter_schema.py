@@ -34,7 +34,7 @@ def columns(schema: TableSchema) -> list[tuple[int, str, object]]:
 
 
 def reason(context: Context, /, **arguments: object) -> str:
-    plan = planned(context, ALTER, **arguments)
+    plan = planned(context, ALTER, ORDERS, **arguments)
     assert plan.refusals
     return plan.refusals[0].reason
 
@@ -112,12 +112,12 @@ def test_the_line_to_take_it_back_is_a_command_that_does(
     context: Context,
     warehouse: Path,
     monkeypatch: pytest.MonkeyPatch,
-    arguments: dict[str, str],
+    arguments: dict[str, object],
     column: str | None,
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(warehouse.parent))
     before = newest(context)
-    undo = done(context, ALTER, **arguments).undo
+    undo = done(context, ALTER, ORDERS, **arguments).undo
     if column is not None:
         assert undo == ""
         return
@@ -160,10 +160,10 @@ def test_the_line_to_take_it_back_is_a_command_that_does(
     ],
 )
 def test_what_would_break_the_table_is_refused_by_name(
-    context: Context, orders: Path, arguments: dict[str, str], said: str
+    context: Context, orders: Path, arguments: dict[str, object], said: str
 ) -> None:
     before = contents(orders)
-    plan = planned(context, ALTER, **arguments)
+    plan = planned(context, ALTER, ORDERS, **arguments)
     assert said in plan.refusals[0].reason
     with pytest.raises(Refused):
         applied(context, plan)
@@ -171,8 +171,9 @@ def test_what_would_break_the_table_is_refused_by_name(
 
 
 def test_partitions_and_columns_that_options_name_stay(context: Context, orders: Path) -> None:
-    for arguments in ({"drop": "day"}, {"rename": "day TO d"}):
-        assert "is of partitions" in planned(context, ALTER, table=EVENTS, **arguments).refusals[0].reason
+    for kind, text in (("drop", "day"), ("rename", "day TO d")):
+        plan = planned(context, ALTER, EVENTS, **{kind: text})
+        assert "is of partitions" in plan.refusals[0].reason
     assert "is a key" in planned(context, ALTER, table=EVENTS, widen="day STRING").refusals[0].reason
     schema = msgspec.json.decode((orders / "schema/schema-0").read_bytes())
     for option, value in (
@@ -224,7 +225,7 @@ def test_nothing_to_change_is_nothing_done(context: Context, orders: Path) -> No
         {"set": "bucket = '2'"},
         {"nullable": "price"},
     ):
-        plan = planned(context, ALTER, **arguments)
+        plan = planned(context, ALTER, ORDERS, **arguments)
         assert plan.empty and not plan.steps
         applied(context, plan)
     assert contents(orders) == before
@@ -298,4 +299,4 @@ def test_alter_table_is_the_action(context: Context) -> None:
         ("ALTER TABLE shop.orders UNSET TBLPROPERTIES IF EXISTS ('a')", {"unset": "IF EXISTS 'a'"}),
     ):
         assert called(sql) == ("shop.orders", arguments)
-        assert planned(context, ALTER, **{**arguments, "branch": None}) is not None
+        assert planned(context, ALTER, ORDERS, **{**arguments, "branch": None}) is not None

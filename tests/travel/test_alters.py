@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from core.travel.alters import Change, read_alter, read_changes, written
 from core.travel.errors import SqlRefused
 
-NAMES = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=8)
+NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=8)
 
 
 @pytest.mark.parametrize(
