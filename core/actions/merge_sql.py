@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from core.travel.quoting import quoted
+
 BASE, HEAD, THEN, NOW = "__paimark_base", "__paimark_head", "__paimark_then", "__paimark_now"
 
 # Rows as often as they came: a table without a key may hold one twice.
@@ -90,10 +92,6 @@ class Keyed:
 
     def _packed(self, view: str) -> str:
         return f"SELECT struct({_list(self.keys)}) AS k, struct({_list(self.columns)}) AS r FROM {view}"
-
-
-def quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _list(names: Sequence[str]) -> str:

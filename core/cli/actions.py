@@ -11,13 +11,13 @@ import msgspec
 from core.actions.context import open_context
 from core.actions.plan import Outcome, Plan
 from core.actions.registry import ACTIONS, Action, Argument, must_be_agreed_to
+from core.cli.answering import open_engine
 from core.cli.asking import confirm, require_writable
 from core.cli.options import Given, GlobalCommand, given
 from core.cli.output import narrate
 from core.cli.plans import say_plan
-from core.config import Settings, state_directory
 from core.errors import Refused
-from core.spark.client import Engine, EngineConfig
+from core.spark.client import Engine
 from core.table.catalog import find_table
 from core.text import clean_text
 
@@ -42,22 +42,8 @@ def _run(action: Action, found: Given, table_name: str, arguments: dict[str, obj
     settings = found.settings()
     if action.danger != "safe" and not found.dry_run:
         require_writable(settings)
-    with closing(_engine(settings)) as engine:
+    with closing(open_engine(settings)) as engine:
         _plan_and_apply(action, found, table_name, arguments, engine)
-
-
-def _engine(settings: Settings) -> Engine:
-    """For the actions that rewrite rows; it starts nothing before the first order."""
-    return Engine(
-        EngineConfig(
-            warehouse=settings.warehouse,
-            log_path=state_directory() / "engine.log",
-            options=settings.options,
-            master=settings.spark_master,
-            conf=settings.spark_conf,
-            read_only=settings.read_only,
-        )
-    )
 
 
 def _plan_and_apply(

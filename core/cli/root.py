@@ -22,6 +22,7 @@ COMMANDS = {
     "tags": "core.cli.browse:tags",
     "schemas": "core.cli.browse:schemas",
     "sql": "core.cli.sql:sql",
+    "diff": "core.cli.diff:diff",
     "doctor": "core.cli.doctor:doctor",
     "auto-savepoint": "core.cli.auto_savepoint:auto_savepoint",
 }

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from functools import partial
 from pathlib import Path
-from types import FrameType
 
 import click
 
 from core.actions.plan import Plan
 from core.actions.registry import Action, must_be_agreed_to
+from core.cli.answering import ended_by_signals, open_engine, result_path, show_events
 from core.cli.asking import confirm, require_writable
 from core.cli.narrator import Narrator
 from core.cli.options import Given, GlobalCommand, given
 from core.cli.plans import say_plan
-from core.cli.result import FORMATS, Result
-from core.config import Settings, state_directory
-from core.errors import NotFound, Refused, StatementFailed, Unavailable, UsageError
-from core.spark.client import Engine, EngineConfig
-from core.spark.protocol import Batch, Columns, Event, Explained, Failed, Finished, Reading, StageProgress
+from core.cli.result import Result
+from core.config import Settings
+from core.errors import NotFound, Refused, StatementFailed, UsageError
 from core.statements import CallMode, is_action, run_statement
 from core.travel.sql import Statement, read_statement
 
@@ -43,27 +39,18 @@ def sql(
     CALL sys.create_savepoint(table => 'db.t'), with --dry-run for its plan.
     """
     found = given(ctx)
-    path = _result_path(out)
+    path = result_path(out)
     text = _text(statement, file)
     settings = found.settings()
     read = _read(text)
     _check(read, found, settings)
-    engine = Engine(
-        EngineConfig(
-            warehouse=settings.warehouse,
-            log_path=state_directory() / "engine.log",
-            options=settings.options,
-            master=settings.spark_master,
-            conf=settings.spark_conf,
-            read_only=settings.read_only,
-        )
-    )
+    engine = open_engine(settings)
     narrator = Narrator()
     mode = CallMode(partial(_agree, found, narrator), narrator.say, found.dry_run)
-    with _ended_by_signals(), closing(engine):
+    with ended_by_signals(), closing(engine):
         if not is_action(read):
             narrator.wait("Starting Spark")
-        _show(run_statement(engine, text, limit=limit, call=mode), text, Result(found, path), narrator)
+        show_events(run_statement(engine, text, limit=limit, call=mode), text, Result(found, path), narrator)
 
 
 def _agree(found: Given, narrator: Narrator, action: Action, plan: Plan) -> None:
@@ -71,52 +58,6 @@ def _agree(found: Given, narrator: Narrator, action: Action, plan: Plan) -> None
     say_plan(plan, narrator.say)
     if must_be_agreed_to(action, plan) and not found.yes:
         confirm(plan.summary)
-
-
-def _show(events: Iterator[Event], text: str, result: Result, narrator: Narrator) -> None:
-    try:
-        for event in events:
-            match event:
-                case Reading():
-                    narrator.say(f"{event.table}: {event.version}, {event.scan}")
-                    if event.note:
-                        narrator.say(f"  {event.note}")
-                case StageProgress():
-                    narrator.wait(f"{event.done} of {event.total} tasks {event.label}")
-                case Columns():
-                    result.begin(event)
-                case Batch():
-                    narrator.clear()
-                    result.add(event)
-                case Explained():
-                    narrator.clear()
-                    result.explain(event.text)
-                case Finished():
-                    narrator.clear()
-                    result.finish()
-                    _say_end(event, narrator)
-                case Failed():
-                    narrator.clear()
-                    _fail(event, text, narrator)
-    finally:
-        result.abandon()
-
-
-def _say_end(end: Finished, narrator: Narrator) -> None:
-    if end.message:
-        narrator.say(end.message)
-    more = f"; there are more than the first {end.rows}" if end.truncated else ""
-    narrator.say(f"{end.rows} row{'s' if end.rows != 1 else ''} in {end.seconds:.1f} s{more}")
-
-
-def _fail(failure: Failed, text: str, narrator: Narrator) -> None:
-    if failure.cause == "cancelled":
-        raise KeyboardInterrupt
-    if failure.cause == "engine":
-        raise Unavailable(failure.message, failure.hint)
-    if failure.position is not None:
-        narrator.point(text, failure.position)
-    raise StatementFailed(failure.message, failure.hint)
 
 
 def _read(text: str) -> Statement:
@@ -152,29 +93,3 @@ def _text(statement: str | None, file: str | None) -> str:
         raise NotFound(f"There is no file {file}") from error
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{file} can't be read: {error}") from error
-
-
-def _result_path(out: str | None) -> Path | None:
-    if out is None:
-        return None
-    path = Path(out)
-    if path.suffix.lower() not in FORMATS:
-        raise UsageError(
-            f"{out} does not say which format to write", f"End it with one of {', '.join(FORMATS)}."
-        )
-    return path
-
-
-@contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    """A polite kill ends the engine too, as ctrl+c does."""
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = {each: signal.signal(each, interrupt) for each in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)

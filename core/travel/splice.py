@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from core.travel.errors import SqlRefused
+from core.travel.quoting import quoted
 from core.travel.uses import Reference, Relation, Statement, TableUse
 
 
@@ -144,23 +145,19 @@ class _Splicer:
             return []
         if alias == uses[0].parts[-1]:
             return [Edit(spans[0][0], spans[length - 1][0], "")]
-        return [Edit(spans[0][0], spans[length - 1][1], _quoted(alias))]
+        return [Edit(spans[0][0], spans[length - 1][1], quoted(alias))]
 
 
 def _table_edits(use: TableUse, name: str, alias: str | None) -> list[Edit]:
-    edits = [Edit(*use.name_span, _quoted(name))]
-    new_alias = f"AS {_quoted(alias)}" if alias is not None and use.alias_at is not None else ""
+    edits = [Edit(*use.name_span, quoted(name))]
+    new_alias = f"AS {quoted(alias)}" if alias is not None and use.alias_at is not None else ""
     if use.clause_span is not None:
         at_clause = use.alias_at == use.clause_span[1]
         edits.append(Edit(*use.clause_span, new_alias if at_clause else ""))
         if at_clause:
             return edits
     if new_alias and use.alias_at == use.name_span[1]:
-        return [Edit(*use.name_span, f"{_quoted(name)} {new_alias}")]
+        return [Edit(*use.name_span, f"{quoted(name)} {new_alias}")]
     if new_alias and use.alias_at is not None:
         edits.append(Edit(use.alias_at, use.alias_at, f" {new_alias}"))
     return edits
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"

@@ -40,7 +40,7 @@ def sql(
         assert config.warehouse == str(engine_warehouse)
         return Shared(engine)
 
-    monkeypatch.setattr("core.cli.sql.Engine", shared)
+    monkeypatch.setattr("core.cli.answering.Engine", shared)
     monkeypatch.setenv("PAIMARK_WAREHOUSE", str(engine_warehouse))
     yield paimark
 

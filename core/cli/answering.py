@@ -1,0 +1,108 @@
+"""What the commands that run a statement share: the engine, its events as rows and narration, and an end."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+from core.cli.narrator import Narrator
+from core.cli.result import FORMATS, Result
+from core.config import Settings, state_directory
+from core.errors import PaimarkError, StatementFailed, Unavailable, UsageError
+from core.spark.client import Engine, EngineConfig
+from core.spark.protocol import Batch, Columns, Event, Explained, Failed, Finished, Reading, StageProgress
+
+
+def open_engine(settings: Settings) -> Engine:
+    """The engine of one command. It starts nothing before the first order."""
+    return Engine(
+        EngineConfig(
+            warehouse=settings.warehouse,
+            log_path=state_directory() / "engine.log",
+            options=settings.options,
+            master=settings.spark_master,
+            conf=settings.spark_conf,
+            read_only=settings.read_only,
+        )
+    )
+
+
+def show_events(events: Iterable[Event], text: str, result: Result, narrator: Narrator) -> bool:
+    """Rows to `result`, all else to stderr; whether there are more. Raises what the statement failed with."""
+    truncated = False
+    try:
+        for event in events:
+            match event:
+                case Reading():
+                    narrator.say(f"{event.table}: {event.version}, {event.scan}")
+                    if event.note:
+                        narrator.say(f"  {event.note}")
+                case StageProgress():
+                    narrator.wait(f"{event.done} of {event.total} tasks {event.label}")
+                case Columns():
+                    result.begin(event)
+                case Batch():
+                    narrator.clear()
+                    result.add(event)
+                case Explained():
+                    narrator.clear()
+                    result.explain(event.text)
+                case Finished():
+                    narrator.clear()
+                    result.finish()
+                    _say_end(event, narrator)
+                    truncated = event.truncated
+                case Failed():
+                    narrator.clear()
+                    if event.position is not None and event.cause == "statement":
+                        narrator.point(text, event.position)
+                    raise failure(event)
+    finally:
+        result.abandon()
+    return truncated
+
+
+def _say_end(end: Finished, narrator: Narrator) -> None:
+    if end.message:
+        narrator.say(end.message)
+    more = f"; there are more than the first {end.rows}" if end.truncated else ""
+    narrator.say(f"{end.rows} row{'s' if end.rows != 1 else ''} in {end.seconds:.1f} s{more}")
+
+
+def failure(event: Failed) -> PaimarkError | KeyboardInterrupt:
+    """What to raise for a statement that failed."""
+    if event.cause == "cancelled":
+        return KeyboardInterrupt()
+    if event.cause == "engine":
+        return Unavailable(event.message, event.hint)
+    return StatementFailed(event.message, event.hint)
+
+
+def result_path(out: str | None) -> Path | None:
+    """Raises `UsageError` where the ending names no format."""
+    if out is None:
+        return None
+    path = Path(out)
+    if path.suffix.lower() not in FORMATS:
+        raise UsageError(
+            f"{out} does not say which format to write", f"End it with one of {', '.join(FORMATS)}."
+        )
+    return path
+
+
+@contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """A polite kill ends the engine too, as ctrl+c does."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = {each: signal.signal(each, interrupt) for each in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)

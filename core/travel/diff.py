@@ -1,0 +1,250 @@
+"""The SQL of a difference between two versions of a table: what was added, removed and changed.
+
+Rows with a key are found by it; rows without are counted, for a table may hold one twice. Reading metadata is
+`make_difference`'s; the rest is pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.storage.files import Files
+from core.table.layout import TablePath
+from core.table.main_branch import main_root
+from core.table.records import SchemaField
+from core.text import clean_text
+from core.travel.diff_columns import (
+    Pair,
+    column_notes,
+    comparable,
+    has_no_order,
+    key_pairs,
+    pair_columns,
+)
+from core.travel.diff_versions import DiffVersion, Wanted, find_version, shared_field_id
+from core.travel.quoting import literal, quoted
+
+CHANGES = ("added", "removed", "changed")
+# Between the statement's own columns and a table's there is no telling what names a table has.
+_SIDE, _CHANGE, _TIMES = "__paimark_side", "change", "times"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """From `old` to `new`. `keys` are some of `pairs`; without any, rows are counted.
+
+    `is_unique` says that no two rows of a version can have the same key.
+    """
+
+    table: TablePath
+    old: DiffVersion
+    new: DiffVersion
+    pairs: tuple[Pair, ...]
+    keys: tuple[Pair, ...]
+    is_unique: bool
+    is_main: tuple[bool, bool]
+
+    @property
+    def notes(self) -> list[str]:
+        """What to know beforehand, a sentence each."""
+        told = [each.note for each in (self.old, self.new) if each.note]
+        return [*told, *column_notes(self.old, self.new, self.pairs)]
+
+    @property
+    def title(self) -> str:
+        return f"{self.table.full_name}: from {self.old.label} to {self.new.label}"
+
+    @property
+    def statement(self) -> str:
+        """The statement with what it is above it, as a person finds it in an editor."""
+        # A backslash before the end of the line would make the next one part of the comment.
+        lines = [re.sub(r"\\\Z", "\\\\ ", clean_text(line)) for line in (self.title, *self.notes)]
+        return "".join(f"-- {line}\n" for line in lines) + self.sql
+
+    @property
+    def sql(self) -> str:
+        """Its columns: `change`, the keys, `changed_columns`, then `old_x` and `new_x` of each other column.
+
+        Without keys: `change`, `times` (how many more, or fewer, of that row there are), the columns.
+        """
+        return self._by_key if self.keys else self._by_count
+
+    @property
+    def count_sql(self) -> str:
+        """How many rows of each change."""
+        times = "count(*)" if self.keys else f"sum({_TIMES})"
+        return f"SELECT {_CHANGE}, {times} AS {_TIMES} FROM (\n{self.sql}\n) GROUP BY {_CHANGE}"
+
+    @property
+    def duplicate_sql(self) -> str:
+        """A row with a key that is not the only one of its kind, as JSON; none where keys are unique."""
+        sides = [
+            f"SELECT to_json(struct({', '.join(self._keys_of(new))})) AS key FROM {self._source(new)} "
+            f"GROUP BY {', '.join(self._keys_of(new))} HAVING count(*) > 1"
+            for new in (False, True)
+        ]
+        return f"SELECT key FROM ({' UNION ALL '.join(sides)}) LIMIT 1"
+
+    # By key
+
+    @property
+    def _by_key(self) -> str:
+        columns = list(zip(self._names(), self._selected(), strict=True))
+        listed = ",\n       ".join(f"{text} AS {quoted(name)}" for name, text in columns)
+        joined = " AND ".join(f"o.k{place} <=> n.k{place}" for place in range(len(self.keys)))
+        ordered = ", ".join(f"coalesce(n.k{place}, o.k{place})" for place in range(len(self.keys)))
+        same = " AND ".join(self._same(place) for place in self._compared) or "true"
+        return (
+            f"SELECT {listed}\n"
+            f"FROM ({self._side(new=False)}) o\n"
+            f"FULL OUTER JOIN ({self._side(new=True)}) n\n"
+            f"  ON {joined}\n"
+            f"WHERE o.{_SIDE} IS NULL OR n.{_SIDE} IS NULL\n"
+            f"   OR NOT ({same})\n"
+            f"ORDER BY {ordered}"
+        )
+
+    @property
+    def _others(self) -> list[int]:
+        return [place for place, pair in enumerate(self.pairs) if pair not in self.keys]
+
+    @property
+    def _compared(self) -> list[int]:
+        return [place for place in self._others if not self.pairs[place].dropped]
+
+    def _names(self) -> list[str]:
+        names = [_CHANGE, *(pair.name for pair in self.keys), "changed_columns"]
+        for place in self._others:
+            pair = self.pairs[place]
+            names += [f"old_{pair.name}"] if pair.old else []
+            names += [f"new_{pair.name}"] if pair.new else []
+        return _distinct(names)
+
+    def _selected(self) -> list[str]:
+        change = (
+            f"CASE WHEN o.{_SIDE} IS NULL THEN 'added' WHEN n.{_SIDE} IS NULL THEN 'removed' "
+            "ELSE 'changed' END"
+        )
+        keys = [f"coalesce(n.k{place}, o.k{place})" for place in range(len(self.keys))]
+        which = [f"IF({self._same(each)}, NULL, {literal(self.pairs[each].name)})" for each in self._compared]
+        named = f"IF(o.{_SIDE} AND n.{_SIDE}, concat_ws(', ', {', '.join(which)}), NULL)" if which else "NULL"
+        values = []
+        for place in self._others:
+            pair = self.pairs[place]
+            values += [f"o.c{place}"] if pair.old else []
+            values += [f"n.c{place}"] if pair.new else []
+        return [change, *keys, named, *values]
+
+    def _same(self, place: int) -> str:
+        pair = self.pairs[place]
+        before = "NULL" if pair.old is None else _ordered(f"o.c{place}", pair.old)
+        after = "NULL" if pair.new is None else _ordered(f"n.c{place}", pair.new)
+        if not comparable(pair):
+            before, after = f"CAST({before} AS STRING)", f"CAST({after} AS STRING)"
+        return f"{before} <=> {after}"
+
+    def _side(self, *, new: bool) -> str:
+        """The version's rows under names that no table's columns can clash with."""
+        keys = [f"{name} AS k{place}" for place, name in enumerate(self._keys_of(new))]
+        values = [(place, _field(self.pairs[place], new)) for place in self._others]
+        named = [f"{quoted(field.name)} AS c{place}" for place, field in values if field is not None]
+        return f"SELECT {', '.join([*keys, *named, f'true AS {_SIDE}'])}\n      FROM {self._source(new)}"
+
+    def _keys_of(self, new: bool) -> list[str]:
+        fields = [_field(pair, new) for pair in self.keys]
+        return [quoted(field.name) for field in fields if field is not None]
+
+    # By count
+
+    @property
+    def _by_count(self) -> str:
+        kept = [place for place, pair in enumerate(self.pairs) if not pair.dropped]
+        names = _distinct([_CHANGE, _TIMES, *(self.pairs[place].name for place in kept)])
+        change = f"IF(sum({_SIDE}) > 0, 'added', 'removed')"
+        values = [
+            f"first(c{place})" if self._grouped(place) != f"c{place}" else f"c{place}" for place in kept
+        ]
+        selected = zip(names, [change, f"abs(sum({_SIDE}))", *values], strict=True)
+        listed = ",\n       ".join(f"{text} AS {quoted(name)}" for name, text in selected)
+        groups = ", ".join(self._grouped(place) for place in kept)
+        return (
+            f"SELECT {listed}\n"
+            f"FROM ({self._counted(kept, new=False)}\n"
+            f"      UNION ALL\n"
+            f"      {self._counted(kept, new=True)})\n"
+            f"GROUP BY {groups}\n"
+            f"HAVING sum({_SIDE}) <> 0\n"
+            f"ORDER BY {groups}"
+        )
+
+    def _grouped(self, place: int) -> str:
+        """What rows are told apart by in a column."""
+        pair = self.pairs[place]
+        assert pair.new is not None
+        return _ordered(f"c{place}", pair.new)
+
+    def _counted(self, kept: Sequence[int], *, new: bool) -> str:
+        values = []
+        for place in kept:
+            pair = self.pairs[place]
+            field = _field(pair, new)
+            text = "NULL" if field is None else quoted(field.name)
+            values.append(f"{text if comparable(pair) else f'CAST({text} AS STRING)'} AS c{place}")
+        side = 1 if new else -1
+        return f"SELECT {', '.join([*values, f'{side} AS {_SIDE}'])} FROM {self._source(new)}"
+
+    def _source(self, new: bool) -> str:
+        version = self.new if new else self.old
+        root, table = version.root, self.table
+        name = table.name if self.is_main[new] else f"{table.name}$branch_{root.label}"
+        at = "" if version.name is None else f" VERSION AS OF {literal(version.name)}"
+        return f"{quoted(table.database)}.{quoted(name)}{at}"
+
+
+def make_difference(
+    files: Files, table: TablePath, old: Wanted, new: Wanted, keys: Sequence[str] = ()
+) -> Difference:
+    """Look both versions up. `keys` are columns in place of the primary key.
+
+    Raises `NotFound` for a version or key that is not there, `Refused` where the primary keys differ.
+    """
+    left, right = find_version(files, table, old), find_version(files, table, new)
+    pairs = pair_columns(left.schema, right.schema, shared_field_id(files, left.root, right.root))
+    found = key_pairs(left, right, pairs, keys)
+    primary = set(right.schema.primary_keys)
+    main = main_root(files, table)
+    return Difference(
+        table,
+        left,
+        right,
+        tuple(pairs),
+        tuple(found),
+        is_unique=bool(primary) and primary <= {pair.name for pair in found},
+        is_main=(left.root == main, right.root == main),
+    )
+
+
+def _field(pair: Pair, new: bool) -> SchemaField | None:
+    return pair.new if new else pair.old
+
+
+def _ordered(text: str, field: SchemaField) -> str:
+    """A value in a form that Spark compares and groups by."""
+    if not has_no_order(field):
+        return text
+    return f"to_json(struct({text}), map('ignoreNullFields', 'false'))"
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """The names; a later one that differs from another in case at most gets a number."""
+    taken: set[str] = set()
+    found = []
+    for name in names:
+        unique, number = name, 2
+        while unique.lower() in taken:
+            unique, number = f"{name}_{number}", number + 1
+        taken.add(unique.lower())
+        found.append(unique)
+    return found

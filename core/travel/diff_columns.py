@@ -1,0 +1,122 @@
+"""Which column of one version is which of the other: by id as far as ids mean the same, else by name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.errors import NotFound, Refused
+from core.table.records import SchemaField, TableSchema
+from core.travel.diff_versions import DiffVersion
+
+_NUMBERS = ("TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL")
+_TEXTS = ("CHAR", "VARCHAR", "STRING")
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One column of the difference; at least one side has it."""
+
+    old: SchemaField | None
+    new: SchemaField | None
+
+    @property
+    def name(self) -> str:
+        field = self.new or self.old
+        assert field is not None
+        return field.name
+
+    @property
+    def dropped(self) -> bool:
+        return self.new is None
+
+
+def pair_columns(old: TableSchema, new: TableSchema, shared_id: int) -> list[Pair]:
+    """The columns of both, in the order of the new ones, those it lacks behind them.
+
+    `shared_id` is the highest id that means the same column in both. A column that was dropped and added
+    again under its name is one column here.
+    """
+    by_id = {field.id: field for field in old.fields if field.id <= shared_id}
+    matched: dict[int, SchemaField] = {}
+    for place, field in enumerate(new.fields):
+        if field.id <= shared_id and field.id in by_id:
+            matched[place] = by_id[field.id]
+    left = {field.name: field for field in old.fields if field not in matched.values()}
+    for place, field in enumerate(new.fields):
+        if place not in matched and field.name in left:
+            matched[place] = left.pop(field.name)
+    pairs = [Pair(matched.get(place), field) for place, field in enumerate(new.fields)]
+    return pairs + [Pair(field, None) for field in old.fields if field not in matched.values()]
+
+
+def key_pairs(old: DiffVersion, new: DiffVersion, pairs: Sequence[Pair], asked: Sequence[str]) -> list[Pair]:
+    """The columns that tell rows apart: those asked for, else the primary key; none for a table without.
+
+    Raises `NotFound` for a column that one of the two lacks, `Refused` where their primary keys differ.
+    """
+    if asked:
+        return [_asked(name, pairs, old, new) for name in asked]
+    keys = [pair for pair in pairs if pair.new is not None and pair.new.name in new.schema.primary_keys]
+    before = {pair.old.name for pair in keys if pair.old is not None}
+    if before != set(old.schema.primary_keys):
+        raise Refused(
+            f"The primary keys of {old.label} and {new.label} are not the same",
+            "Say which columns tell the rows apart: --keys a,b.",
+        )
+    return sorted(keys, key=lambda pair: new.schema.primary_keys.index(pair.name))
+
+
+def column_notes(old: DiffVersion, new: DiffVersion, pairs: Sequence[Pair]) -> list[str]:
+    """What became of the columns between the two, a sentence each."""
+    notes = []
+    for pair in pairs:
+        if pair.old is None:
+            notes.append(f"Column {pair.name} is only in {new.label}: compared with null")
+        elif pair.new is None:
+            notes.append(f"Column {pair.name} is only in {old.label}: not compared")
+        else:
+            if pair.old.name != pair.new.name:
+                notes.append(f"Column {pair.new.name} is called {pair.old.name} in {old.label}")
+            before, after = _plain_type(pair.old.type), _plain_type(pair.new.type)
+            if before != after:
+                how = "" if comparable(pair) else ", compared as text"
+                notes.append(f"Column {pair.name} is {before} in {old.label} and {after} in {new.label}{how}")
+    return notes
+
+
+def comparable(pair: Pair) -> bool:
+    """Whether values of both sides can be compared as they are."""
+    if pair.old is None or pair.new is None:
+        return True
+    before, after = _plain_type(pair.old.type), _plain_type(pair.new.type)
+    return before == after or any(
+        _base(before) in family and _base(after) in family for family in (_NUMBERS, _TEXTS)
+    )
+
+
+def has_no_order(field: SchemaField) -> bool:
+    """Whether Spark can't compare values of the type: it holds a map, or is of no fixed shape."""
+    text = _plain_type(field.type)
+    return "MAP" in text or "VARIANT" in text
+
+
+def _asked(name: str, pairs: Sequence[Pair], old: DiffVersion, new: DiffVersion) -> Pair:
+    for pair in pairs:
+        if name.lower() in (each.name.lower() for each in (pair.new, pair.old) if each is not None):
+            if pair.old is not None and pair.new is not None:
+                return pair
+            lacking = new if pair.dropped else old
+            raise NotFound(f"{lacking.label} has no column {name}", "A key is a column that both have.")
+    known = ", ".join(pair.name for pair in pairs)
+    raise NotFound(f"{new.root.table.full_name} has no column {name}", f"It has {known}.")
+
+
+def _plain_type(kind: object) -> str:
+    text = kind if isinstance(kind, str) else json.dumps(kind, sort_keys=True)
+    return text.replace(" NOT NULL", "")
+
+
+def _base(text: str) -> str:
+    return text.partition("(")[0]

@@ -1,0 +1,140 @@
+"""The two versions of a difference: what was typed for each, the root it is of, and its columns.
+
+12  snapshot.12  savepoint.3  v2        of main (a savepoint: of whichever branch has it)
+fix  branch.fix  main                   the head of a branch
+fix:savepoint.1                         a version of a branch
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.errors import NotFound, UsageError
+from core.storage.files import Files
+from core.table.layout import MAIN, Root, TablePath
+from core.table.lineage import Lineage
+from core.table.main_branch import all_roots, branch_names, branch_root, main_root
+from core.table.names import is_safe_name
+from core.table.records import Snapshot, TableSchema
+from core.travel.version import resolve_latest, resolve_version
+
+_BRANCH = "branch."
+_SAVEPOINT = re.compile(r"savepoint\.[0-9]{1,18}", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A version asked for: of a branch (None: main), at `version` (None: its head)."""
+
+    branch: str | None = None
+    version: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DiffVersion:
+    """One side. `name` is a version that names it again, None for the head of its root.
+
+    `snapshot` is None where the root has none yet; `note` is what there is to know of how it was found.
+    """
+
+    root: Root
+    label: str
+    name: str | None
+    snapshot: Snapshot | None
+    schema: TableSchema
+    note: str = ""
+
+
+def read_wanted(files: Files, table: TablePath, text: str) -> Wanted:
+    """What a person typed. Raises `UsageError` for a name that is both a branch and a tag."""
+    if text == MAIN:
+        return Wanted()
+    known = branch_names(files, table)
+    branch = text.removeprefix(_BRANCH)
+    if text.startswith(_BRANCH) and (branch in known or branch == MAIN):
+        return Wanted(_branch(branch))
+    is_tag = is_safe_name(text) and Lineage(files, main_root(files, table)).has_tag(text)
+    if text in known and is_tag:
+        raise UsageError(
+            f"{table.full_name} has both a branch and a tag {text}",
+            f"Write {_BRANCH}{text} for the branch, {MAIN}:{text} for the tag.",
+        )
+    if text in known:
+        return Wanted(text)
+    places = (place for place, letter in enumerate(text) if letter == ":")
+    for place in places if not is_tag else ():
+        if text[:place] in (*known, MAIN):
+            return Wanted(_branch(text[:place]), text[place + 1 :])
+    return Wanted(None, text)
+
+
+def find_version(files: Files, table: TablePath, wanted: Wanted) -> DiffVersion:
+    """Look it up. Raises `NotFound` and `Corrupt`."""
+    root = branch_root(files, table, wanted.branch)
+    if wanted.version is None:
+        return _head(files, root)
+    if wanted.branch is None:
+        root = _root_with(files, root, wanted.version)
+    try:
+        found = resolve_version(files, root, wanted.version)
+    except NotFound as error:
+        known = ", ".join([MAIN, *branch_names(files, table)][:5])
+        hint = f"{error.hint} Branches: {known}.".strip()
+        raise NotFound(error.message, hint) from error
+    schema = Lineage(files, root).schema(found.snapshot.schema_id)
+    is_main = root == main_root(files, table)
+    label = found.name if is_main else f"{root.label}:{found.name}"
+    return DiffVersion(root, label, found.name, found.snapshot, schema, found.note)
+
+
+def shared_field_id(files: Files, old: Root, new: Root) -> int:
+    """The highest id that means the same column in both roots; -1 where none is sure to.
+
+    A branch begins with main's schemas; from where they differ on, both give the same ids to other columns.
+    """
+    if old == new:
+        return max((each.highest_field_id for each in Lineage(files, old).schemas()), default=-1)
+    left, right = ({each.id: each for each in Lineage(files, root).schemas()} for root in (old, new))
+    return max(
+        (
+            left[each].highest_field_id
+            for each in left.keys() & right.keys()
+            if _same(left[each], right[each])
+        ),
+        default=-1,
+    )
+
+
+def _branch(name: str) -> str | None:
+    return None if name == MAIN else name
+
+
+def _same(left: TableSchema, right: TableSchema) -> bool:
+    return [(each.id, each.name, each.type) for each in left.fields] == [
+        (each.id, each.name, each.type) for each in right.fields
+    ]
+
+
+def _head(files: Files, root: Root) -> DiffVersion:
+    newest = resolve_latest(files, root)
+    schema = Lineage(files, root).latest_schema()
+    if schema is None:
+        raise NotFound(
+            f"{root.label} of {root.table.full_name} has no schema", "`paimark doctor` looks into it."
+        )
+    label = MAIN if root == main_root(files, root.table) else root.label
+    return DiffVersion(root, label, None, newest.snapshot if newest else None, schema)
+
+
+def _root_with(files: Files, main: Root, version: str) -> Root:
+    """Main, unless the version is a savepoint that only branches have: ids are given once a table."""
+    if not _SAVEPOINT.fullmatch(version) or _has(files, main, version):
+        return main
+    others: Sequence[Root] = [root for root in all_roots(files, main.table) if _has(files, root, version)]
+    return others[0] if others else main
+
+
+def _has(files: Files, root: Root, version: str) -> bool:
+    return Lineage(files, root).has_tag(version.lower())

@@ -1,0 +1,147 @@
+"""`paimark diff` with the suite's Spark: every kind of change, held to a difference made in Python."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pytest
+
+from core.spark.client import Engine, EngineConfig
+from tests.cli.command import Paimark
+from tests.cli.test_sql import Shared
+from tests.paimon import commit, create_table, open_table, read_rows
+from tests.table.branches import create_branch
+
+ITEMS = pa.schema(
+    [
+        pa.field("id", pa.int64(), nullable=False),
+        pa.field("name", pa.string()),
+        pa.field("price", pa.float64()),
+        pa.field("labels", pa.map_(pa.string(), pa.int32())),
+    ]
+)
+LOG = pa.schema([pa.field("day", pa.string()), pa.field("what", pa.string())])
+HOSTILE = "x'y` -- \N{ESCAPE}[31m"
+
+
+def items(*rows: tuple[int, str | None, float | None, Any]) -> pa.Table:
+    return pa.Table.from_pylist([dict(zip(ITEMS.names, row, strict=True)) for row in rows], schema=ITEMS)
+
+
+@pytest.fixture(scope="module")
+def differing(engine_warehouse: Path) -> Path:
+    """`diffs.items` (key, branch fix, a column that main renamed and one that it added); `diffs.log`."""
+    place = engine_warehouse
+    create_table(place, "diffs.items", ITEMS, primary_keys=["id"], options={"bucket": "1"})
+    first = items((1, "a", 1.0, [("x", 1)]), (2, "b", None, None), (3, "c", float("nan"), [("x", 1)]))
+    commit(place, "diffs.items", first)
+    open_table(place, "diffs.items").create_tag("start", 1)
+    create_branch(place, "diffs.items", "fix", "start")
+    commit(place, "diffs.items$branch_fix", items((2, "b", 2.0, None), (4, HOSTILE, 4.0, None)))
+    commit(place, "diffs.items", items((1, "a", 1.0, [("x", 2)])))
+    create_table(place, "diffs.log", LOG)
+    for days in (["mon", "mon", "tue"], ["mon", None]):
+        commit(place, "diffs.log", pa.table({"day": days, "what": [HOSTILE] * len(days)}, schema=LOG))
+    return place
+
+
+@pytest.fixture
+def diff(
+    paimark: Paimark, engine: Engine, differing: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Paimark]:
+    def shared(config: EngineConfig) -> Shared:
+        return Shared(engine)
+
+    monkeypatch.setattr("core.cli.answering.Engine", shared)
+    monkeypatch.setenv("PAIMARK_WAREHOUSE", str(differing))
+    yield paimark
+
+
+def test_rows_are_told_by_key_with_old_and_new_values(diff: Paimark) -> None:
+    ran = diff("diff", "diffs.items", "main", "fix", "--output", "json", "--read-only")
+    assert ran.code == 0, ran.err
+    changed, same, added = ran.rows
+    assert (changed["change"], changed["id"], changed["changed_columns"]) == ("changed", 1, "labels")
+    assert (changed["old_labels"], changed["new_labels"]) == ({"x": 2}, {"x": 1})
+    assert (same["id"], same["old_price"], same["new_price"]) == (2, None, 2.0)
+    assert (added["change"], added["id"], added["old_name"], added["new_name"]) == ("added", 4, None, HOSTILE)
+    assert added["changed_columns"] is None
+    assert ran.err.splitlines()[0] == "diffs.items: from main to fix"
+    assert ran.err.splitlines()[-1] == "1 added, 0 removed, 2 changed"
+
+
+def test_the_other_way_round_what_was_added_is_removed(diff: Paimark) -> None:
+    ran = diff("diff", "diffs.items", "branch.fix", "snapshot.1", "--output", "json")
+    assert [(row["change"], row["id"]) for row in ran.rows] == [("changed", 2), ("removed", 4)]
+    assert ran.err.splitlines()[-1] == "0 added, 1 removed, 1 changed"
+
+
+def test_a_version_differs_not_from_itself(diff: Paimark) -> None:
+    """Nulls, NaN and maps are equal to themselves."""
+    ran = diff("diff", "diffs.items", "fix:start", "1", "--output", "json")
+    assert ran.rows == []
+    assert ran.err.splitlines()[-1] == "0 added, 0 removed, 0 changed"
+
+
+def test_counts_are_of_all_rows_where_not_all_are_shown(diff: Paimark, tmp_path: Path) -> None:
+    out = tmp_path / "found.json"
+    ran = diff("diff", "diffs.items", "main", "fix", "--limit", "1", "-o", out)
+    assert (ran.code, len(json.loads(out.read_text()))) == (0, 1)
+    assert ran.err.splitlines()[-1] == "1 added, 0 removed, 2 changed"
+
+
+def test_rows_without_a_key_are_counted(diff: Paimark, differing: Path) -> None:
+    ran = diff("diff", "diffs.log", "1", "main", "--output", "json")
+    assert {(row["change"], row["times"], row["day"]) for row in ran.rows} == {
+        ("added", 1, "mon"),
+        ("added", 1, None),
+    }
+    assert ran.err.splitlines()[-1] == "2 added, 0 removed"
+    held = Counter(row["day"] for row in read_rows(differing, "diffs.log"))
+    assert held == Counter(["mon", "mon", "tue"]) + Counter(row["day"] for row in ran.rows)
+
+
+def test_keys_that_tell_no_rows_apart_are_refused(diff: Paimark) -> None:
+    ran = diff("diff", "diffs.log", "1", "2", "--keys", "what")
+    assert ran.code == 1
+    assert "do not tell the rows apart" in ran.err
+    assert "\N{ESCAPE}" not in ran.err
+    ran = diff("diff", "diffs.log", "2", "1", "--keys", "nothing")
+    assert (ran.code, "has no column nothing" in ran.err) == (1, True)
+
+
+def test_columns_that_came_went_or_were_renamed_are_said(diff: Paimark, differing: Path) -> None:
+    path = differing / "diffs.db/items/schema/schema-0"
+    made = msgspec.json.decode(path.read_bytes())
+    fields = [{**field, "name": "title"} if field["name"] == "name" else field for field in made["fields"]]
+    fields = [field for field in fields if field["name"] != "labels"]
+    fields.append({"id": 50, "name": "note", "type": "STRING"})
+    later = path.with_name("schema-1")
+    later.write_bytes(msgspec.json.encode({**made, "id": 1, "highestFieldId": 50, "fields": fields}))
+    try:
+        ran = diff("diff", "diffs.items", "start", "main", "--output", "json")
+        assert ran.rows == []
+        assert [line.strip() for line in ran.err.splitlines() if "Column" in line] == [
+            "Column title is called name in start",
+            "Column note is only in main: compared with null",
+            "Column labels is only in start: not compared",
+        ]
+        back = diff("diff", "diffs.items", "fix", "main", "--output", "json")
+        assert [(row["id"], row["change"]) for row in back.rows] == [(2, "changed"), (4, "removed")]
+        assert back.rows[1]["old_title"] == HOSTILE
+    finally:
+        later.unlink()
+
+
+def test_what_is_not_there_is_said_before_spark_starts(diff: Paimark) -> None:
+    ran = diff("diff", "diffs.items", "main", "nothing")
+    assert ran.code == 1
+    assert "no version 'nothing'" in ran.err
+    assert diff("diff", "diffs.items", "main").code == 2
+    assert diff("diff", "diffs.items", "main", "fix", "-o", "rows.xls").code == 2

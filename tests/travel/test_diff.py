@@ -1,0 +1,164 @@
+"""From two versions as a person names them to the SQL of their difference: metadata only, no Spark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from core.errors import NotFound, PaimarkError, Refused, UsageError
+from core.storage.local import LocalFiles
+from core.table.layout import TablePath
+from core.table.records import SchemaField, TableSchema
+from core.travel.diff import make_difference
+from core.travel.diff_columns import pair_columns
+from core.travel.diff_versions import Wanted, find_version, read_wanted, shared_field_id
+from core.travel.sql import read_statement
+from tests.paimon import open_table
+from tests.table.branches import create_branch
+
+ORDERS, EVENTS = TablePath("shop", "orders"), TablePath("shop", "events")
+
+
+@pytest.fixture
+def files(warehouse: Path) -> LocalFiles:
+    orders = open_table(warehouse, "shop.orders")
+    create_branch(warehouse, "shop.orders", "fix", "v2")
+    orders.create_tag("savepoint.1", 3)
+    (warehouse / "shop.db/orders/branch/branch-fix/tag/tag-savepoint.7").write_bytes(
+        (warehouse / "shop.db/orders/tag/tag-v2").read_bytes()
+    )
+    return LocalFiles(str(warehouse))
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("main", Wanted()),
+        ("fix", Wanted("fix")),
+        ("branch.fix", Wanted("fix")),
+        ("branch.main", Wanted()),
+        ("branch.v2", Wanted(None, "branch.v2")),
+        ("v2", Wanted(None, "v2")),
+        ("12", Wanted(None, "12")),
+        ("savepoint.1", Wanted(None, "savepoint.1")),
+        ("fix:savepoint.1", Wanted("fix", "savepoint.1")),
+        ("main:v2", Wanted(None, "v2")),
+        ("other:v2", Wanted(None, "other:v2")),
+    ],
+)
+def test_a_version_is_written_in_several_ways(files: LocalFiles, text: str, wanted: Wanted) -> None:
+    assert read_wanted(files, ORDERS, text) == wanted
+
+
+def test_a_name_of_a_branch_and_a_tag_is_refused_with_both_spellings(
+    files: LocalFiles, warehouse: Path
+) -> None:
+    open_table(warehouse, "shop.orders").create_tag("fix", 3)
+    with pytest.raises(UsageError) as caught:
+        read_wanted(files, ORDERS, "fix")
+    assert "branch.fix" in caught.value.hint
+    assert "main:fix" in caught.value.hint
+    assert read_wanted(files, ORDERS, "main:fix") == Wanted(None, "fix")
+
+
+def test_heads_are_not_pinned_and_versions_are(files: LocalFiles) -> None:
+    head = find_version(files, ORDERS, Wanted("fix"))
+    assert (head.label, head.name, head.snapshot and head.snapshot.id) == ("fix", None, 2)
+    then = find_version(files, ORDERS, Wanted(None, "3"))
+    assert (then.label, then.name) == ("snapshot.3", "snapshot.3")
+
+
+def test_a_savepoint_is_found_in_the_branch_that_has_it(files: LocalFiles) -> None:
+    found = find_version(files, ORDERS, Wanted(None, "savepoint.7"))
+    assert (found.root.branch, found.label) == ("fix", "fix:savepoint.7")
+
+
+def test_a_version_that_is_not_there_names_those_that_are(files: LocalFiles) -> None:
+    with pytest.raises(NotFound) as caught:
+        find_version(files, ORDERS, read_wanted(files, ORDERS, "nothing"))
+    assert "no version 'nothing'" in caught.value.message
+    assert "Branches: main, fix" in caught.value.hint
+
+
+def schema(*fields: tuple[int, str, object], highest: int | None = None) -> TableSchema:
+    columns = [SchemaField(id=number, name=name, type=kind) for number, name, kind in fields]
+    top = max((number for number, _, _ in fields), default=-1) if highest is None else highest
+    return TableSchema(
+        id=0, fields=columns, highest_field_id=top, partition_keys=[], primary_keys=[], options={}
+    )
+
+
+def named(old: TableSchema, new: TableSchema, shared: int) -> list[tuple[str | None, str | None]]:
+    return [
+        (pair.old.name if pair.old else None, pair.new.name if pair.new else None)
+        for pair in pair_columns(old, new, shared)
+    ]
+
+
+def test_columns_are_the_same_by_id_up_to_the_fork_and_by_name_after_it() -> None:
+    old = schema((0, "id", "INT"), (1, "amount", "INT"), (2, "gone", "INT"), (3, "mine", "INT"))
+    new = schema((0, "id", "INT"), (1, "price", "BIGINT"), (3, "theirs", "INT"))
+    assert named(old, new, 2) == [
+        ("id", "id"),
+        ("amount", "price"),
+        (None, "theirs"),
+        ("gone", None),
+        ("mine", None),
+    ]
+    assert named(old, new, 3)[2] == ("mine", "theirs")
+    # Dropped and added again under its name.
+    again = schema((0, "id", "INT"), (4, "gone", "INT"))
+    assert ("gone", "gone") in named(old, again, 4)
+
+
+def test_ids_mean_the_same_as_far_as_schemas_are_equal(files: LocalFiles, warehouse: Path) -> None:
+    main, fix = ORDERS.root(), ORDERS.root("fix")
+    assert shared_field_id(files, main, fix) == 2
+    path = warehouse / "shop.db/orders/schema/schema-0"
+    made = msgspec.json.decode(path.read_bytes())
+    grown = {"id": 3, "name": "x", "type": "INT"}
+    for root in (main, fix):
+        grown["name"] = root.label
+        written = {**made, "id": 1, "highestFieldId": 3, "fields": [*made["fields"], grown]}
+        (warehouse / root.schema(1)).write_bytes(msgspec.json.encode(written))
+    assert shared_field_id(files, main, fix) == 2
+    found = make_difference(files, ORDERS, Wanted(), Wanted("fix"))
+    assert [note for note in found.notes if "only in" in note] == [
+        "Column fix is only in fix: compared with null",
+        "Column main is only in main: not compared",
+    ]
+
+
+def test_the_statement_reads_both_versions_and_survives_any_name(files: LocalFiles, warehouse: Path) -> None:
+    hostile = "o'x` [red] -- '' $"
+    orders = open_table(warehouse, "shop.orders")
+    orders.create_tag(hostile, 3)
+    found = make_difference(files, ORDERS, Wanted(None, hostile), Wanted("fix"))
+    uses = read_statement(found.statement).uses
+    assert [use.parts for use in uses] == [("shop", "orders"), ("shop", "orders$branch_fix")]
+    assert uses[0].clause is not None
+    assert uses[0].clause.version == hostile
+    ends_so = make_difference(files, ORDERS, Wanted(), Wanted(None, "v2"))
+    object.__setattr__(ends_so.new, "label", "v\\")
+    assert len(read_statement(ends_so.statement).uses) == 2
+
+
+def test_keys_that_are_not_there_are_refused_by_name(files: LocalFiles) -> None:
+    with pytest.raises(NotFound, match="no column nothing"):
+        make_difference(files, ORDERS, Wanted(), Wanted("fix"), ["nothing"])
+    found = make_difference(files, ORDERS, Wanted(), Wanted("fix"), ["customer"])
+    assert not found.is_unique
+    assert make_difference(files, ORDERS, Wanted(), Wanted("fix"), ["order_id", "price"]).is_unique
+    assert not make_difference(files, EVENTS, Wanted(None, "1"), Wanted()).keys
+
+
+def test_other_primary_keys_need_keys(files: LocalFiles, warehouse: Path) -> None:
+    path = warehouse / "shop.db/orders/branch/branch-fix/schema/schema-0"
+    made = msgspec.json.decode(path.read_bytes())
+    path.write_bytes(msgspec.json.encode({**made, "primaryKeys": ["customer"]}))
+    with pytest.raises(Refused) as caught:
+        make_difference(files, ORDERS, Wanted(), Wanted("fix"))
+    assert "--keys" in caught.value.hint
+    assert isinstance(caught.value, PaimarkError)
