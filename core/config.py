@@ -86,6 +86,12 @@ def state_directory(environment: Mapping[str, str] = os.environ) -> Path:
     return Path(home) / "paimark"
 
 
+def cache_directory(environment: Mapping[str, str] = os.environ) -> Path:
+    """Where is kept what can be made again: `$XDG_CACHE_HOME/paimark`."""
+    home = environment.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return Path(home) / "paimark"
+
+
 def read_config(path: Path) -> ConfigFile:
     """The config file; an empty one when there is none. Raises `UsageError` naming the path and the fault."""
     try:
