@@ -66,11 +66,18 @@ def _savepoint(orders: Path, context: Context) -> None:
     done(context, "create-savepoint", snapshot=4)
 
 
+def _interval(orders: Path, context: Context) -> None:
+    schema = msgspec.json.decode((orders / "schema/schema-0").read_bytes())
+    schema["options"]["savepoint.create-interval"] = "1 h"
+    (orders / "schema/schema-0").write_bytes(msgspec.json.encode(schema))
+
+
 PREPARE: dict[str, Callable[[Path, Context], None]] = {
     "expire 2": _expire_2,
     "second schema": _second_schema,
     "branch": _branch,
     "savepoint": _savepoint,
+    "interval": _interval,
 }
 
 CASES = (
@@ -79,6 +86,7 @@ CASES = (
     Case("savepoint of an older one", "create-savepoint", {"snapshot": 3}),
     Case("savepoint on a branch", "create-savepoint", {"branch": "b"}, ("branch",)),
     Case("savepoint that is lost", "create-savepoint", {"snapshot": 3}, lost_after="tag-savepoint.1"),
+    Case("savepoint that is due", "auto-savepoint", prepare=("interval",)),
     Case("tag of the newest", "create-tag", {"name": "new"}),
     Case("tag with a time to live", "create-tag", {"name": "new", "snapshot": 3, "retain": "7 d"}),
     Case("branch from a tag", "create-branch", {"name": "new", "tag": "v2"}),
