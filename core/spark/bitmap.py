@@ -1,35 +1,110 @@
 """Which rows of overlapping files survive in a snapshot of a `deduplicate` primary-key table.
 
-The way there: `rules.merge_rules` (or `Unmergeable`: read another way), `rules.merge_file` for every data file,
-`overlap.overlap_groups` for each bucket, and `merge_bits` here for the groups that `must_merge`. What it gives
-never changes for a snapshot, and is kept while there is room.
+The way there: `rules.merge_rules` (or `Unmergeable`: read another way), `rules.merge_file` for every data
+file, `overlap.overlap_groups` for each bucket, and `merge_bits` here for the groups that `must_merge`.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
 
+from core.errors import PaimarkError
+from core.spark.merging.kept import KeptBits
+from core.spark.merging.limbs import is_text
 from core.spark.merging.model import Bits, MergeGroup
+from core.spark.merging.opening import file_opener
+from core.spark.merging.survive import survivors
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
-@dataclass(frozen=True, slots=True)
-class Snapshotted:
-    """What tells one state of one table from every other: where it is, and the snapshot's id and uuid."""
+# What the keys may take in this process; more go to the executors.
+_MOST_BYTES_HERE = 256 << 20
+_NUMBER_BYTES = 16
+_TEXT_BYTES = 64
+# What is worth a task.
+_TASK_BYTES = 64 << 20
+_KEPT_BYTES = 128 << 20
 
-    table: str
-    root: str
-    snapshot: int
-    uuid: str | None
+_kept = KeptBits(_KEPT_BYTES)
 
 
 def merge_bits(
-    spark: Any, state: Snapshotted, options: Mapping[str, str], groups: Sequence[MergeGroup]
+    spark: SparkSession | None,
+    options: Mapping[str, str],
+    groups: Sequence[MergeGroup],
+    most_bytes_here: int = _MOST_BYTES_HERE,
 ) -> dict[str, Bits]:
-    """Each file's bits by its path, of all files in `groups`; `options` are the catalog's, to open files with.
+    """Each file's bits by its path, of all files in `groups`; `options` (the catalog's) open them.
 
-    Built here, or where there are too many keys on the executors of `spark`, a group a task. Raises
-    `FileMissing`, `Corrupt` and `Unavailable`.
+    A group's bits never change, and are kept for the next query while there is room. They are made in this
+    process; where the keys take more than `most_bytes_here`, on the executors of `spark`, if there is one.
+    Raises `FileMissing`, `Corrupt` and `Unavailable`.
     """
-    raise NotImplementedError
+    found = {index: bits for index, group in enumerate(groups) if (bits := _kept.get(group)) is not None}
+    missing = [index for index in range(len(groups)) if index not in found]
+    wanted = [groups[index] for index in missing]
+    if spark is None or sum(map(_key_bytes, wanted)) <= most_bytes_here:
+        made = _made_here(options, wanted)
+    else:
+        made = _made_by_tasks(spark, options, wanted)
+    for index, bits in zip(missing, made, strict=True):
+        found[index] = bits
+        _kept.put(groups[index], bits)
+    return {
+        file.path: bits
+        for index, group in enumerate(groups)
+        for file, bits in zip(group.files, found[index], strict=True)
+    }
+
+
+def _made_here(options: Mapping[str, str], groups: Sequence[MergeGroup]) -> list[list[Bits]]:
+    open_file = file_opener(options)
+    if len(groups) < 2:
+        return [survivors(group, open_file) for group in groups]
+    # Arrow and numpy let other threads run.
+    with ThreadPoolExecutor(min(len(groups), os.cpu_count() or 1)) as pool:
+        return list(pool.map(lambda group: survivors(group, open_file), groups))
+
+
+def _made_by_tasks(
+    spark: SparkSession, options: Mapping[str, str], groups: Sequence[MergeGroup]
+) -> list[list[Bits]]:
+    tasks = _tasks(groups)
+    told = dict(options)
+
+    def merged(task: list[MergeGroup]) -> list[list[Bits]] | PaimarkError:
+        try:
+            return _made_here(told, task)
+        except PaimarkError as error:
+            # Raised here Spark would try again, and wrap it.
+            return error
+
+    made: list[list[Bits]] = []
+    for answer in spark.sparkContext.parallelize(tasks, len(tasks)).map(merged).collect():
+        if isinstance(answer, PaimarkError):
+            raise answer
+        made += answer
+    return made
+
+
+def _tasks(groups: Sequence[MergeGroup]) -> list[list[MergeGroup]]:
+    """Neighbours together until they are worth a task."""
+    tasks: list[list[MergeGroup]] = []
+    filled = _TASK_BYTES
+    for group in groups:
+        if filled >= _TASK_BYTES:
+            tasks.append([])
+            filled = 0
+        tasks[-1].append(group)
+        filled += _key_bytes(group)
+    return tasks
+
+
+def _key_bytes(group: MergeGroup) -> int:
+    """About what merging a group takes."""
+    types = [*group.rules.key_types, *group.rules.sequence_types]
+    return group.row_count * sum(_TEXT_BYTES if is_text(each) else _NUMBER_BYTES for each in types)

@@ -24,6 +24,7 @@ _INTEGERS = {
 _BYTES = frozenset({"CHAR", "VARCHAR", "STRING", "BINARY", "VARBINARY", "BYTES"})
 # A float's sign, and all its bits: the unsigned form and how wide it is.
 _FLOATS = {"FLOAT": ("<f", "<I", 32), "DOUBLE": ("<d", "<Q", 64)}
+_MICROSECONDS = 6
 
 _Value = Callable[[bytes, int], Any]
 
@@ -63,7 +64,8 @@ def _value_of(type_text: str) -> _Value:
     if kind.name in ("DECIMAL", "NUMERIC"):
         precision, _ = kind.decimal
         return lambda row, at: unscaled(row, at, precision)
-    if kind.name in ("TIMESTAMP", "TIMESTAMP_LTZ"):
+    # Finer ones are stored in a form that does not hold every time.
+    if kind.name in ("TIMESTAMP", "TIMESTAMP_LTZ") and kind.fraction <= _MICROSECONDS:
         fraction = kind.fraction
         return lambda row, at: timestamp(row, at, fraction)
     raise Unmergeable(f"keys of type {type_text} have no order here")

@@ -7,9 +7,11 @@ from typing import Any
 
 from core.spark.merging.keys import KeyReader
 from core.spark.merging.model import FileColumns, MergeFile, MergeRules, Unmergeable
+from core.table.column_types import ColumnType
 from core.table.records import SchemaField, TableSchema
 
 _KEY_PREFIX = "_KEY_"
+_WIDENED = (("TINYINT", "SMALLINT", "INT", "BIGINT"), ("FLOAT", "DOUBLE"), ("CHAR", "VARCHAR", "STRING"))
 _IGNORE_DELETE = (
     "ignore-delete",
     "first-row.ignore-delete",
@@ -75,10 +77,22 @@ def _columns(key: list[SchemaField], sequence: list[SchemaField], written: Table
     missing = [field.name for field in key if field.id not in names]
     if missing:
         raise Unmergeable(f"schema {written.id} has no column {missing[0]}")
+    types = {field.id: str(field.type) for field in written.fields}
+    for field in sequence:
+        if not _compares_as(types.get(field.id, str(field.type)), str(field.type)):
+            raise Unmergeable(f"sequence field {field.name} was {types[field.id]} once")
     return FileColumns(
         key=tuple(_KEY_PREFIX + names[field.id] for field in key),
         sequence=tuple(names.get(field.id) for field in sequence),
     )
+
+
+def _compares_as(written: str, now: str) -> bool:
+    """Whether values of an older type compare as those they are read as, without Paimon's own casts."""
+    old, new = ColumnType.of(written), ColumnType.of(now)
+    if old.name == new.name:
+        return old.is_local == new.is_local and (old.name != "DECIMAL" or old.second == new.second)
+    return any(old.name in chain and new.name in chain[chain.index(old.name) :] for chain in _WIDENED)
 
 
 def _names(text: str) -> list[str]:

@@ -1,0 +1,133 @@
+"""Columns as 64-bit integers that compare and sort as Paimon compares the values.
+
+A value becomes one integer or several, the most significant first: *limbs*. Text and bytes stay as they are
+until rows are few enough to number them (`numbered`, `ranked`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from core.table.column_types import ColumnType
+
+Limb = NDArray[np.int64]
+_TEXTS = frozenset({"CHAR", "VARCHAR", "STRING", "BINARY", "VARBINARY", "BYTES"})
+_SIGN = np.int64(-(2**63))
+
+
+def is_text(type_text: str) -> bool:
+    """Whether a column of this type has no limbs of its own."""
+    return ColumnType.of(type_text).name in _TEXTS
+
+
+def text_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A text column as bytes: Paimon compares them byte for byte, unsigned."""
+    return column.cast(pa.large_binary())
+
+
+def limbs_of(column: pa.ChunkedArray, type_text: str) -> list[Limb]:
+    """A column of any other type, as a file holds it; the first limb is 0 for nulls, which come first."""
+    is_there = _is_there(column)
+    kind = ColumnType.of(type_text)
+    if kind.name in ("DECIMAL", "NUMERIC"):
+        return [is_there, *_decimal(column.cast(pa.decimal128(*kind.decimal)))]
+    return [is_there, _whole(column, kind)]
+
+
+def reversed_order(limbs: Sequence[Limb]) -> list[Limb]:
+    """The same with great before small; nulls stay first, as Paimon has it."""
+    return [limbs[0], *(~limb for limb in limbs[1:])]
+
+
+def numbered(texts: pa.ChunkedArray) -> Limb:
+    """Equal values have equal numbers; the order means nothing."""
+    codes = texts.combine_chunks().dictionary_encode(null_encoding="encode")
+    return np.asarray(codes.indices, dtype=np.int64)
+
+
+def ranked(texts: pa.ChunkedArray) -> list[Limb]:
+    """Limbs in the values' own order."""
+    codes = texts.combine_chunks().dictionary_encode()
+    order = np.asarray(pc.array_sort_indices(codes.dictionary), dtype=np.int64)
+    ranks = np.empty(len(order) + 1, dtype=np.int64)
+    ranks[order] = np.arange(len(order))
+    ranks[len(order)] = 0
+    places = np.asarray(codes.indices.fill_null(len(order)), dtype=np.int64)
+    return [_is_there(texts), ranks[places]]
+
+
+def packed(columns: Sequence[Sequence[Limb]]) -> list[Limb] | None:
+    """Many limbs a part as one limb a part, in the same order; None where that takes more than 63 bits."""
+    ranges = []
+    for limb in zip(*columns, strict=True):
+        filled = [part for part in limb if len(part)]
+        low = min((int(part.min()) for part in filled), default=0)
+        high = max((int(part.max()) for part in filled), default=0)
+        ranges.append((low, (high - low).bit_length()))
+    varying = [index for index, (_, width) in enumerate(ranges) if width]
+    if len(varying) == 1:
+        return [part[varying[0]] for part in columns]
+    if sum(width for _, width in ranges) > 63:
+        return None
+    return [_pack(part, ranges) for part in columns]
+
+
+def _pack(limbs: Sequence[Limb], ranges: Sequence[tuple[int, int]]) -> Limb:
+    code = np.zeros(len(limbs[0]), dtype=np.int64)
+    for limb, (low, width) in zip(limbs, ranges, strict=True):
+        if width:
+            code = (code << width) | (limb - low)
+    return code
+
+
+def _whole(column: pa.ChunkedArray, kind: ColumnType) -> Limb:
+    match kind.name:
+        case "FLOAT":
+            return _float(column.cast(pa.float32()), np.dtype(np.int32))
+        case "DOUBLE":
+            return _float(column.cast(pa.float64()), np.dtype(np.int64))
+        case "TIMESTAMP" | "TIMESTAMP_LTZ":
+            column = column.cast(pa.timestamp("us", column.type.tz), safe=False)
+        case "TIME":
+            column = column.cast(pa.int32() if pa.types.is_time32(column.type) else pa.int64())
+        case "DATE":
+            column = column.cast(pa.int32())
+    return np.asarray(_without_nulls(column.cast(pa.int64()), 0), dtype=np.int64)
+
+
+def _float(column: pa.ChunkedArray, bits: np.dtype[np.signedinteger]) -> Limb:
+    """As Java compares: -0 before 0, NaN (all of them one) after all."""
+    values = np.asarray(_without_nulls(column, 0.0))
+    as_written = values.view(bits)
+    lowest = np.iinfo(bits).min
+    order = np.where(as_written < 0, lowest - as_written - 1, as_written)
+    order[np.isnan(values)] = np.iinfo(bits).max
+    return order.astype(np.int64)
+
+
+def _decimal(column: pa.ChunkedArray) -> list[Limb]:
+    """The two halves of the unscaled value, the lower with its unsigned order kept."""
+    parts = []
+    for chunk in column.chunks:
+        if chunk.null_count:
+            chunk = chunk.fill_null(0)
+        halves = np.frombuffer(chunk.buffers()[1], dtype="<i8").reshape(-1, 2)
+        parts.append(halves[chunk.offset : chunk.offset + len(chunk)])
+    both = np.concatenate(parts) if parts else np.zeros((0, 2), dtype=np.int64)
+    return [both[:, 1].copy(), both[:, 0] ^ _SIGN]
+
+
+def _is_there(column: pa.ChunkedArray) -> Limb:
+    if column.null_count:
+        return np.asarray(column.is_valid(), dtype=np.int64)
+    # One number for all rows.
+    return np.broadcast_to(np.int64(1), len(column))
+
+
+def _without_nulls(column: pa.ChunkedArray, instead: float) -> pa.ChunkedArray:
+    return column.fill_null(instead) if column.null_count else column

@@ -1,0 +1,125 @@
+"""Leaves out of merging what has no other version: the rows of big files whose keys no small file has."""
+
+from __future__ import annotations
+
+from bisect import bisect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from core.spark.merging.limbs import Limb
+from core.spark.merging.model import MergeFile
+
+# So many times more rows than in all other files together, and searching pays: sorting a row costs several
+# times what passing over it does.
+_WORTH_SEARCHING = 2
+
+_Places = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The keys of several files: a list of limbs and one of text columns for each file."""
+
+    numbers: list[list[Limb]]
+    texts: list[list[pa.ChunkedArray]]
+
+    @property
+    def is_one_number(self) -> bool:
+        return len(self.numbers[0]) == 1 and not self.texts[0]
+
+
+def shared_rows(files: Sequence[MergeFile], keys: Keys) -> list[_Places]:
+    """For each file the rows whose key another file may have too, ascending: never too few."""
+    base = apart(files)
+    base_rows = sum(files[index].row_count for index in base)
+    rest = [index for index in range(len(files)) if index not in base]
+    if base_rows < _WORTH_SEARCHING * sum(files[index].row_count for index in rest):
+        return [np.arange(file.row_count) for file in files]
+    find = _searcher(keys, rest) if keys.is_one_number else _looker(keys, rest)
+    return [find(index) if index in base else np.arange(file.row_count) for index, file in enumerate(files)]
+
+
+def apart(files: Sequence[MergeFile]) -> set[int]:
+    """The biggest files that have no key in common with one another: a run, and most rows if there is one."""
+    chosen: set[int] = set()
+    ranges: list[tuple[Any, Any]] = []
+    for index in sorted(range(len(files)), key=lambda index: -files[index].row_count):
+        file = files[index]
+        at = _place(ranges, file.min_key, file.max_key)
+        if at is not None:
+            ranges.insert(at, (file.min_key, file.max_key))
+            chosen.add(index)
+    return chosen
+
+
+def ages_overlap(files: Sequence[MergeFile]) -> bool:
+    """Whether two files that may share a key can't be told apart as the older and the newer.
+
+    Sequence numbers of different commits lie apart, unless writers worked side by side.
+    """
+    base = apart(files)
+    ranges: list[tuple[Any, Any]] = []
+    # The small files among one another, then each of the big ones with them.
+    for index in sorted(range(len(files)), key=lambda index: index in base):
+        low, high = files[index].min_sequence, files[index].max_sequence
+        at = _place(ranges, low, high)
+        if at is None:
+            return True
+        if index not in base:
+            ranges.insert(at, (low, high))
+    return False
+
+
+def _place(ranges: list[tuple[Any, Any]], low: Any, high: Any) -> int | None:
+    """Where a range belongs among ranges that are ascending and apart; None when it overlaps one."""
+    at = bisect(ranges, low, key=itemgetter(0))
+    if (at and ranges[at - 1][1] >= low) or (at < len(ranges) and ranges[at][0] <= high):
+        return None
+    return at
+
+
+def _searcher(keys: Keys, rest: Sequence[int]) -> Callable[[int], _Places]:
+    """Searches the small files' keys in a big one, which its writer sorted."""
+    # Sorted runs: numpy's own `unique` would hash them.
+    wanted = np.sort(np.concatenate([keys.numbers[index][0] for index in rest]), kind="stable")
+    wanted = wanted[np.flatnonzero(np.diff(wanted, prepend=~wanted[:1]))]
+
+    def find(index: int) -> _Places:
+        have = keys.numbers[index][0]
+        if not (have[1:] > have[:-1]).all():
+            return np.flatnonzero(np.isin(have, wanted))
+        near = wanted[np.searchsorted(wanted, have[0]) : np.searchsorted(wanted, have[-1], side="right")]
+        places = np.searchsorted(have, near)
+        found: _Places = places[have[places] == near]
+        return found
+
+    return find
+
+
+def _looker(keys: Keys, rest: Sequence[int]) -> Callable[[int], _Places]:
+    """Looks a big file's keys up among the small ones', column for column: the rest is left to merging."""
+    numbers = [
+        pa.array(np.unique(np.concatenate([keys.numbers[index][limb] for index in rest])))
+        for limb in range(len(keys.numbers[0]))
+    ]
+    texts = [
+        pa.chunked_array([chunk for index in rest for chunk in keys.texts[index][column].chunks]).unique()
+        for column in range(len(keys.texts[0]))
+    ]
+
+    def find(index: int) -> _Places:
+        columns = [pa.array(limb) for limb in keys.numbers[index]] + keys.texts[index]
+        found = [
+            np.asarray(pc.is_in(column, value_set=values))
+            for column, values in zip(columns, [*numbers, *texts], strict=True)
+        ]
+        return np.flatnonzero(np.logical_and.reduce(found))
+
+    return find

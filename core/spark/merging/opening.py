@@ -1,0 +1,44 @@
+"""Opens data files for pyarrow, where Spark would open them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import pyarrow as pa
+
+from core.errors import FileMissing
+
+# From a file's address to what pyarrow reads from.
+OpenFile = Callable[[str], Any]
+
+
+def file_opener(options: Mapping[str, str]) -> OpenFile:
+    """Opens by address; `options` are the catalog's. What it gives raises `FileMissing`."""
+    remote: dict[str, Any] = {}
+
+    def open_file(address: str) -> Any:
+        try:
+            if "://" not in address and not address.startswith("file:"):
+                return pa.memory_map(address)
+            parts = urlsplit(address)
+            if parts.scheme == "file":
+                return pa.memory_map(unquote(parts.path))
+            place = f"{parts.scheme}://{parts.netloc}"
+            if place not in remote:
+                remote[place] = _remote(place, options)
+            return remote[place].new_input_stream(address)
+        except FileNotFoundError as error:
+            raise FileMissing(Path(address).name) from error
+
+    return open_file
+
+
+def _remote(place: str, options: Mapping[str, str]) -> Any:
+    """pypaimon's own file system: it takes the options as every other part of the read does."""
+    from pypaimon.common.file_io import FileIO
+    from pypaimon.common.options import Options
+
+    return FileIO.get(place, Options(dict(options)))
