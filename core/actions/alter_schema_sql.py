@@ -7,8 +7,7 @@ from core.actions.alter_schema_types import paimon_type
 from core.actions.called import Called
 from core.actions.registry import action
 from core.errors import UsageError
-from core.table.layout import TablePath
-from core.table.names import checked_name, split_system_name
+from core.table.names import named_table
 from core.travel.alters import read_alter, written
 
 
@@ -30,15 +29,3 @@ def altering_action(sql: str, database: str | None = None) -> Called:
         arguments["branch"] = branch
     position = alter.changes[0].position
     return Called(action(ACTION), table, arguments, position, alter.table_position)
-
-
-def named_table(parts: tuple[str, ...], database: str | None) -> tuple[TablePath, str | None]:
-    """The table that a statement writes, and its branch (None: main). Raises `UsageError`."""
-    if len(parts) == 1 and database is not None:
-        parts = (database, *parts)
-    if len(parts) != 2:
-        raise UsageError(f"{'.'.join(parts)} is not a table's name", "Write it as database.table.")
-    name = split_system_name(parts[1])
-    if name.system is not None:
-        raise UsageError(f"{parts[1]} is a system table, which nobody writes", "Write the table's own name.")
-    return TablePath(checked_name(parts[0], "database"), checked_name(name.table, "table")), name.branch

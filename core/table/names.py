@@ -82,6 +82,18 @@ def split_system_name(name: str) -> SystemName:
     return SystemName(table, None if branch == MAIN else branch, rest[0] if rest else None)
 
 
+def named_table(parts: tuple[str, ...], database: str | None) -> tuple[TablePath, str | None]:
+    """The table that a statement writes, and its branch (None: main). Raises `UsageError`."""
+    if len(parts) == 1 and database is not None:
+        parts = (database, *parts)
+    if len(parts) != 2:
+        raise UsageError(f"{'.'.join(parts)} is not a table's name", "Write it as database.table.")
+    name = split_system_name(parts[1])
+    if name.system is not None:
+        raise UsageError(f"{parts[1]} is a system table, which nobody writes", "Write the table's own name.")
+    return TablePath(checked_name(parts[0], "database"), checked_name(name.table, "table")), name.branch
+
+
 def near_names(wanted: str, names: Iterable[str]) -> str:
     """A hint naming what is spelled nearly like `wanted`; empty when nothing is."""
     known = {name.lower(): name for name in names}

@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Literal, NoReturn
+from typing import Literal
 
+from core.travel.cursor import Cursor
 from core.travel.errors import SqlRefused
-from core.travel.names import NameReader
-from core.travel.tokens import Token, keywords, tokenize
+from core.travel.quoting import literal, quoted
+from core.travel.tokens import keywords, tokenize
 
 AlterKind = Literal["add", "drop", "rename", "widen", "nullable", "set", "unset"]
 
@@ -44,14 +45,14 @@ class Change:
         """As `read_changes` reads it."""
         match self.kind:
             case "set":
-                return f"{_text(self.name)} = {_text(self.value)}"
+                return f"{literal(self.name)} = {literal(self.value)}"
             case "unset":
-                return _text(self.name)
+                return literal(self.name)
             case "rename":
                 return f"{_name(self.name)} TO {_name(self.value)}"
         words = [_name(self.name), self.value]
         if self.comment is not None:
-            words.append(f"COMMENT {_text(self.comment)}")
+            words.append(f"COMMENT {literal(self.comment)}")
         if self.after is not None:
             words.append(f"AFTER {_name(self.after)}" if self.after else "FIRST")
         return " ".join(filter(None, words))
@@ -90,24 +91,20 @@ def written(changes: Iterable[Change]) -> str:
     return head + ", ".join(map(str, found))
 
 
-class _Reader(NameReader):
-    def __init__(self, sql: str, tokens: list[Token]) -> None:
-        super().__init__(sql, tokens)
-        self.index = 0
-
+class _Reader(Cursor):
     def read(self) -> Alter:
         self.index = 1
-        if not self._takes("TABLE"):
-            self._refuse("Only tables are altered here", "Write ALTER TABLE db.t ...")
-        position = self._position()
+        if not self.takes("TABLE"):
+            self.refuse("Only tables are altered here", "Write ALTER TABLE db.t ...")
+        position = self.position
         if not self.is_name(self.index):
-            self._refuse("The name of the table is missing", "Write ALTER TABLE db.t ...")
+            self.refuse("The name of the table is missing", "Write ALTER TABLE db.t ...")
         parts, self.index = self.read_name(self.index)
         return Alter(self.sql, parts, position, self.read_changes(self._kind()))
 
     def _kind(self) -> AlterKind:
         """What the words behind the table's name ask for; they are passed."""
-        form, noun = self._word(), self.upper(self.index + 1)
+        form, noun = self.upper(self.index), self.upper(self.index + 1)
         columns = noun in ("COLUMN", "COLUMNS")
         kind: AlterKind | None = None
         if form in ("ADD", "DROP") and columns:
@@ -121,15 +118,15 @@ class _Reader(NameReader):
         elif form in ("SET", "UNSET") and noun == "TBLPROPERTIES":
             kind = "set" if form == "SET" else "unset"
         if kind is None:
-            said = " ".join(filter(None, (form or self._text(), noun)))
-            self._refuse(f"ALTER TABLE can't {said} here" if said else "What to alter is missing", _FORMS)
+            said = " ".join(filter(None, (form or self.text(self.index), noun)))
+            self.refuse(f"ALTER TABLE can't {said} here" if said else "What to alter is missing", _FORMS)
         self.index += 2
         return kind
 
     def read_changes(self, kind: AlterKind) -> tuple[Change, ...]:
         """A list, in parentheses or not, up to the end of the text."""
-        if_exists = kind in ("drop", "unset") and self._takes("IF", "EXISTS")
-        in_parentheses = self._takes("(")
+        if_exists = kind in ("drop", "unset") and self.takes("IF", "EXISTS")
+        in_parentheses = self.takes("(")
         readers: dict[AlterKind, Callable[[], Change]] = {
             "add": self._added,
             "drop": lambda: Change("drop", self._column(), if_exists=if_exists),
@@ -141,15 +138,15 @@ class _Reader(NameReader):
         }
         changes = []
         while True:
-            position = self._position()
+            position = self.position
             found = readers[kind]()
             changes.append(replace(found, position=position))
-            if not self._takes(","):
+            if not self.takes(","):
                 break
-        if in_parentheses and not self._takes(")"):
-            self._refuse("A comma or ) is missing", _FORMS)
-        if self._text():
-            self._refuse(f"{self._text()} can't follow here", _FORMS)
+        if in_parentheses and not self.takes(")"):
+            self.refuse("A comma or ) is missing", _FORMS)
+        if self.text(self.index):
+            self.refuse(f"{self.text(self.index)} can't follow here", _FORMS)
         return tuple(changes)
 
     def _added(self) -> Change:
@@ -157,47 +154,47 @@ class _Reader(NameReader):
         comment: str | None = None
         after: str | None = None
         while True:
-            if self._takes("COMMENT"):
+            if self.takes("COMMENT"):
                 comment = self._string()
-            elif self._takes("FIRST"):
+            elif self.takes("FIRST"):
                 after = ""
-            elif self._takes("AFTER"):
+            elif self.takes("AFTER"):
                 after = self._column()
-            elif self._word() == "NOT":
-                self._refuse(
+            elif self.upper(self.index) == "NOT":
+                self.refuse(
                     f"Column {name} can't be NOT NULL: the rows that are there have no value for it",
                     "Leave NOT NULL out.",
                 )
-            elif self._word() == "DEFAULT":
-                self._refuse(f"Column {name} can't be given a default here", "Leave DEFAULT out.")
+            elif self.upper(self.index) == "DEFAULT":
+                self.refuse(f"Column {name} can't be given a default here", "Leave DEFAULT out.")
             else:
                 return Change("add", name, kind, comment, after)
 
     def _renamed(self) -> Change:
         name = self._column()
-        if not self._takes("TO"):
-            self._refuse("TO and the new name are missing", "Write RENAME COLUMN a TO b.")
+        if not self.takes("TO"):
+            self.refuse("TO and the new name are missing", "Write RENAME COLUMN a TO b.")
         return Change("rename", name, self._column())
 
     def _widened(self) -> Change:
         name = self._column()
-        said = " ".join(filter(None, (self._word(), self.upper(self.index + 1))))
-        if not self._takes("TYPE") and said.startswith(("SET", "COMMENT", "FIRST", "AFTER", "DROP")):
-            self._refuse(f"ALTER COLUMN {name} can't {said} here", _FORMS)
+        said = " ".join(filter(None, (self.upper(self.index), self.upper(self.index + 1))))
+        if not self.takes("TYPE") and said.startswith(("SET", "COMMENT", "FIRST", "AFTER", "DROP")):
+            self.refuse(f"ALTER COLUMN {name} can't {said} here", _FORMS)
         return Change("widen", name, self._type())
 
     def _made_nullable(self) -> Change:
         name = self._column()
-        if self._takes("DROP") and not self._takes("NOT", "NULL"):
-            self._refuse(f"ALTER COLUMN {name} DROP {self._text()} is not done here", _FORMS)
+        if self.takes("DROP") and not self.takes("NOT", "NULL"):
+            self.refuse(f"ALTER COLUMN {name} DROP {self.text(self.index)} is not done here", _FORMS)
         return Change("nullable", name)
 
     def _option_set(self) -> Change:
         name = self._option()
-        self._takes("=")
+        self.takes("=")
         token = self.tokens[self.index] if self.index < len(self.tokens) else None
         if token is None or token.kind == "symbol":
-            self._refuse(f"The value of {name} is missing", "Write 'option' = 'value'.")
+            self.refuse(f"The value of {name} is missing", "Write 'option' = 'value'.")
         self.index += 1
         return Change("set", name, token.value)
 
@@ -205,20 +202,20 @@ class _Reader(NameReader):
         if self.index < len(self.tokens) and self.tokens[self.index].kind == "string":
             return self._string()
         if not self.is_name(self.index):
-            self._refuse("The name of an option is missing", "Write 'option' = 'value'.")
+            self.refuse("The name of an option is missing", "Write 'option' = 'value'.")
         start = self.index
         self.index += 1
         # Paimon's options have dashes in their names: snapshot.num-retained.min.
-        while self._text() in (".", "-") and self.is_name(self.index + 1):
+        while self.text(self.index) in (".", "-") and self.is_name(self.index + 1):
             self.index += 2
         return self.sql[self.tokens[start].start : self.tokens[self.index - 1].end].replace("`", "")
 
     def _column(self) -> str:
         if not self.is_name(self.index):
-            self._refuse("The name of a column is missing", _FORMS)
+            self.refuse("The name of a column is missing", _FORMS)
         parts, behind = self.read_name(self.index)
         if len(parts) > 1:
-            self._refuse(
+            self.refuse(
                 f"{'.'.join(parts)} is inside a column, and only whole columns are altered here",
                 "Put a name with a dot in backticks.",
             )
@@ -228,52 +225,24 @@ class _Reader(NameReader):
     def _type(self) -> str:
         """The text of a type, up to what follows it."""
         start, depth = self.index, 0
-        while self._text() and self._word() not in (_ENDS_TYPE if depth == 0 else ()):
-            text = self._text()
+        while self.text(self.index) and self.upper(self.index) not in (_ENDS_TYPE if depth == 0 else ()):
+            text = self.text(self.index)
             if depth == 0 and text in (",", ")"):
                 break
             depth += (text in ("(", "<")) - (text in (")", ">")) - 2 * (text == ">>")
             self.index += 1
         if self.index == start:
-            self._refuse("The column's type is missing", "Write ADD COLUMN c INT.")
+            self.refuse("The column's type is missing", "Write ADD COLUMN c INT.")
         return self.sql[self.tokens[start].start : self.tokens[self.index - 1].end]
 
     def _string(self) -> str:
         if self.index >= len(self.tokens) or self.tokens[self.index].kind != "string":
-            self._refuse("A text in quotes is missing", "Write it like 'this'.")
+            self.refuse("A text in quotes is missing", "Write it like 'this'.")
         self.index += 1
         return self.tokens[self.index - 1].value
-
-    def _takes(self, *words: str) -> bool:
-        """Pass these words or symbols if they stand here."""
-        for ahead, word in enumerate(words):
-            place = self.index + ahead
-            if (self.upper(place) or self.text(place)) != word:
-                return False
-        self.index += len(words)
-        return True
-
-    def _text(self) -> str:
-        return self.text(self.index)
-
-    def _word(self) -> str:
-        return self.upper(self.index)
-
-    def _position(self) -> int:
-        """Where the next token begins, or the last one ends."""
-        if self.index < len(self.tokens):
-            return self.tokens[self.index].start
-        return self.tokens[-1].end if self.tokens else 0
-
-    def _refuse(self, reason: str, hint: str) -> NoReturn:
-        raise SqlRefused(reason, hint, self.sql, self._position())
 
 
 def _name(text: str) -> str:
     if _PLAIN_NAME.fullmatch(text):
         return text
-    return "`" + text.replace("`", "``") + "`"
-
-
-def _text(text: str) -> str:
-    return "'" + text.replace("\\", "\\\\").replace("'", "''") + "'"
+    return quoted(text)

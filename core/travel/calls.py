@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import NoReturn
 
+from core.travel.cursor import Cursor
 from core.travel.errors import SqlRefused
-from core.travel.names import NameReader
-from core.travel.tokens import Token, tokenize
+from core.travel.tokens import tokenize
 
 SCHEMA = "sys"
 Value = str | int | bool | None
@@ -51,18 +50,14 @@ def read_call(sql: str) -> Call:
     tokens = tokenize(sql)
     while tokens[-1].text == ";":
         tokens.pop()
-    return _Reader(sql, tokens).read()
+    return _Reader(sql, tokens, 1).read()
 
 
-class _Reader(NameReader):
-    def __init__(self, sql: str, tokens: list[Token]) -> None:
-        super().__init__(sql, tokens)
-        self.index = 1
-
+class _Reader(Cursor):
     def read(self) -> Call:
-        position = self._position()
+        position = self.position
         if not self.is_name(self.index):
-            self._refuse("The name of a procedure is missing", _FORM)
+            self.refuse("The name of a procedure is missing", _FORM)
         parts, self.index = self.read_name(self.index)
         if len(parts) != 2 or parts[0].lower() != SCHEMA:
             hint = f"Procedures are in {SCHEMA}: CALL {SCHEMA}.{parts[-1].lower()}(...)."
@@ -73,22 +68,20 @@ class _Reader(NameReader):
             if arguments:
                 self._expect(",", "A comma or ) is missing")
             arguments.append(self._argument(after_name=bool(arguments and arguments[-1].name)))
-        end = self._position()
+        end = self.position
         self.index += 1
         if self._text():
-            self._refuse("Nothing can follow the procedure's )", _FORM)
+            self.refuse("Nothing can follow the procedure's )", _FORM)
         return Call(self.sql, parts[1].lower(), position, tuple(arguments), end)
 
     def _argument(self, *, after_name: bool) -> CallArgument:
-        position, name = self._position(), None
+        position, name = self.position, None
         if self.is_name(self.index) and self.text(self.index + 1) == "=>":
             name = self.tokens[self.index].value.lower()
             self.index += 2
         elif after_name:
-            self._refuse(
-                "An argument without a name can't follow one with a name", "Name it too: name => ..."
-            )
-        value_position = self._position()
+            self.refuse("An argument without a name can't follow one with a name", "Name it too: name => ...")
+        value_position = self.position
         return CallArgument(name, self._value(), position, value_position)
 
     def _value(self) -> Value:
@@ -106,11 +99,11 @@ class _Reader(NameReader):
         if word in _WORDS and not sign:
             return _WORDS[word]
         self.index -= 1
-        self._refuse(f"{text} is not a literal" if text else "A value is missing", _LITERALS)
+        self.refuse(f"{text} is not a literal" if text else "A value is missing", _LITERALS)
 
     def _expect(self, symbol: str, otherwise: str) -> None:
         if self._text() != symbol:
-            self._refuse(otherwise, _FORM)
+            self.refuse(otherwise, _FORM)
         self.index += 1
 
     def _text(self) -> str:
@@ -122,10 +115,3 @@ class _Reader(NameReader):
     def _kind(self, ahead: int = 0) -> str:
         place = self.index + ahead
         return self.tokens[place].kind if place < len(self.tokens) else ""
-
-    def _position(self) -> int:
-        """Where the next token begins, or the last one ends."""
-        return self.tokens[self.index].start if self.index < len(self.tokens) else self.tokens[-1].end
-
-    def _refuse(self, reason: str, hint: str) -> NoReturn:
-        raise SqlRefused(reason, hint, self.sql, self._position())

@@ -51,7 +51,7 @@ def classify(tokens: Sequence[Token]) -> Classified:
     words = _outer_words(tokens)
     first, second = (*words, "", "")[:2]
     if first == "WITH":
-        main = tokens[_cte_list_end(tokens) :]
+        main = tokens[cte_list_end(tokens) :]
         return classify(main) if main else Classified("query")
     if first in ("FROM", "INSERT"):
         return _insert(words) or (Classified("query") if first == "FROM" else _OTHER)
@@ -101,7 +101,7 @@ def _insert(words: Sequence[str]) -> Classified | None:
     return _INSERT._replace(removes_rows=replaces)
 
 
-def _cte_list_end(tokens: Sequence[Token]) -> int:
+def cte_list_end(tokens: Sequence[Token]) -> int:
     """Where the statement behind WITH's queries begins."""
     depth = 0
     for index, token in enumerate(tokens):

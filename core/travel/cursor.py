@@ -1,0 +1,38 @@
+"""A place that moves over the tokens of one statement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NoReturn
+
+from core.travel.errors import SqlRefused
+from core.travel.names import NameReader
+from core.travel.tokens import Token
+
+
+class Cursor(NameReader):
+    """Reads what stands at `index`, and moves behind what it takes."""
+
+    def __init__(self, sql: str, tokens: Sequence[Token], index: int = 0) -> None:
+        super().__init__(sql, tokens)
+        self.index = index
+
+    def takes(self, *words: str) -> bool:
+        """Pass these words or symbols if they stand here."""
+        for ahead, word in enumerate(words):
+            place = self.index + ahead
+            if (self.upper(place) or self.text(place)) != word:
+                return False
+        self.index += len(words)
+        return True
+
+    @property
+    def position(self) -> int:
+        """Where the next token begins, or the last one ends."""
+        if self.index < len(self.tokens):
+            return self.tokens[self.index].start
+        return self.tokens[-1].end if self.tokens else 0
+
+    def refuse(self, reason: str, hint: str) -> NoReturn:
+        """Raises `SqlRefused` pointing here."""
+        raise SqlRefused(reason, hint, self.sql, self.position)

@@ -1,0 +1,137 @@
+"""`INSERT INTO t PARTITION (day = '1') (a, b) SELECT ...`: where rows go, and the query that gives them.
+
+The query is the statement itself with blanks in the place of its head, so that every position in it stays.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from core.travel.clauses import starts_clause
+from core.travel.cursor import Cursor
+from core.travel.errors import SqlRefused
+from core.travel.kinds import cte_list_end
+from core.travel.tokens import keywords, tokenize
+
+_QUERY_STARTS = keywords("SELECT WITH FROM VALUES TABLE MAP REDUCE (")
+_FORM = "Write INSERT INTO db.t [PARTITION (p = 'x')] [(columns)] SELECT or VALUES ..."
+_NOT_A_LINE_END = re.compile(r"[^\n]")
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A column that the head names. Of a partition, `value` is the text of its literal; None: of each row."""
+
+    name: str
+    position: int
+    value: str | None = None
+    # Without quotes; None for NULL.
+    said: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Insert:
+    """`parts` is the table's name as written. `partition` is None where no PARTITION is written, `columns`
+    where they go by place. With `by_name` they go by the names that the query gives them."""
+
+    sql: str
+    parts: tuple[str, ...]
+    table_position: int
+    overwrite: bool
+    query: str
+    query_position: int
+    partition: tuple[Named, ...] | None = None
+    columns: tuple[Named, ...] | None = None
+    by_name: bool = False
+
+    @property
+    def static(self) -> tuple[Named, ...]:
+        """The partition columns that the head gives a value."""
+        return tuple(each for each in self.partition or () if each.value is not None)
+
+    def refused(self, reason: str, hint: str, position: int) -> SqlRefused:
+        return SqlRefused(reason, hint, self.sql, position)
+
+
+def read_insert(sql: str) -> Insert:
+    """An INSERT, also behind WITH. Raises `SqlRefused`, with its place, for a form that is not done here."""
+    tokens = tokenize(sql)
+    while tokens and tokens[-1].text == ";":
+        tokens.pop()
+    start = cte_list_end(tokens) if tokens and tokens[0].upper == "WITH" else 0
+    return _Reader(sql, tokens, start).read()
+
+
+class _Reader(Cursor):
+    def read(self) -> Insert:
+        start = self.position
+        overwrite = self.upper(self.index + 1) == "OVERWRITE"
+        if not (self.takes("INSERT", "INTO") or self.takes("INSERT", "OVERWRITE")):
+            self.refuse("INSERT can't stand behind the query here, nor several in one statement", _FORM)
+        if self.upper(self.index) in ("DIRECTORY", "LOCAL"):
+            self.refuse("Rows are written to tables, not to a directory", _FORM)
+        if self.upper(self.index) == "TABLE" and self.is_name(self.index + 1):
+            self.index += 1
+        position = self.position
+        if not self.is_name(self.index):
+            self.refuse("The name of the table is missing", _FORM)
+        parts, self.index = self.read_name(self.index)
+        if starts_clause(self.tokens, self.index):
+            self.refuse("The past can't be written", "Read the past state, and write what comes of it.")
+        partition = self._partition() if self.takes("PARTITION") else None
+        if self.upper(self.index) in ("IF", "WITH") and self.text(self.index + 1) in ("NOT", "("):
+            self.refuse(f"INSERT can't {self.text(self.index)} {self.text(self.index + 1)} here", _FORM)
+        if self.upper(self.index) == "REPLACE":
+            self.refuse("REPLACE is not done here", "INSERT OVERWRITE replaces partitions, or the table.")
+        by_name = self.takes("BY", "NAME")
+        columns = None if by_name or not self._is_list() else self._names(with_values=False)
+        if (self.upper(self.index) or self.text(self.index)) not in _QUERY_STARTS:
+            self.refuse("The query or the VALUES that give the rows are missing", _FORM)
+        end = self.position
+        head = _NOT_A_LINE_END.sub(" ", self.sql[start:end])
+        query = self.sql[:start] + head + self.sql[end:]
+        return Insert(self.sql, parts, position, overwrite, query, end, partition, columns, by_name)
+
+    def _is_list(self) -> bool:
+        """Whether columns stand in the parenthesis here, and not a query."""
+        is_query = self.upper(self.index + 1) in _QUERY_STARTS
+        return self.text(self.index) == "(" and self.is_name(self.index + 1) and not is_query
+
+    def _partition(self) -> tuple[Named, ...]:
+        if self.text(self.index) != "(":
+            self.refuse("( must follow PARTITION", _FORM)
+        return self._names(with_values=True)
+
+    def _names(self, *, with_values: bool) -> tuple[Named, ...]:
+        """Columns in parentheses, of a partition with their values."""
+        self.index += 1
+        found: list[Named] = []
+        while True:
+            position = self.position
+            if not self.is_name(self.index):
+                self.refuse("The name of a column is missing", _FORM)
+            name = self.tokens[self.index].value
+            self.index += 1
+            if name.lower() in (each.name.lower() for each in found):
+                raise SqlRefused(f"{name} is named twice", "Leave one of them out.", self.sql, position)
+            value, said = self._literal(name) if with_values and self.takes("=") else (None, None)
+            found.append(Named(name, position, value, said))
+            if self.takes(")"):
+                return tuple(found)
+            if not self.takes(","):
+                self.refuse("A comma or ) is missing", _FORM)
+
+    def _literal(self, name: str) -> tuple[str, str | None]:
+        """The text of one literal, and what it says."""
+        start = self.index
+        if self.text(self.index) in ("-", "+") or self.upper(self.index) in ("DATE", "TIMESTAMP"):
+            self.index += 1
+        token = self.tokens[self.index] if self.index < len(self.tokens) else None
+        is_word = token is not None and token.upper in ("TRUE", "FALSE", "NULL") and self.index == start
+        if token is None or not (is_word or token.kind in ("string", "number")):
+            self.refuse(f"The partition's {name} is not a literal", "Write a text, a number or a date.")
+        self.index += 1
+        sign = "-" if self.text(start) == "-" else ""
+        text = self.sql[self.tokens[start].start : token.end]
+        return text, None if token.upper == "NULL" else sign + token.value
