@@ -16,12 +16,12 @@ import msgspec
 from core.actions import audit, claims, guards, savepoints
 from core.actions.checks import read_only_refusals, require_allowed, text_argument, undone_on_failure
 from core.actions.context import Context, Progress, open_context
-from core.actions.durations import parse_duration
 from core.actions.features import newest_options
 from core.actions.holding import ChosenSnapshot, choose_as_planned, keep, require_whole
 from core.actions.journal import new_token
 from core.actions.owner import running, standing
 from core.actions.plan import Outcome, Plan
+from core.durations import parse_duration
 from core.errors import PaimarkError, UsageError
 from core.storage.files import Files
 from core.table.catalog import parse_table_name

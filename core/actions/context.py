@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.actions.durations import parse_duration
+from core.durations import parse_duration
 from core.storage.files import Files
 from core.storage.open import open_files
 

@@ -28,13 +28,13 @@ from core.actions.checks import (
 )
 from core.actions.context import Context, Progress
 from core.actions.deletion import freed_steps, kept_by, outside_refusals
-from core.actions.durations import parse_duration
 from core.actions.features import changelog_refusals, feature_refusals, newest_options
 from core.actions.owner import running
 from core.actions.plan import Outcome, Plan, Refusal, Step
 from core.actions.reclaim import Freed, freed_by
 from core.actions.references import Leaving
 from core.actions.removal import LISTS_GONE, Removed, only_forward, remove, said
+from core.durations import parse_duration
 from core.errors import Corrupt, FileMissing, Refused, UsageError
 from core.storage.files import Files
 from core.table.catalog import parse_table_name

@@ -18,7 +18,6 @@ from core.actions.checks import (
     undone_on_failure,
 )
 from core.actions.context import Context, Progress
-from core.actions.durations import parse_duration
 from core.actions.holding import (
     ChosenSnapshot,
     choose,
@@ -31,6 +30,7 @@ from core.actions.holding import (
 from core.actions.names import name_refusal
 from core.actions.plan import Outcome, Plan, Refusal, Step
 from core.actions.retention import stock_expiry_warnings
+from core.durations import parse_duration
 from core.errors import FileMissing, Refused
 from core.table.catalog import parse_table_name
 from core.table.layout import Root, TablePath

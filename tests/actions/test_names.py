@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.actions.durations import parse_duration
 from core.actions.names import name_refusal
+from core.durations import parse_duration
 from core.errors import UsageError
 from core.storage.paths import checked
 
