@@ -277,6 +277,12 @@ def engine_line(room: EngineRoom) -> Line:
             ("Spark failed", "bad"),
             (f"   the next statement starts it again; log: {room.log_path}", "quiet"),
         ]
+    if state == "resting":
+        return [
+            ("○ ", "quiet"),
+            ("Spark was ended while nobody used it", ""),
+            ("   the next statement starts it again, without temporary views", "quiet"),
+        ]
     return [
         ("○ ", "quiet"),
         ("Spark is not started", ""),

@@ -44,6 +44,7 @@ _ENGINE_WORDS = {
     "starting": "Spark starts",
     "ready": "Spark ready",
     "running": "Spark busy",
+    "resting": "Spark rests",
     "failed": "Spark failed",
 }
 
