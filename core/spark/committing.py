@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -45,13 +45,17 @@ def open_target(target: Target) -> Any:
     return table.copy_without_time_travel({"dynamic-partition-overwrite": str(target.dynamic).lower()})
 
 
-def write_rows(target: Target, batches: Iterable[pa.RecordBatch]) -> list[Any]:
+def write_rows(target: Target, batches: Iterable[pa.RecordBatch], behind: int = 0) -> list[Any]:
     """Write one task's rows to files that no snapshot names yet; pypaimon's messages about them.
 
-    What was written is deleted again when anything fails.
+    Rows of one key count by their order in the task, and by their task where `behind`, a distance of
+    sequence numbers, differs from task to task. What was written is deleted again when anything fails.
     """
     table = open_target(target)
     writer = BatchTableWrite(table, target.commit_user, {} if target.overwrite else None)
+    if behind:
+        known = writer.file_store_write._load_seq_number_stats
+        writer.file_store_write._load_seq_number_stats = lambda partition: _Behind(known(partition), behind)
     try:
         for batch in batches:
             taken = _as_table_takes(batch, writer.table_pyarrow_schema)
@@ -93,7 +97,7 @@ def commit_rows(target: Target, by_task: Sequence[Sequence[Any]]) -> None:
             raise
     messages = [message for task in by_task for message in task if not message.is_empty()]
     require_as_begun(files, target)
-    commit = _Commit(files, target, table)
+    commit = Commit(files, target, table)
     if target.overwrite:
         commit.overwrite({}, messages, BATCH_COMMIT_IDENTIFIER)
     else:
@@ -104,15 +108,28 @@ def commit_rows(target: Target, by_task: Sequence[Sequence[Any]]) -> None:
 def delete_rows(target: Target, by_task: Iterable[Sequence[Any]]) -> None:
     """Delete files of a write whose commit was never tried."""
     files = open_files(target.warehouse, target.options)
-    commit = _Commit(files, target, open_target(target))
+    commit = Commit(files, target, open_target(target))
     commit.abort([message for task in by_task for message in task])
 
 
-class _Commit(FileStoreCommit):  # type: ignore[misc]  # pypaimon has no types
+class _Behind(dict[int, int]):
+    """The last sequence number of each bucket, moved."""
+
+    def __init__(self, known: Mapping[int, int], distance: int) -> None:
+        super().__init__(known)
+        self._distance = distance
+
+    def get(self, bucket: int, default: int = -1) -> int:  # type: ignore[override]  # all that is asked
+        return super().get(bucket, default) + self._distance
+
+
+class Commit(FileStoreCommit):  # type: ignore[misc]  # pypaimon has no types
     """pypaimon's commit, on our store and on the state that the rows were made for."""
 
-    def __init__(self, files: Files, target: Target, table: Any) -> None:
-        super().__init__(_Create(files, target.root), table, target.commit_user)
+    def __init__(
+        self, files: Files, target: Target, table: Any, create: CreateSnapshot | None = None
+    ) -> None:
+        super().__init__(create or CreateSnapshot(files, target.root), table, target.commit_user)
         self._files = files
         self._target = target
 
@@ -134,7 +151,7 @@ class _Commit(FileStoreCommit):  # type: ignore[misc]  # pypaimon has no types
         return replaced
 
 
-class _Create(SnapshotCommit):  # type: ignore[misc]  # pypaimon has no types
+class CreateSnapshot(SnapshotCommit):  # type: ignore[misc]  # as above
     """A snapshot's file is created whole or not at all, and by one of many: what the store promises."""
 
     def __init__(self, files: Files, root: Root) -> None:
@@ -153,7 +170,7 @@ class _Create(SnapshotCommit):  # type: ignore[misc]  # pypaimon has no types
     def close(self) -> None:
         return
 
-    def __enter__(self) -> _Create:
+    def __enter__(self) -> CreateSnapshot:
         return self
 
     def __exit__(self, *_: object) -> None:

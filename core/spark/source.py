@@ -1,11 +1,14 @@
 """The Python Data Source `paimark`: reads a Paimon table through pypaimon, at exactly the snapshot given.
 
+    from core.spark.source import PaimarkSource
+
     spark.dataSource.register(PaimarkSource)
     spark.read.format("paimark").option("warehouse", uri).option("table", "db.t").load()
 
 Options: `warehouse`, `table`, and if wanted `branch` and `version` (as after VERSION AS OF); all others are
 catalog options. Runs in Spark's Python workers, so pypaimon is imported only where it is used. Writing is in
-`core.spark.write`.
+`core.spark.write`, `readStream` and `writeStream` with their options in `core.spark.streaming`, its modules
+`reader` and `writer`.
 """
 
 from __future__ import annotations
@@ -18,12 +21,15 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from core.errors import UsageError
+from core.spark.options import catalog_options
 from core.spark.scan import Scan
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from core.spark.filters import Condition
+    from core.spark.streaming.reader import PaimarkStreamReader
+    from core.spark.streaming.writer import PaimarkStreamWriter
     from core.spark.write import PaimarkWriter
 
 # Fewer bytes than this are not worth a task of their own.
@@ -31,7 +37,6 @@ _TASK_BYTES = 32 << 20
 _MOST_TASKS = 10_000
 # A byte of files that must be merged row by row, in bytes of files read as they are.
 _MERGING_COSTS = 16
-_OWN_OPTIONS = frozenset({"scan", "warehouse", "table", "branch", "version", "path"})
 
 
 class PaimarkSource(DataSource):
@@ -45,15 +50,36 @@ class PaimarkSource(DataSource):
         from core.spark.paimon import open_table
         from core.spark.types import spark_schema
 
-        return spark_schema(open_table(self._scan()).fields)
+        columns = spark_schema(open_table(self._scan()).fields)
+        if not self._with_kinds():
+            return columns
+        from core.spark.streaming.reader import KIND_FIELD
+
+        return StructType([KIND_FIELD, *columns.fields])
 
     def reader(self, schema: StructType) -> PaimarkReader:
+        if self._with_kinds():
+            raise UsageError("read.changelog is for streams: rows at rest have no kind", "Leave it out.")
         return PaimarkReader(self._scan(), schema)
+
+    def streamReader(self, schema: StructType) -> PaimarkStreamReader:
+        from core.spark.streaming.reader import PaimarkStreamReader
+
+        return PaimarkStreamReader(self.options, schema)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> PaimarkStreamWriter:
+        from core.spark.streaming.writer import stream_writer
+
+        return stream_writer(self.options, schema.fieldNames(), overwrite)
 
     def writer(self, schema: StructType, overwrite: bool) -> PaimarkWriter:
         from core.spark.write import writer
 
         return writer(self.options, schema.fieldNames(), overwrite)
+
+    def _with_kinds(self) -> bool:
+        options: Mapping[str, str] = self.options
+        return options.get("read.changelog", "").lower() == "true"
 
     def _scan(self) -> Scan:
         options: Mapping[str, str] = self.options
@@ -85,7 +111,7 @@ class PaimarkReader(DataSourceReader):
     def partitions(self) -> list[InputPartition]:
         from core.spark.paimon import plan_splits
 
-        return [Part(group) for group in _grouped(plan_splits(self.scan, self.conditions))]
+        return [Part(group) for group in grouped(plan_splits(self.scan, self.conditions))]
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
         from core.spark.paimon import read_splits
@@ -98,7 +124,7 @@ class PaimarkReader(DataSourceReader):
             yield as_spark_reads(batch, schema)
 
 
-def _grouped(splits: list[Any]) -> list[list[Any]]:
+def grouped(splits: list[Any]) -> list[list[Any]]:
     """Neighbours together until they are worth a task."""
     sizes = [
         sum(file.file_size for file in split.files) * (1 if split.raw_convertible else _MERGING_COSTS)
@@ -126,10 +152,10 @@ def _looked_up(options: Mapping[str, str]) -> Scan:
 
     if "warehouse" not in options or "table" not in options:
         raise UsageError("The paimark source needs the options warehouse and table", "table is `db.t`.")
-    catalog_options = {name: value for name, value in options.items() if name.lower() not in _OWN_OPTIONS}
-    files = open_files(options["warehouse"], catalog_options)
+    own = catalog_options(options)
+    files = open_files(options["warehouse"], own)
     root = branch_root(files, find_table(files, options["table"]), options.get("branch"))
     version = options.get("version")
     snapshot = resolve_version(files, root, version).snapshot if version else Lineage(files, root).latest()
-    warehouse = Warehouse(files, options["warehouse"], catalog_options)
+    warehouse = Warehouse(files, options["warehouse"], own)
     return make_scan(warehouse, root, snapshot, pinned=version is not None)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
 from core.errors import NotFound, UsageError
+from core.spark.options import catalog_options
 from core.spark.target import Target
 from core.storage.open import open_files
 from core.table.catalog import find_table
@@ -29,8 +30,6 @@ from core.table.main_branch import branch_root
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
-
-_OWN_OPTIONS = frozenset({"target", "warehouse", "table", "branch", "partitionoverwritemode", "path"})
 
 
 class Written(WriterCommitMessage):
@@ -71,14 +70,14 @@ def writer(options: Mapping[str, str], columns: list[str], overwrite: bool) -> P
     from core.spark.committing import check_columns
 
     given = options.get("target")
-    target = Target.from_text(given) if given else _looked_up(options, overwrite)
+    target = Target.from_text(given) if given else looked_up(options, overwrite)
     check_columns(target, columns)
     return PaimarkWriter(target)
 
 
 def clustered(frame: DataFrame, *, warehouse: str, table: str, **options: str) -> DataFrame:
     """The same rows, those of one bucket in one partition of the frame; `options` as for writing."""
-    return clustered_for(frame, _looked_up({**options, "warehouse": warehouse, "table": table}, False))
+    return clustered_for(frame, looked_up({**options, "warehouse": warehouse, "table": table}, False))
 
 
 def clustered_for(frame: DataFrame, target: Target) -> DataFrame:
@@ -111,11 +110,12 @@ def _with_buckets(target: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa
     return buckets_of(Target.from_text(target), batches)
 
 
-def _looked_up(options: Mapping[str, str], overwrite: bool) -> Target:
+def looked_up(options: Mapping[str, str], overwrite: bool) -> Target:
+    """The root that the options name, by its newest definition. Raises `UsageError` and `NotFound`."""
     if "warehouse" not in options or "table" not in options:
         raise UsageError("The paimark source needs the options warehouse and table", "table is `db.t`.")
-    catalog_options = {name: value for name, value in options.items() if name.lower() not in _OWN_OPTIONS}
-    files = open_files(options["warehouse"], catalog_options)
+    own = catalog_options(options)
+    files = open_files(options["warehouse"], own)
     branch = options.get("branch")
     root = branch_root(files, find_table(files, options["table"]), branch)
     schema = Lineage(files, root).latest_schema()
@@ -126,7 +126,7 @@ def _looked_up(options: Mapping[str, str], overwrite: bool) -> Target:
         raise UsageError(f"partitionOverwriteMode is static or dynamic, not {mode}")
     return Target(
         warehouse=options["warehouse"],
-        options=catalog_options,
+        options=own,
         database=root.table.database,
         table=root.table.name,
         branch=root.branch,

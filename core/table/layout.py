@@ -17,6 +17,7 @@ CHANGELOG_PREFIX = "changelog-"
 SAVEPOINT_PREFIX = "savepoint-"
 CLAIM_PREFIX = "CLAIM-"
 RECOVERY_PREFIX = "RECOVER-"
+STREAM_PREFIX = "STREAM-"
 SAVEPOINT_TAG_PREFIX = "savepoint."
 MAIN = "main"
 
@@ -57,6 +58,10 @@ class TablePath:
     def merges(self) -> str:
         """What of each branch is in main already."""
         return f"{self.branches}/merges"
+
+    def stream(self, query: str) -> str:
+        """The last batch that a streaming query tried to commit."""
+        return f"{self.branches}/{STREAM_PREFIX}{query}"
 
     @property
     def manifests(self) -> str:

@@ -1,0 +1,214 @@
+"""pypaimon's side of a streaming read: which rows a micro-batch holds, planned and read.
+
+What a commit adds is in its delta, and where the table has a changelog producer in its changelog. Commits of
+the kinds OVERWRITE and COMPACT are passed over, as in Paimon: rows are rewritten there, not changed. Without
+`read.changelog` the rows of a table with keys are upserts: of each key the newest in the batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+from pypaimon.common.json_util import JSON
+from pypaimon.read.scanner.file_scanner import FileScanner
+from pypaimon.snapshot.snapshot import Snapshot as PaimonSnapshot
+
+from core.errors import Refused
+from core.spark.paimon import open_table, plan_splits, read_splits
+from core.spark.scan import Scan
+from core.storage.files import Files
+from core.table.layout import TablePath
+from core.table.manifests import read_manifest_list, read_manifests
+from core.table.records import Snapshot, TableSchema
+
+KIND_COLUMN = "_row_kind"
+_UPDATE_BEFORE, _DELETE = "-U", "-D"
+# Engines whose row is made of several: what one commit adds is a part of it.
+_MERGED_FROM_PARTS = ("partial-update", "aggregation", "first-row")
+
+
+class Batch:
+    """The rows of a micro-batch: of `whole`, where it begins with one, and of the commits after it."""
+
+    def __init__(
+        self, files: Files, scan: Scan, whole: Snapshot | None, later: Sequence[Snapshot], with_kinds: bool
+    ) -> None:
+        self._files = files
+        self._scan = scan
+        self._whole = whole
+        self._schema = TableSchema.from_json(scan.schema.encode(), "the schema")
+        self._has_changelog = changelog_producer(self._schema) != "none"
+        self._with_kinds = with_kinds
+        self._later = [each for each in later if self._counts(each)]
+
+    def tasks(self) -> tuple[list[list[Any]], bool]:
+        """Splits that one task must read in this order; and whether their rows are changes with kinds."""
+        if not self._schema.primary_keys:
+            splits = [*self._whole_splits(), *(split for each in self._later for split in self._added(each))]
+            return [[split] for split in splits], False
+        if not self._has_changelog and not self._with_kinds:
+            self._require_upserts()
+            return [[split] for split in self._merged()], False
+        changed = [split for each in self._later for split in self._in_order(self._added(each))]
+        buckets: dict[tuple[object, ...], list[Any]] = {}
+        for split in [*self._whole_splits(), *changed]:
+            buckets.setdefault((tuple(split.partition.values), split.bucket), []).append(split)
+        return list(buckets.values()), True
+
+    def _counts(self, snapshot: Snapshot) -> bool:
+        if self._has_changelog:
+            return bool(snapshot.changelog_manifest_list)
+        if snapshot.commit_kind == "OVERWRITE" and not self._schema.primary_keys:
+            return _is_set(self._schema, "streaming-read-append-overwrite")
+        return snapshot.commit_kind == "APPEND"
+
+    def _whole_splits(self) -> list[Any]:
+        if self._whole is None:
+            return []
+        return plan_splits(_at(self._scan, self._whole), [])
+
+    def _added(self, snapshot: Snapshot) -> list[Any]:
+        """The splits of what one commit added."""
+        return self._scanned([(snapshot, False)], snapshot, is_streaming=True)
+
+    def _merged(self) -> list[Any]:
+        """Splits in which every key comes once."""
+        parts = [(each, False) for each in self._later]
+        if self._whole is not None:
+            parts.insert(0, (self._whole, True))
+        if not parts:
+            return []
+        splits = self._scanned(parts, self._whole or parts[-1][0], is_streaming=False)
+        return splits
+
+    def _scanned(
+        self, parts: Sequence[tuple[Snapshot, bool]], state: Snapshot, *, is_streaming: bool
+    ) -> list[Any]:
+        """`state` is the snapshot whose deletion vectors hold."""
+        table = open_table(self._scan)
+        scanner: FileScanner
+
+        def manifests() -> tuple[list[Any], Any]:
+            lists = scanner.manifest_list_manager
+            found: list[Any] = []
+            for each, is_whole in parts:
+                snapshot = _paimons(each)
+                if is_whole:
+                    found += lists.read_all(snapshot)
+                elif self._has_changelog:
+                    found += lists.read_changelog(snapshot)
+                else:
+                    found += lists.read_delta(snapshot)
+            return found, _paimons(state)
+
+        # An overwrite's delta also says what it took out, which a streaming scan refuses to see.
+        takes_out = state.commit_kind == "OVERWRITE"
+        scanner = FileScanner(table, manifests, is_streaming=is_streaming and not takes_out)
+        splits: list[Any] = scanner.scan().splits()
+        return splits
+
+    def _in_order(self, splits: list[Any]) -> list[Any]:
+        """The files of each as they were written."""
+        for split in splits:
+            split.files.sort(key=lambda file: file.min_sequence_number)
+        return splits
+
+    def _require_upserts(self) -> None:
+        """Raises `Refused` where the rows that commits add are not all new states of their keys."""
+        engine = self._schema.options.get("merge-engine", "deduplicate")
+        name = f"{self._scan.database}.{self._scan.table}"
+        if engine in _MERGED_FROM_PARTS:
+            raise Refused(
+                f"{name} has the merge engine {engine}: what a commit adds is not the row it makes",
+                "Set the table's changelog-producer to lookup or full-compaction.",
+            )
+        if self._whole is None:
+            for snapshot in self._later:
+                if self._deletes(snapshot):
+                    raise Refused(
+                        f"Snapshot {snapshot.id} of {name} deletes rows, which an upsert can't say",
+                        f"The option read.changelog=true adds a column {KIND_COLUMN} that does.",
+                    )
+
+    def _deletes(self, snapshot: Snapshot) -> bool:
+        table = TablePath(self._scan.database, self._scan.table)
+        delta = read_manifest_list(self._files, table.manifest(snapshot.delta_manifest_list))
+        paths = [table.manifest(meta.file_name) for meta in delta]
+        return any(
+            entry.is_added and entry.file.get("_DELETE_ROW_COUNT")
+            for entries in read_manifests(self._files, paths)
+            for entry in entries
+        )
+
+
+def require_streamable(scan: Scan, *, begins_whole: bool) -> None:
+    """Raises `Refused` for a table whose changes can't be told from its commits."""
+    schema = TableSchema.from_json(scan.schema.encode(), "the schema")
+    name = f"{scan.database}.{scan.table}"
+    if _is_set(schema, "data-evolution.enabled"):
+        raise Refused(f"{name} has data-evolution.enabled: its commits write parts of rows")
+    if _is_set(schema, "streaming-read-overwrite"):
+        raise Refused(f"{name} has streaming-read-overwrite: what an overwrite takes out can't be told here")
+    if not schema.primary_keys:
+        return
+    if schema.options.get("bucket") == "-2":
+        raise Refused(f"{name} has bucket = -2: what is written shows up only when it is compacted")
+    producer = changelog_producer(schema)
+    if producer in ("lookup", "full-compaction") and begins_whole:
+        raise Refused(
+            f"{name} has the changelog-producer {producer}: its whole state holds rows whose changes are "
+            "told later",
+            "Begin with scan.mode latest, from-snapshot or from-timestamp.",
+        )
+
+
+def changelog_producer(schema: TableSchema) -> str:
+    return schema.options.get("changelog-producer", "none").lower()
+
+
+def read_task(scan: Scan, splits: list[Any], are_changes: bool, with_kinds: bool) -> Iterator[pa.RecordBatch]:
+    """The rows of a task; `_row_kind` comes first where it was asked for. Raises `Refused` for a delete."""
+    if not are_changes:
+        for batch in read_splits(scan, [], splits):
+            yield _inserts(batch) if with_kinds else batch
+        return
+    builder = open_table(scan).new_stream_read_builder().with_include_row_kind(True)
+    batches: Iterable[pa.RecordBatch] = builder.new_read().to_arrow_batch_reader(splits)
+    for batch in batches:
+        yield batch if with_kinds else _upserts(batch, scan)
+
+
+def _upserts(batch: pa.RecordBatch, scan: Scan) -> pa.RecordBatch:
+    kinds = batch.column(KIND_COLUMN).to_pylist()
+    if _DELETE in kinds:
+        raise Refused(
+            f"Rows of {scan.database}.{scan.table} were deleted, which an upsert can't say",
+            f"The option read.changelog=true adds a column {KIND_COLUMN} that does.",
+        )
+    return batch.filter(pa.array([kind != _UPDATE_BEFORE for kind in kinds]))
+
+
+def _inserts(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return batch.append_column(KIND_COLUMN, pa.array(["+I"] * batch.num_rows, pa.string()))
+
+
+def _at(scan: Scan, snapshot: Snapshot) -> Scan:
+    return Scan(
+        scan.warehouse,
+        scan.options,
+        scan.database,
+        scan.table,
+        scan.branch,
+        snapshot.to_json().decode(),
+        scan.schema,
+    )
+
+
+def _paimons(snapshot: Snapshot) -> Any:
+    return JSON.from_json(snapshot.to_json().decode(), PaimonSnapshot)
+
+
+def _is_set(schema: TableSchema, option: str) -> bool:
+    return schema.options.get(option, "false").lower() == "true"

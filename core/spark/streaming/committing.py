@@ -1,0 +1,151 @@
+"""pypaimon's side of a streaming write: one commit a batch, and never a second one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from pypaimon.common.json_util import JSON
+from pypaimon.table.bucket_mode import BucketMode
+from pypaimon.write.file_store_commit import SuccessResult
+
+from core.errors import NotFound, Refused
+from core.spark.after_commit import after_commit
+from core.spark.committing import Commit, CreateSnapshot, delete_rows, open_target
+from core.spark.streaming.landing import Attempt, has_landed, write_attempt
+from core.spark.streaming.offsets import mark_of
+from core.spark.target import Target
+from core.storage.files import Files
+from core.storage.open import open_files
+from core.table.lineage import Lineage
+from core.table.records import Snapshot, TableSchema
+
+_LAYOUT_OPTIONS = ("bucket", "bucket-key", "bucket-function.type", "data-file.path-directory")
+
+
+def commit_batch(target: Target, batch: int, by_task: Sequence[tuple[Target, Sequence[Any]]]) -> None:
+    """Commit what the tasks wrote as this batch of the query `target.commit_user`, unless it landed before.
+
+    `target` is where main, or the branch, is now; each task says where it was when the task wrote. Raises
+    `Refused` when what they wrote does not fit any more: it is deleted then.
+    """
+    files = open_files(target.warehouse, target.options)
+    written = [messages for _, messages in by_task]
+    messages = [message for task in written for message in task if not message.is_empty()]
+    if not messages:
+        return
+    table = target.root.table
+    # In this order: what lands after the first look is found by the commit itself.
+    known = Lineage(files, target.root).latest_id() or 0
+    if has_landed(files, table, target.commit_user, batch):
+        delete_rows(target, written)
+        return
+    try:
+        for wrote, task in by_task:
+            if task:
+                _require_fitting(files, target, wrote)
+        if open_target(target).bucket_mode() == BucketMode.HASH_DYNAMIC:
+            _require_one_task_a_partition(target, written)
+    except Refused:
+        delete_rows(target, written)
+        raise
+    file = _relative(files, messages)
+    commit = _BatchCommit(files, target, batch, known, file)
+    commit.commit(messages, batch)
+    after_commit(target)
+
+
+class _BatchCommit(Commit):
+    def __init__(self, files: Files, target: Target, batch: int, known: int, file: str) -> None:
+        create = _Recorded(files, target, batch, file)
+        super().__init__(files, target, open_target(target), create)
+        self._batch = batch
+        self._known = known
+        self._lineage = Lineage(files, target.root)
+
+    def _try_commit_once(self, *args: Any, latest_snapshot: Any, **rest: Any) -> Any:
+        """Another process of this query, thought dead, may have been faster.
+
+        Whatever lands after this look takes the id that this commit is for.
+        """
+        newest = latest_snapshot.id if latest_snapshot else 0
+        for snapshot_id in range(self._known + 1, newest + 1):
+            found = self._lineage.snapshot(snapshot_id)
+            if (found.commit_user, found.commit_identifier) == (self.commit_user, self._batch):
+                return SuccessResult()
+        self._known = newest
+        return super()._try_commit_once(*args, latest_snapshot=latest_snapshot, **rest)
+
+
+class _Recorded(CreateSnapshot):
+    """Creates the snapshot's file between the two entries in the query's record."""
+
+    def __init__(self, files: Files, target: Target, batch: int, file: str) -> None:
+        super().__init__(files, target.root)
+        self._query = target.commit_user
+        self._batch = batch
+        self._file = file
+
+    def commit(self, base_snapshot_uuid: Any, snapshot: Any, statistics: Any) -> bool:
+        made = Snapshot.from_json(JSON.to_json(snapshot).encode(), "the new snapshot")
+        attempt = Attempt(
+            batch=self._batch,
+            branch=self._root.branch,
+            snapshot=made.id,
+            uuid=mark_of(made),
+            file=self._file,
+            time=int(time.time() * 1000),
+        )
+        write_attempt(self._files, self._root.table, self._query, attempt)
+        if not super().commit(base_snapshot_uuid, snapshot, statistics):
+            return False
+        landed = msgspec.structs.replace(attempt, landed=True)
+        write_attempt(self._files, self._root.table, self._query, landed)
+        return True
+
+
+def _require_fitting(files: Files, target: Target, wrote: Target) -> None:
+    """What was written for one root and definition can be committed to another. Raises `Refused`."""
+    name, hint = target.root.table.full_name, "Nothing was committed: start the query again."
+    now, then = target.table_schema, wrote.table_schema
+    if wrote.root != target.root and (now.primary_keys or not _knows(files, target, then)):
+        # Rows of a key are told apart by numbers that go on from those of the root they were written for.
+        raise Refused(f"Another branch of {name} became main while a batch was written", hint)
+    if (now.partition_keys, now.primary_keys) != (then.partition_keys, then.primary_keys) or any(
+        now.options.get(option) != then.options.get(option) for option in _LAYOUT_OPTIONS
+    ):
+        raise Refused(f"{name} is laid out in another way than when a batch was written", hint)
+    columns = {field.id: field for field in now.fields}
+    if any(columns.get(field.id) != field for field in then.fields):
+        raise Refused(f"Columns of {name} changed while a batch was written", hint)
+
+
+def _knows(files: Files, target: Target, schema: TableSchema) -> bool:
+    """Whether the root has the columns under the number that the files are stamped with."""
+    try:
+        return Lineage(files, target.root).schema(schema.id).fields == schema.fields
+    except NotFound:
+        return False
+
+
+def _require_one_task_a_partition(target: Target, by_task: Sequence[Sequence[Any]]) -> None:
+    """Buckets are given out by an index of each partition, which has one writer. Raises `Refused`."""
+    seen: set[tuple[object, ...]] = set()
+    for messages in by_task:
+        own = {tuple(message.partition) for message in messages}
+        if seen & own:
+            raise Refused(
+                f"Two tasks wrote to one partition of {target.database}.{target.table}, whose buckets are "
+                "given out by one",
+                "Write rows.coalesce(1), or give the table a fixed number of buckets.",
+            )
+        seen |= own
+
+
+def _relative(files: Files, messages: Sequence[Any]) -> str:
+    """A data file of the batch, relative to the warehouse."""
+    path = next(str(file.file_path) for message in messages for file in message.new_files)
+    _, _, below = path.partition(files.uri.rstrip("/") + "/")
+    return below or path

@@ -1,0 +1,159 @@
+"""From where a stream stands to what it reads next, on the lineage it has read so far or not at all."""
+
+from __future__ import annotations
+
+from core.errors import NotFound, Refused
+from core.spark.streaming.offsets import Offset, Place, mark_of, place_of
+from core.storage.files import Files
+from core.table.forks import Side, find_fork
+from core.table.layout import Root, TablePath
+from core.table.lineage import Lineage
+from core.table.main_branch import all_roots
+from core.table.records import Snapshot
+from core.travel.states import State, States
+
+
+def next_end(files: Files, root: Root, place: Place, most: int | None) -> Offset | None:
+    """The end of the next micro-batch; None when there is nothing new.
+
+    Raises `NotFound` when what comes next has expired, `Refused` when ids were given again.
+    """
+    _require_same_commit(files, root, place)
+    lineage = Lineage(files, root)
+    latest = lineage.latest()
+    newest = latest.id if latest else 0
+    if newest < place.snapshot:
+        raise _went_back(root, place, f"snapshot {newest}, an earlier one" if newest else "none")
+    if newest > place.snapshot:
+        # Said before the whole state is read, where a stream begins with one.
+        changes(files, root, place.snapshot, place.snapshot + 1)
+    steps = newest - place.snapshot if most is None else most - place.is_full
+    end = min(newest, place.snapshot + steps)
+    if end == place.snapshot:
+        return Offset(place.branch, place.snapshot, place.uuid) if place.is_full else None
+    [last] = changes(files, root, end - 1, end)
+    return Offset(root.branch, end, mark_of(last))
+
+
+def changes(files: Files, root: Root, after: int, last: int) -> list[Snapshot]:
+    """The snapshots behind `after` up to `last`; of one that expired, what a savepoint or tag kept.
+
+    Raises `NotFound` naming those that are gone.
+    """
+    ids = range(after + 1, last + 1)
+    found: dict[int, Snapshot] = {}
+    for each, data in zip(ids, files.read_many(map(root.snapshot, ids)), strict=True):
+        if data is not None:
+            found[each] = Snapshot.from_json(data, root.snapshot(each))
+    if len(found) < len(ids):
+        states = States(files, root)
+        for each in ids:
+            if each not in found and (kept := states.that_saved(each)[0]):
+                found[each] = kept[0].snapshot
+        if missing := [each for each in ids if each not in found]:
+            raise _expired(states, after, missing)
+    return [found[each] for each in ids]
+
+
+def whole_state(files: Files, root: Root, place: Place) -> Snapshot:
+    """The snapshot that a place is at, from its file or from what kept it. Raises `NotFound`."""
+    found = _held(files, root, place)
+    if found is None:
+        raise NotFound(
+            f"Snapshot {place.snapshot} of {_named(root)}, where this stream begins, is gone",
+            "Begin anew: another checkpoint, and a scan.snapshot-id that is still there.",
+        )
+    return found
+
+
+def in_new_main(files: Files, main: Root, place: Place) -> Place:
+    """Where a stream of another root that was main goes on in the new main: behind what both share.
+
+    Raises `Refused` when nothing tells where they part.
+    """
+    if place.snapshot == 0:
+        return Place(main.branch, 0, "", place.is_full)
+    if (same := _held(files, main, place)) is not None:
+        return place_of(main, same, is_full=place.is_full)
+    for root in all_roots(files, main.table):
+        if root == main or _held(files, root, place) is None:
+            continue
+        fork = find_fork(Side(files, main), Side(files, root))
+        if fork.is_proven and fork.snapshot_id is not None:
+            [shared] = changes(files, main, fork.snapshot_id - 1, fork.snapshot_id)
+            return place_of(main, shared)
+    raise Refused(
+        f"Nothing tells where {_named(main)}, which is main now, parts from what this stream has read: "
+        f"{place.root(main.table).label} up to snapshot {place.snapshot}",
+        "The previous main was dropped. Begin anew with another checkpoint.",
+    )
+
+
+def main_moved(table: TablePath, place: Place, main: Root) -> Refused:
+    was, now = (_root_said(table.root(branch)) for branch in (place.branch, main.branch))
+    return Refused(
+        f"Main of {table.full_name} was {was} when this stream read snapshot {place.snapshot}, "
+        f"and is {now} now",
+        "follow-main=fork goes on from where they part; the option branch stays with one of them.",
+    )
+
+
+def _root_said(root: Root) -> str:
+    return "the table directory" if root.branch is None else f"branch {root.branch}"
+
+
+def _require_same_commit(files: Files, root: Root, place: Place) -> None:
+    """An expired snapshot can't be compared; a live one of this id must be the one that was read."""
+    if not place.uuid:
+        return
+    [data] = files.read_many([root.snapshot(place.snapshot)])
+    if data is None:
+        return
+    found = mark_of(Snapshot.from_json(data, root.snapshot(place.snapshot)))
+    if found != place.uuid and not place.is_full:
+        raise _went_back(root, place, f"another commit ({found})")
+
+
+def _went_back(root: Root, place: Place, instead: str) -> Refused:
+    return Refused(
+        f"{_named(root)} went back to before snapshot {place.snapshot} ({place.uuid}), which this stream "
+        f"has read: in its place there is {instead}",
+        "What was read can't be taken back: begin anew with another checkpoint.",
+    )
+
+
+def _expired(states: States, after: int, missing: list[int]) -> NotFound:
+    first, last = missing[0], missing[-1]
+    gone = f"Snapshot {first}" if first == last else f"Snapshots {first} to {last}"
+    has = "has" if first == last else "have"
+    left = states.lineage.earliest_id()
+    hint = f"Begin anew with another checkpoint and scan.mode from-snapshot-full: {_nearest(states, after)}"
+    return NotFound(
+        f"{gone} of {states.table_name} {has} expired before this stream, which stands behind snapshot "
+        f"{after}, read {'it' if first == last else 'them'}: "
+        + ("nothing is left" if left is None else f"snapshot {left} is the earliest left"),
+        f"{hint}.",
+    )
+
+
+def _nearest(states: States, after: int) -> str:
+    """What is closest to where the stream stands."""
+    savepoints = states.kept_savepoints
+    if not savepoints:
+        return "there is no savepoint, so from a snapshot that is left"
+    nearest = min(savepoints, key=lambda state: abs(state.snapshot.id - after))
+    return f"the nearest savepoint is {nearest.label}"
+
+
+def _held(files: Files, root: Root, place: Place) -> Snapshot | None:
+    """The very commit, while a snapshot file or a tag of this root has it."""
+    states = States(files, root)
+    live = states.snapshot(place.snapshot)
+    held: list[State] = [live] if live is not None else []
+    if live is None or mark_of(live.snapshot) != place.uuid:
+        held = [state for state in states.kept if state.snapshot.id == place.snapshot]
+    return next((state.snapshot for state in held if mark_of(state.snapshot) == place.uuid), None)
+
+
+def _named(root: Root) -> str:
+    return f"{root.label} of {root.table.full_name}"

@@ -1,0 +1,80 @@
+"""How far a stream has read: what Spark keeps in the checkpoint, as JSON.
+
+Ids are given again after a rollback and in another branch, so an id alone says nothing: with it go the root
+and what tells its commit from any other of that id.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from core.errors import Corrupt
+from core.table.layout import Root, TablePath
+from core.table.records import Snapshot
+
+
+class Place(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Behind a snapshot of a root: all up to it has been read. Snapshot 0 is before the first.
+
+    `branch` is None for the table directory. `uuid` is empty where the commit is not known. With `is_full`
+    nothing has been read: what follows begins with the whole state at this snapshot.
+    """
+
+    branch: str | None
+    snapshot: int
+    uuid: str
+    is_full: bool = msgspec.field(default=False, name="full")
+
+    def root(self, table: TablePath) -> Root:
+        return table.root(self.branch)
+
+
+class Offset(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An end of a micro-batch.
+
+    `start` is where the batch that ends here begins, when that is not the end of the one before: at the very
+    first, and where a reader of main goes on in another root, having stood at `left`. Spark keeps only ends,
+    and what it reads again after a crash must begin where it began.
+    """
+
+    branch: str | None
+    snapshot: int
+    uuid: str
+    start: Place | None = None
+    left: Place | None = None
+
+    @property
+    def place(self) -> Place:
+        return Place(self.branch, self.snapshot, self.uuid)
+
+    def to_dict(self) -> dict[str, Any]:
+        found: dict[str, Any] = msgspec.to_builtins(self)
+        return found
+
+
+# Before the first batch: where to begin is looked up when there is something to read.
+NOTHING_READ: dict[str, Any] = {}
+
+
+def read_offset(fields: dict[str, Any]) -> Offset | None:
+    """None for `NOTHING_READ`. Raises `Corrupt`."""
+    if fields == NOTHING_READ:
+        return None
+    try:
+        return msgspec.convert(fields, Offset)
+    except msgspec.ValidationError as error:
+        raise Corrupt(
+            f"The checkpoint holds an offset of another source ({error})",
+            "Give each query a checkpoint of its own.",
+        ) from error
+
+
+def mark_of(snapshot: Snapshot) -> str:
+    """What tells this commit from any other of its id: older writers give no uuid, but new names to lists."""
+    return snapshot.uuid or snapshot.delta_manifest_list
+
+
+def place_of(root: Root, snapshot: Snapshot, *, is_full: bool = False) -> Place:
+    return Place(root.branch, snapshot.id, mark_of(snapshot), is_full)

@@ -1,0 +1,98 @@
+"""What a stream is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, get_args
+
+from core.errors import UsageError
+from core.travel.literals import read_timestamp
+from core.travel.zones import epoch_ms
+
+Mode = Literal["latest-full", "latest", "from-snapshot", "from-snapshot-full", "from-timestamp"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """`version` is what `scan.snapshot-id` says, `time_ms` the start as epoch milliseconds.
+
+    `most` is how many snapshots a micro-batch takes in at most, None for all there are.
+    """
+
+    mode: Mode
+    version: str | None
+    time_ms: int | None
+    follows_main: bool
+    most: int | None
+    with_kinds: bool
+
+
+def read_options(options: Mapping[str, str]) -> ReadOptions:
+    """Raises `UsageError` for what does not fit together."""
+    version, time_ms = options.get("scan.snapshot-id"), _time(options)
+    mode = options.get("scan.mode", "").lower() or _implied(version, time_ms)
+    for known in get_args(Mode):
+        if mode == known:
+            break
+    else:
+        raise UsageError(f"scan.mode is {', '.join(get_args(Mode))}, not {mode}")
+    if mode.startswith("from-snapshot") != (version is not None):
+        raise UsageError(
+            "scan.snapshot-id and scan.mode from-snapshot or from-snapshot-full go together",
+            "scan.snapshot-id is snapshot.<id>, savepoint.<id> or a number.",
+        )
+    if (mode == "from-timestamp") != (time_ms is not None):
+        raise UsageError(
+            "scan.timestamp or scan.timestamp-millis and scan.mode from-timestamp go together",
+            "scan.timestamp is 2026-05-01 12:00:00, scan.timestamp-millis milliseconds since 1970.",
+        )
+    follow = options.get("follow-main", "").lower()
+    if follow not in ("", "stop", "fork"):
+        raise UsageError(f"follow-main is stop or fork, not {follow}")
+    return ReadOptions(
+        mode=known,
+        version=version,
+        time_ms=time_ms,
+        follows_main=follow == "fork",
+        most=_most(options.get("maxSnapshotsPerTrigger")),
+        with_kinds=_flag(options, "read.changelog"),
+    )
+
+
+def _implied(version: str | None, time_ms: int | None) -> str:
+    """As Paimon: a start that is named names the mode."""
+    if version is not None:
+        return "from-snapshot"
+    return "from-timestamp" if time_ms is not None else "latest-full"
+
+
+def _time(options: Mapping[str, str]) -> int | None:
+    written, millis = options.get("scan.timestamp"), options.get("scan.timestamp-millis")
+    if written is not None and millis is not None:
+        raise UsageError("scan.timestamp and scan.timestamp-millis are both given", "Give one of them.")
+    try:
+        if millis is not None:
+            return int(millis)
+        if written is not None:
+            # Without a zone it is this machine's, as in Paimon.
+            return epoch_ms(read_timestamp(written, datetime.now().date()).astimezone())
+    except (ValueError, OverflowError) as error:
+        raise UsageError(f"The stream's start is not a time: {error}") from error
+    return None
+
+
+def _most(text: str | None) -> int | None:
+    if text is None:
+        return None
+    if not text.isdecimal() or int(text) < 1:
+        raise UsageError(f"maxSnapshotsPerTrigger is a number from 1 on, not {text}")
+    return int(text)
+
+
+def _flag(options: Mapping[str, str], name: str) -> bool:
+    text = options.get(name, "false").lower()
+    if text not in ("true", "false"):
+        raise UsageError(f"{name} is true or false, not {text}")
+    return text == "true"

@@ -1,0 +1,188 @@
+"""The streaming half of the Python Data Source `paimark`, reading: `spark.readStream.format("paimark")`.
+
+    spark.dataSource.register(PaimarkSource)
+    rows = (
+        spark.readStream.format("paimark").option("warehouse", uri).option("table", "db.t")
+        .option("scan.mode", "from-snapshot-full").option("scan.snapshot-id", "savepoint.3").load()
+    )
+
+Options besides those of `core.spark.source`:
+
+- `scan.mode`: `latest-full` (the whole table, then changes; default), `latest` (changes from now on),
+  `from-snapshot` (changes, those of that snapshot first), `from-snapshot-full` (the whole table at that
+  snapshot, then changes), `from-timestamp` (changes of that time and later).
+- `scan.snapshot-id`: `snapshot.<id>`, `savepoint.<id>`, a tag or a number; `scan.timestamp` or
+  `scan.timestamp-millis`. A start that has expired begins with the whole state of the savepoint that saved
+  it, for a time of the closest at or before. What has expired after that is an error, never left out.
+- `branch`: without it the stream is of main. When main is replaced the stream stops and names both, or with
+  `follow-main` = `fork` goes on in the new main behind what both share.
+- `maxSnapshotsPerTrigger`: the most snapshots in a micro-batch. A run with `availableNow` is one batch in
+  Spark 4.1, and so takes that many.
+- `read.changelog`: a column `_row_kind` (`+I`, `-U`, `+U`, `-D`) before the others, in the order of each key.
+  Without it the rows of a table with keys are upserts, and one that deletes is an error.
+
+Columns are those that the table has when the query starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StringType, StructField, StructType
+
+from core.errors import NotFound, Refused, UsageError
+from core.spark.options import catalog_options
+from core.spark.scan import Scan, Warehouse, make_scan
+from core.spark.source import grouped
+from core.spark.streaming.following import changes, in_new_main, main_moved, next_end, whole_state
+from core.spark.streaming.offsets import NOTHING_READ, Offset, Place, read_offset
+from core.spark.streaming.options import read_options
+from core.spark.streaming.starting import beginning
+from core.storage.open import open_files
+from core.table.catalog import find_table
+from core.table.layout import MAIN, Root
+from core.table.main_branch import branch_root
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+KIND_FIELD = StructField("_row_kind", StringType())
+
+
+class StreamPart(InputPartition):
+    """What one task reads, and how."""
+
+    def __init__(self, scan: str, splits: list[Any], are_changes: bool) -> None:
+        self.scan = scan
+        self.splits = splits
+        self.are_changes = are_changes
+
+
+class PaimarkStreamReader(DataSourceStreamReader):
+    """Remembers nothing but how far Spark has got: `latestOffset` may be asked any number of times."""
+
+    def __init__(self, options: Mapping[str, str], schema: StructType) -> None:
+        if "warehouse" not in options or "table" not in options:
+            raise UsageError("The paimark source needs the options warehouse and table", "table is `db.t`.")
+        if "version" in options or "scan" in options:
+            raise UsageError("A stream has no version", "Begin it with scan.mode and scan.snapshot-id.")
+        self._options = dict(options)
+        self._schema = schema
+        self._asked = read_options(options)
+        self._seen: dict[str, Any] = NOTHING_READ
+
+    def initialOffset(self) -> dict[str, Any]:
+        return NOTHING_READ
+
+    def latestOffset(self) -> dict[str, Any]:
+        warehouse = self._warehouse()
+        files = warehouse.files
+        root = branch_root(files, find_table(files, self._options["table"]), self._options.get("branch"))
+        seen = read_offset(self._seen)
+        start = beginning(files, root, self._asked) if seen is None else self._standing(warehouse, root, seen)
+        if start is None:
+            return NOTHING_READ
+        if seen is None:
+            self._require_streamable(warehouse, root, start)
+        end = next_end(files, root, start, self._asked.most)
+        if end is None and seen is not None and start == seen.place:
+            return self._seen
+        end = end or Offset(start.branch, start.snapshot, start.uuid)
+        if seen is None or start != seen.place:
+            end = structs.replace(end, start=start, left=seen.place if seen else None)
+        return end.to_dict()
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        self._seen = end
+        last = read_offset(end)
+        if start == end or last is None:
+            return []
+        warehouse = self._warehouse()
+        root = find_table(warehouse.files, self._options["table"]).root(last.branch)
+        first = _first(read_offset(start), last, root)
+        later = changes(warehouse.files, root, first.snapshot, last.snapshot)
+        whole = whole_state(warehouse.files, root, first) if first.is_full else None
+        from core.spark.streaming.changes import Batch
+
+        scan = self._scan(warehouse, root)
+        tasks, are_changes = Batch(warehouse.files, scan, whole, later, self._asked.with_kinds).tasks()
+        if not are_changes:
+            tasks = grouped([split for task in tasks for split in task])
+        text = scan.to_text()
+        return [StreamPart(text, task, are_changes) for task in tasks]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        from core.spark.streaming.changes import read_task
+        from core.spark.types import as_spark_reads
+
+        if not isinstance(partition, StreamPart):
+            return
+        scan, schema = Scan.from_text(partition.scan), to_arrow_schema(self._schema)
+        for batch in read_task(scan, partition.splits, partition.are_changes, self._asked.with_kinds):
+            yield as_spark_reads(batch, schema)
+
+    def commit(self, end: dict[str, Any]) -> None:
+        self._seen = end
+
+    def _warehouse(self) -> Warehouse:
+        options = catalog_options(self._options)
+        uri = self._options["warehouse"]
+        return Warehouse(open_files(uri, options), uri, options)
+
+    def _standing(self, warehouse: Warehouse, root: Root, seen: Offset) -> Place:
+        """Where to go on. Raises `Refused` when main was replaced, unless the stream is to follow."""
+        if seen.branch == root.branch:
+            return seen.place
+        if self._options.get("branch", MAIN) != MAIN:
+            raise Refused(
+                f"The checkpoint is of {seen.place.root(root.table).label} of {root.table.full_name}, "
+                f"and the option branch names {root.branch}",
+                "Give each query a checkpoint of its own.",
+            )
+        if not self._asked.follows_main:
+            raise main_moved(root.table, seen.place, root)
+        return in_new_main(warehouse.files, root, seen.place)
+
+    def _require_streamable(self, warehouse: Warehouse, root: Root, start: Place) -> None:
+        from core.spark.streaming.changes import require_streamable
+
+        require_streamable(self._scan(warehouse, root), begins_whole=start.is_full)
+
+    def _scan(self, warehouse: Warehouse, root: Root) -> Scan:
+        """By the newest definition of the root. Raises `Refused` when it lacks what the query reads."""
+        from core.spark.paimon import open_table
+        from core.spark.types import spark_schema
+
+        scan = make_scan(warehouse, root, None, pinned=False)
+        now = {field.name: field.dataType for field in spark_schema(open_table(scan).fields)}
+        for field in self._schema:
+            if field == KIND_FIELD and self._asked.with_kinds:
+                continue
+            if now.get(field.name) != field.dataType:
+                raise Refused(
+                    f"Column {field.name} of {root.table.full_name} is not what it was when this query "
+                    "started",
+                    "Start the query again, on the same checkpoint: it goes on with the columns there are.",
+                )
+        return scan
+
+
+def _first(start: Offset | None, end: Offset, root: Root) -> Place:
+    """Where a batch begins. Raises `Refused` when it would go backwards."""
+    first = start.place if start is not None and start.branch == end.branch else end.start
+    if first is None or (start is not None and first is end.start and end.left != start.place):
+        raise NotFound(
+            f"The checkpoint does not say where this stream of {root.table.full_name} goes on",
+            "Begin anew with another checkpoint.",
+        )
+    if first.snapshot > end.snapshot:
+        raise Refused(
+            f"This stream of {root.table.full_name} has read up to snapshot {first.snapshot}, and is to go "
+            f"on up to {end.snapshot}",
+            "With maxSnapshotsPerTrigger leave spark.sql.streaming.triggerAvailableNowWrapper.enabled off.",
+        )
+    return first

@@ -1,0 +1,90 @@
+"""Where a stream begins: from its options to a place in one root."""
+
+from __future__ import annotations
+
+import re
+
+from core.errors import NotFound
+from core.spark.streaming.offsets import Place, mark_of, place_of
+from core.spark.streaming.options import ReadOptions
+from core.storage.files import Files
+from core.table.layout import Root
+from core.table.records import Snapshot
+from core.travel.states import States
+from core.travel.version import Resolved, resolve_time, resolve_version
+
+_SNAPSHOT = re.compile(r"(?:snapshot\.)?([0-9]{1,18})", re.IGNORECASE)
+
+
+def beginning(files: Files, root: Root, asked: ReadOptions) -> Place | None:
+    """None while the table has nothing to begin with. Raises `NotFound` where a start is gone for good."""
+    states = States(files, root)
+    latest = states.lineage.latest()
+    match asked.mode:
+        case "latest-full":
+            return None if latest is None else place_of(root, latest, is_full=True)
+        case "latest":
+            return _before_all(root) if latest is None else place_of(root, latest)
+        case "from-timestamp":
+            assert asked.time_ms is not None
+            return _since(states, latest, asked.time_ms)
+    assert asked.version is not None
+    if (waiting := _to_come(root, latest, asked.version)) is not None:
+        return waiting if asked.mode == "from-snapshot" else None
+    found = resolve_version(files, root, asked.version)
+    if asked.mode == "from-snapshot-full" or not _is_live(states, found):
+        return place_of(root, found.snapshot, is_full=True)
+    return _before(states, found.snapshot.id)
+
+
+def _before_all(root: Root) -> Place:
+    return Place(root.branch, 0, "")
+
+
+def _before(states: States, snapshot_id: int) -> Place:
+    """So that the changes of this snapshot come first."""
+    previous = states.snapshot(snapshot_id - 1)
+    mark = "" if previous is None else mark_of(previous.snapshot)
+    return Place(states.root.branch, snapshot_id - 1, mark)
+
+
+def _to_come(root: Root, latest: Snapshot | None, version: str) -> Place | None:
+    """Where the version is the very next snapshot: the end of what there is."""
+    number = _SNAPSHOT.fullmatch(version.strip())
+    if number is None or int(number[1]) != (latest.id if latest else 0) + 1:
+        return None
+    return _before_all(root) if latest is None else place_of(root, latest)
+
+
+def _is_live(states: States, found: Resolved) -> bool:
+    live = states.snapshot(found.snapshot.id)
+    return live is not None and mark_of(live.snapshot) == mark_of(found.snapshot)
+
+
+def _since(states: States, latest: Snapshot | None, time_ms: int) -> Place:
+    """Behind the newest snapshot from before the time.
+
+    Where such have expired it is the whole state of the closest savepoint at or before the time: what came
+    between is in it, or in the snapshots that are left.
+    """
+    if latest is None:
+        return _before_all(states.root)
+    before = states.lineage.at_or_before(time_ms - 1)
+    if before is not None and (before.id == latest.id or states.lineage.has_snapshot(before.id + 1)):
+        return place_of(states.root, before)
+    if before is None and states.lineage.earliest_id() == 1:
+        return _before_all(states.root)
+    closest = max(
+        (state for state in states.kept_savepoints if state.time <= time_ms),
+        key=lambda state: state.snapshot.id,
+        default=None,
+    )
+    if closest is not None:
+        return place_of(states.root, closest.snapshot, is_full=True)
+    # Says what there is instead.
+    found = resolve_time(states.files, states.root, time_ms)
+    raise NotFound(
+        f"Snapshots of {states.table_name} from after {found.asked} have expired, and no savepoint of "
+        "that time or before is left",
+        f"The closest state before it is {found.name}: begin there with scan.mode from-snapshot-full.",
+    )

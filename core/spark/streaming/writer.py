@@ -1,0 +1,139 @@
+"""The streaming half of the Python Data Source `paimark`, writing: `rows.writeStream.format("paimark")`.
+
+    spark.dataSource.register(PaimarkSource)
+    query = (
+        rows.writeStream.format("paimark").option("warehouse", uri).option("table", "db.t")
+        .option("checkpointLocation", directory).start()
+    )
+
+Every micro-batch is one commit, and every row is in the table once, however often the query is killed and
+started again on its checkpoint. Rows of a table with keys are upserts; of a key that comes twice in a batch
+the later counts, and of two tasks the higher. Where the table has the option `rowkind.field`, that column
+says which rows delete (`-D`).
+
+Options besides those of `core.spark.write`: `checkpointLocation`, given here and not in Spark's settings, as
+the query's id is read there; where this process can't read it, `query-id`, a name that no other query has.
+Without `branch` each batch goes to main, wherever the main-branch file points then. The output mode is
+`append`; aggregates that change are written with `foreachBatch`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMessage
+
+from core.errors import Corrupt, PaimarkError, Refused, UsageError
+from core.spark.options import catalog_options
+from core.spark.target import Target
+from core.spark.write import looked_up
+from core.storage.open import open_files
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_QUERY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+# The rows that a task may write in a batch: so far apart are the sequence numbers of neighbouring tasks.
+_MOST_ROWS = 1 << 26
+
+
+class StreamWritten(WriterCommitMessage):
+    """What one task wrote, and where the table stood then."""
+
+    def __init__(self, target: str, messages: list[Any]) -> None:
+        self.target = target
+        self.messages = messages
+
+
+class PaimarkStreamWriter(DataSourceStreamArrowWriter):
+    """Made anew for each micro-batch, and once more for its commit."""
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> StreamWritten:
+        from pyspark import TaskContext
+
+        from core.spark.committing import write_rows
+
+        context = TaskContext.get()
+        task = context.partitionId() if context is not None else 0
+        behind = task * _MOST_ROWS if self.target.table_schema.primary_keys else 0
+        return StreamWritten(self.target.to_text(), write_rows(self.target, _counted(iterator), behind))
+
+    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
+        from core.spark.streaming.committing import commit_batch
+
+        written = [each for each in messages if isinstance(each, StreamWritten)]
+        by_task = [(Target.from_text(each.target), each.messages) for each in written]
+        commit_batch(self.target, batchId, by_task)
+
+    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
+        # Spark also calls this after a commit that failed, and one that failed may have landed all the same.
+        # Only where a task gave no message no commit was tried.
+        if all(each is not None for each in messages):
+            return
+        from core.spark.committing import delete_rows
+
+        delete_rows(self.target, [each.messages for each in messages if isinstance(each, StreamWritten)])
+
+
+def stream_writer(options: Mapping[str, str], columns: list[str], overwrite: bool) -> PaimarkStreamWriter:
+    """The writer that the options ask for. Raises `UsageError` and `Refused` for what can't be written."""
+    from pypaimon.table.bucket_mode import BucketMode
+
+    from core.spark.committing import check_columns, open_target
+
+    if overwrite:
+        raise UsageError(
+            "A stream can't be written in the output mode complete: each batch would replace the table",
+            "Use outputMode append, or foreachBatch with a batch write.",
+        )
+    target = msgspec.structs.replace(looked_up(options, False), commit_user=_query_id(options))
+    check_columns(target, columns)
+    if open_target(target).bucket_mode() == BucketMode.CROSS_PARTITION:
+        raise UsageError(
+            f"{target.database}.{target.table} looks for keys across partitions, which can't be written here",
+            "Write it with Flink or Spark's own connector.",
+        )
+    return PaimarkStreamWriter(target)
+
+
+def _query_id(options: Mapping[str, str]) -> str:
+    """The same for as long as the query lives, through all its restarts. Raises `UsageError`."""
+    if (given := options.get("query-id")) is not None:
+        if not _QUERY.fullmatch(given):
+            raise UsageError(f"query-id is letters, digits, '.', '_' and '-', not {given!r}")
+        return given
+    location = options.get("checkpointLocation")
+    if not location:
+        raise UsageError(
+            "A stream is written once only with a checkpoint of its own: checkpointLocation is missing",
+            'Give it here, not in Spark\'s settings: .option("checkpointLocation", directory).',
+        )
+    try:
+        data = open_files(location, catalog_options(options)).read("metadata")
+        found = msgspec.json.decode(data, type=dict[str, str])["id"]
+    except (PaimarkError, msgspec.DecodeError, KeyError) as error:
+        raise UsageError(
+            f"The query's id can't be read from the checkpoint {location} ({error})",
+            "Give the option query-id: a name that no other query has.",
+        ) from error
+    if not _QUERY.fullmatch(found):
+        raise Corrupt(f"The checkpoint {location} gives the query the id {found!r}")
+    return found
+
+
+def _counted(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    rows = 0
+    for batch in batches:
+        rows += batch.num_rows
+        if rows > _MOST_ROWS:
+            raise Refused(
+                f"A task has more than {_MOST_ROWS} rows of one micro-batch",
+                "Take in less at a time, or repartition the rows.",
+            )
+        yield batch
