@@ -1,7 +1,7 @@
 """The engine as the console and the command use it. Imports neither pyspark nor pyarrow.
 
-One statement runs at a time: `run` in one thread, `cancel` and `close` from any. A dead engine is started
-again by the next statement.
+One statement runs at a time: `run` in one thread, `cancel` and `close` from any. An engine that died, or was
+ended because nobody asked it anything for long, is started again by the next statement.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from msgspec.structs import replace
 
 from core.errors import Unavailable
 from core.spark.child import EngineProcess
+from core.spark.idle import Idle, idle_seconds
 from core.spark.protocol import Cancel, Event, Failed, Finished, Run, Start, Task
 
-State = Literal["stopped", "starting", "ready", "running", "failed"]
+State = Literal["stopped", "starting", "ready", "running", "resting", "failed"]
 
 # A cancelled statement that has not ended by then ends with its engine.
 GRACE_SECONDS = 5.0
@@ -58,12 +59,15 @@ class Engine:
         self._cancelled = False
         self._killed = False
         self._sent: _Sent | None = None
+        self._resting = False
+        self._idle = Idle(idle_seconds(config.conf), self._rest)
 
     @property
     def state(self) -> State:
+        """`resting`: it was ended because it was not used, and starts again with the next statement."""
         process = self._process
         if process is None:
-            return "stopped"
+            return "resting" if self._resting else "stopped"
         if process.ended:
             return "failed"
         if process.ready is None:
@@ -106,6 +110,7 @@ class Engine:
             yield from self._do(task)
         finally:
             self._busy.release()
+            self._idle.used()
 
     def cancel(self) -> None:
         """Stop the running statement, if there is one: its events end with `Failed`, by force if need be."""
@@ -119,10 +124,20 @@ class Engine:
 
     def close(self) -> None:
         """End the engine and everything it started. Returns when nothing of it is left."""
+        self._idle.stop()
         with self._lock:
             process, self._process = self._process, None
         if process is not None:
             process.close()
+
+    def _rest(self) -> None:
+        with self._lock:
+            process = self._process
+            if process is None or self._busy.locked():
+                return
+            # A statement that comes now starts another one.
+            self._process, self._resting = None, True
+        process.close()
 
     def _do(self, task: Task) -> Generator[Event]:
         began = time.monotonic()
@@ -172,7 +187,8 @@ class Engine:
                         read_only=config.read_only,
                     )
                 )
-                self._process = process
+                self._process, self._resting = process, False
+                self._idle.used()
             return self._process
 
     def _stop(self, sent: _Sent) -> None:

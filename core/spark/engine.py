@@ -58,6 +58,7 @@ class Server:
         self._spark: Spark | None = None
         self._runner: Runner | None = None
         self._closing = False
+        self._has_worked = False
 
     def serve(self) -> None:
         """Until the parent says so or is gone."""
@@ -75,6 +76,11 @@ class Server:
         self._closing = True
         if self._spark is not None:
             self._spark.stop()
+
+    def leave_archive(self) -> None:
+        """When Java has ended: let the classes it loaded be kept ready for the next start."""
+        if self._has_worked and self._spark is not None and self._spark.archive is not None:
+            self._spark.archive.build_in_background(self._spark.scratch)
 
     def report(self, message: Report | Batch) -> None:
         """Send to the parent, waiting while it does not take it. Raises `ParentGone`."""
@@ -112,6 +118,7 @@ class Server:
                     self._waiting.discard(order.number)
                 if is_wanted:
                     self._runner.run(order, self.report)
+                    self._has_worked = True
         except (ParentGone, JavaGone):
             # Other threads see it too, and act.
             return
@@ -164,11 +171,13 @@ def main() -> None:
     start = receive_order(channel)
     if not isinstance(start, Start):
         return
+    server = Server(channel, start)
     try:
-        Server(channel, start).serve()
+        server.serve()
     finally:
         # Also a Java process that was only starting: it would go on writing.
         kill_descendants(os.getpid())
+        server.leave_archive()
         remove_scratch(Path(start.scratch))
         # Threads that wait for Spark are of no use any more.
         os._exit(0)

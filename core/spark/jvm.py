@@ -7,6 +7,7 @@ for. Runs in the engine's process.
 from __future__ import annotations
 
 import os
+import shlex
 import struct
 import subprocess
 import time
@@ -14,6 +15,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from core.errors import Unavailable
+from core.spark.cds import Archive, archive_for
+from core.spark.home import SparkHome
 from core.spark.java import Java
 from core.spark.settings import properties_file
 
@@ -48,31 +51,41 @@ _FLAGS = (
     "-Dio.netty.allocator.type=pooled",
     "-Dio.netty.handler.ssl.defaultEndpointVerificationAlgorithm=NONE",
 )
+# What a person who asks for one of these has in mind is not ours.
+_NOT_WITH_ARCHIVE = ("-Xshare", "-XX:SharedArchiveFile", "-XX:ArchiveClassesAtExit", "-XX:AOT", "-javaagent")
 # The exit code of a JVM under -XX:+ExitOnOutOfMemoryError, and of Spark's executor on the same.
 OUT_OF_MEMORY = frozenset({3, 52})
 _POLL_SECONDS = 0.02
 
 
+def class_archive(java: Java, spark: SparkHome, settings: Mapping[str, str]) -> Archive | None:
+    """The archive of classes for this start, None where Java is started in a way that none would fit."""
+    # A class path of one's own comes first, and Java takes no archive that was made without it.
+    if settings.get("spark.driver.extraClassPath") or any(
+        option.startswith(_NOT_WITH_ARCHIVE) for option in _java_options(settings)
+    ):
+        return None
+    return archive_for(java.executable, str(spark.home / "jars" / "*"), spark.jars, _FLAGS)
+
+
 def launch(
-    java: Java, spark_home: Path, settings: Mapping[str, str], scratch: Path
+    java: Java, spark: SparkHome, settings: Mapping[str, str], scratch: Path, archive: Archive | None
 ) -> subprocess.Popen[bytes]:
     """Start it. It ends when its stdin is closed."""
     properties = scratch / "spark.properties"
     # Settings can hold secrets, so they are in a file of ours and not on a command line.
     properties.touch(mode=0o600)
     properties.write_text(properties_file(settings))
-    own = settings.get("spark.driver.defaultJavaOptions", "").split()
-    extra = settings.get("spark.driver.extraJavaOptions", "").split()
     command = [
         str(java.executable),
         "-cp",
-        os.pathsep.join(_class_path(spark_home, settings)),
+        os.pathsep.join(_class_path(spark, settings)),
         f"-Xmx{settings['spark.driver.memory']}",
         *_FLAGS,
+        *(archive.start_flags(scratch) if archive is not None else ()),
         f"-Djava.io.tmpdir={scratch}",
         f"-Dderby.system.home={scratch}",
-        *own,
-        *extra,
+        *_java_options(settings),
         "org.apache.spark.deploy.SparkSubmit",
         "--properties-file",
         str(properties),
@@ -80,7 +93,7 @@ def launch(
     ]
     environment = {
         **os.environ,
-        "SPARK_HOME": str(spark_home),
+        "SPARK_HOME": str(spark.home),
         "SPARK_CONNECT_MODE": "0",
         "_PYSPARK_DRIVER_CONN_INFO_PATH": str(_connection(scratch)),
     }
@@ -108,8 +121,14 @@ def _connection(scratch: Path) -> Path:
     return scratch / "connection"
 
 
-def _class_path(spark_home: Path, settings: Mapping[str, str]) -> list[str]:
-    configuration = os.environ.get("SPARK_CONF_DIR", str(spark_home / "conf"))
+def _java_options(settings: Mapping[str, str]) -> list[str]:
+    names = ("spark.driver.defaultJavaOptions", "spark.driver.extraJavaOptions")
+    return [word for name in names for word in shlex.split(settings.get(name, ""))]
+
+
+def _class_path(spark: SparkHome, settings: Mapping[str, str]) -> list[str]:
     hadoop = [os.environ[name] for name in ("HADOOP_CONF_DIR", "YARN_CONF_DIR") if name in os.environ]
     extra = settings.get("spark.driver.extraClassPath", "")
-    return [*([extra] if extra else []), configuration, str(spark_home / "jars" / "*"), *hadoop]
+    # Java takes an archive of classes only where directories come last; no jar of Spark's has files of the
+    # names that are looked for in them.
+    return [*([extra] if extra else []), str(spark.home / "jars" / "*"), str(spark.configuration), *hadoop]

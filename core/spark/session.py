@@ -8,12 +8,13 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.errors import Unavailable
 from core.spark import jvm
+from core.spark.cds import Archive
+from core.spark.home import find_spark
 from core.spark.java import find_java
 from core.spark.protocol import Start
 from core.spark.settings import spark_settings
@@ -28,13 +29,17 @@ _REDIRECTIONS = ("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "PYSPARK_SUBMIT_A
 
 @dataclass(frozen=True, slots=True)
 class Spark:
-    """A running Spark. `host` is the address at which tasks reach this process."""
+    """A running Spark. `host` is the address at which tasks reach this process.
+
+    `archive` is that of its classes, None where Java is started without.
+    """
 
     session: SparkSession
     process: subprocess.Popen[bytes]
     scratch: Path
     host: str
     memory: str
+    archive: Archive | None
 
     def stop(self) -> None:
         """End the Java process: by asking (its hooks leave a cluster tidily), then by force."""
@@ -51,11 +56,13 @@ def start_spark(start: Start) -> Spark:
     """Raises `Unavailable` when there is no Java, or it ends while Spark starts."""
     scratch = Path(start.scratch)
     _prepare_environment()
-    settings = spark_settings(start.master, start.conf, scratch)
+    spark = find_spark()
+    settings = spark_settings(start.master, {**spark.defaults(), **start.conf}, scratch)
     if settings["spark.master"].startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     java = find_java()
-    process = jvm.launch(java, _spark_home(), settings, scratch)
+    archive = jvm.class_archive(java, spark, settings)
+    process = jvm.launch(java, spark, settings, scratch, archive)
     # Worth a second, spent while Java starts.
     from pyspark.sql import SparkSession
 
@@ -69,7 +76,7 @@ def start_spark(start: Start) -> Spark:
     session.dataSource.register(PaimarkSource)
     session.sparkContext.setInterruptOnCancel(True)
     host = session.sparkContext.getConf().get("spark.driver.host") or "127.0.0.1"
-    return Spark(session, process, scratch, host, settings["spark.driver.memory"])
+    return Spark(session, process, scratch, host, settings["spark.driver.memory"], archive)
 
 
 def _require_sql_settings(settings: Mapping[str, str]) -> None:
@@ -100,12 +107,3 @@ def _prepare_environment() -> None:
     # Workers must be this Python with these packages, and must not import from where the user stands.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ["PYTHONSAFEPATH"] = "1"
-
-
-def _spark_home() -> Path:
-    if home := os.environ.get("SPARK_HOME"):
-        return Path(home)
-    package = find_spec("pyspark")
-    if package is None or package.origin is None:
-        raise Unavailable("PySpark is not installed", "Install it with `pip install 'pyspark>=4.1,<5'`.")
-    return Path(package.origin).parent

@@ -1,0 +1,108 @@
+"""Which Spark is started, and what its own configuration files say."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+
+from core.errors import Unavailable
+
+_CORE_JAR = re.compile(r"spark-core_[0-9.]+-([0-9][^/]*)\.jar")
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
+_NAMED = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+# A key ends at the first of these that no backslash is before.
+_ENTRY = re.compile(r"((?:\\.|[^\\\s=:])+)[ \t\f]*[=:]?[ \t\f]*(.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class SparkHome:
+    """`jars` are in `home`; `configuration` is where Spark's configuration files are, if anywhere."""
+
+    home: Path
+    configuration: Path
+
+    @property
+    def jars(self) -> list[Path]:
+        return sorted((self.home / "jars").glob("*.jar"))
+
+    def defaults(self) -> dict[str, str]:
+        """What spark-defaults.conf says, empty when there is none. Raises `Unavailable`."""
+        path = self.configuration / "spark-defaults.conf"
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (FileNotFoundError, NotADirectoryError):
+            return {}
+        except (OSError, UnicodeDecodeError) as error:
+            raise Unavailable(
+                f"{path} can't be read: {error}", "Correct it, or unset SPARK_CONF_DIR."
+            ) from error
+        return {name: value.strip() for name, value in _properties(text) if name.startswith("spark.")}
+
+
+def find_spark(environment: Mapping[str, str] = os.environ) -> SparkHome:
+    """The Spark of SPARK_HOME, or where that is of another version or unset, the one that came with PySpark.
+
+    Raises `Unavailable` without PySpark.
+    """
+    package = find_spec("pyspark")
+    if package is None or package.origin is None:
+        raise Unavailable("PySpark is not installed", "Install it with `pip install 'pyspark>=4.1,<5'`.")
+    own = Path(package.origin).parent
+    set_home = environment.get("SPARK_HOME")
+    home = Path(set_home) if set_home else own
+    if set_home and other_version(home):
+        print(
+            f"paimark: SPARK_HOME={home} is not the Spark of this PySpark and is left aside", file=sys.stderr
+        )
+        home = own
+    configuration = environment.get("SPARK_CONF_DIR") or str((Path(set_home) if set_home else own) / "conf")
+    return SparkHome(home, Path(configuration))
+
+
+def other_version(home: Path) -> str:
+    """The version of the Spark in a directory when PySpark here can't use it (`none` for no Spark at all)."""
+    found = next(
+        (found[1] for each in home.glob("jars/*.jar") if (found := _CORE_JAR.fullmatch(each.name))), "none"
+    )
+    return "" if _line(found) == _line(pyspark_version()) else found
+
+
+def pyspark_version() -> str:
+    for name in ("pyspark", "pyspark-client"):
+        try:
+            return version(name)
+        except PackageNotFoundError:
+            continue
+    return "unknown"
+
+
+def _line(number: str) -> list[str]:
+    return number.split(".")[:2]
+
+
+def _properties(text: str) -> Iterator[tuple[str, str]]:
+    """The entries of a Java properties file."""
+    joined = ""
+    for line in text.splitlines():
+        joined += line.lstrip()
+        if not joined or (joined == line.lstrip() and joined[0] in "#!"):
+            joined = ""
+            continue
+        if (len(joined) - len(joined.rstrip("\\"))) % 2:
+            joined = joined[:-1]
+            continue
+        if entry := _ENTRY.fullmatch(joined):
+            yield _unescaped(entry[1]), _unescaped(entry[2])
+        joined = ""
+
+
+def _unescaped(text: str) -> str:
+    return _ESCAPE.sub(
+        lambda found: chr(int(found[1], 16)) if found[1] else _NAMED.get(found[2], found[2]), text
+    )

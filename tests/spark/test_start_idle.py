@@ -1,0 +1,64 @@
+"""An engine that nobody asks anything ends, and comes back with the next statement."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from core.errors import UsageError
+from core.spark.client import Engine, EngineConfig
+from core.spark.idle import SETTING, Idle, idle_seconds
+from core.spark.protocol import Finished
+
+
+@pytest.mark.parametrize(
+    ("conf", "seconds"),
+    [({}, 1800), ({SETTING: "90 s"}, 90), ({SETTING: "1h"}, 3600), ({SETTING: "0"}, None)],
+)
+def test_the_setting(conf: dict[str, str], seconds: float | None) -> None:
+    assert idle_seconds(conf) == seconds
+
+
+def test_a_faulty_setting_is_named() -> None:
+    with pytest.raises(UsageError, match=SETTING):
+        idle_seconds({SETTING: "soon"})
+
+
+def test_use_puts_the_end_off() -> None:
+    ended = threading.Event()
+    idle = Idle(60, ended.set)
+    idle.used()
+    first = idle._timer
+    idle.used()
+    assert first is not None and first.finished.is_set() and idle._timer is not first
+    idle.stop()
+    assert not ended.is_set()
+
+
+def test_an_idle_engine_ends_and_the_next_statement_starts_it(engine_warehouse: Path, tmp_path: Path) -> None:
+    config = EngineConfig(
+        warehouse=str(engine_warehouse),
+        options={},
+        master="local[1]",
+        conf={"spark.driver.memory": "1g", SETTING: "1 s"},
+        log_path=tmp_path / "engine.log",
+        read_only=False,
+    )
+    engine = Engine(config)
+    try:
+        engine.start()
+        process = engine._process
+        assert process is not None
+        assert process.wait(lambda: process.ended, 60)
+        assert engine.state == "resting"
+        with pytest.raises(ProcessLookupError):
+            os.kill(process.pid, 0)
+        # Busy is not idle, however long it takes.
+        *_, end = engine.run("SELECT sum(id) FROM range(1000000)")
+        assert isinstance(end, Finished)
+        assert engine._process is not process
+    finally:
+        engine.close()
