@@ -103,9 +103,10 @@ class Close(msgspec.Struct, frozen=True, tag=True):
 
 
 class Ready(msgspec.Struct, frozen=True, tag=True):
-    """Spark takes statements now; it took this many seconds to start."""
+    """Spark takes statements now; it took this many seconds to start. `nodes`: a line a machine of a cluster."""
 
     seconds: float
+    nodes: tuple[str, ...] = ()
 
 
 class NotStarted(msgspec.Struct, frozen=True, tag=True):
