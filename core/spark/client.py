@@ -91,6 +91,12 @@ class Engine:
             raise Unavailable(failed.message, failed.hint)
         return process.ready.seconds
 
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """What each machine of a cluster has, a line each; nothing before `wait_ready` and on one machine."""
+        process = self._process
+        return process.ready.nodes if process is not None and process.ready is not None else ()
+
     def run(
         self, sql: str, *, database: str | None = None, limit: int | None = None, time_zone: str | None = None
     ) -> Generator[Event]:

@@ -19,6 +19,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 from core.errors import Unavailable
+from core.spark.cluster import Cluster, is_deserted
 from core.spark.jvm import OUT_OF_MEMORY
 from core.spark.protocol import (
     CANCELLED,
@@ -140,8 +141,19 @@ class Server:
         from core.spark.statement import Runner
 
         self._runner = Runner(self._spark, self._start)
-        self.report(Ready(time.monotonic() - began))
+        self.report(Ready(time.monotonic() - began, self._spark.nodes))
+        if self._spark.joined is not None:
+            watch = (self._spark, self._spark.joined)
+            threading.Thread(target=self._watch_executors, args=watch, daemon=True).start()
         return True
+
+    def _watch_executors(self, spark: Spark, joined: Cluster) -> None:
+        """Without executors a statement would wait for ever."""
+        if is_deserted(spark.session.sparkContext, joined) and not self._closing:
+            message = (
+                f"All executors of {joined.master} are gone, and for {joined.seconds:.0f} seconds none came"
+            )
+            self._last_words(Died(message, "Are its workers alive? The next statement tries again."))
 
     def _watch_java(self, spark: Spark) -> None:
         code = spark.process.wait()

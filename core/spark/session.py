@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.errors import Unavailable
-from core.spark import jvm
+from core.spark import cluster, jvm
 from core.spark.cds import Archive
 from core.spark.home import find_spark
 from core.spark.java import find_java
@@ -31,7 +31,8 @@ _REDIRECTIONS = ("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "PYSPARK_SUBMIT_A
 class Spark:
     """A running Spark. `host` is the address at which tasks reach this process.
 
-    `archive` is that of its classes, None where Java is started without.
+    `archive` is that of its classes, None where Java is started without. `nodes` are a cluster's, a line
+    each; `joined` is the cluster where executors must be there all the time.
     """
 
     session: SparkSession
@@ -40,6 +41,8 @@ class Spark:
     host: str
     memory: str
     archive: Archive | None
+    nodes: tuple[str, ...]
+    joined: cluster.Cluster | None
 
     def stop(self) -> None:
         """End the Java process: by asking (its hooks leave a cluster tidily), then by force."""
@@ -55,11 +58,17 @@ class Spark:
 def start_spark(start: Start) -> Spark:
     """Raises `Unavailable` when there is no Java, or it ends while Spark starts."""
     scratch = Path(start.scratch)
-    _prepare_environment()
     spark = find_spark()
     settings = spark_settings(start.master, {**spark.defaults(), **start.conf}, scratch)
-    if settings["spark.master"].startswith("local"):
+    master = settings["spark.master"]
+    joined = None
+    if cluster.is_cluster(master):
+        cluster.require_master(master, os.environ)
+        joined = cluster.cluster_at(master, settings)
+        settings = {**cluster.cluster_settings(os.environ), **settings}
+    if master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    _prepare_environment(settings)
     java = find_java()
     archive = jvm.class_archive(java, spark, settings)
     process = jvm.launch(java, spark, settings, scratch, archive)
@@ -75,19 +84,28 @@ def start_spark(start: Start) -> Spark:
     session = SparkSession.builder.getOrCreate()
     session.dataSource.register(PaimarkSource)
     session.sparkContext.setInterruptOnCancel(True)
+    nodes = cluster.prepare(session.sparkContext, scratch, joined, start.warehouse) if joined else []
     host = session.sparkContext.getConf().get("spark.driver.host") or "127.0.0.1"
-    return Spark(session, process, scratch, host, settings["spark.driver.memory"], archive)
+    memory = settings["spark.driver.memory"]
+    # Where executors come and go with the work, none is not a fault.
+    if settings.get("spark.dynamicAllocation.enabled") == "true":
+        joined = None
+    return Spark(session, process, scratch, host, memory, archive, tuple(map(str, nodes)), joined)
 
 
 def _require_sql_settings(settings: Mapping[str, str]) -> None:
-    """Raises `Unavailable` for a value that Spark SQL does not take.
+    """Start Spark's context. Raises `Unavailable`, also for a value that Spark SQL does not take.
 
     With one in a session PySpark recurses without end: telling of an error reads the settings, which is one.
     """
     from py4j.protocol import Py4JJavaError
     from pyspark import SparkContext
 
-    context = SparkContext.getOrCreate()
+    try:
+        context = SparkContext.getOrCreate()
+    except Py4JJavaError as error:
+        why = str(error.java_exception.getMessage()).splitlines()[0]
+        raise Unavailable(f"Spark did not start on {settings['spark.master']}: {why}") from error
     assert context._jvm is not None
     taken = context._jvm.org.apache.spark.sql.internal.SQLConf()
     for name, value in settings.items():
@@ -101,9 +119,9 @@ def _require_sql_settings(settings: Mapping[str, str]) -> None:
                 ) from error
 
 
-def _prepare_environment() -> None:
+def _prepare_environment(settings: Mapping[str, str]) -> None:
     for name in _REDIRECTIONS:
         os.environ.pop(name, None)
     # Workers must be this Python with these packages, and must not import from where the user stands.
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_PYTHON", settings.get("spark.pyspark.python", sys.executable))
     os.environ["PYTHONSAFEPATH"] = "1"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePosixPath
 
 _GIB = 1 << 30
-_CGROUP_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+_CGROUPS = Path("/sys/fs/cgroup")
 
 
 def spark_settings(master: str | None, conf: Mapping[str, str], scratch: Path) -> dict[str, str]:
@@ -47,13 +47,29 @@ def driver_memory(total: int) -> int:
 def machine_memory() -> int:
     """Bytes this process may use: the machine's, or its container's limit where that is less."""
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    for path in _CGROUP_LIMITS:
+    for path in _cgroup_limits():
         try:
             total = min(total, int(path.read_text()))
         except (OSError, ValueError):
             # Not on Linux, or "max".
             continue
     return total
+
+
+def _cgroup_limits(cgroups: Path = _CGROUPS, own: Path = Path("/proc/self/cgroup")) -> Iterator[Path]:
+    """The files that say how much memory this process and the groups around it may use, of both versions."""
+    try:
+        lines = own.read_text().splitlines()
+    except OSError:
+        lines = []
+    for line in [*lines, "0::/"]:
+        _, controllers, place = line.split(":", 2)
+        if controllers and "memory" not in controllers.split(","):
+            continue
+        top, name = (cgroups / "memory", "memory.limit_in_bytes") if controllers else (cgroups, "memory.max")
+        group = PurePosixPath(place.lstrip("/"))
+        yield from (top / each / name for each in (group, *group.parents))
+    yield cgroups / "memory" / "memory.limit_in_bytes"
 
 
 def properties_file(settings: Mapping[str, str]) -> str:

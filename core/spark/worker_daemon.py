@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from contextlib import suppress
 
 _READS_TABLES = frozenset(
     {
@@ -22,7 +23,9 @@ def main() -> None:
     # Spark names the worker's module, and none for `pyspark.worker`.
     module = sys.argv[1] if len(sys.argv) > 1 else "pyspark.worker"
     if module in _READS_TABLES:
-        import pypaimon.read.table_read  # noqa: F401
+        # Whoever reads a table without it is told so; other tasks do without.
+        with suppress(ImportError):
+            import pypaimon.read.table_read  # noqa: F401
 
     from pyspark.daemon import manager
 
