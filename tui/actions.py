@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from core.table.layout import MAIN, SAVEPOINT_TAG_PREFIX
+from core.table.retention import RETENTION_OFF
 from tui.session import Target, Version
 
 # What `x` deletes, by the tab it is pressed on.
 DELETING = {"Savepoints": "delete-savepoint", "Branches": "delete-branch", "Tags": "delete-tag"}
+# What switches stock expiry off on a branch.
+PROTECTING = "alter-branch-schema"
 _OF_A_BRANCH = ("delete-branch", "merge-branch", "replace-main-branch")
 
 
@@ -29,3 +32,9 @@ def arguments_from(name: str, target: Target, version: Version | None, *, newest
     if name == "rollback" and row.version is not None:
         return {"to": row.version}
     return {}
+
+
+def protection_of(branch: str | None) -> dict[str, object]:
+    """What that dialog starts with."""
+    options = ", ".join(f"'{option}' = '{value}'" for option, value in RETENTION_OFF.items())
+    return {"branch": branch, "set": options}

@@ -8,6 +8,7 @@ from typing import Any, overload
 
 from tui.sources import Column
 
+_ARROW_NUMBERS = ("int", "uint", "halffloat", "float", "double", "decimal")
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
 
 
@@ -44,6 +45,10 @@ class ArrowRows:
         for batch in self._batches:
             self._ends.append((self._ends[-1] if self._ends else 0) + batch.num_rows)
 
+    @property
+    def batches(self) -> Sequence[Any]:
+        return self._batches
+
     def __len__(self) -> int:
         return self._ends[-1] if self._ends else 0
 
@@ -58,7 +63,16 @@ class ArrowRows:
 
 def result_columns(names: Sequence[str], types: Sequence[str]) -> tuple[Column, ...]:
     """The columns of a result; `types` are Spark's names. Numbers go to the right, as they are."""
+    return _columns(names, types, _NUMBERS)
+
+
+def arrow_columns(names: Sequence[str], types: Sequence[str]) -> tuple[Column, ...]:
+    """The same from Arrow's names of types."""
+    return _columns(names, types, _ARROW_NUMBERS)
+
+
+def _columns(names: Sequence[str], types: Sequence[str], numbers: tuple[str, ...]) -> tuple[Column, ...]:
     return tuple(
-        Column(name, "id" if kind.startswith(_NUMBERS) else "text", most=48, nothing="null")
+        Column(name, "id" if kind.startswith(numbers) else "text", most=48, nothing="null")
         for name, kind in zip(names, types, strict=True)
     )

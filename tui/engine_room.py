@@ -65,7 +65,7 @@ class EngineRoom:
 
         threading.Thread(target=work, name="paimark-engine", daemon=True).start()
 
-    def run(self, sql: str, database: str | None, limit: int) -> Iterator[Event]:
+    def run(self, sql: str, database: str | None, limit: int | None) -> Iterator[Event]:
         """The statement's events, as the engine gives them. For a thread: it blocks."""
         from core.statements import run_statement
 

@@ -89,6 +89,16 @@ def _distance(seconds: int) -> str:
     return f"{seconds // _YEAR} y"
 
 
+def duration(milliseconds: int) -> str:
+    """`1 h 30 min`, `2 d`, `500 ms`: at most two units."""
+    left, parts = milliseconds, []
+    for unit, name in ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s"), (1, "ms")):
+        number, left = divmod(left, unit)
+        if number:
+            parts.append(f"{number:,} {name}")
+    return " ".join(parts[:2]) or "0 ms"
+
+
 def size(count: int) -> str:
     """Bytes with at most three figures: `812 B`, `1.4 MB`."""
     amount = float(count)

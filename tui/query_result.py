@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections import Counter
+from typing import TYPE_CHECKING, Any
 
 from core.spark.protocol import Columns, Event, Explained, Failed, Finished, Reading, StageProgress
 from tui.arrow_rows import ArrowRows, result_columns
@@ -11,11 +12,17 @@ from tui.sources import Column, tuples
 from tui.widgets.lines import Line
 from tui.widgets.query_status import bar, problem, reading
 
+if TYPE_CHECKING:
+    from core.travel.diff import Difference
+
 
 class Result:
-    """Fed with the engine's events. `base` is where the statement starts in the editor's text."""
+    """Fed with the engine's events. `base` is where the statement starts in the editor's text.
 
-    def __init__(self, statement: str, base: int, began: float) -> None:
+    The rows of a `difference` are counted by what became of them.
+    """
+
+    def __init__(self, statement: str, base: int, began: float, difference: Difference | None = None) -> None:
         self.statement = statement
         self.base = base
         self.began = began
@@ -25,7 +32,10 @@ class Result:
         self.cancelling = False
         self.end: Finished | Failed | None = None
         self.explained: str | None = None
+        self.types: tuple[str, ...] = ()
         self._stage: StageProgress | None = None
+        self._difference = difference
+        self._tally: Counter[str] = Counter()
 
     @property
     def running(self) -> bool:
@@ -40,6 +50,7 @@ class Result:
             case Reading():
                 self.readings.append(event)
             case Columns(names, types):
+                self.types = types
                 self.columns = result_columns(names, types)
             case StageProgress():
                 self._stage = event
@@ -51,6 +62,8 @@ class Result:
     def take_batch(self, batch: Any) -> None:
         """More rows (a pyarrow RecordBatch)."""
         self.rows = self.rows.with_batch(batch)
+        if self._difference is not None:
+            self._tally += self._difference.tally(batch)
 
     @property
     def plan_rows(self) -> Any:
@@ -83,6 +96,8 @@ class Result:
         if self.explained is not None:
             return [("✓ ", "good"), ("the plan", ""), took]
         rows = f"first {counted(end.rows, 'row')} of more" if end.truncated else counted(end.rows, "row")
+        if self._difference is not None:
+            rows += ": " + ", ".join(f"{self._tally[each]:,} {each}" for each in self._difference.changes)
         return [("✓ ", "good"), (rows, "warn" if end.truncated else ""), took]
 
     def _running(self, now: float, engine: str) -> Line:

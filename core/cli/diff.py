@@ -18,7 +18,7 @@ from core.spark.client import Engine
 from core.spark.protocol import Batch, Event, Failed
 from core.storage.open import open_files
 from core.table.catalog import find_table
-from core.travel.diff import CHANGES, Difference, make_difference
+from core.travel.diff import Difference, make_difference
 from core.travel.diff_versions import find_version, read_wanted
 
 
@@ -76,8 +76,7 @@ def diff(
         if show_events(events, difference.sql, Result(found, path), narrator):
             narrator.wait("Counting all of them")
             counts = _all_counts(engine, difference)
-    changes = CHANGES if difference.keys else CHANGES[:2]
-    narrator.say(", ".join(f"{counts[change]} {change}" for change in changes))
+    narrator.say(", ".join(f"{counts[change]} {change}" for change in difference.changes))
 
 
 def _keys(given_: Sequence[str], columns: Sequence[str]) -> list[str]:
@@ -96,10 +95,7 @@ def _counted(events: Iterator[Event], counts: Counter[str], difference: Differen
 
     for event in events:
         if isinstance(event, Batch):
-            rows = read_batch(event)
-            times = [1] * rows.num_rows if difference.keys else rows.column(1).to_pylist()
-            for change, number in zip(rows.column(0).to_pylist(), times, strict=True):
-                counts[change] += number
+            counts += difference.tally(read_batch(event))
         yield event
 
 

@@ -18,10 +18,14 @@ from core.errors import Refused, Unavailable
 
 
 class ResultFile:
-    """Rows to a file in the format of its ending; written beside it and renamed when it is whole."""
+    """Rows to a file in the format of its ending; written beside it and renamed when it is whole.
 
-    def __init__(self, path: Path, schema: pa.Schema) -> None:
+    Unless `replacing`, a file that has come to be there meanwhile stays as it is.
+    """
+
+    def __init__(self, path: Path, schema: pa.Schema, *, replacing: bool = True) -> None:
         self._path = path
+        self._replacing = replacing
         self._temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
         try:
             self._out = self._temporary.open("xb")
@@ -43,10 +47,16 @@ class ResultFile:
             raise Unavailable(f"{self._path} can't be written: {error.strerror or error}") from error
 
     def close(self) -> None:
+        """Raises `Refused` for a file that is there and must stay, `Unavailable` when the disk can't."""
         try:
             self._writer.close()
             self._out.close()
+            if not self._replacing:
+                # Of many at once one makes it; what is renamed over it is that one's own.
+                self._path.open("xb").close()
             os.replace(self._temporary, self._path)
+        except FileExistsError as error:
+            raise Refused(f"{self._path} exists and is not written over", "Choose another name.") from error
         except OSError as error:
             raise Unavailable(f"{self._path} can't be written: {error.strerror or error}") from error
 

@@ -7,8 +7,10 @@ Rows with a key are found by it; rows without are counted, for a table may hold 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from core.storage.files import Files
 from core.table.layout import TablePath
@@ -23,8 +25,9 @@ from core.travel.diff_columns import (
     key_pairs,
     pair_columns,
 )
-from core.travel.diff_versions import DiffVersion, Wanted, find_version, shared_field_id
+from core.travel.diff_versions import DiffVersion, find_version, shared_field_id
 from core.travel.quoting import literal, quoted
+from core.travel.wanted import Wanted
 
 CHANGES = ("added", "removed", "changed")
 # Between the statement's own columns and a table's there is no telling what names a table has.
@@ -86,6 +89,19 @@ class Difference:
             for new in (False, True)
         ]
         return f"SELECT key FROM ({' UNION ALL '.join(sides)}) LIMIT 1"
+
+    @property
+    def changes(self) -> tuple[str, ...]:
+        """What can become of a row."""
+        return CHANGES if self.keys else CHANGES[:2]
+
+    def tally(self, batch: Any) -> Counter[str]:
+        """How many rows of each change there are in a batch of the result (a pyarrow RecordBatch)."""
+        times = [1] * batch.num_rows if self.keys else batch.column(1).to_pylist()
+        counts: Counter[str] = Counter()
+        for change, number in zip(batch.column(0).to_pylist(), times, strict=True):
+            counts[change] += number
+        return counts
 
     # By key
 

@@ -19,17 +19,10 @@ from core.table.main_branch import all_roots, branch_names, branch_root, main_ro
 from core.table.names import is_safe_name
 from core.table.records import Snapshot, TableSchema
 from core.travel.version import resolve_latest, resolve_version
+from core.travel.wanted import Wanted
 
 _BRANCH = "branch."
 _SAVEPOINT = re.compile(r"savepoint\.[0-9]{1,18}", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """A version asked for: of a branch (None: main), at `version` (None: its head)."""
-
-    branch: str | None = None
-    version: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,9 @@ from core.table.layout import TablePath
 from core.table.records import SchemaField, TableSchema
 from core.travel.diff import make_difference
 from core.travel.diff_columns import pair_columns
-from core.travel.diff_versions import Wanted, find_version, read_wanted, shared_field_id
+from core.travel.diff_versions import find_version, read_wanted, shared_field_id
 from core.travel.sql import read_statement
+from core.travel.wanted import Wanted
 from tests.paimon import open_table
 from tests.table.branches import create_branch
 

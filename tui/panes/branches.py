@@ -10,35 +10,41 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from core.errors import PaimarkError
-from core.table.layout import MAIN, Root
+from core.table import branches
+from core.table.layout import MAIN, Root, TablePath
 from core.table.lineage import Lineage
 from core.table.main_branch import branch_names
 from core.table.records import Snapshot
 from tui.background import Report
+from tui.formats import counted
 from tui.panes.record_pane import Found, RecordPane
 from tui.panes.snapshots import snapshot_facts
 from tui.session import Session, Target, Version
 from tui.sources import Column, Records
 from tui.widgets.detail_strip import Detail
 
+_HEALTH = {
+    "exposed": "stock expiry here can destroy savepoints: P protects it",
+    "unreadable": "its schema can't be read",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class BranchRow:
-    """`oldest` is the id of the first snapshot there is, `made_from` the tag that the branch began with.
-
-    `problem` says why the rest is not known.
-    """
+    """What a list of branches says of one, and its newest snapshot. `problem` says why that is not known."""
 
     root: Root
-    is_main: bool
+    known: branches.BranchRow
     newest: Snapshot | None = None
-    oldest: int | None = None
-    made_from: str | None = None
     problem: str = ""
 
     @property
     def name(self) -> str:
-        return self.root.label
+        return self.known.branch_name
+
+    @property
+    def is_main(self) -> bool:
+        return self.known.is_main
 
 
 BranchRows = Records[BranchRow]
@@ -52,11 +58,13 @@ class BranchesPane(RecordPane[BranchRows]):
     COLUMNS: ClassVar[tuple[Column, ...]] = (
         Column("branch", style="accent"),
         Column("", style="warn"),
+        Column("ahead", "number"),
+        Column("behind", "number"),
         Column("newest", "id"),
-        Column("committed", "time"),
         Column("age", "age", "quiet"),
         Column("rows", "number"),
         Column("made from", style="second"),
+        Column("committed", "time", "quiet"),
         Column("oldest", "id", "quiet"),
         Column("schema", "id", "quiet"),
         Column("", style="bad"),
@@ -67,10 +75,9 @@ class BranchesPane(RecordPane[BranchRows]):
         # Branches are the table's, whichever of them is in view.
         opened = self.session.open(Target(target.table))
         names = branch_names(self.session.files, target.table)
-        roots = [target.table.root(name) for name in names]
-        others = [root for root in roots if root != opened.root]
         rows = [
-            _branch_row(self.session, root, is_main=root == opened.root) for root in (opened.root, *others)
+            _branch_row(self.session, target.table, opened.root, known)
+            for known in branches.branch_rows(self.session.files, target.table)
         ]
         viewed = self.session.open(target)
         report(Found(viewed, Records(rows, _values), (opened.root, tuple(names))))
@@ -81,18 +88,24 @@ class BranchesPane(RecordPane[BranchRows]):
 
     def detail(self, index: int) -> Detail:
         row = self._record(index)
+        known = row.known
         title = f"branch {row.name}" + (" (main)" if row.is_main and row.name != MAIN else "")
-        facts = [("directory", row.root.directory)]
-        if row.newest is not None:
-            facts = [
-                ("snapshots", f"{row.oldest} to {row.newest.id}"),
-                *([("made from", row.made_from)] if row.made_from else []),
-                *snapshot_facts(row.newest, int(time.time() * 1000)),
-                *facts,
-            ]
+        facts = [("health", _HEALTH[known.health])] if known.health in _HEALTH else []
         if row.problem:
-            facts.insert(0, ("unreadable", row.problem))
-        return Detail(title, tuple(facts))
+            facts.append(("unreadable", row.problem))
+        if known.ahead is not None and known.behind is not None:
+            since = f"since snapshot {known.fork_snapshot_id}"
+            both = f"{counted(known.ahead, 'commit')} ahead of main, {known.behind:,} behind"
+            facts.append(("lineage", f"{both} {since}"))
+        elif not row.is_main:
+            facts.append(("lineage", "nothing tells where it parted from main"))
+        if row.newest is not None:
+            facts += [
+                ("snapshots", f"{known.earliest_snapshot_id} to {row.newest.id}"),
+                *([("made from", known.created_from)] if known.created_from else []),
+                *snapshot_facts(row.newest, int(time.time() * 1000)),
+            ]
+        return Detail(title, (*facts, ("directory", row.root.directory)))
 
     def version(self, index: int) -> Version | None:
         row = self._record(index)
@@ -109,30 +122,30 @@ class BranchesPane(RecordPane[BranchRows]):
         return self.found.rows.records[index]
 
 
-def _branch_row(session: Session, root: Root, *, is_main: bool) -> BranchRow:
-    lineage = Lineage(session.files, root)
+def _branch_row(session: Session, table: TablePath, main: Root, known: branches.BranchRow) -> BranchRow:
+    root = main if known.is_main else table.root(known.branch_name)
     try:
-        oldest = lineage.earliest_id()
-        made_from = (
-            None if is_main else next((name for name, tag in lineage.tags() if tag.id == oldest), None)
-        )
-        return BranchRow(root, is_main, lineage.latest(), oldest, made_from)
+        return BranchRow(root, known, Lineage(session.files, root).latest())
     except PaimarkError as error:
         # One unreadable branch must not hide the others.
-        return BranchRow(root, is_main, problem=error.message)
+        return BranchRow(root, known, problem=error.message)
 
 
 def _values(row: BranchRow) -> Sequence[object]:
-    newest = row.newest
+    newest, known = row.newest, row.known
+    marks = ["MAIN"] if row.is_main else []
+    marks += [f"! {known.health}"] if known.health != "ok" else []
     return (
         row.name,
-        "MAIN" if row.is_main else None,
-        newest.id if newest else None,
-        newest.time_millis if newest else None,
+        " ".join(marks) or None,
+        known.ahead,
+        known.behind,
+        newest.id if newest else known.latest_snapshot_id,
         newest.time_millis if newest else None,
         newest.total_record_count if newest else None,
-        row.made_from,
-        row.oldest,
+        known.created_from,
+        newest.time_millis if newest else None,
+        known.earliest_snapshot_id,
         newest.schema_id if newest else None,
         row.problem or None,
     )

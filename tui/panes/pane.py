@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from core.table.layout import TablePath
@@ -11,6 +12,7 @@ from tui.widgets.record_grid import RecordGrid
 
 if TYPE_CHECKING:
     from core.actions.called import Called
+    from tui.marks import Mark
 
 TABS = ("Snapshots", "Savepoints", "Branches", "Tags", "Schema", "Query")
 TAB_CLASSES = (
@@ -42,6 +44,8 @@ class Pane(Protocol):
 class Desk(Protocol):
     """What a pane asks of the screen. Called directly, not by message, so that the next key finds it done."""
 
+    @property
+    def marks(self) -> Sequence[Mark]: ...
     def open_table(self, table: TablePath) -> None: ...
     def go_left(self) -> None: ...
     def go_up(self) -> None: ...

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterable
 from functools import partial
-from typing import ClassVar
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
 
-from textual.app import ComposeResult
+from textual.app import ComposeResult, SuspendNotSupported
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.message import Message
@@ -15,13 +17,15 @@ from textual.message import Message
 from core.config import state_directory
 from core.errors import PaimarkError
 from core.spark.arrow import read_batch
-from core.spark.protocol import Batch, Event, Failed
+from core.spark.protocol import Batch, Event, Failed, Finished
 from core.statements import action_called
 from core.travel.sql import read_statement
 from tui.background import post
+from tui.completing import Completing
 from tui.engine_room import EngineRoom
+from tui.exporting import Export, batches_of, write_file
 from tui.faults import unexpected
-from tui.formats import whole_text
+from tui.formats import counted, whole_text
 from tui.history import Ran, add_to_history, read_history
 from tui.messages import Noted, Said
 from tui.panes.pane import Desk
@@ -33,6 +37,9 @@ from tui.widgets.lines import Line
 from tui.widgets.query_status import QueryStatus
 from tui.widgets.record_grid import Edge, RecordGrid
 from tui.widgets.sql_editor import SqlEditor
+
+if TYPE_CHECKING:
+    from core.travel.diff import Difference
 
 ROW_LIMIT = 500
 _LONGEST_FACT = 20_000
@@ -54,6 +61,12 @@ class QueryPane(Vertical):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+r,f5", "run", "run", key_display="^r", id="query.run"),
         Binding("ctrl+o", "history", "history", key_display="^o", id="query.history"),
+        Binding(
+            "ctrl+e", "export", "export", tooltip="the rows into a file", key_display="^e", id="query.export"
+        ),
+        Binding(
+            "e,f4", "edit", "$EDITOR", tooltip="the statement in $EDITOR (F4 while typing)", id="query.edit"
+        ),
         Binding("escape", "leave", "to the rows, then the tables", show=False, id="query.leave"),
     ]
 
@@ -63,12 +76,15 @@ class QueryPane(Vertical):
     def __init__(self, session: Session, desk: Desk) -> None:
         super().__init__(id="query")
         self.desk = desk
+        self.session = session
         self.room = session.room
         self.target: Target | None = None
         self.editor = SqlEditor()
         self.status = QueryStatus()
         self.grid = RecordGrid(at_edge=self._at_edge)
         self.result: Result | None = None
+        self._export: Export | None = None
+        self._hint: Line | None = None
 
     def compose(self) -> ComposeResult:
         yield self.editor
@@ -79,6 +95,7 @@ class QueryPane(Vertical):
         self.grid.say("")
         if self.target is not None and not self.editor.text:
             self.editor.set_statement(f"SELECT *\nFROM {self.target.sql_name}")
+        self._completing = Completing(self.app, self.session, self.editor, self._hinted, self._focus_on)
         self.set_interval(_TICK, self._tick)
         self._tick()
 
@@ -121,19 +138,31 @@ class QueryPane(Vertical):
         self.editor.set_statement(sql)
         self.screen.set_focus(self.editor)
 
+    def compare(self, difference: Difference) -> None:
+        """Put the statement of a difference into the editor and run it."""
+        self.prepare(difference.statement)
+        # What is compared stands in its first lines.
+        self.editor.move_cursor((0, 0))
+        if self._may_run():
+            self._run(difference.statement, 0, difference)
+
     # Running
 
     @property
     def running(self) -> bool:
-        return self.result is not None and self.result.running
+        return (self.result is not None and self.result.running) or self._export is not None
+
+    def _may_run(self) -> bool:
+        if self.running:
+            self.post_message(Said("A statement is still running: ctrl+c cancels it", "warn"))
+        return not self.running
 
     @property
     def _database(self) -> str | None:
         return self.target.table.database if self.target is not None else None
 
     def action_run(self) -> None:
-        if self.running:
-            self.post_message(Said("A statement is still running: ctrl+c cancels it", "warn"))
+        if not self._may_run():
             return
         statement, base = self.editor.statement
         if not statement.strip():
@@ -157,8 +186,9 @@ class QueryPane(Vertical):
             return
         self._run(statement, base)
 
-    def _run(self, statement: str, base: int) -> None:
-        result = self.result = Result(statement, base, time.monotonic())
+    def _run(self, statement: str, base: int, difference: Difference | None = None) -> None:
+        self._hint = None
+        result = self.result = Result(statement, base, time.monotonic(), difference)
         self.grid.show(result.rows, ())
         threading.Thread(
             target=self._work, args=(result, self._database), name="paimark-query", daemon=True
@@ -167,6 +197,10 @@ class QueryPane(Vertical):
 
     def cancel(self) -> bool:
         """Stop what runs; whether there was anything."""
+        if self._export is not None:
+            self._export.cancelling = True
+            self.room.cancel()
+            return True
         result = self.result
         if result is None or not result.running:
             return False
@@ -223,10 +257,90 @@ class QueryPane(Vertical):
     def _tick(self) -> None:
         """Time passes while a statement runs or Spark starts."""
         result = self.result
-        if result is None:
+        if self._export is not None:
+            self.status.say(self._export.line)
+        elif self._hint is not None:
+            self.status.say(self._hint)
+        elif result is None:
             self.status.say(engine_line(self.room))
         else:
             self.status.say(*result.status(time.monotonic(), self.room.state))
+
+    # Out of the console
+
+    def action_export(self) -> None:
+        result = self.result
+        if result is None or not isinstance(result.end, Finished) or not result.names:
+            self.post_message(Said("There are no rows to export: ctrl+r runs the statement", "warn"))
+            return
+        if not self._may_run():
+            return
+        from tui.screens.export import ExportScreen
+
+        what = f"The {counted(len(result.rows), 'row')} of the result, not sorted or filtered."
+        if result.end.truncated:
+            what = f"All rows, more than the {len(result.rows):,} shown: the statement runs again."
+        self.app.push_screen(ExportScreen(what), lambda path: self._export_to(path, result) if path else None)
+
+    def _export_to(self, path: Path, result: Result) -> None:
+        export = self._export = Export(path)
+        self._tick()
+        work = partial(self._work_export, export, result, self._database)
+        threading.Thread(target=work, name="paimark-export", daemon=True).start()
+
+    def _work_export(self, export: Export, result: Result, database: str | None) -> None:
+        """In a thread: the rows that are here, or all of them."""
+        app = self.app
+        end = result.end
+        batches: Iterable[object] = result.rows.batches
+        if isinstance(end, Finished) and end.truncated:
+            batches = batches_of(self.room.run(result.statement, database, None), export.hear)
+        try:
+            count = write_file(export.path, batches, result.names, result.types)
+        except PaimarkError as error:
+            problem = error
+            post(app, lambda: self._exported(f"{problem.message}. {problem.hint}".strip(), "bad"))
+        except Exception as error:
+            # The edge of a thread: without a word here the pane would export for ever.
+            fault = unexpected(error)
+            post(app, lambda: self._exported(f"{fault.message}. {fault.hint}", "bad"))
+        else:
+            post(app, lambda: self._exported(f"Wrote {counted(count, 'row')} to {export.path}", "good"))
+
+    def _exported(self, sentence: str, ink: str) -> None:
+        self._export = None
+        self.post_message(Said(sentence, ink))
+        self._tick()
+
+    def action_edit(self) -> None:
+        from tui.external_editor import edited
+
+        try:
+            text = edited(self.editor.text, self.app.suspend)
+        except SuspendNotSupported:
+            self.post_message(Said("This terminal can't be lent to an editor", "warn"))
+        except PaimarkError as error:
+            self.post_message(Said(f"{error.message}. {error.hint}", "bad"))
+        else:
+            if text != self.editor.text:
+                self.prepare(text)
+        self.app.refresh(layout=True)
+
+    # Completing
+
+    def on_sql_editor_completing(self) -> None:
+        self._completing.press(self._database)
+
+    def on_text_area_changed(self) -> None:
+        self._completing.changed()
+
+    def _hinted(self, line: Line | None) -> None:
+        if line is not None or self._hint is not None:
+            self._hint = line
+            self._tick()
+
+    def _focus_on(self) -> None:
+        self.screen.focus_next()
 
     # Keys
 

@@ -14,6 +14,7 @@ from textual.message import Message
 from core.errors import PaimarkError
 from tui.background import Report, Slot
 from tui.formats import counted
+from tui.marks import Mark, mark_of
 from tui.messages import Noted
 from tui.panes.pane import Desk
 from tui.session import Opened, Session, Target, Version
@@ -63,7 +64,9 @@ class RecordPane(Vertical, Generic[S]):
         self.target: Target | None = None
         self.found: Found[S] | None = None
         self.problem: PaimarkError | None = None
-        self.grid = RecordGrid(self.COLUMNS, frozen=self.FROZEN, at_edge=self._at_edge)
+        self.grid = RecordGrid(
+            self.COLUMNS, frozen=self.FROZEN, at_edge=self._at_edge, is_marked=self._is_marked
+        )
         self._asked: Target | None = None
         self._ready = False
 
@@ -172,6 +175,18 @@ class RecordPane(Vertical, Generic[S]):
     def current_version(self) -> Version | None:
         index = self.grid.index
         return None if index is None else self.version(index)
+
+    @property
+    def current_mark(self) -> Mark | None:
+        """What the row under the cursor is to be compared as."""
+        index = self.grid.index
+        return None if index is None else self._mark(index)
+
+    def _mark(self, index: int) -> Mark | None:
+        return None if self.found is None else mark_of(self.found.opened.target, self.version(index))
+
+    def _is_marked(self, index: int) -> bool:
+        return bool(self.desk.marks) and self._mark(index) in self.desk.marks
 
     @property
     def position(self) -> str:

@@ -1,27 +1,58 @@
-"""Tab 2: the savepoints that belong to a branch."""
+"""Tab 2: the savepoints that belong to a branch, and when the next is due."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
-from core.table.layout import savepoint_tag
-from core.table.records import Savepoint
+from core.errors import PaimarkError
+from core.storage.files import Files
+from core.table.branches import branch_rows
+from core.table.layout import SAVEPOINT_TAG_PREFIX, Root, savepoint_tag
+from core.table.lineage import Lineage
+from core.table.records import Savepoint, Tag
 from core.table.savepoints import SavepointManager
 from tui.background import Report
-from tui.formats import exact_time, format_value
+from tui.formats import age, duration, exact_time, format_value
 from tui.panes.record_pane import Found, RecordPane
 from tui.session import Target, Version
 from tui.sources import Column, Records
 from tui.widgets.detail_strip import Detail
 
-# A savepoint and its health: `ok` or what is wrong with it.
-Healthy = tuple[Savepoint, str]
-SavepointRows = Records[Healthy]
-_OK = "ok"
-_NO_TAG = "unprotected"
-_UNPROTECTED = "none: the next expiry may delete its files"
+_OK, _FOREIGN = "ok", "foreign tag"
+_PROTECTED_BY = {
+    "unprotected": "none: the next expiry may delete its files",
+    _FOREIGN: "it is a tag only: another engine made it, or it came with a copy",
+}
+_UNVERIFIED = "never: nobody proved that its tag came in time; read it once, whole"
+
+
+@dataclass(frozen=True, slots=True)
+class SavepointLine:
+    """A savepoint with its health, or a tag called so that is none; `kept_by`: branches made from it."""
+
+    id: int
+    snapshot_id: int
+    health: str
+    savepoint: Savepoint | None
+    tag: Tag | None = None
+    kept_by: tuple[str, ...] = ()
+
+    @property
+    def mark(self) -> str | None:
+        marks = [f"! {self.health}"] if self.health != _OK else []
+        marks += [f"kept by {', '.join(self.kept_by)}"] if self.kept_by else []
+        return " ".join(marks) or None
+
+
+class SavepointRows(Records[SavepointLine]):
+    """`automatic` says when the next one is made by itself."""
+
+    def __init__(self, lines: Sequence[SavepointLine], automatic: str) -> None:
+        super().__init__(lines, _values)
+        self.automatic = automatic
 
 
 class SavepointsPane(RecordPane[SavepointRows]):
@@ -31,7 +62,7 @@ class SavepointsPane(RecordPane[SavepointRows]):
     EMPTY = "No savepoints yet: press s to make one of the newest snapshot."
     COLUMNS: ClassVar[tuple[Column, ...]] = (
         Column("id", "id", "accent"),
-        Column("", style="bad"),
+        Column("", style="warn", most=32),
         Column("snapshot", "id"),
         Column("committed", "time"),
         Column("rows", "number"),
@@ -44,10 +75,11 @@ class SavepointsPane(RecordPane[SavepointRows]):
     def read(self, target: Target, report: Report[Found[SavepointRows]]) -> None:
         opened = self.session.open(target)
         seen = self._listing(opened.root.tags, target)
-        manager = SavepointManager(self.session.files, target.table)
-        savepoints = list(reversed(manager.health_of_root(opened.root)))
-        left_out = tuple(manager.unreadable.values())
-        report(Found(opened, Records(savepoints, _values), (opened.root, seen), left_out=left_out))
+        files = self.session.files
+        manager = SavepointManager(files, target.table)
+        lines = sorted(_lines(files, manager, opened.root), key=lambda line: -line.id)
+        rows = SavepointRows(lines, _automatic(files, opened.root))
+        report(Found(opened, rows, (opened.root, seen), left_out=tuple(manager.unreadable.values())))
 
     def fingerprint(self, target: Target) -> Hashable:
         root = self.session.open(target).root
@@ -55,47 +87,116 @@ class SavepointsPane(RecordPane[SavepointRows]):
 
     def _listing(self, tags: str, target: Target) -> Hashable:
         files = self.session.files
-        return frozenset(files.names(target.table.savepoints)), frozenset(files.names(tags))
+        # The minute makes a due time that passes show.
+        listed = (target.table.savepoints, tags, target.table.branches)
+        return (*(frozenset(files.names(each)) for each in listed), int(time.time() // 60))
+
+    @property
+    def position(self) -> str:
+        return "  ".join(part for part in (super().position, self._automatic) if part)
+
+    @property
+    def _automatic(self) -> str:
+        return "" if self.found is None else self.found.rows.automatic
 
     def detail(self, index: int) -> Detail:
-        savepoint, health = self._record(index)
+        line = self._record(index)
         now_ms = int(time.time() * 1000)
+        protected = _PROTECTED_BY.get(line.health, savepoint_tag(line.id))
         facts = [
-            ("comment", savepoint.comment or ""),
-            ("of snapshot", str(savepoint.saved_snapshot_id)),
-            ("schema", str(savepoint.schema_id)),
-            ("rows", format_value("number", savepoint.record_count, now_ms)),
-            ("made on", savepoint.branch),
-            ("by", savepoint.created_by),
-            ("committed", exact_time(savepoint.snapshot_time, now_ms)),
-            ("saved", exact_time(savepoint.save_time, now_ms)),
-            ("protected by tag", _UNPROTECTED if health == _NO_TAG else savepoint_tag(savepoint.id)),
-            ("manifest list", savepoint.full_manifest_list),
+            ("kept by", f"branch {', '.join(line.kept_by)}, made from it" if line.kept_by else ""),
+            ("of snapshot", str(line.snapshot_id)),
+            ("protected by tag", protected),
         ]
-        if savepoint.verified_at is not None:
-            facts.append(("verified", exact_time(savepoint.verified_at, now_ms)))
-        facts += [(name, str(value)) for name, value in savepoint.unknown.items()]
-        return Detail(f"savepoint {savepoint.id}", tuple(fact for fact in facts if fact[1]))
+        if line.savepoint is not None:
+            facts = _savepoint_facts(line.savepoint, facts, now_ms)
+        elif line.tag is not None:
+            facts.append(("committed", exact_time(line.tag.time_millis, now_ms)))
+        title = f"savepoint {line.id}" if line.savepoint is not None else f"tag {savepoint_tag(line.id)}"
+        return Detail(title, tuple(fact for fact in facts if fact[1]))
 
     def version(self, index: int) -> Version | None:
-        savepoint, _ = self._record(index)
-        name = savepoint_tag(savepoint.id)
-        return Version(version=name, tag=name, snapshot_id=savepoint.saved_snapshot_id)
+        line = self._record(index)
+        name = savepoint_tag(line.id)
+        return Version(version=name, tag=name, snapshot_id=line.snapshot_id)
 
     def name_of(self, index: int) -> str:
-        return savepoint_tag(self._record(index)[0].id)
+        return savepoint_tag(self._record(index).id)
 
-    def _record(self, index: int) -> Healthy:
+    def _record(self, index: int) -> SavepointLine:
         assert self.found is not None
         return self.found.rows.records[index]
 
 
-def _values(healthy: Healthy) -> Sequence[object]:
-    savepoint, health = healthy
+def _lines(files: Files, manager: SavepointManager, root: Root) -> list[SavepointLine]:
+    made_from: dict[str, list[str]] = {}
+    for branch in branch_rows(files, root.table):
+        if branch.created_from is not None and not branch.is_main:
+            made_from.setdefault(branch.created_from, []).append(branch.branch_name)
+    made_from = {tag: names for tag, names in made_from.items() if root.label not in names}
+    found = [
+        SavepointLine(
+            each.id,
+            each.saved_snapshot_id,
+            health,
+            each,
+            kept_by=tuple(made_from.get(savepoint_tag(each.id), ())),
+        )
+        for each, health in manager.health_of_root(root)
+    ]
+    lineage = Lineage(files, root)
+    for name in manager.foreign_tags(root):
+        tag = lineage.tag(name)
+        number = int(name.removeprefix(SAVEPOINT_TAG_PREFIX))
+        found.append(SavepointLine(number, tag.id, _FOREIGN, None, tag, tuple(made_from.get(name, ()))))
+    return found
+
+
+def _automatic(files: Files, root: Root) -> str:
+    """`auto-savepoint every 1 h, next due in 12 min`."""
+    from core.actions.auto_savepoint import schedule
+
+    now = int(time.time() * 1000)
+    try:
+        found = schedule(files, root, now)
+    except PaimarkError as error:
+        return f"! auto-savepoint: {error.message}"
+    if found.interval is None:
+        return "auto-savepoint off"
+    every = f"auto-savepoint every {duration(found.interval)}"
+    if found.due_at is None:
+        return f"{every}, nothing new to save"
+    return f"{every}, due now" if found.due_at <= now else f"{every}, next due {age(found.due_at, now)}"
+
+
+def _savepoint_facts(
+    savepoint: Savepoint, about: Sequence[tuple[str, str]], now_ms: int
+) -> list[tuple[str, str]]:
+    verified = savepoint.verified_at
+    return [
+        ("comment", savepoint.comment or ""),
+        *about,
+        ("schema", str(savepoint.schema_id)),
+        ("rows", format_value("number", savepoint.record_count, now_ms)),
+        ("made on", savepoint.branch),
+        ("by", savepoint.created_by),
+        ("committed", exact_time(savepoint.snapshot_time, now_ms)),
+        ("saved", exact_time(savepoint.save_time, now_ms)),
+        ("verified", _UNVERIFIED if verified is None else exact_time(verified, now_ms)),
+        ("manifest list", savepoint.full_manifest_list),
+        *((name, str(value)) for name, value in savepoint.unknown.items()),
+    ]
+
+
+def _values(line: SavepointLine) -> Sequence[object]:
+    savepoint = line.savepoint
+    if savepoint is None:
+        committed = line.tag.time_millis if line.tag is not None else None
+        return (line.id, line.mark, line.snapshot_id, committed, None, None, None, None, None)
     return (
-        savepoint.id,
-        None if health == _OK else f"! {health}",
-        savepoint.saved_snapshot_id,
+        line.id,
+        line.mark,
+        line.snapshot_id,
         savepoint.snapshot_time,
         savepoint.record_count,
         savepoint.comment,

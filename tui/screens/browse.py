@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar
@@ -9,9 +10,8 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
-from textual.screen import Screen
 
-from core.table.layout import TablePath
+from core.table.layout import MAIN, TablePath
 from tui.actions import DELETING, arguments_from
 from tui.around import Around, look_around
 from tui.background import Slot, post
@@ -22,7 +22,9 @@ from tui.panes.pane import TAB_CLASSES, TABS, Pane
 from tui.panes.record_pane import RecordPane
 from tui.panes.snapshots import SnapshotsPane
 from tui.panes.tables import TablesPane
+from tui.places import Places
 from tui.screens.browse_keys import BROWSE
+from tui.screens.looking import QUERY, LookingScreen
 from tui.session import Opened, Session, Target, Version
 from tui.statements import select_all
 from tui.widgets.breadcrumb import Breadcrumb, Place
@@ -35,7 +37,6 @@ if TYPE_CHECKING:
     from core.actions.plan import Outcome
     from tui.screens.record import RecordScreen
 
-QUERY = len(TABS) - 1
 BRANCHES = 2
 # How often the pane in view is checked for something new.
 _FOLLOW = 3.0
@@ -49,7 +50,7 @@ _ENGINE_WORDS = {
 }
 
 
-class BrowseScreen(Screen[None]):
+class BrowseScreen(LookingScreen):
     """Says which table and branch is in view; the panes fill themselves."""
 
     AUTO_FOCUS = ""
@@ -62,6 +63,8 @@ class BrowseScreen(Screen[None]):
         self.session = session
         self.log_lines = log
         self.target: Target | None = None
+        self._places = Places()
+        self._going = False
         self._opening = opening
         self._panes: dict[int, Pane] = {}
         self.tab = 0
@@ -100,11 +103,18 @@ class BrowseScreen(Screen[None]):
         """The tab in view."""
         return self._panes[self.tab]
 
+    @property
+    def panes(self) -> Iterable[Pane]:
+        return self._panes.values()
+
     def show_table(self, target: Target) -> None:
         """Aim every pane at a table or branch; the one in view reads it."""
         if target == self.target:
             return
+        if self.target is not None and self.target.table != target.table:
+            self.marks = []
         self.target = target
+        self._went()
         self._name_place()
         self._look_around(target)
         self.tables.mark(target.table)
@@ -132,9 +142,14 @@ class BrowseScreen(Screen[None]):
         else:
             pane.display = True
             pane.load_if_stale()
+        self._went()
         pane.focus_first()
         self._look()
         return pane
+
+    def _went(self) -> None:
+        if self.target is not None and not self._going:
+            self._places.went(self.target, self.tab)
 
     def _opened(self, stage: Stage) -> None:
         match stage:
@@ -155,6 +170,7 @@ class BrowseScreen(Screen[None]):
     def _await_first(self, target: Target) -> None:
         """The first table: its newest snapshots are on their way, so nothing reads them a second time."""
         self.target = target
+        self._went()
         self._name_place()
         self.tables.mark(target.table)
         self.snapshots.expect(target)
@@ -244,19 +260,24 @@ class BrowseScreen(Screen[None]):
     async def view_branch(self, branch: str | None) -> None:
         """Aim every pane at a branch of the table, its snapshots first; None is main."""
         if self.target is not None:
-            self.show_table(Target(self.target.table, branch))
-            await self.open_tab(0)
+            await self._go(Target(self.target.table, branch), 0)
+
+    async def _go(self, target: Target, tab: int) -> None:
+        """Table and tab at once: one place to come back to."""
+        self._going = True
+        try:
+            self.show_table(target)
+            await self.open_tab(tab)
+        finally:
+            self._going = False
+        self._went()
 
     async def prepare(self, version: Version) -> None:
         """A statement that reads this version, ready to run."""
         if self.target is None:
             return
         statement = select_all(self.target, version)
-        from tui.panes.query import QueryPane
-
-        pane = await self.open_tab(QUERY)
-        assert isinstance(pane, QueryPane)
-        pane.prepare(statement)
+        (await self._query_pane()).prepare(statement)
 
     # What keys do
 
@@ -265,7 +286,11 @@ class BrowseScreen(Screen[None]):
             return False
         if parameters and parameters[0] in ("merge-branch", "replace-main-branch") and self.tab != BRANCHES:
             return False
-        if action in ("act", "delete", "copy", "record", "copy_record"):
+        if action == "protect" and self.tab != BRANCHES:
+            return False
+        if action in ("mark", "diff") and self.tab == QUERY:
+            return False
+        if action in ("act", "delete", "copy", "record", "copy_record", "mark", "diff", "peek", "protect"):
             return self.target is not None
         return True
 
@@ -321,14 +346,18 @@ class BrowseScreen(Screen[None]):
         """The dialog of an action, filled in from the row under the cursor."""
         if self.target is None:
             return
-        from core.actions.registry import action
-        from tui.screens.plan_dialog import PlanDialog
-
         pane = self.pane
         version = pane.current_version if isinstance(pane, RecordPane) else None
         # A savepoint is made of the newest snapshot wherever no older one is pointed at.
         newest = self.snapshots.at_newest if pane is self.snapshots else name == "create-savepoint"
         given = arguments_from(name, self.target, version, newest=newest)
+        self._open_dialog(name, given)
+
+    def _open_dialog(self, name: str, given: dict[str, object]) -> None:
+        assert self.target is not None
+        from core.actions.registry import action
+        from tui.screens.plan_dialog import PlanDialog
+
         dialog = PlanDialog(self.session, action(name), self.target.table, given)
         self.app.push_screen(dialog, self._acted)
 
@@ -347,6 +376,27 @@ class BrowseScreen(Screen[None]):
         if self.target is not None:
             self._look_around(self.target)
         self.post_message(Said(outcome.message, "good"))
+
+    def action_protect(self) -> None:
+        """The dialog that switches stock expiry off on the branch under the cursor."""
+        from tui.actions import PROTECTING, protection_of
+
+        pane = self.pane
+        version = pane.current_version if isinstance(pane, RecordPane) else None
+        if version is None or version.branch in (None, MAIN):
+            self.post_message(Said("Go to a branch: main is expired by its own options", "warn"))
+            return
+        self._open_dialog(PROTECTING, protection_of(version.branch))
+
+    async def action_step(self, by: int) -> None:
+        """To where one was before, or forward again."""
+        place = self._places.step(by)
+        if place is None:
+            self.post_message(
+                Said("There is nothing further back" if by < 0 else "There is nothing further on")
+            )
+            return
+        await self._go(*place)
 
     async def action_log(self) -> None:
         from tui.panes.log import LogPane

@@ -48,6 +48,22 @@ BROWSE: list[BindingType] = [
         id="act.undo",
     ),
     Binding(
+        "P",
+        "protect",
+        "protect",
+        tooltip="switch stock expiry off on the branch: first the plan",
+        id="act.protect",
+    ),
+    Binding(
+        "D",
+        "diff",
+        "diff",
+        tooltip="rows that differ: between two marked, from main to a branch, from a version to the head",
+        id="browse.diff",
+    ),
+    Binding("space", "mark", "mark", tooltip="mark the row, to compare it", show=False, id="browse.mark"),
+    Binding("p", "peek", "peek", tooltip="the first rows, without Spark", id="browse.peek"),
+    Binding(
         "y", "copy", "copy", tooltip="copy the name of the row, or the row of a result", id="browse.copy"
     ),
     Binding("i", "record", "record", tooltip="show the whole record", id="browse.record"),
@@ -55,6 +71,8 @@ BROWSE: list[BindingType] = [
     Binding("r", "refresh", "refresh", tooltip="read it again", id="browse.refresh"),
     Binding("z", "zoom", "hide or show the tables", show=False, id="browse.zoom"),
     Binding("L", "log", "log", tooltip="show or hide the log", show=False, id="browse.log"),
+    Binding("[", "step(-1)", "back", tooltip="to where one was before", show=False, id="browse.back"),
+    Binding("]", "step(1)", "forward", tooltip="forward again", show=False, id="browse.forward"),
     Binding("escape", "up", "up", tooltip="out of a filter, then to the tables", show=False, id="browse.up"),
     *(
         Binding(str(number + 1), f"tab({number})", name, show=False, id=f"tab.{name.lower()}")

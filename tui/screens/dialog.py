@@ -41,10 +41,14 @@ class Dialog(ModalScreen[Result]):
 
     def framed(self, title: str) -> Vertical:
         """The panel, its title in the frame."""
-        panel = Vertical()
-        # Textual reads a title as markup; brackets are escaped, control characters gone.
-        panel.border_title = clean_text(title).replace("[", r"\[")
-        return panel
+        self._panel = Vertical()
+        self.retitle(title)
+        return self._panel
+
+    def retitle(self, title: str) -> None:
+        """Another title in the frame."""
+        # Textual reads it as markup; brackets are escaped, control characters gone.
+        self._panel.border_title = clean_text(title).replace("[", r"\[")
 
     def show_text(self, text: ScrollLines, paragraphs: Sequence[Line], *, from_end: bool = False) -> None:
         """Put text in the panel and make its place as high as it needs, or as the terminal allows."""

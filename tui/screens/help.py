@@ -45,6 +45,7 @@ def _sections() -> list[Line]:
     from tui.panes.tables import TablesPane
     from tui.screens.browse import BrowseScreen
     from tui.widgets.record_grid import RecordGrid
+    from tui.widgets.sql_editor import SqlEditor
 
     sections: list[tuple[str, list[BindingType]]] = [
         ("Everywhere", [*BrowseScreen.BINDINGS, *Console.BINDINGS]),
@@ -53,7 +54,7 @@ def _sections() -> list[Line]:
         ("Branches", BranchesPane.BINDINGS),
         ("Schema", SchemaPane.BINDINGS),
         ("Tables", TablesPane.BINDINGS),
-        ("Query", QueryPane.BINDINGS),
+        ("Query", [*QueryPane.BINDINGS, *SqlEditor.BINDINGS]),
     ]
     lines: list[Line] = []
     for title, bindings in sections:

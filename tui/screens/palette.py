@@ -45,7 +45,7 @@ class PaletteScreen(Dialog[Entry]):
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         super().__init__()
-        self._entries = entries
+        self._all = self._entries = entries
         self._grid = RecordGrid(
             [Column("", style="accent", most=36), Column("", most=60), Column("", style="quiet")], head=False
         )
@@ -62,6 +62,10 @@ class PaletteScreen(Dialog[Entry]):
         self.set_focus(self._input)
 
     def on_input_changed(self, event: Input.Changed) -> None:
+        # What is called so comes before what only speaks of it.
+        typed = event.value.strip().lower()
+        self._entries = sorted(self._all, key=lambda entry: not entry.name.lower().startswith(typed))
+        self._grid.show(Records(self._entries, Entry.values))
         self._grid.filter(event.value)
 
     def on_input_submitted(self) -> None:

@@ -26,6 +26,8 @@ _WRITTEN = {
     "full_stop": ".",
     "less_than_sign": "<",
     "greater_than_sign": ">",
+    "left_square_bracket": "[",
+    "right_square_bracket": "]",
 }
 # What comes first, by the bindings' ids: what one does here, then what one does everywhere.
 _FIRST = (
@@ -36,6 +38,7 @@ _FIRST = (
     "filter.",
     "branches.",
     "schema.",
+    "browse.diff",
     "act.",
     "browse.record",
     "grid.",

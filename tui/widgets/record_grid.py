@@ -50,6 +50,7 @@ class RecordGrid(Widget, can_focus=True):
         head: bool = True,
         frozen: int = 0,
         at_edge: Callable[[Edge], None] = lambda edge: None,
+        is_marked: Callable[[int], bool] = lambda index: False,
         id: str | None = None,  # noqa: A002 - Textual's own name for it
     ) -> None:
         super().__init__(id=id)
@@ -60,6 +61,7 @@ class RecordGrid(Widget, can_focus=True):
         self.first_column = frozen
         self._frozen = frozen
         self._at_edge = at_edge
+        self._is_marked = is_marked
         self._head = 1 if head else 0
         self._top = 0
         self._chosen: array[int] | None = None
@@ -94,6 +96,10 @@ class RecordGrid(Widget, can_focus=True):
             self._arranged(None, moved)
         else:
             self._arrange()
+
+    def remark(self) -> None:
+        """Other rows are marked."""
+        self._repaint()
 
     def say(self, message: str, hint: str = "") -> None:
         """No rows, and why."""
@@ -267,7 +273,8 @@ class RecordGrid(Widget, can_focus=True):
         else:
             base = self._styles["base"]
         # The mark says where the cursor is without colour, and its thickness whether the keys go here.
-        mark = ("▌ " if self.has_focus else "▏ ") if at_cursor else "  "
+        mark = ("▌" if self.has_focus else "▏") if at_cursor else " "
+        mark += "*" if self._is_marked(index) else " "
         return paint_row(
             self.source.row(index),
             self.columns,

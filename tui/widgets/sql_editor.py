@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from rich.style import Style
 from rich.text import Text
+from textual.binding import Binding, BindingType
+from textual.message import Message
 from textual.widgets import TextArea
 from textual.widgets.text_area import TextAreaTheme
 
@@ -22,7 +25,7 @@ _CLAUSES = (
     ("TIMESTAMP", "AS", "OF"),
     ("AS", "OF", "TIMESTAMP"),
 )
-_WORDS = keywords(
+WORDS = keywords(
     """
     SELECT FROM WHERE GROUP ORDER BY HAVING LIMIT OFFSET JOIN LEFT RIGHT FULL INNER OUTER CROSS SEMI
     ANTI ON USING UNION ALL EXCEPT INTERSECT DISTINCT WITH AS AND OR NOT IN IS NULL LIKE BETWEEN CASE
@@ -67,7 +70,7 @@ def statement_at(text: str, offset: int) -> tuple[str, int]:
 def _ink(token: Token) -> str:
     if token.is_name and "$" in token.text:
         return "warn"
-    if token.upper in _WORDS:
+    if token.upper in WORDS:
         return "accent"
     return {"string": "good", "number": "second"}.get(token.kind, "")
 
@@ -93,7 +96,16 @@ def _comment(text: str, start: int, end: int) -> list[Span]:
 
 
 class SqlEditor(TextArea):
-    """Highlights by its own tokens; nothing else differs from a text area."""
+    """Highlights by its own tokens, and asks for what could go on at the caret; else it is a text area."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(
+            "tab", "complete", "complete", tooltip="complete the name; again: the next one", id="editor.tab"
+        )
+    ]
+
+    class Completing(Message):
+        """Tab was pressed."""
 
     def __init__(self, text: str = "") -> None:
         super().__init__(
@@ -113,6 +125,19 @@ class SqlEditor(TextArea):
         for start, end, ink in self._spans().get(line_index, ()):
             line.stylize(styles[ink], start, end)
         return line
+
+    def action_complete(self) -> None:
+        self.post_message(self.Completing())
+
+    @property
+    def caret(self) -> int:
+        """Where the caret is in the text."""
+        return self.offset_of(self.cursor_location)
+
+    def put(self, start: int, text: str) -> None:
+        """Replace what lies between an offset and the caret."""
+        self.replace(text, self.location_of(start), self.cursor_location)
+        self.move_cursor(self.location_of(start + len(text)))
 
     def set_statement(self, text: str) -> None:
         """Replace all of it, in a way that ctrl+z takes back."""
@@ -134,8 +159,11 @@ class SqlEditor(TextArea):
 
     def point_at(self, offset: int) -> None:
         """Put the caret where the fault is."""
+        self.move_cursor(self.location_of(offset))
+
+    def location_of(self, offset: int) -> tuple[int, int]:
         before = self.text[: max(0, offset)].split("\n")
-        self.move_cursor((len(before) - 1, len(before[-1])))
+        return len(before) - 1, len(before[-1])
 
     def _spans(self) -> dict[int, list[Span]]:
         text = self.text

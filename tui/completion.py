@@ -1,0 +1,163 @@
+"""What could stand at the caret: tables, columns, versions, branches, keywords. Names come from outside."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from core.travel.quoting import literal
+from core.travel.tokens import Token, keywords, tokenize
+from tui.session import quoted
+
+_BEFORE_TABLE = keywords("FROM JOIN INTO TABLE UPDATE DESCRIBE OVERWRITE")
+_ENDS_ALIAS = keywords(
+    """WHERE ON USING JOIN LEFT RIGHT FULL INNER CROSS ORDER GROUP LIMIT VERSION TIMESTAMP FOR AS UNION SET
+    VALUES"""
+)
+_WORD = re.compile(r"[\w$.`]*\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class TableNames:
+    """What there is to name in one table. `versions` are as `VERSION AS OF` takes them, without quotes."""
+
+    columns: tuple[str, ...] = ()
+    versions: tuple[str, ...] = ()
+    branches: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """`all_tables` are (database, table); `tables` maps a name as the statement has it to what it holds."""
+
+    all_tables: tuple[tuple[str, str], ...] = ()
+    tables: Mapping[str, TableNames] = field(default_factory=dict)
+    system_tables: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    database: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """Put one of `choices` in the place of `text[start:caret]`."""
+
+    start: int
+    choices: tuple[str, ...]
+
+    @property
+    def common(self) -> str:
+        """What all of them begin with."""
+        first, last = min(self.choices), max(self.choices)
+        differing = (place for place, letter in enumerate(first) if letter != last[place])
+        return first[: next(differing, len(first))]
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A table that the statement reads: its name as written (without quotes), and what it is called there."""
+
+    name: str
+    alias: str
+
+
+def tables_named(sql: str) -> list[Named]:
+    """The tables behind FROM and its like, also in a statement that is not finished."""
+    tokens = tokenize(sql)
+    found = []
+    for place, token in enumerate(tokens[:-1]):
+        if token.upper not in _BEFORE_TABLE or not tokens[place + 1].is_name:
+            continue
+        parts, end = [tokens[place + 1].value], place + 2
+        while end + 1 < len(tokens) and tokens[end].text == "." and tokens[end + 1].is_name:
+            parts.append(tokens[end + 1].value)
+            end += 2
+        found.append(Named(".".join(parts), _alias(tokens, end) or parts[-1]))
+    return found
+
+
+def complete(sql: str, caret: int, known: Known) -> Completion:
+    """What could go on at `caret`, best first; no choices where nothing is begun."""
+    tokens = tokenize(sql[:caret])
+    last = tokens[-1] if tokens else None
+    if last is not None and last.kind == "string" and last.end == caret and not _is_closed(last):
+        start, before = last.start + 1, tokens[:-1]
+        if not _asks_version(before):
+            return Completion(caret, ())
+        return _matching(sql[start:caret], start, _versions(sql, before, known))
+    typed = _WORD.search(sql[:caret])
+    start = caret if typed is None else typed.start()
+    written = sql[start:caret]
+    before = [token for token in tokens if token.end <= start]
+    if _asks_version(before):
+        return _matching(written, start, [literal(each) for each in _versions(sql, before, known)])
+    if before and before[-1].upper in _BEFORE_TABLE:
+        return _matching(written, start, _table_choices(written, known))
+    if not written:
+        return Completion(caret, ())
+    return _matching(written, start, _others(sql, written, known))
+
+
+def _others(sql: str, written: str, known: Known) -> Iterable[str]:
+    owner, dot, _ = written.rpartition(".")
+    for named in tables_named(sql):
+        columns = known.tables.get(named.name, TableNames()).columns
+        if not dot:
+            yield from map(quoted, columns)
+        elif owner in (named.alias, named.name):
+            yield from (f"{owner}.{quoted(column)}" for column in columns)
+    if not dot:
+        yield from known.words
+
+
+def _table_choices(written: str, known: Known) -> Iterable[str]:
+    plain = written.replace("`", "")
+    if "$" in plain:
+        name = plain.partition("$")[0]
+        branches = known.tables.get(name, TableNames()).branches
+        yield from (_system(name, f"branch_{branch}") for branch in branches)
+        yield from (_system(name, system) for system in known.system_tables)
+        return
+    for database, table in known.all_tables:
+        if database == known.database and "." not in plain:
+            yield quoted(table)
+        yield f"{quoted(database)}.{quoted(table)}"
+
+
+def _system(name: str, suffix: str) -> str:
+    *database, table = name.split(".")
+    return ".".join([*map(quoted, database), quoted(f"{table}${suffix}")])
+
+
+def _versions(sql: str, before: Sequence[Token], known: Known) -> Sequence[str]:
+    """Those of the table in front of the clause."""
+    place = len(before) - 1
+    while place >= 0 and before[place].upper in keywords("VERSION SYSTEM_VERSION AS OF FOR"):
+        place -= 1
+    end = before[place].end if place >= 0 else 0
+    named = tables_named(sql[:end] + " ")
+    return known.tables.get(named[-1].name, TableNames()).versions if named else ()
+
+
+def _asks_version(tokens: Sequence[Token]) -> bool:
+    words = [token.upper for token in tokens[-3:]]
+    return words in (["VERSION", "AS", "OF"], ["SYSTEM_VERSION", "AS", "OF"])
+
+
+def _matching(written: str, start: int, choices: Iterable[str]) -> Completion:
+    """Those that begin as was written, in any case and with quotes or without."""
+    begun = written.replace("`", "").lower()
+    found = (each for each in choices if each.replace("`", "").lstrip("'").lower().startswith(begun))
+    return Completion(start, tuple(dict.fromkeys(each for each in found if each != written)))
+
+
+def _is_closed(token: Token) -> bool:
+    return len(token.text) > 1 and token.text[-1] == token.text[0]
+
+
+def _alias(tokens: Sequence[Token], place: int) -> str | None:
+    if place < len(tokens) and tokens[place].upper == "AS":
+        place += 1
+    if place < len(tokens) and tokens[place].is_name and tokens[place].upper not in _ENDS_ALIAS:
+        return tokens[place].value
+    return None

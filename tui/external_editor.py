@@ -1,0 +1,37 @@
+"""A text in the editor that one is used to: $VISUAL, else $EDITOR, else vi."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from core.errors import NotFound, Refused
+
+
+def edited(text: str, suspended: Callable[[], AbstractContextManager[object]]) -> str:
+    """The text as the editor left it. `suspended` gives the terminal away and takes it back.
+
+    Raises `NotFound` without such an editor, `Refused` when it says that something went wrong.
+    """
+    command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    # Readable by its owner only: statements may hold secrets.
+    number, name = tempfile.mkstemp(prefix="paimark-", suffix=".sql", text=True)
+    path = Path(name)
+    try:
+        with os.fdopen(number, "w", encoding="utf-8") as file:
+            file.write(text)
+        try:
+            with suspended():
+                code = subprocess.run([*shlex.split(command), name], check=False).returncode
+        except (OSError, ValueError) as error:
+            raise NotFound(f"The editor {command} can't be started", "Set EDITOR to one that can.") from error
+        if code != 0:
+            raise Refused(f"The editor {command} ended with {code}", "The statement is as it was.")
+        return path.read_text(encoding="utf-8", errors="replace").rstrip("\n")
+    finally:
+        path.unlink(missing_ok=True)

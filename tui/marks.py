@@ -1,0 +1,64 @@
+"""Rows marked to be compared, and which of two is the old one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.table.layout import MAIN
+from core.travel.wanted import Wanted
+from tui.session import Target, Version
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A version of the table in view. `snapshot_id` is None for the head of a branch."""
+
+    wanted: Wanted
+    snapshot_id: int | None = None
+
+    @property
+    def label(self) -> str:
+        branch, version = self.wanted.branch, self.wanted.version
+        return ":".join(part for part in (branch, version) if part) or MAIN
+
+
+def toggled(marks: Sequence[Mark], mark: Mark) -> list[Mark]:
+    """With the mark, or without it where it was there; of more than two the newest stay."""
+    if mark in marks:
+        return [each for each in marks if each != mark]
+    return [*marks, mark][-2:]
+
+
+def mark_of(target: Target, version: Version | None) -> Mark | None:
+    """What a row stands for; None for one that is no version of the table's rows."""
+    if version is None or version == Version():
+        return None
+    if version.version is None:
+        return Mark(Wanted(None if version.branch == MAIN else version.branch))
+    return Mark(Wanted(target.branch, version.version), version.snapshot_id)
+
+
+def pair_to_compare(marks: list[Mark], here: Mark | None, target: Target) -> tuple[Mark, Mark] | None:
+    """The old and the new one: two marked, or one marked and the row under the cursor.
+
+    With nothing marked: main and the branch under the cursor, or a version and the head of its branch.
+    """
+    if len(marks) == 2:
+        return _in_order(*marks)
+    if here is None:
+        return None
+    if len(marks) == 1:
+        return _in_order(marks[0], here) if marks[0] != here else None
+    head = Mark(Wanted(None if here.wanted.version is None else target.branch))
+    return _in_order(head, here) if head != here else None
+
+
+def _in_order(left: Mark, right: Mark) -> tuple[Mark, Mark]:
+    """Older first on one branch, main first of two heads, else as they were marked."""
+    if left.wanted.branch == right.wanted.branch:
+        newest = float("inf")
+        ids = [newest if each.snapshot_id is None else each.snapshot_id for each in (left, right)]
+        return (right, left) if ids[0] > ids[1] else (left, right)
+    is_main = right.wanted == Wanted() and left.wanted.version is None
+    return (right, left) if is_main else (left, right)

@@ -1,0 +1,123 @@
+"""Looking at rows from the panes: marked to be compared, compared, peeked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from textual.screen import Screen
+
+from core.errors import PaimarkError
+from tui.background import Slot
+from tui.marks import Mark, pair_to_compare, toggled
+from tui.messages import Said
+from tui.panes.pane import TABS, Pane
+from tui.panes.record_pane import RecordPane
+from tui.session import Session, Target
+
+if TYPE_CHECKING:
+    from core.travel.diff import Difference
+    from tui.panes.query import QueryPane
+
+QUERY = len(TABS) - 1
+
+
+class LookingScreen(Screen[None]):
+    """The half of the browsing screen that reads rows. The other half says what is in view."""
+
+    session: Session
+    target: Target | None
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.marks: list[Mark] = []
+
+    def on_mount(self) -> None:
+        self._comparing: Slot[Difference] = Slot(self.app, "diff", self._compared, self._not_compared)
+
+    @property
+    def pane(self) -> Pane:
+        """The tab in view."""
+        raise NotImplementedError
+
+    @property
+    def panes(self) -> Iterable[Pane]:
+        """The tabs that were opened."""
+        raise NotImplementedError
+
+    @property
+    def pane_in_use(self) -> RecordPane[Any] | None:
+        """The tab in view when it has rows of the table's metadata and the keys go there."""
+        pane = self.pane
+        return pane if isinstance(pane, RecordPane) and pane.has_focus_within else None
+
+    async def open_tab(self, tab: int) -> Pane:
+        """Bring a tab into view."""
+        raise NotImplementedError
+
+    async def _query_pane(self) -> QueryPane:
+        from tui.panes.query import QueryPane
+
+        pane = await self.open_tab(QUERY)
+        assert isinstance(pane, QueryPane)
+        return pane
+
+    def action_mark(self) -> None:
+        """Mark the row under the cursor, or take its mark away."""
+        mark = self._mark_here
+        if mark is None:
+            return
+        self._mark(toggled(self.marks, mark))
+        labels = " and ".join(each.label for each in self.marks)
+        more = "D shows the difference" if len(self.marks) == 2 else "D on another row: the difference"
+        self.post_message(Said(f"Marked {labels}: {more}" if labels else "Nothing is marked"))
+
+    @property
+    def _mark_here(self) -> Mark | None:
+        pane = self.pane_in_use
+        return None if pane is None else pane.current_mark
+
+    def _mark(self, marks: list[Mark]) -> None:
+        self.marks = marks
+        for pane in self.panes:
+            if isinstance(pane, RecordPane):
+                pane.grid.remark()
+
+    def action_diff(self) -> None:
+        """Look up the two versions to compare, in a thread."""
+        from core.travel.diff import make_difference
+
+        target = self.target
+        if target is None:
+            return
+        pair = pair_to_compare(self.marks, self._mark_here, target)
+        if pair is None:
+            self.post_message(Said("Mark two rows with space, or go to a branch, then D", "warn"))
+            return
+        files, old, new = self.session.files, pair[0].wanted, pair[1].wanted
+        self._comparing.ask(lambda report: report(make_difference(files, target.table, old, new)))
+
+    def _compared(self, difference: Difference) -> None:
+        self._mark([])
+        self.call_later(self._show_difference, difference)
+
+    async def _show_difference(self, difference: Difference) -> None:
+        pane = await self._query_pane()
+        pane.compare(difference)
+
+    def _not_compared(self, error: PaimarkError) -> None:
+        self.post_message(Said(f"{error.message}. {error.hint}".rstrip(), "bad"))
+
+    def action_peek(self) -> None:
+        """The first rows of the row under the cursor, or of the table, without Spark."""
+        target = self.target
+        if target is None:
+            return
+        from core.travel.wanted import Wanted
+        from tui.peeking import Peeking
+        from tui.screens.peek import PeekScreen
+
+        mark = self._mark_here
+        wanted = mark.wanted if mark is not None else Wanted(target.branch)
+        label = f"{target.table.full_name} {mark.label if mark is not None else ''}".strip()
+        self.app.push_screen(PeekScreen(label, Peeking(self.session, target, wanted)))
