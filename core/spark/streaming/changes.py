@@ -7,8 +7,9 @@ the kinds OVERWRITE and COMPACT are passed over, as in Paimon: rows are rewritte
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from copy import copy
+from typing import Any, Literal
 
 import pyarrow as pa
 from pypaimon.common.json_util import JSON
@@ -25,6 +26,8 @@ from core.table.records import Snapshot, TableSchema
 
 KIND_COLUMN = "_row_kind"
 _UPDATE_BEFORE, _DELETE = "-U", "-D"
+# Rows as they are; upserts among which a delete may hide; changes, each with its kind.
+Rows = Literal["plain", "upserts", "changes"]
 # Engines whose row is made of several: what one commit adds is a part of it.
 _MERGED_FROM_PARTS = ("partial-update", "aggregation", "first-row")
 
@@ -43,19 +46,21 @@ class Batch:
         self._with_kinds = with_kinds
         self._later = [each for each in later if self._counts(each)]
 
-    def tasks(self) -> tuple[list[list[Any]], bool]:
-        """Splits that one task must read in this order; and whether their rows are changes with kinds."""
+    def tasks(self) -> tuple[list[list[Any]], Rows]:
+        """Splits that one task must read in this order, and what their rows are."""
         if not self._schema.primary_keys:
             splits = [*self._whole_splits(), *(split for each in self._later for split in self._added(each))]
-            return [[split] for split in splits], False
+            return [[split] for split in splits], "plain"
         if not self._has_changelog and not self._with_kinds:
             self._require_upserts()
-            return [[split] for split in self._merged()], False
+            # Writers in Python do not count the deletes in a file.
+            uncounted = self._whole is None and "rowkind.field" in self._schema.options
+            return [[split] for split in self._merged()], "upserts" if uncounted else "plain"
         changed = [split for each in self._later for split in self._in_order(self._added(each))]
         buckets: dict[tuple[object, ...], list[Any]] = {}
         for split in [*self._whole_splits(), *changed]:
             buckets.setdefault((tuple(split.partition.values), split.bucket), []).append(split)
-        return list(buckets.values()), True
+        return list(buckets.values()), "changes"
 
     def _counts(self, snapshot: Snapshot) -> bool:
         if self._has_changelog:
@@ -80,8 +85,7 @@ class Batch:
             parts.insert(0, (self._whole, True))
         if not parts:
             return []
-        splits = self._scanned(parts, self._whole or parts[-1][0], is_streaming=False)
-        return splits
+        return self._scanned(parts, self._whole or parts[-1][0], is_streaming=False)
 
     def _scanned(
         self, parts: Sequence[tuple[Snapshot, bool]], state: Snapshot, *, is_streaming: bool
@@ -127,10 +131,7 @@ class Batch:
         if self._whole is None:
             for snapshot in self._later:
                 if self._deletes(snapshot):
-                    raise Refused(
-                        f"Snapshot {snapshot.id} of {name} deletes rows, which an upsert can't say",
-                        f"The option read.changelog=true adds a column {KIND_COLUMN} that does.",
-                    )
+                    raise _cannot_say(f"Snapshot {snapshot.id} of {name} deletes rows")
 
     def _deletes(self, snapshot: Snapshot) -> bool:
         table = TablePath(self._scan.database, self._scan.table)
@@ -168,26 +169,43 @@ def changelog_producer(schema: TableSchema) -> str:
     return schema.options.get("changelog-producer", "none").lower()
 
 
-def read_task(scan: Scan, splits: list[Any], are_changes: bool, with_kinds: bool) -> Iterator[pa.RecordBatch]:
-    """The rows of a task; `_row_kind` comes first where it was asked for. Raises `Refused` for a delete."""
-    if not are_changes:
-        for batch in read_splits(scan, [], splits):
-            yield _inserts(batch) if with_kinds else batch
+def read_task(scan: Scan, splits: list[Any], rows: Rows, with_kinds: bool) -> Iterator[pa.RecordBatch]:
+    """The rows of a task, with `_row_kind` where it was asked for; else a delete raises `Refused`."""
+    if rows == "changes":
+        for batch in _changes(scan, splits, None):
+            yield batch if with_kinds else _upserts(batch, scan)
         return
+    if rows == "upserts":
+        key = TableSchema.from_json(scan.schema.encode(), "the schema").primary_keys[0]
+        written = [copy(split) for split in splits]
+        for split in written:
+            split.is_streaming = True
+        for batch in _changes(scan, written, key):
+            _upserts(batch, scan)
+    for batch in read_splits(scan, [], splits):
+        yield _inserts(batch) if with_kinds else batch
+
+
+def _changes(scan: Scan, splits: list[Any], column: str | None) -> Iterator[pa.RecordBatch]:
+    """What the files say was done, row by row, with the kinds; one column of it or all."""
     builder = open_table(scan).new_stream_read_builder().with_include_row_kind(True)
-    batches: Iterable[pa.RecordBatch] = builder.new_read().to_arrow_batch_reader(splits)
-    for batch in batches:
-        yield batch if with_kinds else _upserts(batch, scan)
+    if column is not None:
+        builder = builder.with_projection([column])
+    yield from builder.new_read().to_arrow_batch_reader(splits)
 
 
 def _upserts(batch: pa.RecordBatch, scan: Scan) -> pa.RecordBatch:
     kinds = batch.column(KIND_COLUMN).to_pylist()
     if _DELETE in kinds:
-        raise Refused(
-            f"Rows of {scan.database}.{scan.table} were deleted, which an upsert can't say",
-            f"The option read.changelog=true adds a column {KIND_COLUMN} that does.",
-        )
+        raise _cannot_say(f"Rows of {scan.database}.{scan.table} were deleted")
     return batch.filter(pa.array([kind != _UPDATE_BEFORE for kind in kinds]))
+
+
+def _cannot_say(what: str) -> Refused:
+    return Refused(
+        f"{what}, which an upsert can't say",
+        f"The option read.changelog=true adds a column {KIND_COLUMN} that does.",
+    )
 
 
 def _inserts(batch: pa.RecordBatch) -> pa.RecordBatch:

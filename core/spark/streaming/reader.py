@@ -50,16 +50,18 @@ from core.table.main_branch import branch_root
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from core.spark.streaming.changes import Rows
+
 KIND_FIELD = StructField("_row_kind", StringType())
 
 
 class StreamPart(InputPartition):
     """What one task reads, and how."""
 
-    def __init__(self, scan: str, splits: list[Any], are_changes: bool) -> None:
+    def __init__(self, scan: str, splits: list[Any], rows: Rows) -> None:
         self.scan = scan
         self.splits = splits
-        self.are_changes = are_changes
+        self.rows = rows
 
 
 class PaimarkStreamReader(DataSourceStreamReader):
@@ -109,11 +111,11 @@ class PaimarkStreamReader(DataSourceStreamReader):
         from core.spark.streaming.changes import Batch
 
         scan = self._scan(warehouse, root)
-        tasks, are_changes = Batch(warehouse.files, scan, whole, later, self._asked.with_kinds).tasks()
-        if not are_changes:
+        tasks, rows = Batch(warehouse.files, scan, whole, later, self._asked.with_kinds).tasks()
+        if rows != "changes":
             tasks = grouped([split for task in tasks for split in task])
         text = scan.to_text()
-        return [StreamPart(text, task, are_changes) for task in tasks]
+        return [StreamPart(text, task, rows) for task in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         from core.spark.streaming.changes import read_task
@@ -122,7 +124,7 @@ class PaimarkStreamReader(DataSourceStreamReader):
         if not isinstance(partition, StreamPart):
             return
         scan, schema = Scan.from_text(partition.scan), to_arrow_schema(self._schema)
-        for batch in read_task(scan, partition.splits, partition.are_changes, self._asked.with_kinds):
+        for batch in read_task(scan, partition.splits, partition.rows, self._asked.with_kinds):
             yield as_spark_reads(batch, schema)
 
     def commit(self, end: dict[str, Any]) -> None:

@@ -1,0 +1,353 @@
+"""Where a stream begins, what its batches hold, and what it says when it can't go on."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from core.errors import NotFound, PaimarkError, Refused, UsageError
+from core.table.layout import TablePath
+from tests.actions.acting import context_on, done
+from tests.paimon import commit, create_table, open_table
+from tests.spark.micro_batches import Query, lineage
+
+LOG = TablePath("shop", "log")
+COLUMNS = pa.schema([pa.field("id", pa.int64()), pa.field("said", pa.string())])
+KEYED = pa.schema([pa.field("id", pa.int64(), nullable=False), pa.field("said", pa.string())])
+
+
+def say(warehouse: Path, *ids: int, table: str = "shop.log", word: str = "") -> None:
+    schema = KEYED if table.startswith("shop.keyed") else COLUMNS
+    commit(warehouse, table, pa.table({"id": ids, "said": [word or f"s{i}" for i in ids]}, schema=schema))
+
+
+@pytest.fixture(scope="module")
+def five(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """`shop.log`: rows 1 to 5, a snapshot each; `shop.keyed`: row 0 and one more in each of three."""
+    path = tmp_path_factory.mktemp("five") / "warehouse"
+    create_table(path, "shop.log", COLUMNS)
+    create_table(path, "shop.keyed", KEYED, primary_keys=["id"], options={"bucket": "2"})
+    for number in range(1, 6):
+        say(path, number)
+    for number in range(1, 4):
+        say(path, 0, number, table="shop.keyed", word=f"k{number}")
+    return path
+
+
+@pytest.fixture
+def log(five: Path, tmp_path: Path) -> Path:
+    path = tmp_path / "warehouse"
+    shutil.copytree(five, path)
+    return path
+
+
+def ids(rows: list[tuple[object, ...]] | None) -> list[object] | None:
+    return None if rows is None else [row[0] for row in rows]
+
+
+def from_version(version: str, mode: str = "from-snapshot") -> dict[str, str]:
+    return {"scan.mode": mode, "scan.snapshot-id": version}
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, [1, 2, 3, 4, 5]),
+        ({"scan.mode": "latest"}, []),
+        (from_version("4"), [4, 5]),
+        (from_version("snapshot.1"), [1, 2, 3, 4, 5]),
+        (from_version("6"), []),
+        (from_version("snapshot.2", "from-snapshot-full"), [1, 2, 3, 4, 5]),
+    ],
+)
+def test_a_stream_begins_where_it_is_told_and_goes_on(
+    log: Path, options: dict[str, str], expected: list[int]
+) -> None:
+    query = Query(log, "shop.log", **options)
+    assert ids(query.batch()) == expected
+    assert query.batch() is None
+    say(log, 6)
+    assert ids(query.batch()) == [6]
+    assert query.batch() is None
+
+
+def test_the_first_batch_is_read_again_from_where_it_began(log: Path) -> None:
+    """Spark keeps only ends: after a crash the start is not where the options would begin now."""
+    query = Query(log, "shop.log")
+    query.offsets.append(query.reader.latestOffset())
+    say(log, 6)
+    query.start()
+    assert ids(query.again()) == [1, 2, 3, 4, 5]
+    assert ids(query.batch()) == [6]
+
+
+def test_a_restart_goes_on_behind_the_last_batch(log: Path) -> None:
+    query = Query(log, "shop.log", **{"scan.mode": "latest"})
+    assert query.all() == []
+    say(log, 6)
+    query.start()
+    assert ids(query.all()) == [6]
+
+
+def test_a_table_without_rows_is_waited_for(tmp_path: Path) -> None:
+    create_table(tmp_path, "shop.log", COLUMNS)
+    queries = [Query(tmp_path, "shop.log", **{"scan.mode": mode}) for mode in ("latest-full", "latest")]
+    queries += [Query(tmp_path, "shop.log", **from_version("1", mode)) for mode in ("from-snapshot",)]
+    assert [query.all() for query in queries] == [[], [], []]
+    say(tmp_path, 1)
+    say(tmp_path, 2)
+    assert [ids(query.all()) for query in queries] == [[1, 2]] * 3
+
+
+def test_a_batch_takes_in_so_many_snapshots(log: Path) -> None:
+    query = Query(log, "shop.log", maxSnapshotsPerTrigger="2", **from_version("2", "from-snapshot-full"))
+    assert [ids(query.batch()) for _ in range(3)] == [[1, 2, 3], [4, 5], None]
+    query = Query(log, "shop.log", maxSnapshotsPerTrigger="1", **from_version("2", "from-snapshot-full"))
+    assert [ids(query.batch()) for _ in range(2)] == [[1, 2], [3]]
+    # As Spark's progress report does.
+    query.reader.latestOffset()
+    assert ids(query.batch()) == [4]
+
+
+def test_a_stream_from_a_time_has_the_changes_since(log: Path) -> None:
+    times = [each.time_millis for each in lineage(log, "shop.log").snapshots()]
+    since = Query(log, "shop.log", **{"scan.mode": "from-timestamp", "scan.timestamp-millis": str(times[2])})
+    assert ids(since.all()) == [3, 4, 5]
+    before_all = Query(log, "shop.log", **{"scan.timestamp": "2020-01-01 00:00:00"})
+    assert ids(before_all.all()) == [1, 2, 3, 4, 5]
+    to_come = Query(log, "shop.log", **{"scan.timestamp": "2999-01-01"})
+    assert ids(to_come.all()) == []
+
+
+def test_an_expired_start_begins_with_the_savepoint_that_saved_it(log: Path) -> None:
+    context = context_on(log)
+    times = [each.time_millis for each in lineage(log, "shop.log").snapshots()]
+    done(context, "create-savepoint", LOG, snapshot=3)
+    done(context, "expire-snapshots", LOG, retain_last=2)
+    assert lineage(log, "shop.log").snapshot_ids() == [4, 5]
+    for start in (
+        from_version("3"),
+        from_version("snapshot.3", "from-snapshot-full"),
+        from_version("savepoint.1"),
+        {"scan.timestamp-millis": str(times[2])},
+        {"scan.timestamp-millis": str(times[2] + 1)},
+    ):
+        query = Query(log, "shop.log", maxSnapshotsPerTrigger="1", **start)
+        assert [ids(query.batch()) for _ in range(4)] == [[1, 2, 3], [4], [5], None]
+    with pytest.raises(NotFound, match="no version '2': snapshots 4 to 5 exist"):
+        Query(log, "shop.log", **from_version("2")).batch()
+    with pytest.raises(NotFound) as refused:
+        Query(log, "shop.log", **{"scan.timestamp-millis": str(times[1])}).batch()
+    assert "The closest savepoint is savepoint.1 (snapshot 3)" in refused.value.hint
+
+
+def test_what_expired_unread_is_named_and_never_left_out(log: Path) -> None:
+    context = context_on(log)
+    query = Query(log, "shop.log", maxSnapshotsPerTrigger="1", **from_version("1"))
+    assert ids(query.batch()) == [1]
+    done(context, "create-savepoint", LOG, snapshot=3)
+    done(context, "expire-snapshots", LOG, retain_last=1)
+    with pytest.raises(NotFound) as gone:
+        query.batch()
+    assert gone.value.message == (
+        "Snapshot 2 of shop.log has expired before this stream, which stands behind snapshot 1, read it: "
+        "snapshot 5 is the earliest left"
+    )
+    assert "the nearest savepoint is savepoint.1 (snapshot 3)" in gone.value.hint
+    query.start()
+    with pytest.raises(NotFound, match="Snapshot 2 of"):
+        query.batch()
+    # Also where the stream would begin with the savepoint and find what follows gone.
+    with pytest.raises(NotFound, match=r"Snapshot 4 of shop\.log has expired"):
+        Query(log, "shop.log", **from_version("savepoint.1")).batch()
+
+
+def test_one_expired_change_that_a_savepoint_kept_is_read_from_it(log: Path) -> None:
+    query = Query(log, "shop.log", maxSnapshotsPerTrigger="2", **from_version("1"))
+    assert ids(query.batch()) == [1, 2]
+    done(context_on(log), "create-savepoint", LOG, snapshot=3)
+    done(context_on(log), "expire-snapshots", LOG, retain_last=2)
+    assert ids(query.all()) == [3, 4, 5]
+
+
+def test_upserts_come_once_a_key_and_batch(log: Path) -> None:
+    assert Query(log, "shop.keyed").all() == [(0, "k3"), (1, "k1"), (2, "k2"), (3, "k3")]
+    assert Query(log, "shop.keyed", **from_version("2")).all() == [(0, "k3"), (2, "k2"), (3, "k3")]
+    stepwise = Query(log, "shop.keyed", maxSnapshotsPerTrigger="1", **from_version("2"))
+    assert stepwise.batch() == [(0, "k2"), (2, "k2")]
+    assert stepwise.batch() == [(0, "k3"), (3, "k3")]
+    whole = Query(log, "shop.keyed", **from_version("2", "from-snapshot-full"))
+    assert whole.all() == [(0, "k3"), (1, "k1"), (2, "k2"), (3, "k3")]
+
+
+def test_each_change_comes_with_its_kind_where_that_is_asked_for(log: Path) -> None:
+    changes = {"read.changelog": "true"}
+    query = Query(log, "shop.keyed", **changes, **from_version("2"))
+    assert query.schema.names == ["_row_kind", "id", "said"]
+    assert query.all() == [("+I", 0, "k2"), ("+I", 0, "k3"), ("+I", 2, "k2"), ("+I", 3, "k3")]
+    whole = Query(log, "shop.keyed", **changes)
+    assert whole.all() == [("+I", 0, "k3"), ("+I", 1, "k1"), ("+I", 2, "k2"), ("+I", 3, "k3")]
+    assert Query(log, "shop.log", **changes, **from_version("5")).all() == [("+I", 5, "s5")]
+
+
+@pytest.mark.parametrize("producer", ["none", "input"])
+def test_deletes_are_told_or_refused(tmp_path: Path, producer: str) -> None:
+    schema = pa.schema([*KEYED, pa.field("kind", pa.string())])
+    options = {"bucket": "1", "rowkind.field": "kind", "changelog-producer": producer}
+    create_table(tmp_path, "shop.keyed", schema, primary_keys=["id"], options=options)
+    for kinds in (["+I", "+I"], ["-D", "+U"]):
+        rows = {"id": [1, 2], "said": ["a", "b"], "kind": kinds}
+        commit(tmp_path, "shop.keyed", pa.table(rows, schema=schema))
+    told = Query(tmp_path, "shop.keyed", **{"read.changelog": "true"}, **from_version("2")).all()
+    assert [row[:2] for row in told] == ([("+U", 2), ("-D", 1)])
+    with pytest.raises(Refused, match="deleted") as refused:
+        Query(tmp_path, "shop.keyed", **from_version("2")).all()
+    assert "read.changelog=true" in refused.value.hint
+    # The whole state is without what was deleted.
+    assert [row[0] for row in Query(tmp_path, "shop.keyed").all()] == [2]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"bucket": "1", "merge-engine": "aggregation"}, "merge engine aggregation"),
+        ({"bucket": "1", "merge-engine": "partial-update"}, "merge engine partial-update"),
+        ({"bucket": "1", "merge-engine": "first-row"}, "merge engine first-row"),
+        ({"bucket": "-2"}, "bucket = -2"),
+        ({"bucket": "1", "streaming-read-overwrite": "true"}, "streaming-read-overwrite"),
+        ({"bucket": "1", "changelog-producer": "lookup"}, "changelog-producer lookup"),
+    ],
+)
+def test_a_table_whose_changes_cannot_be_told_is_refused(
+    tmp_path: Path, options: dict[str, str], words: str
+) -> None:
+    create_table(tmp_path, "shop.keyed", KEYED, primary_keys=["id"], options=options)
+    say(tmp_path, 1, table="shop.keyed")
+    with pytest.raises(Refused, match=words):
+        Query(tmp_path, "shop.keyed").all()
+
+
+def test_rows_that_are_only_rewritten_are_passed_over(log: Path) -> None:
+    query = Query(log, "shop.log", **{"scan.mode": "latest"})
+    query.all()
+    commit(log, "shop.log", pa.table({"id": [9], "said": ["x"]}, schema=COLUMNS), overwrite=True)
+    say(log, 10)
+    assert ids(query.all()) == [10]
+
+
+def test_a_stream_is_of_the_branch_that_it_names(log: Path) -> None:
+    context = context_on(log)
+    open_table(log, "shop.log").create_tag("two", 2)
+    done(context, "create-branch", LOG, name="fix", tag="two")
+    query = Query(log, "shop.log", branch="fix")
+    assert ids(query.all()) == [1, 2]
+    say(log, 20, table="shop.log$branch_fix")
+    say(log, 30)
+    done(context, "replace-main-branch", LOG, name="fix")
+    assert ids(query.all()) == [20]
+
+
+def replaced(log: Path) -> None:
+    """Main becomes branch `fix`, which parts from it behind snapshot 3 and then has rows 30 and 31."""
+    context = context_on(log)
+    open_table(log, "shop.log").create_tag("three", 3)
+    done(context, "create-branch", LOG, name="fix", tag="three")
+    say(log, 30, table="shop.log$branch_fix")
+    say(log, 31, table="shop.log$branch_fix")
+    done(context, "replace-main-branch", LOG, name="fix")
+
+
+def test_a_stream_stops_when_main_is_replaced(log: Path) -> None:
+    query = Query(log, "shop.log")
+    assert ids(query.batch()) == [1, 2, 3, 4, 5]
+    replaced(log)
+    with pytest.raises(Refused) as stopped:
+        query.batch()
+    assert stopped.value.message == (
+        "Main of shop.log was the table directory when this stream read snapshot 5, and is branch fix now"
+    )
+    assert "follow-main=fork" in stopped.value.hint
+
+
+@pytest.mark.parametrize(("read", "rest"), [("2", [3, 30]), ("3", [30, 31]), ("5", [30, 31])])
+def test_a_stream_follows_main_behind_what_both_share(log: Path, read: str, rest: list[int]) -> None:
+    fork = {"follow-main": "fork"}
+    query = Query(log, "shop.log", maxSnapshotsPerTrigger=read, **fork, **from_version("1"))
+    assert ids(query.batch()) == list(range(1, int(read) + 1))
+    replaced(log)
+    assert ids(query.batch()) == rest
+    assert query.offsets[-1]["branch"] == "fix"
+    # Also when that batch has to be read again, and the fork has been forgotten.
+    query.start()
+    assert ids(query.again()) == rest
+    assert ids(query.all()) == ([31] if read == "2" else [])
+    done(context_on(log), "undo", LOG)
+    assert ids(query.all()) == [4, 5]
+
+
+def test_a_stream_cannot_follow_where_the_previous_main_was_dropped(log: Path) -> None:
+    query = Query(log, "shop.log", **{"follow-main": "fork"})
+    query.batch()
+    context = context_on(log)
+    open_table(log, "shop.log").create_tag("three", 3)
+    done(context, "create-branch", LOG, name="fix", tag="three")
+    say(log, 30, table="shop.log$branch_fix")
+    done(context, "replace-main-branch", LOG, name="fix", drop_previous=True)
+    with pytest.raises(Refused, match="which is main now, parts from what this stream has read"):
+        query.batch()
+
+
+def test_ids_that_were_given_again_are_found(log: Path) -> None:
+    query = Query(log, "shop.log")
+    query.batch()
+    done(context_on(log), "rollback", LOG, to="snapshot.3", truncate=True)
+    with pytest.raises(Refused, match="went back to before snapshot 5"):
+        query.batch()
+    for number in range(60, 64):
+        say(log, number)
+    with pytest.raises(Refused, match=r"went back to before snapshot 5 .* another commit"):
+        query.batch()
+
+
+def test_columns_are_those_at_the_start(log: Path) -> None:
+    query = Query(log, "shop.log")
+    query.batch()
+    wider = pa.schema([*COLUMNS, pa.field("more", pa.int32())])
+    done(context_on(log), "alter-branch-schema", LOG, add="more INT")
+    commit(log, "shop.log", pa.table({"id": [6], "said": ["s6"], "more": [1]}, schema=wider))
+    assert query.batch() == [(6, "s6")]
+    done(context_on(log), "alter-branch-schema", LOG, drop="said")
+    commit(log, "shop.log", pa.table({"id": [7], "more": [1]}, schema=wider.remove(1)))
+    with pytest.raises(Refused, match=r"Column said of shop\.log is not what it was"):
+        query.batch()
+    query.start()
+    assert query.again() == [(7, 1)]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"scan.mode": "sometimes"}, "scan.mode is"),
+        ({"scan.mode": "from-snapshot"}, "go together"),
+        ({"scan.mode": "latest", "scan.snapshot-id": "1"}, "go together"),
+        ({"scan.mode": "from-timestamp"}, "go together"),
+        ({"scan.timestamp": "noon"}, "not a time"),
+        ({"scan.timestamp": "2026-01-01", "scan.timestamp-millis": "1"}, "both given"),
+        ({"maxSnapshotsPerTrigger": "0"}, "a number from 1 on"),
+        ({"follow-main": "yes"}, "stop or fork"),
+        ({"read.changelog": "maybe"}, "true or false"),
+        ({"version": "1"}, "no version"),
+    ],
+)
+def test_options_that_mean_nothing_are_refused(log: Path, options: dict[str, str], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        Query(log, "shop.log", **options)
+
+
+def test_an_offset_of_another_source_is_refused(log: Path) -> None:
+    query = Query(log, "shop.log")
+    with pytest.raises(PaimarkError, match="offset of another source"):
+        query.reader.partitions({}, {"partition-0": 3})
