@@ -17,6 +17,7 @@ from core.errors import Refused, StatementFailed
 from core.spark import rewrite
 from core.spark.answers import Answer, answer
 from core.spark.failures import failed
+from core.spark.native.scans import NativeScans
 from core.spark.plans import is_query, is_session_command, is_sorted, without_limit
 from core.spark.progress import ProgressWatch
 from core.spark.protocol import (
@@ -80,7 +81,8 @@ class Runner:
         files = open_files(start.warehouse, start.options)
         self._warehouse = Warehouse(files, files.uri, start.options)
         self._is_read_only = start.read_only
-        self._views = Views(spark.session)
+        self._natives = NativeScans(spark.session, self._warehouse)
+        self._views = Views(spark.session, self._natives)
         self._machine_zone = self._session.conf.get(_ZONE) or "UTC"
         self._given_database: str | None = None
         self._database: str | None = None
@@ -192,7 +194,8 @@ class Runner:
 
     def _open(self, statement: Statement) -> list[OpenedTable]:
         zone = zone_of(self._session.conf.get(_ZONE) or "UTC")
-        opener = Opener(self._warehouse, self._database, zone, time.time_ns() // 1_000_000)
+        now = time.time_ns() // 1_000_000
+        opener = Opener(self._warehouse, self._natives, self._database, zone, now)
         ours = (use for use in statement.uses if not (len(use.parts) == 1 and self._is_temporary(use)))
         opened = (opener.open(statement.sql, use) for use in ours)
         return [table for table in opened if table is not None]

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 
 from core.errors import NotFound, StatementFailed, UsageError
+from core.spark.native.columns import NotNative
+from core.spark.native.scans import NativeScans, NativeTable
 from core.spark.protocol import Reading
 from core.spark.scan import Scan, Warehouse, make_scan
 from core.table.catalog import databases, find_table, table_exists
@@ -17,15 +19,17 @@ from core.travel.source import TravelSource
 from core.travel.uses import TableUse
 from core.travel.version import Resolved
 
+NATIVE = "native"
 SCANNED = "python source"
 LISTED = "metadata"
-# Why the Python source serves: the line of EXPLAIN says so for each table.
-REASON = "it reads every table in this version"
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedTable:
-    """One use, resolved. Exactly one of `scan` and `system` is set; `rows` belong to the latter."""
+    """One use, resolved. Exactly one of `scan` and `system` is set; `rows` belong to the latter.
+
+    `native` is set where Spark's own readers can do the scan, else `why_not` says why they can't.
+    """
 
     use: TableUse
     label: str
@@ -33,11 +37,13 @@ class OpenedTable:
     scan: Scan | None = None
     system: SystemTable | None = None
     rows: tuple[Row, ...] = ()
+    native: NativeTable | None = None
+    why_not: str = ""
 
     @property
     def explained(self) -> str:
         """The line that EXPLAIN begins with."""
-        reason = f" ({REASON})" if self.scan is not None else ""
+        reason = f" ({self.why_not})" if self.why_not else ""
         note = f": {self.reading.note}" if self.reading.note else ""
         asked = f", for {self.use.clause.words} {_asked(self.use)}" if self.use.clause else ""
         return f"scan: {self.reading.scan}{reason} {self.label} at {self.reading.version}{asked}{note}"
@@ -48,6 +54,7 @@ class Opener:
     """Resolves one statement's tables, all at the same moment. `zone` is the session's."""
 
     warehouse: Warehouse
+    natives: NativeScans
     database: str | None
     zone: tzinfo
     now_ms: int
@@ -80,7 +87,11 @@ class Opener:
         scan = make_scan(self.warehouse, root, snapshot, pinned=use.clause is not None)
         version = self._version(resolved, root, name.branch)
         note = resolved.note if resolved is not None else ""
-        return OpenedTable(use, label, Reading(label, version, SCANNED, note), scan)
+        try:
+            native = self.natives.open(root, scan)
+        except NotNative as why:
+            return OpenedTable(use, label, Reading(label, version, SCANNED, note), scan, why_not=str(why))
+        return OpenedTable(use, label, Reading(label, version, NATIVE, note), scan, native=native)
 
     def _table(self, use: TableUse) -> tuple[TablePath | None, SystemName | None]:
         database = use.parts[0] if len(use.parts) == 2 else self.database

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructField, StructType
 
+from core.spark.native.scans import NativeScans
 from core.spark.paimon import open_table
 from core.spark.plans import VIEW_KEY, Needs, needs
 from core.spark.scan import Scan
@@ -33,8 +34,9 @@ _ARROW_TYPES: Mapping[str, pa.DataType] = {
 
 
 class Views:
-    def __init__(self, session: SparkSession) -> None:
+    def __init__(self, session: SparkSession, natives: NativeScans) -> None:
         self._session = session
+        self._natives = natives
         self._frames: OrderedDict[tuple[str, str], DataFrame] = OrderedDict()
         self._made = 0
 
@@ -65,6 +67,8 @@ class Views:
         for place, (name, table) in enumerate(named.items()):
             if table.scan is None:
                 frame = _system_frame(self._session, table)
+            elif table.native is not None:
+                frame = self._natives.frame(table.native)
             elif wanted is None:
                 frame = self._frame(str(place), table.scan)
             else:

@@ -73,7 +73,7 @@ def test_a_tag_reads_the_snapshot_it_was_made_of(engine: Engine, engine_warehous
     answer = ask(engine, "SELECT * FROM shop.orders VERSION AS OF 'v2'")
     assert in_order(answer.rows) == in_order(at(engine_warehouse, "shop.orders", 2))
     (reading,) = answer.readings
-    assert (reading.table, reading.scan) == ("shop.orders", "python source")
+    assert (reading.table, reading.scan) == ("shop.orders", "native")
     assert reading.version.startswith("v2 (snapshot.2), ")
 
 

@@ -109,9 +109,9 @@ def test_explain_begins_with_how_each_table_is_read(engine: Engine) -> None:
              JOIN shop.events e ON a.customer = e.kind WHERE a.price > 1"""
     answer = ask(engine, sql)
     first, second, blank, *_ = answer.explained.split("\n")
-    assert first.startswith("scan: python source (")
+    assert first.startswith("scan: native shop.orders")
     assert "shop.orders at v2 (snapshot.2), " in first and first.endswith("for VERSION AS OF 'v2'")
-    assert second.startswith("scan: python source (") and "shop.events at snapshot.2" in second
+    assert second.startswith("scan: native ") and "shop.events at snapshot.2" in second
     assert blank == "" and "== Physical Plan ==" in answer.explained
     assert "__paimark" not in answer.explained
 

@@ -1,0 +1,152 @@
+"""From the columns of a data file, as one schema wrote them, to the columns of a table as another has them.
+
+Columns are the same when their ids are, whatever they are called; what the file lacks is null. Types may have
+become wider since. Anything else is left to the Python source, with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import Column
+from pyspark.sql import functions as sql_functions
+from pyspark.sql.types import StructField, StructType
+
+from core.errors import StatementFailed
+from core.spark.types import spark_schema
+from core.table.column_types import ColumnType
+
+_INTEGERS = {"TINYINT": 3, "SMALLINT": 5, "INT": 10, "INTEGER": 10, "BIGINT": 19}
+_TEXTS = frozenset({"CHAR", "VARCHAR", "STRING"})
+# Spark has no reader for what Paimon stores these as.
+_UNREAD = frozenset({"TIME", "VARIANT", "BLOB", "MULTISET", "VECTOR"})
+# Times that Paimon writes to ORC in a way that Spark reads in the machine's time zone.
+_UNREAD_ORC = frozenset({"TIMESTAMP", "TIMESTAMP_LTZ"})
+
+
+class NotNative(Exception):
+    """Why Spark's own readers can't serve a table, for the line that `EXPLAIN` shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileColumns:
+    """What to read of the files of one schema, and what each of the table's columns is made of.
+
+    `read` are columns by their names in the files. `made` has an entry for each column of the table: the name
+    in the files or among the constants, None for nulls.
+    """
+
+    read: StructType
+    made: tuple[str | None, ...]
+
+    def select(self, table: StructType) -> list[Column]:
+        """The table's columns, of the table's types and with its fields' metadata."""
+        made = zip(table.fields, self.made, strict=True)
+        return [_column(field, name).alias(field.name, metadata=field.metadata) for field, name in made]
+
+
+def file_columns(
+    table: Sequence[Any], written: Sequence[Any], constants: Mapping[str, str], file_format: str
+) -> FileColumns:
+    """`table` and `written` are pypaimon's fields; `constants` names by column what no file is asked for.
+
+    Raises `NotNative`.
+    """
+    by_id = {field.id: field for field in written}
+    made: list[str | None] = []
+    read = []
+    for field in table:
+        if field.name in constants:
+            made.append(constants[field.name])
+            continue
+        found = by_id.get(field.id)
+        made.append(None if found is None else found.name)
+        if found is not None:
+            _check(field, found, file_format)
+            read.append(found)
+    return FileColumns(table_types(read), tuple(made))
+
+
+def table_types(fields: Sequence[Any]) -> StructType:
+    """The Spark types of pypaimon's fields. Raises `NotNative` for one that Spark has none for."""
+    _require_distinct([field.name for field in fields])
+    try:
+        return spark_schema(fields)
+    except StatementFailed as error:
+        raise NotNative(error.message) from error
+
+
+def _require_distinct(names: Collection[str]) -> None:
+    if len({name.lower() for name in names}) < len(names):
+        raise NotNative("columns differ by upper and lower case only")
+
+
+def _column(field: StructField, name: str | None) -> Column:
+    made = sql_functions.lit(None) if name is None else sql_functions.col(_quoted(name))
+    return made.cast(field.dataType)
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _check(wanted: Any, found: Any, file_format: str) -> None:
+    """Raises `NotNative` unless Spark reads the column and its cast is Paimon's."""
+    for each in _atoms(found.type):
+        kind = ColumnType.of(each)
+        if kind.name in _UNREAD or (file_format == "orc" and kind.name in _UNREAD_ORC):
+            raise NotNative(f"column {wanted.name} of type {each} in {file_format} files")
+    if not _is_wider(wanted.type, found.type):
+        raise NotNative(f"column {wanted.name} was {_text(found.type)} and is {_text(wanted.type)}")
+
+
+def _atoms(kind: Any) -> list[str]:
+    """The types of single values in a type of pypaimon's."""
+    match type(kind).__name__:
+        case "AtomicType":
+            return [kind.type.upper()]
+        case "ArrayType":
+            return _atoms(kind.element)
+        case "MapType":
+            return [*_atoms(kind.key), *_atoms(kind.value)]
+        case "RowType":
+            return [each for field in kind.fields for each in _atoms(field.type)]
+    return [type(kind).__name__.removesuffix("Type").upper()]
+
+
+def _is_wider(wanted: Any, found: Any) -> bool:
+    """Whether every value of `found` is the same value as a `wanted`."""
+    if type(wanted).__name__ != "AtomicType" or type(found).__name__ != "AtomicType":
+        return _shape(wanted) == _shape(found)
+    new, old = ColumnType.of(wanted.type), ColumnType.of(found.type)
+    if new == old:
+        return True
+    if old.name in _TEXTS and new.name in ("VARCHAR", "STRING"):
+        is_longer = old.first is not None and new.first is not None and old.first <= new.first
+        return new.name == "STRING" or is_longer
+    if old.name in _INTEGERS and new.name in _INTEGERS:
+        return _INTEGERS[old.name] <= _INTEGERS[new.name]
+    if old.name == "DECIMAL" and new.name == "DECIMAL":
+        (digits, scale), (new_digits, new_scale) = old.decimal, new.decimal
+        return scale <= new_scale and digits - scale <= new_digits - new_scale
+    return (old.name, new.name) == ("FLOAT", "DOUBLE")
+
+
+def _shape(kind: Any) -> object:
+    """A type without what is nullable in it, comparable: fields by id and name."""
+    match type(kind).__name__:
+        case "AtomicType":
+            return ColumnType.of(kind.type)
+        case "ArrayType":
+            return "ARRAY", _shape(kind.element)
+        case "MapType":
+            return "MAP", _shape(kind.key), _shape(kind.value)
+        case "RowType":
+            return "ROW", tuple((field.id, field.name, _shape(field.type)) for field in kind.fields)
+    return str(kind)
+
+
+def _text(kind: Any) -> str:
+    return str(getattr(kind, "type", kind))

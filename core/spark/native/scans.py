@@ -1,0 +1,166 @@
+"""Tables on Spark's own readers: which can be read so, and their rows as data frames."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sql_functions
+from pyspark.sql.types import LongType, StructField, StructType
+
+from core.spark.bitmap import merge_bits
+from core.spark.merging.model import Bits, joined
+from core.spark.native.columns import NotNative
+from core.spark.native.relation import ListedFile, Relations
+from core.spark.native.state import FIRST_BIT, TableFile, TableState, table_state
+from core.spark.paimon import open_table
+from core.spark.scan import Scan, Warehouse
+from core.spark.types import spark_schema
+from core.table.layout import Root
+from core.table.records import Snapshot, TableSchema
+
+SETTING = "spark.paimark.scan"
+_KEPT_STATES = 32
+_ROW_INDEX = "_metadata.row_index"
+
+
+@dataclass(frozen=True, slots=True)
+class NativeTable:
+    """A table at a snapshot that Spark's own readers can read. `types` are its columns."""
+
+    key: tuple[str, ...]
+    root: Root
+    types: StructType
+    state: TableState
+
+
+class NativeScans:
+    """Whatever is found out about a snapshot is kept, for as many of them as there is room for."""
+
+    def __init__(self, session: SparkSession, warehouse: Warehouse) -> None:
+        self._session = session
+        self._warehouse = warehouse
+        self._relations = Relations(session)
+        self._tables: OrderedDict[tuple[str, ...], NativeTable | NotNative] = OrderedDict()
+        self._unread_schemes: dict[str, str] = {}
+
+    def open(self, root: Root, scan: Scan) -> NativeTable:
+        """Raises `NotNative` with the reason why the Python source has to read it."""
+        if self._session.conf.get(SETTING, "auto") == "python":
+            raise NotNative(f"{SETTING} is python")
+        key = root.directory, scan.snapshot, scan.schema
+        found = self._tables.pop(key, None)
+        if found is None:
+            try:
+                found = self._opened(key, root, scan)
+            except NotNative as reason:
+                found = reason
+        self._tables[key] = found
+        if len(self._tables) > _KEPT_STATES:
+            self._tables.popitem(last=False)
+        if isinstance(found, NotNative):
+            raise found
+        return found
+
+    def frame(self, table: NativeTable) -> DataFrame:
+        """All rows of the table."""
+        return self._frame(table, table.state.files, self._bits(table))
+
+    def _opened(self, key: tuple[str, ...], root: Root, scan: Scan) -> NativeTable:
+        schema = TableSchema.from_json(scan.schema.encode(), root.schemas)
+        snapshot = Snapshot.from_json(scan.snapshot.encode(), root.snapshots) if scan.snapshot else None
+        state = table_state(self._warehouse.files, root, snapshot, schema)
+        for scheme in {_scheme(file.address) for file in state.files}:
+            if scheme not in self._unread_schemes:
+                self._unread_schemes[scheme] = self._why_unread(scheme)
+            if why := self._unread_schemes[scheme]:
+                raise NotNative(why)
+        return NativeTable(key, root, spark_schema(open_table(scan).fields), state)
+
+    def _why_unread(self, scheme: str) -> str:
+        """Why Spark can't open files of the scheme; empty if it can."""
+        hadoop: Any = self._session._jvm.org.apache.hadoop.fs  # type: ignore[union-attr]
+        conf = self._session._jsparkSession.sessionState().newHadoopConf()
+        try:
+            if scheme == "file":
+                hadoop.FileSystem.getLocal(conf)
+            else:
+                hadoop.FileSystem.getFileSystemClass(scheme, conf)
+        except Py4JJavaError as error:
+            return f"Spark has no file system for {scheme}: {error.java_exception.getMessage()}"
+        return ""
+
+    def _bits(self, table: NativeTable) -> Mapping[str, Bits]:
+        if not table.state.merged:
+            return {}
+        return merge_bits(self._session, self._warehouse.options, table.state.merged)
+
+    def _frame(self, table: NativeTable, files: Iterable[TableFile], bits: Mapping[str, Bits]) -> DataFrame:
+        alike: defaultdict[tuple[int, str], list[TableFile]] = defaultdict(list)
+        for file in files:
+            alike[file.schema_id, file.file_format].append(file)
+        frames = [self._part(table, kind, part, bits) for kind, part in alike.items()]
+        if not frames:
+            return self._relation(table, "parquet", table.types, ()).drop(
+                FIRST_BIT, *table.state.constants.names
+            )
+        whole = frames[0]
+        for frame in frames[1:]:
+            whole = whole.unionAll(frame)
+        return whole
+
+    def _part(
+        self,
+        table: NativeTable,
+        kind: tuple[int, str],
+        files: list[TableFile],
+        bits: Mapping[str, Bits],
+    ) -> DataFrame:
+        """Rows of files that have the same columns."""
+        columns = table.state.columns[kind]
+        merged = [file for file in files if file.address in bits]
+        words, first_bits = joined([bits[file.address] for file in merged])
+        first_bit = {file.address: str(bit) for file, bit in zip(merged, first_bits, strict=True)}
+        listed = [
+            ListedFile(_hadoop(file.address), file.size, (first_bit.get(file.address), *file.partition))
+            for file in files
+            if file.address not in bits or bits[file.address].popcount()
+        ]
+        frame = self._relation(table, kind[1], columns.read, listed)
+        if not merged:
+            return frame.select(*columns.select(table.types))
+        # Taken before anything is built upon it: further up Spark no longer knows it.
+        chosen = frame.select("*", sql_functions.col(_ROW_INDEX).alias("__paimon_row"))
+        bit = sql_functions.col(FIRST_BIT) + sql_functions.col("__paimon_row")
+        word = sql_functions.get(self._words(words), sql_functions.shiftright(bit, 6).cast("int"))
+        is_set = sql_functions.getbit(word, bit.bitwiseAND(63)) == 1
+        return chosen.where(sql_functions.col(FIRST_BIT).isNull() | is_set).select(
+            *columns.select(table.types)
+        )
+
+    def _words(self, words: Any) -> Any:
+        import pyarrow as pa
+
+        column = pa.ListArray.from_arrays(pa.array([0, len(words)], pa.int32()), pa.array(words))
+        return self._session.createDataFrame(pa.table({"words": column})).scalar()
+
+    def _relation(
+        self, table: NativeTable, file_format: str, columns: StructType, listed: Iterable[ListedFile]
+    ) -> DataFrame:
+        constants = StructType([StructField(FIRST_BIT, LongType()), *table.state.constants.fields])
+        root = _hadoop(f"{self._warehouse.files.uri.rstrip('/')}/{table.root.directory}")
+        return self._relations.frame(root, file_format, columns, constants, listed)
+
+
+def _scheme(address: str) -> str:
+    scheme, found, _ = address.partition("://")
+    return scheme if found else "file"
+
+
+def _hadoop(address: str) -> str:
+    """The address with a scheme: without one it would be of whatever file system is Hadoop's default."""
+    return f"file:{address}" if address.startswith("/") else address

@@ -1,0 +1,203 @@
+"""What Spark's own readers are to read of one table at one snapshot. It never changes, and is kept."""
+
+from __future__ import annotations
+
+import struct
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pypaimon.common.json_util import JSON
+from pypaimon.schema.table_schema import TableSchema as PypaimonSchema
+from pyspark.sql.types import StructType
+
+from core.errors import Corrupt, PaimarkError
+from core.spark.merging.model import MergeFile, MergeGroup, Unmergeable
+from core.spark.merging.overlap import overlap_groups
+from core.spark.merging.rules import merge_file, merge_rules
+from core.spark.native.columns import FileColumns, NotNative, file_columns, table_types
+from core.spark.native.values import Reader, value_reader
+from core.storage.files import Files
+from core.table.binary_row import starts
+from core.table.files import Places, data_manifests, live_entries, schema_of
+from core.table.layout import Root
+from core.table.manifests import ManifestEntry, read_index_manifest
+from core.table.records import Snapshot, TableSchema
+
+# Constant columns of files, where nothing that a person calls a column can meet them.
+PARTITION_PREFIX = "__paimon_partition_"
+FIRST_BIT = "__paimon_first_bit"
+_POSTPONED_BUCKET = -2
+# Options with a value that makes a table another than the files say.
+_OPTIONS = {
+    "data-evolution.enabled": "true",
+    "deletion-vectors.enabled": "true",
+    "query-auth.enabled": "true",
+    "data-file.thin-mode": "true",
+}
+# Options that do so with any value.
+_SET_OPTIONS = ("scan.fallback-branch", "record-level.expire-time")
+
+
+@dataclass(frozen=True, slots=True)
+class TableFile:
+    """A data file. `partition` are the values of the partition columns as texts; `size` is bytes."""
+
+    address: str
+    file_format: str
+    size: int
+    row_count: int
+    schema_id: int
+    partition: tuple[str | None, ...]
+    entry: ManifestEntry
+
+
+@dataclass(frozen=True, slots=True)
+class TableState:
+    """`merged` are the groups of files whose rows hide one another; all other files are read whole.
+
+    `columns` goes by schema id and format.
+    """
+
+    columns: Mapping[tuple[int, str], FileColumns]
+    constants: StructType
+    files: tuple[TableFile, ...]
+    merged: tuple[MergeGroup, ...]
+    schemas: Mapping[int, TableSchema]
+
+
+def table_state(files: Files, root: Root, snapshot: Snapshot | None, schema: TableSchema) -> TableState:
+    """The table at the snapshot, in the columns of `schema`. Raises `NotNative` when it can't be read so."""
+    try:
+        return _table_state(files, root, snapshot, schema)
+    except Unmergeable as reason:
+        raise NotNative(str(reason)) from reason
+    except PaimarkError as error:
+        # Metadata that we can't read pypaimon may be able to, or it says what is wrong in its own words.
+        raise NotNative(error.message) from error
+
+
+def _table_state(files: Files, root: Root, snapshot: Snapshot | None, schema: TableSchema) -> TableState:
+    _check_options(schema)
+    fields = _fields(schema)
+    types = table_types(fields)
+    constants = {name: PARTITION_PREFIX + name for name in schema.partition_keys}
+    columns = StructType([types[name] for name in schema.partition_keys])
+    for field in columns.fields:
+        field.name = constants[field.name]
+    if snapshot is None:
+        return TableState({}, columns, (), (), {})
+    found = _data_files(files, root, snapshot, schema)
+    schemas = {number: schema_of(files, root, number) for number in {each.schema_id for each in found}}
+    return TableState(
+        columns={
+            (number, file_format): file_columns(fields, _fields(schemas[number]), constants, file_format)
+            for number, file_format in {(each.schema_id, each.file_format) for each in found}
+        },
+        constants=columns,
+        files=tuple(found),
+        merged=_merged(found, schema, schemas),
+        schemas=schemas,
+    )
+
+
+def _check_options(schema: TableSchema) -> None:
+    options = schema.options
+    set_to = [name for name, value in _OPTIONS.items() if options.get(name, "").strip().lower() == value]
+    for name in [*set_to, *(name for name in _SET_OPTIONS if name in options)]:
+        raise NotNative(f"{name} is {options[name]}")
+    for name in options:
+        if name.startswith("fields.") and name.endswith(".default-value"):
+            raise NotNative(f"{name} is set")
+    if options.get("type", "table").strip().lower() != "table":
+        raise NotNative(f"the table is a {options['type']}")
+
+
+def _fields(schema: TableSchema) -> list[Any]:
+    fields: list[Any] = JSON.from_json(schema.to_json().decode(), PypaimonSchema).fields
+    return fields
+
+
+def _data_files(files: Files, root: Root, snapshot: Snapshot, schema: TableSchema) -> list[TableFile]:
+    if snapshot.index_manifest:
+        indexes = read_index_manifest(files, root.table.manifest(snapshot.index_manifest))
+        if any(index.index_type == "DELETION_VECTORS" for index in indexes):
+            raise NotNative("deletion vectors")
+    places = Places(files, root, snapshot.schema_id)
+    partitions = _PartitionTexts(schema)
+    warehouse = files.uri.rstrip("/")
+    found = []
+    for entry in live_entries(files, root.table, data_manifests(files, root.table, snapshot)):
+        file = places.data_file(entry)
+        _check_file(entry, file.file_name)
+        found.append(
+            TableFile(
+                address=file.external_path or f"{warehouse}/{file.path}",
+                file_format=file.file_name.rpartition(".")[2].lower(),
+                size=file.size,
+                row_count=file.row_count,
+                schema_id=file.schema_id,
+                partition=partitions.of(entry.partition),
+                entry=entry,
+            )
+        )
+    return found
+
+
+def _check_file(entry: ManifestEntry, name: str) -> None:
+    file_format = name.rpartition(".")[2].lower()
+    if file_format not in ("parquet", "orc"):
+        raise NotNative(f"Spark has no reader here for {file_format} files")
+    if name.startswith(("_", ".")):
+        raise NotNative(f"Spark passes over files that are called like {name}")
+    if entry.bucket == _POSTPONED_BUCKET:
+        raise NotNative("postponed buckets")
+    if entry.file.get("_WRITE_COLS") is not None:
+        raise NotNative("files that hold some of the columns")
+
+
+class _PartitionTexts:
+    """The values of serialised partitions as `FileList.java` takes them."""
+
+    def __init__(self, schema: TableSchema) -> None:
+        types = {field.name: field.type for field in schema.fields}
+        self._readers: list[Reader] = []
+        for name in schema.partition_keys:
+            reader = value_reader(types.get(name))
+            if reader is None:
+                raise NotNative(f"partition column {name} of type {types.get(name)}")
+            self._readers.append(reader)
+        self._known: dict[bytes, tuple[str | None, ...]] = {}
+
+    def of(self, partition: bytes) -> tuple[str | None, ...]:
+        found = self._known.get(partition)
+        if found is None:
+            try:
+                found = self._known[partition] = self._texts(partition)
+            except (struct.error, ValueError, IndexError) as error:
+                raise Corrupt(f"The partition values {partition.hex()} can't be read ({error})") from error
+        return found
+
+    def _texts(self, partition: bytes) -> tuple[str | None, ...]:
+        row = partition[4:]
+        fields = zip(self._readers, starts(partition, len(self._readers)), strict=True)
+        return tuple(None if at is None else str(read(row, at)) for read, at in fields)
+
+
+def _merged(
+    found: Sequence[TableFile], schema: TableSchema, schemas: Mapping[int, TableSchema]
+) -> tuple[MergeGroup, ...]:
+    if not schema.primary_keys:
+        return ()
+    rules = merge_rules(schema, schemas)
+    buckets: defaultdict[tuple[bytes, int], list[MergeFile]] = defaultdict(list)
+    for each in found:
+        file = merge_file(rules, each.address, each.file_format, each.entry.file)
+        buckets[each.entry.partition, each.entry.bucket].append(file)
+    groups = (group for bucket in buckets.values() for group in overlap_groups(rules, bucket))
+    merged = tuple(group for group in groups if group.must_merge)
+    unnumbered = {file.format for group in merged for file in group.files} - {"parquet"}
+    if unnumbered:
+        raise NotNative(f"rows of overlapping {unnumbered.pop()} files have no numbers in Spark")
+    return merged

@@ -1,0 +1,50 @@
+"""Values of Paimon's serialised rows as Spark counts them: dates in days, timestamps in microseconds."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+from core.table.binary_row import timestamp, unscaled, variable
+from core.table.column_types import ColumnType
+
+_FIXED = {
+    "BOOLEAN": "<?",
+    "TINYINT": "<b",
+    "SMALLINT": "<h",
+    "INT": "<i",
+    "INTEGER": "<i",
+    "BIGINT": "<q",
+    "DATE": "<i",
+}
+
+Reader = Callable[[bytes, int], Any]
+
+
+def value_reader(type_text: object) -> Reader | None:
+    """Reads a field, as `core.table.binary_row` has it, of this type of Paimon's; None for other types.
+
+    What it gives are bool, int, str and Decimal, and they compare as Spark compares the values.
+    """
+    kind = ColumnType.of(type_text) if isinstance(type_text, str) else ColumnType("", None, None, False)
+    if kind.name in _FIXED:
+        code = _FIXED[kind.name]
+        return lambda row, at: struct.unpack_from(code, row, at)[0]
+    if kind.name in ("CHAR", "VARCHAR", "STRING"):
+        return lambda row, at: variable(row, at).decode()
+    if kind.name in ("DECIMAL", "NUMERIC"):
+        precision, scale = kind.decimal
+        return lambda row, at: _decimal(unscaled(row, at, precision), scale)
+    if kind.name == "TIMESTAMP" and not kind.is_local:
+        return lambda row, at: _micros(*timestamp(row, at, kind.fraction))
+    return None
+
+
+def _decimal(digits: int, scale: int) -> Decimal:
+    return Decimal((int(digits < 0), tuple(map(int, str(abs(digits)))), -scale))
+
+
+def _micros(millis: int, nanos: int) -> int:
+    return millis * 1000 + nanos // 1000
