@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check screenshots bench lock force
+.PHONY: help setup demo test test-long check screenshots bench lock force
 
 python := .venv/bin/python
 # Done, and where: a checkout that was moved or copied needs a new .venv.
@@ -15,7 +15,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONPATH PYTHONHOME SPARK_HOME
 
 help: ## show these commands
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 setup: $(ready) ## make .venv with paimark in it (PYTHON=... chooses the interpreter)
 	@$(python) -m compileall -q core tui
@@ -25,6 +25,9 @@ demo: setup ## build a small real warehouse and open the console on it
 
 test: check ## check, then run every test
 	@$(python) -m pytest
+
+test-long: check ## check, then run every test, also those that take minutes
+	@$(python) -m pytest --long
 
 check: setup ## lint, format, types and import rules
 	@$(python) -m ruff check --quiet .

@@ -13,6 +13,8 @@ from tests.spark.engine_fixture import engine, engine_warehouse
 
 __all__ = ["engine", "engine_warehouse"]
 
+pytest_plugins = ["tests.long"]
+
 ORDERS = pa.schema(
     [
         pa.field("order_id", pa.int64(), nullable=False),

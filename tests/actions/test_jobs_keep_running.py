@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 
 from core.actions.context import Context
 from core.errors import Refused
@@ -19,7 +20,6 @@ from tests.paimon import commit, create_table, read_rows
 
 LOG = TablePath("shop", "log")
 COLUMNS = pa.schema([pa.field("number", pa.int64())])
-REPLACEMENTS = 20
 
 # Both run until the file `stop` is there; they say how far they came.
 WRITER = """
@@ -40,7 +40,7 @@ while not stop.exists():
     writer.close()
     committer.close()
     print(number, flush=True)
-    time.sleep(0.25)
+    time.sleep(0.05)
 """
 READER = """
 import sys
@@ -57,7 +57,8 @@ while not stop.exists():
 """
 
 
-def test_no_commit_is_lost_and_no_read_fails(tmp_path: Path) -> None:
+@pytest.mark.parametrize("replacements", [40, pytest.param(200, marks=pytest.mark.long)])
+def test_no_commit_is_lost_and_no_read_fails(tmp_path: Path, replacements: int) -> None:
     warehouse = tmp_path / "warehouse"
     create_table(warehouse, "shop.log", COLUMNS, options={"bucket": "-1"})
     commit(warehouse, "shop.log", pa.table({"number": [0]}, schema=COLUMNS))
@@ -67,7 +68,7 @@ def test_no_commit_is_lost_and_no_read_fails(tmp_path: Path) -> None:
     with running(WRITER, warehouse) as written, running(READER, warehouse) as read:
         assert written.stdout and written.stdout.readline()
         assert read.stdout and read.stdout.readline()
-        for _ in range(REPLACEMENTS // 2):
+        for _ in range(replacements // 2):
             persist(context, "replace-main-branch", name="fix")
             # At least one commit falls into each state.
             assert written.stdout.readline()
@@ -78,7 +79,7 @@ def test_no_commit_is_lost_and_no_read_fails(tmp_path: Path) -> None:
         assert written.returncode == 0
         assert read.communicate()[0].split()
         assert read.returncode == 0
-    assert last > REPLACEMENTS
+    assert last > replacements
     rows = sorted(row["number"] for row in read_rows(warehouse, "shop.log$branch_fix"))
     assert rows == list(range(last + 1))
     assert [row["number"] for row in read_rows(warehouse, "shop.log")] == [0]

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 CHECKOUT = Path(__file__).parents[2]
-COMMANDS = ["setup", "demo", "test", "check", "screenshots", "bench"]
+COMMANDS = ["setup", "demo", "test", "test-long", "check", "screenshots", "bench"]
 
 
 def make(*words: str, cwd: Path, path: str | None = None) -> subprocess.CompletedProcess[str]:

@@ -1,0 +1,38 @@
+"""Tests that take minutes: marked `long`, run by `make test-long`, and never left out in silence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+_LEFT_OUT = pytest.StashKey[list[str]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--long", action="store_true", help="Run the tests that take minutes, too.")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    long = [] if config.getoption("--long") else [item for item in items if item.get_closest_marker("long")]
+    config.stash[_LEFT_OUT] = [item.nodeid for item in long]
+    if long:
+        items[:] = [item for item in items if item not in long]
+        config.hook.pytest_deselected(items=long)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    # A process of pytest-xdist's collects, and another one tells.
+    told: dict[str, Any] | None = getattr(session.config, "workeroutput", None)
+    if told is not None:
+        told["left_out"] = session.config.stash.get(_LEFT_OUT, [])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    node.config.stash[_LEFT_OUT] = getattr(node, "workeroutput", {}).get("left_out", [])
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    for name in config.stash.get(_LEFT_OUT, []):
+        terminalreporter.write_line(f"LEFT OUT, as it takes minutes (make test-long runs it): {name}")
