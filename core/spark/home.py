@@ -13,7 +13,7 @@ from pathlib import Path
 
 from core.errors import Unavailable
 
-_CORE_JAR = re.compile(r"spark-core_[0-9.]+-([0-9][^/]*)\.jar")
+_CORE_JAR = re.compile(r"spark-core_([0-9.]+)-([0-9][^/]*)\.jar")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 _NAMED = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 # A key ends at the first of these that no backslash is before.
@@ -30,6 +30,12 @@ class SparkHome:
     @property
     def jars(self) -> list[Path]:
         return sorted((self.home / "jars").glob("*.jar"))
+
+    @property
+    def scala(self) -> str:
+        """The version of Scala that it was built for; empty for no Spark."""
+        found = _core_jar(self.home)
+        return found[1] if found else ""
 
     def defaults(self) -> dict[str, str]:
         """What spark-defaults.conf says, empty when there is none. Raises `Unavailable`."""
@@ -67,10 +73,9 @@ def find_spark(environment: Mapping[str, str] = os.environ) -> SparkHome:
 
 def other_version(home: Path) -> str:
     """The version of the Spark in a directory when PySpark here can't use it (`none` for no Spark at all)."""
-    found = next(
-        (found[1] for each in home.glob("jars/*.jar") if (found := _CORE_JAR.fullmatch(each.name))), "none"
-    )
-    return "" if _line(found) == _line(pyspark_version()) else found
+    found = _core_jar(home)
+    their_version = found[2] if found else "none"
+    return "" if _line(their_version) == _line(pyspark_version()) else their_version
 
 
 def pyspark_version() -> str:
@@ -80,6 +85,10 @@ def pyspark_version() -> str:
         except PackageNotFoundError:
             continue
     return "unknown"
+
+
+def _core_jar(home: Path) -> re.Match[str] | None:
+    return next(filter(None, (_CORE_JAR.fullmatch(each.name) for each in home.glob("jars/*.jar"))), None)
 
 
 def _line(number: str) -> list[str]:

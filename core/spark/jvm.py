@@ -94,6 +94,8 @@ def launch(
     environment = {
         **os.environ,
         "SPARK_HOME": str(spark.home),
+        # Spark's scripts set it for whatever starts executors.
+        "SPARK_SCALA_VERSION": spark.scala,
         "SPARK_CONNECT_MODE": "0",
         "_PYSPARK_DRIVER_CONN_INFO_PATH": str(_connection(scratch)),
     }

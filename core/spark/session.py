@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -80,11 +80,12 @@ def start_spark(start: Start) -> Spark:
 
     port, secret = jvm.listening(process, java, scratch)
     os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"] = str(port), secret
-    _require_sql_settings(settings)
-    session = SparkSession.builder.getOrCreate()
-    session.dataSource.register(PaimarkSource)
-    session.sparkContext.setInterruptOnCancel(True)
-    nodes = cluster.prepare(session.sparkContext, scratch, joined, start.warehouse) if joined else []
+    with _told_plainly(master):
+        _require_sql_settings(settings)
+        session = SparkSession.builder.getOrCreate()
+        session.dataSource.register(PaimarkSource)
+        session.sparkContext.setInterruptOnCancel(True)
+        nodes = cluster.prepare(session.sparkContext, scratch, joined, start.warehouse) if joined else []
     host = session.sparkContext.getConf().get("spark.driver.host") or "127.0.0.1"
     memory = settings["spark.driver.memory"]
     # Where executors come and go with the work, none is not a fault.
@@ -93,19 +94,31 @@ def start_spark(start: Start) -> Spark:
     return Spark(session, process, scratch, host, memory, archive, tuple(map(str, nodes)), joined)
 
 
+@contextmanager
+def _told_plainly(master: str) -> Iterator[None]:
+    """Raises `Unavailable` for what Java says while Spark starts."""
+    from py4j.protocol import Py4JJavaError
+
+    try:
+        yield
+    except Py4JJavaError as error:
+        said = str(error.java_exception.getMessage()).splitlines()[0]
+        if "stopped SparkContext" in said:
+            said = "the master ended it, as when executors can't be started there"
+        raise Unavailable(
+            f"Spark did not start on {master}: {said}", "The workers' logs say more."
+        ) from error
+
+
 def _require_sql_settings(settings: Mapping[str, str]) -> None:
-    """Start Spark's context. Raises `Unavailable`, also for a value that Spark SQL does not take.
+    """Start Spark's context. Raises `Unavailable` for a value that Spark SQL does not take.
 
     With one in a session PySpark recurses without end: telling of an error reads the settings, which is one.
     """
     from py4j.protocol import Py4JJavaError
     from pyspark import SparkContext
 
-    try:
-        context = SparkContext.getOrCreate()
-    except Py4JJavaError as error:
-        why = str(error.java_exception.getMessage()).splitlines()[0]
-        raise Unavailable(f"Spark did not start on {settings['spark.master']}: {why}") from error
+    context = SparkContext.getOrCreate()
     assert context._jvm is not None
     taken = context._jvm.org.apache.spark.sql.internal.SQLConf()
     for name, value in settings.items():
