@@ -6,13 +6,12 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
-from functools import cache
-from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from core.actions.context import Context
+from core.processes import lives, machine, start_of
 
 # What another machine's process left is given up only after this long: its life can't be asked for.
 PRESUMED_DEAD_AFTER_MS = 10 * 60 * 1000
@@ -47,9 +46,9 @@ def this_process(context: Context) -> Owner:
     return Owner(
         user=context.user,
         host=context.host,
-        machine=_machine() or context.host,
+        machine=machine() or context.host,
         pid=pid,
-        process_start=_start_of(pid),
+        process_start=start_of(pid),
         since=context.clock(),
     )
 
@@ -66,38 +65,8 @@ def running(token: str) -> Iterator[None]:
 
 def standing(context: Context, owner: Owner, token: str) -> Standing:
     """Whether the process that holds `token` still works on it. `unknown`: on another machine, and recent."""
-    if owner.machine != (_machine() or context.host):
+    if owner.machine != (machine() or context.host):
         return "gone" if context.clock() - owner.since > PRESUMED_DEAD_AFTER_MS else "unknown"
-    if owner.pid == os.getpid() and owner.process_start == _start_of(owner.pid):
+    if owner.pid == os.getpid() and owner.process_start == start_of(owner.pid):
         return "running" if token in _running else "gone"
-    return "running" if _lives(owner) else "gone"
-
-
-def _lives(owner: Owner) -> bool:
-    try:
-        os.kill(owner.pid, 0)
-    except PermissionError:
-        # Somebody else's process; where its start can be read, that decides.
-        pass
-    except (ProcessLookupError, OverflowError):
-        return False
-    start = _start_of(owner.pid)
-    return not start or not owner.process_start or start == owner.process_start
-
-
-def _start_of(pid: int) -> str:
-    """When the process began, in the kernel's ticks; `ended` for one that only waits to be collected."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except (OSError, UnicodeDecodeError):
-        return ""
-    return "ended" if fields[0] in "ZX" else fields[19]
-
-
-@cache
-def _machine() -> str:
-    try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        return f"{boot}/{os.readlink('/proc/self/ns/pid')}"
-    except OSError:
-        return ""
+    return "running" if lives(owner.pid, owner.process_start) else "gone"
