@@ -42,6 +42,10 @@ class StatementFailed(PaimarkError):
         self.position = position
 
 
+class Cancelled(PaimarkError):
+    """A statement that somebody stopped: nothing was written."""
+
+
 class UsageError(PaimarkError):
     """The words of the command don't fit together."""
 

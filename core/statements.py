@@ -5,17 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from core.actions.alter_schema_sql import altering_action
 from core.actions.called import Called, called_action
 from core.actions.context import Progress, open_context
 from core.actions.plan import Plan
 from core.actions.registry import Action, must_be_agreed_to
-from core.errors import PaimarkError, Refused, StatementFailed, Unavailable
+from core.errors import Cancelled, PaimarkError, Refused, StatementFailed, Unavailable
 from core.spark.client import Engine
 from core.spark.protocol import Batch, Cause, Columns, Event, Failed, Finished
 from core.table.catalog import find_table
 from core.travel.sql import Statement, read_statement
+
+if TYPE_CHECKING:
+    from core.actions.insert import Inserts
 
 _PLAN_COLUMNS = {"verb": "string", "target": "string", "detail": "string", "size_in_bytes": "bigint"}
 
@@ -61,13 +64,13 @@ def run_statement(
     if statement.kind == "empty":
         yield Failed("There is no statement to run", "Write one, such as SELECT * FROM database.table.")
     elif is_action(statement):
-        yield from _run_call(engine, sql, database, limit, call or CallMode())
+        yield from _run_call(engine, sql, database, limit, time_zone, call or CallMode())
     else:
         yield from engine.run(sql, database=database, limit=limit, time_zone=time_zone)
 
 
 def action_called(sql: str, database: str | None = None) -> Called | None:
-    """The action of a CALL or an ALTER TABLE, for whoever shows its plan before it is done.
+    """The action of a CALL, an ALTER TABLE or an INSERT OVERWRITE, for whoever shows its plan first.
 
     None for any other statement. Raises `StatementFailed` for one that can't be done as written.
     """
@@ -76,27 +79,45 @@ def action_called(sql: str, database: str | None = None) -> Called | None:
     except PaimarkError:
         # Whoever runs the statement is told, with the place.
         return None
-    return _called(statement, database) if is_action(statement) else None
+    # INSERT INTO takes nothing away, and runs as a query does.
+    is_shown = is_action(statement) and statement.kind != "insert"
+    return _called(statement, database)[0] if is_shown else None
 
 
 def is_action(statement: Statement) -> bool:
     """Whether an action does it, with a plan that says what, refuses and asks."""
-    return statement.kind in ("call", "alter")
+    return statement.kind in ("call", "alter", "insert", "overwrite")
 
 
-def _called(statement: Statement, database: str | None) -> Called:
-    if statement.kind == "alter":
-        return altering_action(statement.sql, database)
-    return called_action(statement.sql, database)
+def _called(
+    statement: Statement, database: str | None, time_zone: str | None = None
+) -> tuple[Called, Inserts | None]:
+    """What does a statement, and where that is an INSERT, the INSERT."""
+    match statement.kind:
+        case "alter":
+            # What these need takes a while to load, and the console's first frame does without.
+            from core.actions.alter_schema_sql import altering_action
+
+            return altering_action(statement.sql, database), None
+        case "insert" | "overwrite":
+            from core.actions.insert import inserting_action
+
+            return inserting_action(statement.sql, database, time_zone)
+    return called_action(statement.sql, database), None
 
 
 def _run_call(
-    engine: Engine, sql: str, database: str | None, limit: int | None, mode: CallMode
+    engine: Engine,
+    sql: str,
+    database: str | None,
+    limit: int | None,
+    time_zone: str | None,
+    mode: CallMode,
 ) -> Iterator[Event]:
     began = time.monotonic()
     position = None
     try:
-        called = _called(read_statement(sql), database)
+        called, inserts = _called(read_statement(sql), database, time_zone)
         config = engine.config
         context = open_context(config.warehouse, config.options, config.read_only, lambda: engine)
         position = called.table_position
@@ -111,7 +132,10 @@ def _run_call(
             columns, rows, message = _PLAN_COLUMNS, _plan_rows(plan), plan.summary
         else:
             mode.agree(called.action, plan)
-            outcome = called.action.apply(context, plan, mode.tell)
+            if inserts is not None:
+                outcome = yield from inserts.events(context, plan, mode.tell)
+            else:
+                outcome = called.action.apply(context, plan, mode.tell)
             facts: dict[str, Cell] = {"action": outcome.action, "table": outcome.table, **outcome.result}
             columns, rows = {name: _kind(cell) for name, cell in facts.items()}, [tuple(facts.values())]
             undo = f". To take it back: {outcome.undo}" if outcome.undo else ""
@@ -130,6 +154,8 @@ def _failure(error: PaimarkError, position: int | None = None) -> Failed:
     if isinstance(error, StatementFailed):
         position = error.position
     cause: Cause = "engine" if isinstance(error, Unavailable) else "statement"
+    if isinstance(error, Cancelled):
+        cause = "cancelled"
     return Failed(error.message, error.hint, position, cause)
 
 

@@ -145,8 +145,11 @@ class Commit(FileStoreCommit):  # type: ignore[misc]  # pypaimon has no types
         partitions = _partitions(self._target.partitions)
         builder = PredicateBuilder(self.table.partition_keys_fields)
         replaced = builder.or_predicates([_is_partition(builder, each) for each in partitions])
+        # An overwrite may name some of the columns only: all partitions with these values.
+        named = [self.table.partition_keys.index(name) for name in partitions[0]]
         wanted = {tuple(each.values()) for each in partitions}
-        if strays := {tuple(message.partition) for message in commit_messages} - wanted:
+        given = {tuple(message.partition[place] for place in named) for message in commit_messages}
+        if strays := given - wanted:
             raise Refused(f"Rows came for partitions that are not replaced: {sorted(map(str, strays))[:3]}")
         return replaced
 

@@ -40,14 +40,28 @@ class Start(msgspec.Struct, frozen=True, tag=True):
     read_only: bool
 
 
+class Inserting(msgspec.Struct, frozen=True):
+    """What lets an INSERT run: somebody has seen what it does. Its commit bears the name `commit_user`.
+
+    `head` is the JSON of the snapshot that must be the newest still, empty for none; None where any may be.
+    """
+
+    commit_user: str
+    head: str | None = None
+
+
 class Run(msgspec.Struct, frozen=True, tag=True):
-    """Run one statement. `limit` is the most rows to send back, None for all of them."""
+    """Run one statement. `limit` is the most rows to send back, None for all of them.
+
+    Without `inserting` no INSERT runs. Its answer is a `Told`, whose one row says what was committed.
+    """
 
     number: int
     sql: str
     database: str | None = None
     limit: int | None = None
     time_zone: str | None = None
+    inserting: Inserting | None = None
 
 
 class Version(msgspec.Struct, frozen=True):

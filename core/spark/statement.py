@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 
+import msgspec
 import pyarrow as pa
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import DataFrame
@@ -17,6 +18,7 @@ from core.errors import Refused, StatementFailed
 from core.spark import rewrite
 from core.spark.answers import Answer, answer
 from core.spark.failures import failed
+from core.spark.insert import insert_rows, target_of
 from core.spark.native.scans import NativeScans
 from core.spark.plans import is_query, is_session_command, is_sorted, without_limit
 from core.spark.progress import ProgressWatch
@@ -45,6 +47,7 @@ from core.spark.tables import OpenedTable, Opener
 from core.spark.views import PREFIX, Views
 from core.spark.workers import kill_workers
 from core.storage.open import open_files
+from core.travel.inserts import Insert, read_insert
 from core.travel.sql import Spliced, Statement, read_statement, splice
 from core.travel.uses import TableUse
 from core.travel.zones import zone_of
@@ -171,6 +174,10 @@ class Runner:
         statement = read_statement(order.sql)
         if statement.kind == "empty":
             raise StatementFailed("There is no statement to run")
+        insert = None
+        if order.inserting is not None and statement.kind in ("insert", "overwrite"):
+            insert = read_insert(order.sql)
+            statement = read_statement(insert.query)
         said = answer(order.sql, self._warehouse.files, self._database, self._temporary_views)
         if said is not None:
             return self._tell_answer(job, said, began)
@@ -183,7 +190,7 @@ class Runner:
         with self._tagged(job):
             if statement.kind == "explain":
                 return self._explain(job, began)
-            return self._ask_spark(job, statement, began)
+            return self._ask_spark(job, statement, insert, began)
 
     def _settle(self, order: Run) -> None:
         """The session's time zone and database for this statement."""
@@ -217,16 +224,18 @@ class Runner:
         job.tell(Explained("\n".join([*lines, *([""] if lines else []), text.strip()])))
         return Finished(0, False, time.monotonic() - began)
 
-    def _ask_spark(self, job: Job, statement: Statement, began: float) -> Finished:
+    def _ask_spark(self, job: Job, statement: Statement, insert: Insert | None, began: float) -> Finished:
         sql = self._text(job)
         plan = self._session._jsparkSession.sessionState().sqlParser().parsePlan(sql)
         reads = is_query(plan, self._session._jvm)
         # Queries have two judges, the words and Spark's plan: each knows forms that the other does not.
         if (reads and statement.writes) or not (reads or is_session_command(plan)):
             raise Refused(
-                "This version reads: it runs queries, and no statement that changes tables",
-                "CREATE TEMPORARY VIEW is possible.",
+                "This version reads, and writes by INSERT and ALTER TABLE, and no other statement",
+                "INSERT OVERWRITE with a query of the rows that stay does what DELETE, UPDATE and MERGE do.",
             )
+        if insert is not None:
+            return self._insert(job, insert, reads, began)
         if reads:
             limit = job.order.limit
             try:
@@ -237,6 +246,22 @@ class Runner:
         # A temporary view goes on using the names it was made of.
         self._views.register(job.named)
         return self._tell_rows(job, self._session.sql(sql), began)
+
+    def _insert(self, job: Job, insert: Insert, reads: bool, began: float) -> Finished:
+        assert job.order.inserting is not None
+        if self._is_read_only:
+            raise Refused("Nothing is changed in read-only mode", "Start without --read-only.")
+        if not reads:
+            raise insert.refused("Rows come of a query or of VALUES", "", insert.query_position)
+        target = target_of(self._warehouse, insert, self._database, job.order.inserting)
+        try:
+            frame = self._views.query(self._text(job), job.named, None)
+            made = insert_rows(self._session, self._warehouse, insert, target, frame)
+        finally:
+            self._views.drop(job.named)
+        fact = {"table": made.label, "snapshot_id": made.snapshot, "row_count": made.rows}
+        job.tell(Told((msgspec.json.encode(fact).decode(),), made.snapshot))
+        return Finished(0, False, time.monotonic() - began)
 
     def _tell_rows(self, job: Job, frame: DataFrame, began: float) -> Finished:
         limit, most = job.order.limit, None

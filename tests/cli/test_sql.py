@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import subprocess
 import time
@@ -12,7 +13,7 @@ import pyarrow.parquet
 import pytest
 
 from core.spark.client import Engine, EngineConfig
-from core.spark.protocol import Event
+from core.spark.protocol import Event, Task
 from tests.cli.command import PROGRAM, Paimark, bare_environment
 
 
@@ -27,6 +28,9 @@ class Shared:
         self, sql: str, *, database: str | None = None, limit: int | None = None, time_zone: str | None = None
     ) -> Iterator[Event]:
         return self._engine.run(sql, database=database, limit=limit, time_zone=time_zone)
+
+    def do(self, task: Task) -> Iterator[Event]:
+        return self._engine.do(task)
 
     def close(self) -> None:
         """The suite closes it."""
@@ -155,7 +159,7 @@ def test_statements_that_write_or_remove_are_held_back(sql: Paimark) -> None:
     insert = "INSERT INTO shop.events VALUES ('2026-05-03', 'click')"
     for words, said in (
         ([insert, "--read-only"], "read-only"),
-        ([insert, "--dry-run"], "not run"),
+        (["DROP TABLE shop.events", "--dry-run"], "not run"),
         (["DELETE FROM shop.events"], "--yes"),
         (["INSERT OVERWRITE shop.events VALUES ('2026-05-03', 'click')"], "--yes"),
         (["DROP TABLE shop.events"], "--yes"),
@@ -163,6 +167,23 @@ def test_statements_that_write_or_remove_are_held_back(sql: Paimark) -> None:
         ran = sql("sql", *words)
         assert (ran.code, ran.out) == (1, "")
         assert said in ran.err
+
+
+def test_an_insert_is_planned_and_says_what_it_committed(sql: Paimark, engine_warehouse: Path) -> None:
+    shutil.copytree(engine_warehouse / "shop.db" / "events", engine_warehouse / "by_command.db" / "events")
+    insert = "INSERT INTO by_command.events VALUES ('2026-05-03', 'click')"
+    dry = sql("sql", insert, "--dry-run", "--output", "json")
+    assert [row["verb"] for row in dry.rows] == ["create", "keep"]
+    made = sql("sql", insert, "--output", "json")
+    assert made.rows == [
+        {"action": "insert-into", "table": "by_command.events", "snapshot_id": 3, "row_count": 1}
+    ]
+    assert "Committed snapshot 3 of by_command.events, with 1 row" in made.err
+    replace = "INSERT OVERWRITE by_command.events SELECT * FROM by_command.events WHERE kind = 'view'"
+    held = sql("sql", replace)
+    assert (held.code, held.out) == (1, "")
+    assert "Replace all rows of main of by_command.events (3 files with 7 rows" in held.err
+    assert sql("sql", replace, "--yes", "--output", "json").rows[0]["row_count"] == 2
 
 
 def test_more_than_one_statement_is_a_usage_error(sql: Paimark) -> None:
