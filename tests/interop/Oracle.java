@@ -1,13 +1,17 @@
 import java.io.BufferedReader;
+import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.Paths;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
 import org.apache.paimon.append.AppendCompactCoordinator;
 import org.apache.paimon.append.AppendCompactTask;
@@ -20,7 +24,9 @@ import org.apache.paimon.catalog.Identifier;
 import org.apache.paimon.data.GenericRow;
 import org.apache.paimon.data.InternalRow;
 import org.apache.paimon.disk.IOManager;
+import org.apache.paimon.fs.FileIO;
 import org.apache.paimon.fs.Path;
+import org.apache.paimon.fs.local.LocalFileIO;
 import org.apache.paimon.manifest.BucketEntry;
 import org.apache.paimon.operation.BaseAppendFileStoreWrite;
 import org.apache.paimon.operation.LocalOrphanFilesClean;
@@ -28,9 +34,12 @@ import org.apache.paimon.options.ExpireConfig;
 import org.apache.paimon.options.Options;
 import org.apache.paimon.reader.RecordReader;
 import org.apache.paimon.schema.Schema;
+import org.apache.paimon.schema.SchemaChange;
 import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.ObjectMapper;
 import org.apache.paimon.table.BucketMode;
+import org.apache.paimon.table.CatalogEnvironment;
 import org.apache.paimon.table.FileStoreTable;
+import org.apache.paimon.table.FileStoreTableFactory;
 import org.apache.paimon.table.Table;
 import org.apache.paimon.table.sink.BatchTableCommit;
 import org.apache.paimon.table.sink.BatchTableWrite;
@@ -39,6 +48,7 @@ import org.apache.paimon.table.sink.CommitMessage;
 import org.apache.paimon.table.source.ReadBuilder;
 import org.apache.paimon.types.DataField;
 import org.apache.paimon.types.DataTypeFamily;
+import org.apache.paimon.types.DataTypeJsonParser;
 import org.apache.paimon.types.DataTypeRoot;
 import org.apache.paimon.types.DataTypes;
 import org.apache.paimon.types.RowKind;
@@ -89,8 +99,14 @@ public final class Oracle {
         switch (text("command")) {
             case "read":
                 return read();
+            case "rows":
+                return rows();
             case "write":
                 return write();
+            case "put":
+                return put();
+            case "alter":
+                return alter();
             case "compact":
                 return compact();
             case "expire":
@@ -148,6 +164,64 @@ public final class Oracle {
         return rows;
     }
 
+    /** All rows as lists of their fields, none of them rounded; {@code options} as for {@code read}. */
+    private List<Object> rows() throws Exception {
+        Table table = table();
+        List<Object> rows = new ArrayList<>();
+        ReadBuilder builder = table.newReadBuilder();
+        try (RecordReader<InternalRow> reader = builder.newRead().createReader(builder.newScan().plan())) {
+            reader.forEachRemaining(row -> rows.add(Values.fields(row, table.rowType())));
+        }
+        return rows;
+    }
+
+    /** One commit of {@code rows} as {@code rows} gives them; {@code kinds} are their row kinds. */
+    @SuppressWarnings("unchecked")
+    private Object put() throws Exception {
+        Table table = table();
+        List<List<Object>> rows = (List<List<Object>>) request.get("rows");
+        List<String> kinds = (List<String>) request.get("kinds");
+        BatchWriteBuilder builder = table.newBatchWriteBuilder();
+        try (BatchTableWrite writer = builder.newWrite()) {
+            writer.withIOManager(temporaryFiles());
+            for (int index = 0; index < rows.size(); index++) {
+                GenericRow row = Values.row(rows.get(index), table.rowType());
+                row.setRowKind(RowKind.fromShortString(kinds.get(index)));
+                writer.write(row);
+            }
+            commit(builder, writer.prepareCommit());
+        }
+        return null;
+    }
+
+    /** One change of the schema: {@code add}, {@code drop}, {@code rename}, {@code widen} or {@code first}. */
+    private Object alter() throws Exception {
+        String column = text("column");
+        SchemaChange change;
+        switch (text("change")) {
+            case "add":
+                change = SchemaChange.addColumn(column, DataTypeJsonParser.parseAtomicTypeSQLString(text("type")));
+                break;
+            case "drop":
+                change = SchemaChange.dropColumn(column);
+                break;
+            case "rename":
+                change = SchemaChange.renameColumn(column, text("name"));
+                break;
+            case "widen":
+                change =
+                        SchemaChange.updateColumnType(
+                                column, DataTypeJsonParser.parseAtomicTypeSQLString(text("type")));
+                break;
+            default:
+                change = SchemaChange.updateColumnPosition(SchemaChange.Move.first(column));
+        }
+        try (Catalog catalog = catalog()) {
+            catalog.alterTable(Identifier.fromString(text("table")), change, false);
+        }
+        return null;
+    }
+
     /** JSON has numbers, booleans and strings; every other type is written as Paimon's own cast to a string. */
     @SuppressWarnings("unchecked")
     private static Function<InternalRow, Object> column(DataField field, int index) {
@@ -186,7 +260,7 @@ public final class Oracle {
 
     /** Full compaction of every bucket; of a table without buckets, of every partition with two files. */
     private Object compact() throws Exception {
-        FileStoreTable table = fileStoreTable().copy(Map.of("compaction.min.file-num", "2"));
+        FileStoreTable table = fileStoreTable().copy(Map.of("compaction.min.file-num", "2", "write-only", "false"));
         BatchWriteBuilder builder = table.newBatchWriteBuilder();
         if (table.bucketMode() == BucketMode.BUCKET_UNAWARE) {
             List<CommitMessage> messages = new ArrayList<>();
@@ -209,8 +283,23 @@ public final class Oracle {
         return null;
     }
 
-    /** How many snapshots went, when only the newest {@code retain} are kept. */
+    /**
+     * How many snapshots went, when only the newest {@code retain} are kept; without it the table's options decide.
+     *
+     * <p>With {@code gate}, a path, the store stands still from deletion {@code stopAt} on, until the file {@code
+     * <gate>.1} is there; and again, if that was not one of the manifests, before the first of those, for {@code
+     * <gate>.2}. A {@code .reached} after these names says that it does.
+     */
     private int expire() throws Exception {
+        FileStoreTable table = fileStoreTable();
+        if (request.containsKey("gate")) {
+            FileIO store = new StandingStill((int) number("stopAt"), text("gate"));
+            table = FileStoreTableFactory.create(
+                    store, table.location(), table.schema(), new Options(), CatalogEnvironment.empty());
+        }
+        if (!request.containsKey("retain")) {
+            return table.newExpireSnapshots().config(table.coreOptions().expireConfig()).expire();
+        }
         ExpireConfig config =
                 ExpireConfig.builder()
                         .snapshotRetainMin((int) number("retain"))
@@ -218,7 +307,39 @@ public final class Oracle {
                         .snapshotTimeRetain(Duration.ZERO)
                         .snapshotMaxDeletes(Integer.MAX_VALUE)
                         .build();
-        return fileStoreTable().newExpireSnapshots().config(config).expire();
+        return table.newExpireSnapshots().config(config).expire();
+    }
+
+    private static final class StandingStill extends LocalFileIO {
+        private final int stopAt;
+        private final String gate;
+        private final AtomicInteger deletions = new AtomicInteger();
+        private volatile boolean stoodEarlier;
+
+        private StandingStill(int stopAt, String gate) {
+            this.stopAt = stopAt;
+            this.gate = gate;
+        }
+
+        @Override
+        public boolean delete(Path path, boolean recursive) throws IOException {
+            boolean isManifest = path.getParent().getName().equals("manifest");
+            if (deletions.incrementAndGet() >= stopAt) {
+                stand(gate + ".1");
+                stoodEarlier |= !isManifest;
+            }
+            if (isManifest && stoodEarlier) {
+                stand(gate + ".2");
+            }
+            return super.delete(path, recursive);
+        }
+
+        private static void stand(String gate) throws IOException {
+            Files.write(Paths.get(gate + ".reached"), new byte[0]);
+            while (!Files.exists(Paths.get(gate))) {
+                LockSupport.parkNanos(1_000_000);
+            }
+        }
     }
 
     /** The paths that were deleted: every file, however young, that nothing refers to. */

@@ -5,9 +5,11 @@ from __future__ import annotations
 import datetime
 import json
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 Row = dict[str, Any]
@@ -48,6 +50,21 @@ class Judge:
         """One commit; `kind` is the rows' kind (`+I`, `-D`)."""
         self._ask("write", warehouse, table, rows=comparable(rows), kind=kind)
 
+    def rows(self, warehouse: Path, table: str, *, snapshot: int | None = None) -> list[list[Any]]:
+        """All rows as lists of fields in no order, and nothing rounded: see `Values.java`."""
+        options = {} if snapshot is None else {"scan.snapshot-id": str(snapshot)}
+        rows: list[list[Any]] = self._ask("rows", warehouse, table, options=options)
+        return rows
+
+    def put(self, warehouse: Path, table: str, rows: Sequence[tuple[str, Sequence[Any]]]) -> None:
+        """One commit of rows, each its kind (`+I`, `-D`) and its fields as `rows` gives them."""
+        kinds, fields = [kind for kind, _ in rows], [each for _, each in rows]
+        self._ask("put", warehouse, table, rows=fields, kinds=kinds)
+
+    def alter(self, warehouse: Path, table: str, change: str, column: str, **more: str) -> None:
+        """Change the schema: `add` and `widen` (with `type`), `rename` (with `name`), `drop`, `first`."""
+        self._ask("alter", warehouse, table, change=change, column=column, **more)
+
     def compact(self, warehouse: Path, table: str) -> None:
         """Full compaction."""
         self._ask("compact", warehouse, table)
@@ -56,6 +73,52 @@ class Judge:
         """Keep the newest `retain` snapshots; how many went."""
         gone: int = self._ask("expire", warehouse, table, retain=retain)
         return gone
+
+    def expire_by_options(self, warehouse: Path, table: str) -> int:
+        """As the table's own options say."""
+        gone: int = self._ask("expire", warehouse, table)
+        return gone
+
+    @contextmanager
+    def expiring(self, warehouse: Path, table: str, stop_at: int) -> Iterator[Callable[[], None]]:
+        """Inside, an expiry of all but the newest snapshot stands still before its deletion `stop_at`.
+
+        It has read the tags by then. What is yielded lets it go on: from a data file to the first manifest,
+        else to its end. When there are fewer deletions it has ended.
+        """
+        first, second = (warehouse / f"gate-{stop_at}.{number}" for number in (1, 2))
+        ended = Event()
+        failures: list[JudgeError] = []
+
+        def expire() -> None:
+            gate = str(first.with_suffix(""))
+            try:
+                self._ask("expire", warehouse, table, retain=1, gate=gate, stopAt=stop_at)
+            except JudgeError as error:
+                failures.append(error)
+            finally:
+                ended.set()
+
+        def wait_for(gate: Path) -> None:
+            reached = gate.with_name(f"{gate.name}.reached")
+            while not (reached.exists() or ended.wait(0.002)):
+                pass
+
+        def go_on() -> None:
+            first.touch()
+            wait_for(second)
+
+        expiry = Thread(target=expire)
+        expiry.start()
+        try:
+            wait_for(first)
+            yield go_on
+        finally:
+            first.touch()
+            second.touch()
+            expiry.join()
+        if failures:
+            raise failures[0]
 
     def clean_orphans(self, warehouse: Path, table: str) -> list[str]:
         """Delete every file that nothing refers to, however young; their paths."""
