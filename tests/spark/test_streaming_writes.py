@@ -1,0 +1,317 @@
+"""A batch of a streaming query is in the table once, whenever its writer dies and whatever expires then."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql.datasource import CaseInsensitiveDict
+from pyspark.sql.types import LongType, StringType, StructField, StructType
+
+from core.errors import PaimarkError, Refused, UsageError
+from core.spark.source import PaimarkSource
+from core.spark.streaming import committing, landing
+from core.storage.local import LocalFiles
+from core.table.layout import TablePath
+from tests.actions.acting import context_on, done
+from tests.interop.conftest import judge
+from tests.interop.judge import Judge
+from tests.paimon import commit, create_table, read_rows
+from tests.spark.micro_batches import lineage
+
+__all__ = ["judge"]
+
+LOG, KEYED = TablePath("shop", "log"), TablePath("shop", "keyed")
+SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False), pa.field("said", pa.string())])
+COLUMNS = StructType([StructField("id", LongType()), StructField("said", StringType())])
+
+
+class Died(BaseException):
+    """What a writer does that is killed: nothing after it runs."""
+
+
+class Sink:
+    """A streaming query's writing side, its checkpoint, and the process that dies."""
+
+    def __init__(self, warehouse: Path, table: TablePath = LOG, **options: str) -> None:
+        checkpoint = warehouse.parent / f"checkpoint-{uuid.uuid4()}"
+        checkpoint.mkdir()
+        self.query = str(uuid.uuid4())
+        (checkpoint / "metadata").write_text(json.dumps({"id": self.query}))
+        self.warehouse = warehouse
+        self.table = table
+        self.options = {
+            "warehouse": str(warehouse),
+            "table": table.full_name,
+            "checkpointLocation": str(checkpoint),
+            **{name.replace("_", "-"): value for name, value in options.items()},
+        }
+
+    def write(self, *tasks: Sequence[int], word: str = "") -> list[Any]:
+        """The messages of tasks that each write such ids."""
+        found: list[Any] = []
+        for ids in tasks:
+            said = [word or f"s{each}" for each in ids]
+            rows = pa.record_batch({"id": pa.array(ids, pa.int64()), "said": said})
+            found.append(self._writer().write(iter([rows] if ids else [])))
+        return found
+
+    def commit(self, batch: int, messages: list[Any]) -> None:
+        self._writer().commit(messages, batch)
+
+    def batch(self, number: int, *tasks: Sequence[int], word: str = "") -> None:
+        self.commit(number, self.write(*tasks, word=word))
+
+    def record(self) -> landing.Attempt:
+        found = landing.read_attempt(LocalFiles(str(self.warehouse)), self.table, self.query)
+        assert found is not None
+        return found
+
+    def _writer(self) -> Any:
+        source = PaimarkSource(CaseInsensitiveDict(self.options))  # type: ignore[arg-type]  # as Spark does
+        return source.streamWriter(COLUMNS, False)
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    path = tmp_path / "warehouse"
+    create_table(path, "shop.log", SCHEMA)
+    create_table(path, "shop.keyed", SCHEMA, primary_keys=["id"], options={"bucket": "2"})
+    return path
+
+
+def ids(warehouse: Path, table: str = "shop.log") -> list[int]:
+    return sorted(row["id"] for row in read_rows(warehouse, table))
+
+
+def other_commits(warehouse: Path, *numbers: int) -> None:
+    for number in numbers:
+        commit(warehouse, "shop.log", pa.table({"id": [number], "said": ["other"]}, schema=SCHEMA))
+
+
+def test_each_batch_is_one_commit_of_the_query(shop: Path, judge: Judge) -> None:
+    sink = Sink(shop)
+    sink.batch(0, [1, 2], [3])
+    sink.batch(1, [])
+    sink.batch(2, [4])
+    snapshots = list(lineage(shop, "shop.log").snapshots())
+    assert [(each.commit_user, each.commit_identifier) for each in snapshots] == [
+        (sink.query, 0),
+        (sink.query, 2),
+    ]
+    assert ids(shop) == [1, 2, 3, 4]
+    assert [row["id"] for row in judge.read(shop, "shop.log")] == [1, 2, 3, 4]
+
+
+POINTS = ("before the record", "before the snapshot", "before the mark", "before the checkpoint")
+
+
+def die(monkeypatch: pytest.MonkeyPatch, point: str) -> None:
+    """Let the next commit die there."""
+    record, create = committing.write_attempt, LocalFiles.create
+
+    def recorded(files: Any, table: Any, query: str, attempt: landing.Attempt) -> None:
+        if point == "before the record" or (point == "before the mark" and attempt.landed):
+            raise Died
+        record(files, table, query, attempt)
+
+    def created(files: LocalFiles, path: str, data: bytes) -> bool:
+        if point == "before the snapshot" and "/snapshot-" in path:
+            raise Died
+        return create(files, path, data)
+
+    def followed(target: Any) -> None:
+        if point == "before the checkpoint":
+            raise Died
+
+    monkeypatch.setattr(committing, "write_attempt", recorded)
+    monkeypatch.setattr(LocalFiles, "create", created)
+    monkeypatch.setattr(committing, "after_commit", followed)
+
+
+@pytest.mark.parametrize("meanwhile", ["nothing", "commits", "expiry", "compaction and expiry"])
+@pytest.mark.parametrize("point", POINTS)
+def test_a_batch_that_is_written_again_counts_once(
+    shop: Path, judge: Judge, point: str, meanwhile: str
+) -> None:
+    sink = Sink(shop)
+    sink.batch(0, [1])
+    messages = sink.write([2], [3])
+    with pytest.MonkeyPatch.context() as patched:
+        die(patched, point)
+        with pytest.raises(Died):
+            sink.commit(1, messages)
+    others = [] if meanwhile == "nothing" else [90, 91, 92]
+    other_commits(shop, *others)
+    if meanwhile == "compaction and expiry":
+        judge.compact(shop, "shop.log")
+    if "expiry" in meanwhile:
+        done(context_on(shop), "expire-snapshots", LOG, retain_last=1)
+        assert not lineage(shop, "shop.log").has_snapshot(2)
+    for _ in range(2):
+        sink.batch(1, [2], [3])
+        assert ids(shop) == [1, 2, 3, *others]
+    sink.batch(2, [4])
+    assert ids(shop) == [1, 2, 3, 4, *others]
+    assert sink.record().batch == 2 and sink.record().landed
+
+
+def test_what_another_process_of_the_query_lands_first_is_found(shop: Path) -> None:
+    """One thought dead, whose commit comes between the look and the own commit."""
+    sink = Sink(shop)
+    late, messages = sink.write([1]), sink.write([1])
+    landed = committing.has_landed
+
+    def looked(*args: Any) -> bool:
+        found = landed(*args)
+        with pytest.MonkeyPatch.context() as back:
+            back.setattr(committing, "has_landed", landed)
+            sink.commit(0, late)
+        return found
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(committing, "has_landed", looked)
+        sink.commit(0, messages)
+    assert ids(shop) == [1]
+    assert lineage(shop, "shop.log").snapshot_ids() == [1]
+
+
+def test_a_record_that_somebody_took_away_is_made_up_for(shop: Path) -> None:
+    sink = Sink(shop)
+    sink.batch(0, [1])
+    (shop / LOG.stream(sink.query)).unlink()
+    sink.batch(0, [1])
+    assert ids(shop) == [1]
+
+
+def test_where_nothing_tells_a_person_is_asked(shop: Path, judge: Judge) -> None:
+    sink = Sink(shop)
+    with pytest.MonkeyPatch.context() as patched:
+        die(patched, "before the mark")
+        with pytest.raises(Died):
+            sink.batch(0, [1])
+    other_commits(shop, 90, 91)
+    judge.compact(shop, "shop.log")
+    done(context_on(shop), "expire-snapshots", LOG, retain_last=1)
+    path = shop / LOG.stream(sink.query)
+    fields = json.loads(path.read_bytes())
+    path.write_text(json.dumps({**fields, "time": fields["time"] - 2 * 86_400_000}))
+    with pytest.raises(Refused, match="Nothing is left that tells whether batch 0") as refused:
+        sink.batch(0, [1])
+    assert "STREAM-" in refused.value.hint
+    path.write_text(json.dumps({**fields, "landed": True}))
+    sink.batch(0, [1])
+    assert ids(shop) == [1, 90, 91]
+
+
+def test_a_batch_that_landed_on_the_previous_main_is_not_written_to_the_new(shop: Path) -> None:
+    sink, context = Sink(shop), context_on(shop)
+    sink.batch(0, [1])
+    done(context, "create-tag", LOG, name="one")
+    done(context, "create-branch", LOG, name="fix", tag="one")
+    with pytest.MonkeyPatch.context() as patched:
+        die(patched, "before the mark")
+        with pytest.raises(Died):
+            sink.batch(1, [2])
+    done(context, "replace-main-branch", LOG, name="fix")
+    sink.batch(1, [2])
+    sink.batch(2, [3])
+    assert ids(shop, "shop.log$branch_fix") == [1, 3]
+
+
+def test_each_batch_goes_where_main_is_then_and_a_branch_stays(shop: Path) -> None:
+    context = context_on(shop)
+    other_commits(shop, 90)
+    done(context, "create-tag", LOG, name="one")
+    done(context, "create-branch", LOG, name="fix", tag="one")
+    done(context, "create-branch", LOG, name="side", tag="one")
+    main, side = Sink(shop), Sink(shop, branch="side")
+    main.batch(0, [1])
+    side.batch(0, [11])
+    messages = main.write([2])
+    done(context, "replace-main-branch", LOG, name="fix")
+    side.batch(1, [12])
+    # Also rows that were written when the table directory was main.
+    main.commit(1, messages)
+    done(context, "undo", LOG)
+    main.batch(2, [3])
+    assert ids(shop, "shop.log$branch_fix") == [2, 90]
+    assert ids(shop) == [1, 3, 90]
+    assert ids(shop, "shop.log$branch_side") == [11, 12, 90]
+
+
+def test_what_was_written_for_another_state_of_the_table_is_refused_or_fits(shop: Path) -> None:
+    sink, context = Sink(shop), context_on(shop)
+    sink.batch(0, [1])
+    messages = sink.write([2])
+    done(context, "alter-branch-schema", LOG, add="more INT")
+    sink.commit(1, messages)
+    assert ids(shop) == [1, 2]
+    assert lineage(shop, "shop.log").snapshot(2).schema_id == 1
+    messages = sink.write([3])
+    done(context, "alter-branch-schema", LOG, drop="more")
+    with pytest.raises(Refused, match="changed while a batch was written"):
+        sink.commit(2, messages)
+    assert not any((shop / each.file_path).exists() for m in messages[0].messages for each in m.new_files)
+    keyed = Sink(shop, KEYED)
+    keyed.batch(0, [1])
+    done(context, "create-tag", KEYED, name="one")
+    done(context, "create-branch", KEYED, name="fix", tag="one")
+    messages = keyed.write([2])
+    done(context, "replace-main-branch", KEYED, name="fix")
+    with pytest.raises(Refused, match="became main while a batch was written"):
+        keyed.commit(1, messages)
+    keyed.batch(1, [2])
+    assert ids(shop, "shop.keyed$branch_fix") == [1, 2]
+
+
+def test_an_abort_deletes_only_what_was_never_committed(shop: Path) -> None:
+    sink = Sink(shop)
+    messages = sink.write([1], [2])
+    sink.commit(0, messages)
+    sink._writer().abort(messages, 0)
+    assert ids(shop) == [1, 2]
+    lost = sink.write([3])
+    sink._writer().abort([*lost, None], 1)
+    assert len(list(shop.glob("shop.db/log/bucket-*/data-*"))) == 2
+
+
+def test_a_due_savepoint_follows_a_batch(tmp_path: Path) -> None:
+    create_table(tmp_path / "w", "shop.log", SCHEMA, options={"savepoint.create-interval": "1 h"})
+    Sink(tmp_path / "w").batch(0, [1])
+    assert (tmp_path / "w/shop.db/log/savepoint/savepoint-1").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"checkpointLocation": ""}, "checkpointLocation is missing"),
+        ({"checkpointLocation": "/nowhere"}, "query's id can't be read"),
+        ({"query_id": "a/b"}, "query-id is letters"),
+    ],
+)
+def test_a_query_without_an_id_is_refused(shop: Path, options: dict[str, str], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        Sink(shop, **options).write([1])
+
+
+def test_a_query_can_name_itself(shop: Path) -> None:
+    sink = Sink(shop, query_id="nightly.orders-2")
+    sink.batch(0, [1])
+    sink.batch(0, [1])
+    assert ids(shop) == [1]
+    assert lineage(shop, "shop.log").snapshot(1).commit_user == "nightly.orders-2"
+
+
+def test_columns_and_output_modes_that_cannot_be_written_are_refused(shop: Path) -> None:
+    sink = Sink(shop)
+    source = PaimarkSource(CaseInsensitiveDict(sink.options))  # type: ignore[arg-type]  # as Spark does
+    with pytest.raises(UsageError, match="output mode complete"):
+        source.streamWriter(COLUMNS, True)
+    with pytest.raises(PaimarkError, match="has no column other"):
+        source.streamWriter(StructType([*COLUMNS, StructField("other", StringType())]), False)
