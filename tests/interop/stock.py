@@ -14,7 +14,7 @@ BUNDLE = "org.apache.paimon:paimon-bundle:1.4.2"
 # The bundle leaves these to whoever runs it; Spark brings all of them.
 FROM_SPARK = ("hadoop-client-", "slf4j-api-", "log4j-", "commons-")
 OLDEST_JDK = 17
-SOURCE = Path(__file__).parent / "Oracle.java"
+SOURCES = tuple(str(Path(__file__).parent / name) for name in ("Oracle.java", "Values.java"))
 
 
 class ToolMissing(Exception):
@@ -34,7 +34,7 @@ def build_command(workspace: Path) -> list[str]:
     spark_jars = sorted((Path(pyspark.__file__).parent / "jars").glob("*.jar"))
     class_path = [*jars.glob("*.jar"), *(jar for jar in spark_jars if jar.name.startswith(FROM_SPARK))]
     joined = os.pathsep.join(map(str, [classes, *class_path]))
-    subprocess.run([javac, "-nowarn", "-d", str(classes), "-cp", joined, str(SOURCE)], check=True)
+    subprocess.run([javac, "-nowarn", "-d", str(classes), "-cp", joined, *SOURCES], check=True)
     options = ["-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", f"-Djava.io.tmpdir={scratch}"]
     return [java, *options, "-cp", joined, "Oracle"]
 
