@@ -60,9 +60,10 @@ def commit(
     committer.close()
 
 
-def read_rows(warehouse: Path | str, name: str) -> list[dict[str, Any]]:
-    """All rows of the latest snapshot, as pypaimon reads them, in no particular order."""
-    builder = open_table(warehouse, name).new_read_builder()
+def read_rows(warehouse: Path | str, name: str, *, tag: str | None = None) -> list[dict[str, Any]]:
+    """All rows of the latest snapshot, or a tag, as pypaimon reads them, in no particular order."""
+    table = open_table(warehouse, name)
+    builder = (table.copy({"scan.tag-name": tag}) if tag else table).new_read_builder()
     arrow = builder.new_read().to_arrow(builder.new_scan().plan().splits())
     rows: list[dict[str, Any]] = arrow.to_pylist()
     return rows

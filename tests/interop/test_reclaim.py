@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from tests.conftest import EVENTS, ORDERS
@@ -13,30 +14,35 @@ from tests.paimon import create_table
 
 KINDS = ("primary key", "append", "append in partitions", "deletion vectors", "changelog")
 MERGING = {"manifest.merge-min-count": "2", "compaction.min.file-num": "2"}
+OPTIONS = {
+    "primary key": {"bucket": "1"},
+    "primary key in partitions": {"bucket": "1"},
+    "deletion vectors": {"bucket": "1", "deletion-vectors.enabled": "true"},
+    "changelog": {"bucket": "1", "changelog-producer": "input"},
+}
+KEYED_EVENTS = pa.schema([each.with_nullable(False) for each in EVENTS])
 
 
-def make_table(warehouse: Path, kind: str) -> str:
-    """A table on which stock Paimon merges manifests at every other commit."""
+def make_table(warehouse: Path, kind: str, **further: str) -> str:
+    """A table on which stock Paimon merges manifests at every other commit; `further` are options too."""
+    options = {**MERGING, **further, **OPTIONS.get(kind, {})}
     match kind:
-        case "primary key":
-            create_table(
-                warehouse, "shop.t", ORDERS, primary_keys=["order_id"], options={"bucket": "1", **MERGING}
-            )
-        case "deletion vectors":
-            options = {"bucket": "1", "deletion-vectors.enabled": "true", **MERGING}
-            create_table(warehouse, "shop.t", ORDERS, primary_keys=["order_id"], options=options)
-        case "changelog":
-            options = {"bucket": "1", "changelog-producer": "input", **MERGING}
-            create_table(warehouse, "shop.t", ORDERS, primary_keys=["order_id"], options=options)
         case "append":
-            create_table(warehouse, "shop.t", ORDERS, options=MERGING)
+            create_table(warehouse, "shop.t", ORDERS, options=options)
+        case "append in partitions":
+            create_table(warehouse, "shop.t", EVENTS, partition_keys=["day"], options=options)
+        case "primary key in partitions":
+            keys = ["day", "kind"]
+            create_table(
+                warehouse, "shop.t", KEYED_EVENTS, primary_keys=keys, partition_keys=["day"], options=options
+            )
         case _:
-            create_table(warehouse, "shop.t", EVENTS, partition_keys=["day"], options=MERGING)
+            create_table(warehouse, "shop.t", ORDERS, primary_keys=["order_id"], options=options)
     return "shop.t"
 
 
 def some_rows(kind: str, number: int) -> list[Row]:
-    if kind == "append in partitions":
+    if kind.endswith("in partitions"):
         return [
             {"day": f"2026-05-0{number % 3 + 1}", "kind": f"k{number}"},
             {"day": "2026-05-09", "kind": "x"},
