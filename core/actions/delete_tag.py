@@ -14,6 +14,7 @@ from core.table.catalog import parse_table_name
 from core.table.layout import SAVEPOINT_TAG_PREFIX, TablePath
 from core.table.lineage import Lineage
 from core.table.main_branch import branch_root, main_root
+from core.table.read_tags import is_left_over, is_read_tag
 from core.table.records import Tag
 
 ACTION = "delete-tag"
@@ -59,6 +60,10 @@ def _refusals(context: Context, target: Target, tag: Tag) -> list[Refusal]:
     if name.startswith(SAVEPOINT_TAG_PREFIX):
         hint = f"Delete the savepoint: paimark delete-savepoint {target.table.full_name} --id {number}"
         return [Refusal(f"Tag {name} protects a savepoint", hint)]
+    if is_read_tag(name):
+        if is_left_over(name, tag, context.clock()):
+            return []
+        return [Refusal(f"Tag {name} protects what a statement reads", "It goes when that ends.")]
     if name.startswith(_OURS):
         return [Refusal(f"Tag {name} is kept by the program for a merge", "It goes with its branch.")]
     if target.home != main_root(context.files, target.table):

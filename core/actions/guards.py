@@ -28,6 +28,7 @@ from core.table.layout import (
 )
 from core.table.main_branch import all_roots, main_branch_name
 from core.table.names import is_safe_name
+from core.table.read_tags import is_read_tag
 from core.table.reading import numbered
 
 
@@ -159,7 +160,8 @@ def _difference(files: Files, table: TablePath, main: Root) -> tuple[dict[str, b
 
 
 def _wanted(files: Files, main: Root) -> Iterator[tuple[str, bytes]]:
-    names = _tag_names(files, main)
+    # A read's tag goes before a copy of it would be of use.
+    names = [name for name in _tag_names(files, main) if not is_read_tag(name)]
     for name, data in zip(names, files.read_many(main.tag(name) for name in names), strict=True):
         if data is None:
             continue

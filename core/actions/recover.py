@@ -16,6 +16,7 @@ from core.actions import (
     deletion,
     expire,
     journal,
+    left_reads,
     merge,
     replace_main,
     rescue,
@@ -30,7 +31,7 @@ from core.actions.owner import running, standing
 from core.actions.plan import Outcome, Plan, Refusal, Step
 from core.errors import Corrupt, FileMissing, NotFound, Refused
 from core.table.catalog import parse_table_name
-from core.table.layout import RECOVERY_PREFIX, TablePath, savepoint_tag
+from core.table.layout import RECOVERY_PREFIX, Root, TablePath, savepoint_tag
 from core.table.records import Snapshot
 
 ACTION = "recover"
@@ -45,7 +46,7 @@ class Findings:
     """What was begun in a table and has not ended.
 
     `interrupted` is a journal whose holder is gone, `claims` those whose owners are; `alive` says what is
-    left alone; `stale` are files of recoveries whose journal is no more.
+    left alone; `stale` are files of recoveries whose journal is no more; `reads` tags of readers that died.
     """
 
     interrupted: Journal | None
@@ -53,15 +54,17 @@ class Findings:
     claims: tuple[claims.Claim, ...]
     alive: tuple[str, ...]
     stale: tuple[str, ...]
+    reads: tuple[tuple[Root, str], ...]
 
     @property
     def is_empty(self) -> bool:
-        return not (self.interrupted or self.claims or self.stale)
+        return not (self.interrupted or self.claims or self.stale or self.reads)
 
     @property
     def fingerprint(self) -> str:
         begun = [self.interrupted.token] if self.interrupted else []
-        return fingerprint(*begun, *(claim.token for claim in self.claims), *self.stale)
+        reads = [root.tag(name) for root, name in self.reads]
+        return fingerprint(*begun, *(claim.token for claim in self.claims), *self.stale, *reads)
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
@@ -75,8 +78,12 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         steps += _journal_steps(context, table, found.interrupted)
     steps += [_claim_step(context, table, claim) for claim in found.claims]
     steps += [Step("delete", path, "left by an earlier recover") for path in found.stale]
+    steps += [Step("delete", root.tag(name), "left by a read that died") for root, name in found.reads]
     count = (found.interrupted is not None) + len(found.claims)
     what = f"{count} interrupted change{'' if count == 1 else 's'}" if count else "nothing interrupted"
+    if found.reads:
+        left = len(found.reads)
+        what += f" and {left} tag{'' if left == 1 else 's'} left by reads that died"
     return Plan(
         action=ACTION,
         table=table.full_name,
@@ -111,11 +118,13 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
         for path in found.stale:
             context.files.delete(path)
         journal.release(context, hold)
+    for root, name in found.reads:
+        left_reads.remove(context, root, name, progress)
     done = (found.interrupted is not None) + len(found.claims)
     outcome = _outcome(plan, done, f"{plan.table} is whole again")
     begun = [found.interrupted.action] if found.interrupted else []
     begun += [f"savepoint {claim.id}" for claim in found.claims]
-    before = f"interrupted: {', '.join(begun)}" if begun else "leftovers of a recovery"
+    before = f"interrupted: {', '.join(begun)}" if begun else "leftovers"
     audit.record(context, plan, outcome, started, progress, before=before, after="nothing interrupted")
     return outcome
 
@@ -146,7 +155,8 @@ def look(context: Context, table: TablePath) -> Findings:
             alive.append(f"Savepoint {claim.id}, by {claim.owner}, {_said(state)}")
     own = f"/{RECOVERY_PREFIX}{now.token}-" if now else None
     stale = [path for path in journal.recoveries(context, table) if own is None or own not in path]
-    return Findings(None if is_held else now, is_held, tuple(dead), tuple(alive), tuple(stale))
+    reads = tuple(left_reads.left_reads(context, table))
+    return Findings(None if is_held else now, is_held, tuple(dead), tuple(alive), tuple(stale), reads)
 
 
 def _said(state: str) -> str:

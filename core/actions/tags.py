@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
-
-import msgspec
 
 from core.actions import audit, guards
 from core.actions.checks import (
@@ -37,6 +34,7 @@ from core.table.layout import Root, TablePath
 from core.table.lineage import Lineage
 from core.table.main_branch import branch_root
 from core.table.records import Tag
+from core.table.tag_times import with_time_to_live
 
 ACTION = "create-tag"
 
@@ -105,7 +103,9 @@ def _tag(context: Context, chosen: ChosenSnapshot, plan: Plan, progress: Progres
     files, name = context.files, str(plan.arguments["name"])
     path, retain_ms = chosen.root.tag(name), plan.arguments["retain_ms"]
     needed = require_whole(context, chosen, progress)
-    data = chosen.data if retain_ms is None else _with_retention(chosen, int(retain_ms), context.clock())
+    data = chosen.data
+    if retain_ms is not None:
+        data = with_time_to_live(data, context.clock(), int(retain_ms))
     if not files.create(path, data):
         raise Refused(f"{plan.table} has a tag {name} already", "Choose another name.")
     with undone_on_failure(chosen.root.table, lambda: files.delete(path)):
@@ -113,15 +113,6 @@ def _tag(context: Context, chosen: ChosenSnapshot, plan: Plan, progress: Progres
         require_held(context, chosen, needed, progress)
         guards.guard(files, chosen.root, name)
     return chosen
-
-
-def _with_retention(chosen: ChosenSnapshot, retain_ms: int, now_ms: int) -> bytes:
-    """The snapshot's JSON with a time to live: Java's LocalDateTime as numbers, and decimal seconds."""
-    fields: dict[str, Any] = msgspec.json.decode(chosen.data)
-    now = datetime.fromtimestamp(now_ms / 1000)
-    created = [now.year, now.month, now.day, now.hour, now.minute, now.second, now.microsecond * 1000]
-    fields |= {"tagCreateTime": created, "tagTimeRetained": retain_ms / 1000}
-    return msgspec.json.format(msgspec.json.encode(fields), indent=2)
 
 
 def _name_refusals(context: Context, root: Root, name: str, chosen: ChosenSnapshot | None) -> list[Refusal]:

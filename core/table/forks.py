@@ -12,6 +12,7 @@ from functools import cached_property
 from core.storage.files import Files
 from core.table.layout import SNAPSHOT_PREFIX, Root
 from core.table.lineage import Lineage, numbered
+from core.table.read_tags import is_read_tag
 from core.table.records import Snapshot, Tag
 from core.table.rows import SnapshotRow
 
@@ -62,7 +63,8 @@ class Side:
 
     @cached_property
     def tags(self) -> dict[str, Tag]:
-        return dict(self.lineage.tags())
+        """Without those of reads, which nobody made to keep."""
+        return {name: tag for name, tag in self.lineage.tags() if not is_read_tag(name)}
 
     @property
     def latest_id(self) -> int | None:

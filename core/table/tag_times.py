@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
+
+import msgspec
 
 from core.table.records import Tag
 
@@ -32,3 +35,12 @@ def retained_text(tag: Tag) -> str | None:
     minutes, left = divmod(left, 60)
     parts = ((hours, "H"), (minutes, "M"), (left, "S"))
     return "PT" + ("".join(f"{value:g}{unit}" for value, unit in parts if value) or "0S")
+
+
+def with_time_to_live(data: bytes, now_ms: int, retained_ms: int) -> bytes:
+    """A snapshot's or tag's JSON with a time to live: Java's local time in numbers, and decimal seconds."""
+    fields: dict[str, Any] = msgspec.json.decode(data)
+    now = datetime.fromtimestamp(now_ms / 1000)
+    created = [now.year, now.month, now.day, now.hour, now.minute, now.second, now.microsecond * 1000]
+    fields |= {"tagCreateTime": created, "tagTimeRetained": retained_ms / 1000}
+    return msgspec.json.format(msgspec.json.encode(fields), indent=2)

@@ -11,6 +11,7 @@ from core.errors import NotFound
 from core.storage.files import Files
 from core.table.layout import Root, savepoint_tag
 from core.table.lineage import Lineage
+from core.table.read_tags import is_read_tag
 from core.table.records import Snapshot
 from core.table.savepoints import SavepointManager
 
@@ -61,6 +62,8 @@ class States:
         return [
             State("savepoint" if name in savepoint_tags else "tag", name, tag)
             for name, tag in self.lineage.tags()
+            # Those go with the statement that reads.
+            if not is_read_tag(name)
         ]
 
     @property

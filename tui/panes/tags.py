@@ -6,6 +6,7 @@ import time
 from collections.abc import Hashable, Sequence
 from typing import ClassVar
 
+from core.table.read_tags import is_read_tag
 from core.table.records import Tag
 from core.table.tag_times import created_ms
 from tui.background import Report
@@ -78,8 +79,14 @@ def _values(named: NamedTag) -> Sequence[object]:
         tag.total_record_count,
         tag.schema_id,
         _kept_until(tag),
-        "left by a Spark read" if name.startswith(_BATCH_READ_PREFIX) else None,
+        _label(name),
     )
+
+
+def _label(name: str) -> str | None:
+    if is_read_tag(name):
+        return "kept while it is read"
+    return "left by a Spark read" if name.startswith(_BATCH_READ_PREFIX) else None
 
 
 def _kept_until(tag: Tag) -> int | None:

@@ -1,0 +1,37 @@
+"""Tags that protected what a statement read, and were left when its engine died."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from core.actions import delete_tag
+from core.actions.context import Context, Progress
+from core.errors import NotFound, Refused
+from core.table.layout import Root, TablePath
+from core.table.lineage import Lineage
+from core.table.main_branch import all_roots, main_root
+from core.table.read_tags import is_left_over, is_read_tag
+
+
+def left_reads(context: Context, table: TablePath) -> Iterator[tuple[Root, str]]:
+    """The roots and the names."""
+    files = context.files
+    main = main_root(files, table)
+    for root in all_roots(files, table):
+        # While a branch is main, what guards its tags in the table directory is put right elsewhere.
+        if root.branch is None and root != main:
+            continue
+        lineage = Lineage(files, root)
+        for name in filter(is_read_tag, lineage.tag_names()):
+            if is_left_over(name, lineage.tag(name), context.clock()):
+                yield root, name
+
+
+def remove(context: Context, root: Root, name: str, progress: Progress) -> None:
+    """With every file that only the tag keeps by now."""
+    try:
+        planned = delete_tag.plan(context, root.table, {"name": name, "branch": root.branch})
+        delete_tag.apply(context, planned, progress)
+    except (NotFound, Refused) as error:
+        # Somebody else removed it, or it must stay for a reason that its plan gives.
+        progress(f"tag {name} was not removed: {error.message}")
