@@ -146,12 +146,7 @@ def _write(
 
 
 def _undo(context: Context, hold: journal.Hold, branch: Root, written: list[str]) -> None:
-    try:
-        journal.require_hold(context, hold)
-    except journal.TakenOver:
-        return
-    take_back(context.files, branch, written)
-    journal.release(context, hold)
+    journal.give_up(context, hold, lambda: take_back(context.files, branch, written))
 
 
 def _source_as_planned(context: Context, table: TablePath, plan: Plan) -> BranchSource:

@@ -7,11 +7,12 @@ its name back.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import msgspec
 
-from core.actions import audit, journal, stages, undo_log
+from core.actions import audit, journal, pins, stages, undo_log
 from core.actions.checks import (
     read_only_refusals,
     require_allowed,
@@ -50,9 +51,9 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     refusals = read_only_refusals(context) + _refusals(context, root, keeps=keeps)
     if held := journal.refusal(context, table):
         refusals.append(held)
-    freed = Freed()
+    freed, released = Freed(), list[Step]()
     if found is not None and not keeps and not refusals:
-        freed, more = _freed(context, root)
+        freed, released, more = _freed(context, root)
         refusals += more
     sizes = root_files(context.files, root)
     retired = _retired_name(context, name) if keeps else None
@@ -71,7 +72,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         summary=summary,
         arguments={"name": name, "keep": keeps, "retired": retired},
         fingerprint=found.fingerprint if found else root.directory,
-        steps=(copied, gone) if keeps else (*freed_steps(freed), gone),
+        steps=(copied, gone) if keeps else (*freed_steps(freed), gone, *released),
         kept=("All its snapshots, tags and files, under the new name",) if keeps else kept_by(freed),
         warnings=tuple(_warnings(context, table, name, found)),
         refusals=tuple(refusals),
@@ -94,7 +95,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
         if retired is not None and found is not None:
             leaving = _undoable(context, token, found, str(retired)).as_written()
         hold = journal.take(context, table, plan, token, leaving)
-        with undone_on_failure(table, lambda: stages.give_up(context, hold)):
+        with undone_on_failure(table, lambda: journal.give_up(context, hold)):
             root, found = _as_planned(context, table, plan)
             for refusal in _refusals(context, root, keeps=retired is not None):
                 raise Refused(refusal.reason, refusal.hint)
@@ -102,11 +103,14 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
                 raise Refused(f"{plan.table} has a branch {retired} already", "Make a new plan.")
             hold = stages.start(context, hold)
         if retired is not None and found is not None:
-            with undone_on_failure(table, lambda: _undo(context, hold)):
+            with undone_on_failure(
+                table, lambda: journal.give_up(context, hold, lambda: _take_back(context, hold))
+            ):
                 hold = move_root(context, hold, found, table.root(str(retired)), _off(found), progress)
         with only_forward(table):
             if retired is None:
                 removed = drop_root(context, hold, root, progress)
+                removed += pins.release(context, hold, name, progress)
             else:
                 _finish_retiring(context, hold)
             journal.release(context, hold)
@@ -139,6 +143,7 @@ def recover(context: Context, hold: journal.Hold, progress: Progress) -> None:
         progress(f"branch {name} is {'retired' if is_moved(hold.journal) else 'as it was'}")
     elif stages.has_started(hold.journal):
         drop_root(context, hold, hold.table.root(name), progress)
+        pins.release(context, hold, name, progress)
     else:
         progress("nothing was deleted yet: undone")
 
@@ -172,15 +177,24 @@ def _refusals(context: Context, root: Root, *, keeps: bool) -> list[Refusal]:
     return refusals
 
 
-def _freed(context: Context, root: Root) -> tuple[Freed, list[Refusal]]:
-    files = context.files
+def _freed(context: Context, root: Root) -> tuple[Freed, list[Step], list[Refusal]]:
+    """What goes with the branch and with the pins that are released; the steps of these."""
+    files, table = context.files, root.table
     refusals = [*feature_refusals(files, root), *changelog_refusals(files, root)]
+    freed, steps = Freed(), []
     try:
         leaving = leaving_of(files, root)
-        freed = freed_by(files, root.table, leaving) if leaving.records else Freed()
+        if leaving.records:
+            freed = freed_by(files, table, leaving)
+        main, gone = main_root(files, table), leaving.paths
+        for name, tag in pins.released(files, main, root.label).items():
+            pin = pins.leaving_of_pin(main, name, tag)
+            gone |= pin.paths
+            freed += freed_by(files, table, replace(pin, paths=gone))
+            steps += [Step("delete", path, "nothing else needs it") for path in sorted(pin.paths)]
     except (NotFound, Refused) as error:
-        return Freed(), [*refusals, Refusal(error.message, error.hint)]
-    return freed, [*refusals, *outside_refusals(root.table, freed)]
+        return Freed(), [], [*refusals, Refusal(error.message, error.hint)]
+    return freed, steps, [*refusals, *outside_refusals(table, freed)]
 
 
 def _warnings(context: Context, table: TablePath, name: str, found: State | None) -> list[str]:
@@ -194,7 +208,7 @@ def _warnings(context: Context, table: TablePath, name: str, found: State | None
         )
     for entry in undo_log.entries(context, table):
         if name in (entry.kept_as, entry.previous):
-            what = f"{entry.branch} becoming main" if entry.action != ACTION else f"{entry.branch} retired"
+            what = f"{entry.branch} becoming main" if entry.is_replacement else entry.said
             warnings.append(f"Without branch {name}, this can't be undone any more: {what}")
     return warnings
 
@@ -223,16 +237,6 @@ def _undoable(context: Context, token: str, found: State, retired: str) -> Undoa
         schema=found.schema.decode(),
         head=found.head.snapshot.id if found.head else None,
     )
-
-
-def _undo(context: Context, hold: journal.Hold) -> None:
-    try:
-        journal.require_hold(context, hold)
-    except journal.TakenOver:
-        return
-    if hold.journal.leaving is not None:
-        _take_back(context, hold)
-    journal.release(context, hold)
 
 
 def _take_back(context: Context, hold: journal.Hold) -> None:

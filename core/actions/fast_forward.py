@@ -9,16 +9,12 @@ from __future__ import annotations
 from core.actions.context import Context, Progress
 from core.actions.guards import guard
 from core.actions.merge_survey import Survey
+from core.actions.pins import merge_tag
 from core.errors import FileMissing, Refused
 from core.storage.files import Files
 from core.table.forks import Side
 from core.table.layout import Root
 from core.table.records import Snapshot
-
-
-def merge_tag(branch: str, snapshot_id: int) -> str:
-    """The tag of main that pins what a merge shares with the branch, or needs to tell main's changes by."""
-    return f"paimark.merge.{branch}.{snapshot_id}"
 
 
 def new_tags(files: Files, found: Survey) -> tuple[dict[str, Snapshot], list[str]]:
@@ -69,12 +65,7 @@ def append_snapshots(context: Context, found: Survey, progress: Progress) -> Sna
     pin = main.tag(merge_tag(branch.label, head.id))
     created = files.create(pin, found.branch.data)
     guard(files, main, merge_tag(branch.label, head.id))
-    last: Snapshot | None = None
-    for number in range(found.base.id + 1, head.id + 1):
-        data = files.read(branch.snapshot(number))
-        if not files.create(main.snapshot(number), data) and files.read(main.snapshot(number)) != data:
-            break
-        last = Snapshot.from_json(data, branch.snapshot(number))
+    last = append_between(files, branch, main, found.base.id, head.id)
     if last is None:
         if created:
             files.delete(pin)
@@ -89,6 +80,17 @@ def append_snapshots(context: Context, found: Survey, progress: Progress) -> Sna
     elif not files.exists(main.snapshot(head.id + 1)):
         files.replace(main.latest_hint, str(last.id).encode())
     progress(f"appended snapshots {found.base.id + 1} to {last.id}")
+    return last
+
+
+def append_between(files: Files, source: Root, target: Root, after: int, until: int) -> Snapshot | None:
+    """Append a root's snapshots to another's, as far as nobody else has committed there; the last of them."""
+    last: Snapshot | None = None
+    for number in range(after + 1, until + 1):
+        data = files.read(source.snapshot(number))
+        if not files.create(target.snapshot(number), data) and files.read(target.snapshot(number)) != data:
+            break
+        last = Snapshot.from_json(data, source.snapshot(number))
     return last
 
 

@@ -8,7 +8,10 @@ carries the journal's token: of many at once exactly one does.
 from __future__ import annotations
 
 import itertools
+import threading
 import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +20,7 @@ import msgspec
 from core.actions.context import Context
 from core.actions.owner import Owner, Standing, standing, this_process
 from core.actions.plan import Plan, Refusal
-from core.errors import Corrupt, FileMissing, Refused
+from core.errors import Corrupt, FileMissing, PaimarkError, Refused
 from core.table.layout import RECOVERY_PREFIX, TablePath
 from core.table.records import Record
 
@@ -167,12 +170,52 @@ def note(context: Context, hold: Hold, step: str) -> Hold:
     return replace(hold, journal=journal)
 
 
+def beat(context: Context, hold: Hold) -> None:
+    """Say in the journal that its owner lives: other machines give up what has long been silent.
+
+    Raises `TakenOver`.
+    """
+    require_hold(context, hold)
+    owner = msgspec.structs.replace(hold.journal.owner, alive=context.clock())
+    context.files.replace(hold.table.journal, msgspec.structs.replace(hold.journal, owner=owner).to_json())
+
+
+@contextmanager
+def beating(context: Context, hold: Hold, every: float = 60) -> Iterator[None]:
+    """Beat every so many seconds while something inside takes long, and notes nothing."""
+    stop = threading.Event()
+
+    def run() -> None:
+        while not stop.wait(every):
+            # What fails now may not the next time; that another took over is for the change itself to find.
+            with suppress(PaimarkError):
+                beat(context, hold)
+
+    thread = threading.Thread(target=run, name="journal", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
 def release(context: Context, hold: Hold) -> None:
     """The change is finished or undone: others may begin."""
     context.files.delete(hold.table.journal)
     for path in recoveries(context, hold.table):
         if f"/{RECOVERY_PREFIX}{hold.journal.token}-" in path:
             context.files.delete(path)
+
+
+def give_up(context: Context, hold: Hold, take_back: Callable[[], object] = lambda: None) -> None:
+    """End a change that did not come about, after `take_back`; whoever took it over ends it instead."""
+    try:
+        require_hold(context, hold)
+    except TakenOver:
+        return
+    take_back()
+    release(context, hold)
 
 
 def recoveries(context: Context, table: TablePath) -> list[str]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from core.actions import audit, claims, journal, merge_sql
+from core.actions import audit, claims, journal, merge_sql, undo_log
 from core.actions.checks import (
     read_only_refusals,
     require_allowed,
@@ -19,16 +19,9 @@ from core.actions.checks import (
     undone_on_failure,
 )
 from core.actions.context import Context, Progress
-from core.actions.fast_forward import (
-    append_snapshots,
-    copy_tags,
-    merge_tag,
-    new_tags,
-    write_schemas,
-)
-from core.actions.guards import guard
-from core.actions.merge_base import Event, point_of, record
+from core.actions.fast_forward import append_snapshots, copy_tags, new_tags, write_schemas
 from core.actions.merge_journal import begun_of, found_again, kept_of, made_of, take_back
+from core.actions.merge_record import record_merge
 from core.actions.merge_survey import Survey, survey
 from core.actions.overwriting import (
     Rows,
@@ -40,6 +33,7 @@ from core.actions.overwriting import (
     version_of,
 )
 from core.actions.owner import running
+from core.actions.pins import merge_tag
 from core.actions.plan import Outcome, Plan, Refusal, Step
 from core.actions.removal import only_forward
 from core.errors import FileMissing, NotFound, Refused, UsageError
@@ -91,7 +85,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         kept=(f"Branch {name}, and main's rows as they are as savepoint {safety}",),
         warnings=tuple(_warnings(found, choice)),
         refusals=(*refusals, *more),
-        undo=f"paimark rollback {table.full_name} --to savepoint.{safety}",
+        undo=f"paimark undo {table.full_name}",
     )
 
 
@@ -105,11 +99,12 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     with running(token):
         found = _as_planned(context, table, plan)
         hold = journal.take(context, table, plan, token, msgspec.to_builtins(begun_of(found)))
-        with undone_on_failure(table, lambda: _undo(context, hold)):
+        with undone_on_failure(table, lambda: journal.give_up(context, hold, lambda: _undo(context, hold))):
             found = _as_planned(context, table, plan)
             # Whether it can be merged comes first: what is refused leaves no savepoint.
             choice = str(plan.arguments["on_conflict"])
-            rows = None if found.kind == "fast-forward" else _rows(context, found, choice, progress)
+            with journal.beating(context, hold):
+                rows = None if found.kind == "fast-forward" else _rows(context, found, choice, progress)
             safety = keep_safe(context, found.start, f"before merge of {plan.arguments['name']}", progress)
             hold = journal.note(context, hold, f"savepoint {safety} keeps what was")
             write_schemas(context.files, found, progress)
@@ -139,6 +134,7 @@ def recovery_steps(context: Context, table: TablePath, begun: journal.Journal) -
 def recover(context: Context, hold: journal.Hold, progress: Progress) -> None:
     """Finish a merge of which main has something, or take back what was prepared. The caller ends it."""
     made = made_of(context.files, hold.table, hold.journal)
+    undo_log.clean(context, hold.table)
     if made is None:
         take_back(context.files, hold)
         progress("nothing was merged: main is as it was")
@@ -189,37 +185,15 @@ def _require_no_conflict(
 
 
 def _finish(context: Context, hold: journal.Hold, found: Survey, made: Snapshot, progress: Progress) -> None:
-    files, main, branch = context.files, found.start.root, found.branch.root
-    head = found.branch.snapshot
     if found.kind == "fast-forward":
         copy_tags(context, found, made.id, progress)
-        head = made
-    elif found.kind == "keyed" and not is_same_commit(made, found.start.head.snapshot):
-        # The next merge tells by it what main changed since.
-        pin = merge_tag(branch.label, made.id)
-        files.create(main.tag(pin), files.read(main.snapshot(made.id)))
-        guard(files, main, pin)
-    event = Event(
-        kind="merge",
-        root=main.branch,
-        main=point_of(made),
-        branch=branch.label,
-        head=point_of(head),
-        base_head=point_of(found.base),
-        base_main=point_of(found.main_base),
-    )
-    record(files, hold.table, event)
+    record_merge(context, hold, found, made)
 
 
 def _undo(context: Context, hold: journal.Hold) -> None:
-    try:
-        journal.require_hold(context, hold)
-    except journal.TakenOver:
-        return
     if made_of(context.files, hold.table, hold.journal) is not None:
         raise Refused(f"main of {hold.table.full_name} has a part of it")
     take_back(context.files, hold)
-    journal.release(context, hold)
 
 
 def _as_planned(context: Context, table: TablePath, plan: Plan) -> Survey:
@@ -346,7 +320,7 @@ def _outcome(
             "snapshot_id": made.id if changed else None,
             "savepoint_id": safety,
         },
-        undo=f"paimark rollback {plan.table} --to savepoint.{safety}" if changed else "",
+        undo=plan.undo if changed else "",
     )
     after = f"snapshot {made.id}"
     audit.record(context, plan, outcome, started, progress, before=f"snapshot {before.id}", after=after)

@@ -6,7 +6,10 @@ taken out of the file, and what counts is found by going from main's head back t
 
 from __future__ import annotations
 
+import math
 from typing import Literal, NamedTuple
+
+import msgspec
 
 from core.errors import FileMissing
 from core.storage.files import Files
@@ -32,7 +35,7 @@ class Event(Record, frozen=True, kw_only=True):
     """What main's commit `main` in `root` (None: the table directory) did.
 
     A merge: `branch` up to `head` is in main since, and the merge itself started from `base_head` and
-    `base_main`. A rollback: main's rows are those of its snapshot `to` again.
+    `base_main`. A rollback: main's rows are those of its snapshot `to`, which is `then`, again.
     """
 
     version: int = 1
@@ -44,6 +47,12 @@ class Event(Record, frozen=True, kw_only=True):
     base_head: Point | None = None
     base_main: Point | None = None
     to: int = 0
+    then: Point | None = None
+
+    @property
+    def is_forward(self) -> bool:
+        """Whether main went on along the branch: its commits are the branch's."""
+        return self.kind == "merge" and self.head == self.main
 
 
 def events(files: Files, table: TablePath) -> list[Event]:
@@ -58,8 +67,8 @@ def events(files: Files, table: TablePath) -> list[Event]:
 class Merged(NamedTuple):
     """Up to where a branch is in main's rows: its snapshot, and main's that has them.
 
-    `is_taken_back`: a rollback took every merge of it out again, and this is what the first of them started
-    from; after a fast-forward both lineages hold the branch's commits for good, so their fork says nothing.
+    `is_taken_back`: a rollback took merges of it out again, and this is what is left; after a fast-forward
+    both lineages hold the branch's commits for good, so their fork says nothing.
     """
 
     head: Point
@@ -70,16 +79,33 @@ class Merged(NamedTuple):
 def merged(files: Files, main: Root, branch: str) -> Merged | None:
     """What main's rows have of the branch; None when it was never merged. Raises `Corrupt`."""
     until: int | None = None
+    then: Point | None = None
     before: Merged | None = None
     for event in reversed([each for each in events(files, main.table) if each.root == main.branch]):
         if until is not None and event.main.id > until:
             if event.branch == branch and event.base_head and event.base_main:
+                if event.is_forward and then and until > event.base_main.id:
+                    # Back to one of the branch's own commits.
+                    return Merged(then, then, is_taken_back=True)
                 before = Merged(event.base_head, event.base_main, is_taken_back=True)
         elif event.kind == "rollback":
-            until = event.to
+            until, then = event.to, event.then
         elif event.branch == branch and event.head is not None:
             return Merged(event.head, event.main)
     return before
+
+
+def move(files: Files, main: Root, to: Root, after: int, until: float = math.inf) -> None:
+    """What commits of one root did, those after a snapshot, is told of another that has them now."""
+    known = events(files, main.table)
+    moved = [
+        msgspec.structs.replace(each, root=to.branch)
+        if each.root == main.branch and after < each.main.id <= until
+        else each
+        for each in known
+    ]
+    if moved != known:
+        _write(files, main.table, moved)
 
 
 def record(files: Files, table: TablePath, event: Event) -> None:
@@ -87,6 +113,10 @@ def record(files: Files, table: TablePath, event: Event) -> None:
     known = events(files, table)
     if event in known:
         return
+    _write(files, table, [*known, event])
+
+
+def _write(files: Files, table: TablePath, found: list[Event]) -> None:
     # The record's own encoding is spread over lines, for people.
-    lines = [b" ".join(each.to_json().split(b"\n")) for each in [*known, event]]
+    lines = [b" ".join(each.to_json().split(b"\n")) for each in found]
     files.replace(table.merges, b"\n".join([*lines, b""]))

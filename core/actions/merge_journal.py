@@ -6,11 +6,12 @@ from typing import Any
 
 import msgspec
 
-from core.actions.fast_forward import merge_tag, remove_schemas
+from core.actions.fast_forward import remove_schemas
 from core.actions.holding import ChosenSnapshot
 from core.actions.journal import Hold, Journal
 from core.actions.merge_survey import Kind, Survey
 from core.actions.overwriting import Start, landed
+from core.actions.pins import merge_tag
 from core.errors import FileMissing
 from core.storage.files import Files
 from core.table.forks import is_same_commit

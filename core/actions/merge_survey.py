@@ -69,13 +69,13 @@ def survey(files: Files, table: TablePath, name: str, *, whole: bool = False) ->
     if head is None:
         raise Refused(f"Branch {name} of {table.full_name} has no snapshot", "There is nothing to merge.")
     main, branch = Side(files, start.root), Side(files, root)
-    base, main_base, base_root = _base(files, main, branch)
+    base, main_base, base_root = base_of(files, main, branch)
     kind: Kind = "append" if whole else _kind(files, start, head, base)
     schemas, refusals = _schemas(files, start, root, base, kind, head.snapshot)
     return Survey(start, head, base, main_base, base_root, kind, schemas, refusals)
 
 
-def _base(files: Files, main: Side, branch: Side) -> tuple[Snapshot, Snapshot, Root]:
+def base_of(files: Files, main: Side, branch: Side) -> tuple[Snapshot, Snapshot, Root]:
     """The branch's state that main has, main's with it, and the root to read the latter from."""
     table, name = main.root.table, branch.root.label
     known = merged(files, main.root, name)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import secrets
 import unicodedata
+from datetime import UTC, datetime
 from typing import Literal
 
+from core.actions.context import Context
 from core.actions.plan import Refusal
 from core.table.layout import MAIN, SAVEPOINT_TAG_PREFIX
 
@@ -38,3 +41,9 @@ def name_refusal(name: str, kind: Literal["tag", "branch"]) -> Refusal | None:
             if name.startswith(prefix):
                 return Refusal(f"Tag names beginning with {prefix} are given by the program", hint)
     return None
+
+
+def archive_name(context: Context) -> str:
+    """The branch that keeps what main was: `main-20260501T120000-1f2e3d`."""
+    when = datetime.fromtimestamp(context.clock() / 1000, UTC)
+    return f"{MAIN}-{when:%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"

@@ -19,9 +19,9 @@ from core.actions import claims
 from core.actions.checks import fingerprint, undone_on_failure
 from core.actions.context import Context, Progress
 from core.actions.holding import ChosenSnapshot, choose, require_whole
-from core.actions.journal import Hold, new_token
+from core.actions.journal import Hold, beating, new_token
 from core.actions.owner import running
-from core.actions.plan import Refusal
+from core.actions.plan import Refusal, Step
 from core.errors import FileMissing, Refused, Unavailable
 from core.spark.client import Engine, EngineConfig
 from core.spark.protocol import Ask, Failed, StageProgress, Told, Version, Write
@@ -88,6 +88,11 @@ def version_of(root: Root, snapshot: Snapshot) -> Version:
     return Version(root.branch, snapshot.to_json().decode())
 
 
+def rows_of(root: Root, snapshot: Snapshot) -> Rows:
+    """All rows of a snapshot, to be the whole table's."""
+    return Rows({"__paimark_then": version_of(root, snapshot)}, "SELECT * FROM __paimark_then", True)
+
+
 def size_of(files: Files, table: TablePath, snapshot: Snapshot) -> tuple[int, int]:
     """Rows before key merging and bytes of a snapshot's data files."""
     live = live_entries(files, table, data_manifests(files, table, snapshot))
@@ -137,13 +142,25 @@ def landed(files: Files, start_id: int, root: Root, token: str) -> Snapshot | No
     return snapshot if snapshot.commit_user == commit_user(token) else None
 
 
+def saved(files: Files, root: Root, snapshot_id: int) -> int | None:
+    """The id of a savepoint that holds this snapshot of a root; None when there is none."""
+    found = SavepointManager(files, root.table).of_root(root)
+    return next((each.id for each in found if each.saved_snapshot_id == snapshot_id), None)
+
+
+def commit_steps(made: Snapshot | None, done: str) -> list[Step]:
+    """What recovering a rewriting does: its one commit is there or not."""
+    if made is None:
+        return [Step("check", "main", "nothing was committed: it is as it was")]
+    return [Step("check", f"snapshot {made.id}", done)]
+
+
 def keep_safe(context: Context, start: Start, comment: str, progress: Progress) -> int:
     """The id of a savepoint that holds main as it is: one there is already, or a new one."""
-    files, head = context.files, start.head
-    for each in SavepointManager(files, start.root.table).of_root(start.root):
-        if each.saved_snapshot_id == head.snapshot.id:
-            progress(f"savepoint {each.id} keeps snapshot {head.snapshot.id} already")
-            return each.id
+    head = start.head
+    if (there := saved(context.files, start.root, head.snapshot.id)) is not None:
+        progress(f"savepoint {there} keeps snapshot {head.snapshot.id} already")
+        return there
     needed, token = require_whole(context, head, progress), new_token()
     with running(token):
         claim = claims.claim_and_tag(context, head, token, comment, "safety")
@@ -171,7 +188,7 @@ def rewrite(context: Context, hold: Hold, start: Start, rows: Rows, progress: Pr
         partitions_sql=rows.partitions_sql,
     )
     try:
-        with engine_of(context) as engine:
+        with beating(context, hold), engine_of(context) as engine:
             _done(engine, write, progress)
     except (Refused, Unavailable):
         made = landed(context.files, start.head.snapshot.id, start.root, hold.journal.token)

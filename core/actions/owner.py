@@ -25,7 +25,8 @@ class Owner(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A process that changes a table. `since` is epoch milliseconds.
 
     `machine` tells apart hosts, reboots and containers of one name; `process_start` a process from a later
-    one with its number (empty where the system does not say).
+    one with its number (empty where the system does not say). `alive`, epoch milliseconds, is when it last
+    said that it works still, which only what takes long does.
     """
 
     user: str
@@ -34,6 +35,7 @@ class Owner(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     pid: int
     process_start: str
     since: int
+    alive: int | None = None
 
     def __str__(self) -> str:
         when = datetime.fromtimestamp(self.since / 1000).strftime("%Y-%m-%d %H:%M:%S")
@@ -66,7 +68,8 @@ def running(token: str) -> Iterator[None]:
 def standing(context: Context, owner: Owner, token: str) -> Standing:
     """Whether the process that holds `token` still works on it. `unknown`: on another machine, and recent."""
     if owner.machine != (machine() or context.host):
-        return "gone" if context.clock() - owner.since > PRESUMED_DEAD_AFTER_MS else "unknown"
+        silent = context.clock() - max(owner.since, owner.alive or 0)
+        return "gone" if silent > PRESUMED_DEAD_AFTER_MS else "unknown"
     if owner.pid == os.getpid() and owner.process_start == start_of(owner.pid):
         return "running" if token in _running else "gone"
     return "running" if lives(owner.pid, owner.process_start) else "gone"

@@ -36,6 +36,14 @@ class Freed:
     def files(self) -> tuple[StoredFile, ...]:
         return self.data + self.manifests + self.lists
 
+    def __add__(self, other: Freed) -> Freed:
+        return Freed(
+            self.data + other.data,
+            self.manifests + other.manifests,
+            self.lists + other.lists,
+            tuple(dict.fromkeys(self.keepers + other.keepers)),
+        )
+
 
 def freed_by(files: Files, table: TablePath, leaving: Leaving, *, with_data: bool = True) -> Freed:
     """Every file that only the leaving references keep, with its size; files that are gone are left out.

@@ -203,7 +203,8 @@ ACTIONS: dict[str, Action] = {
         _defined(
             "undo",
             "core.actions.undo",
-            "Take back the last replacement of main, or give a retired branch its name back.",
+            "Take back the last replacement, merge or rollback of main, or a branch's retirement.",
+            (Argument("replacement", "flag", "The last replacement, though main moved on since a merge."),),
             danger="destructive",
             moves_main=True,
         ),
@@ -222,7 +223,10 @@ ACTIONS: dict[str, Action] = {
             "rollback",
             "core.actions.rollback",
             "Give main the rows of an earlier version, as one new commit.",
-            (Argument("to", "text", "snapshot.N, savepoint.N, a tag, or a time.", required=True),),
+            (
+                Argument("to", "text", "snapshot.N, savepoint.N, a tag, or a time.", required=True),
+                Argument("truncate", "flag", "Let main end there: what came later becomes a branch."),
+            ),
             danger="destructive",
             moves_main=True,
         ),

@@ -45,20 +45,22 @@ class Removed:
 
 
 def remove(
-    context: Context, hold: journal.Hold, leaving: Leaving, progress: Progress
+    context: Context, hold: journal.Hold, leaving: Leaving, progress: Progress, part: str = ""
 ) -> tuple[journal.Hold, Removed]:
     """Delete every file that only the leaving references keep; what an earlier run did is passed over.
+
+    `part` tells it from the other removals of a change that has several.
 
     Raises `Refused` when the references can't be read, and `journal.TakenOver`.
     """
     removed = Removed()
     for done, kind in ((DATA_GONE, "data"), (MANIFESTS_GONE, "manifests"), (LISTS_GONE, "lists")):
-        if done in hold.journal.steps:
+        if part + done in hold.journal.steps:
             continue
         sweep = _Sweep(context, hold, leaving, kind)
         gone = sweep.run()
         removed += gone
-        hold = journal.note(context, hold, done)
+        hold = journal.note(context, hold, part + done)
         progress(f"deleted {said(gone.files, _NOUNS[kind])} ({gone.size} bytes)")
     return hold, removed
 

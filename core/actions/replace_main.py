@@ -6,9 +6,7 @@ it everything is finished.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping
-from datetime import UTC, datetime
 
 from core.actions import audit, journal, replace_overwrite, stages, undo_log
 from core.actions.checks import (
@@ -19,6 +17,7 @@ from core.actions.checks import (
     undone_on_failure,
 )
 from core.actions.context import Context, Progress
+from core.actions.names import archive_name
 from core.actions.owner import running
 from core.actions.plan import Outcome, Plan, Step
 from core.actions.pointer import (
@@ -39,10 +38,10 @@ from core.actions.strays import stray_commits
 from core.actions.takeover import survey
 from core.errors import Unavailable, UsageError
 from core.table.catalog import parse_table_name
-from core.table.layout import MAIN, TablePath
+from core.table.layout import TablePath
 from core.table.main_branch import branch_root, main_branch_name, main_root
 
-ACTION = "replace-main-branch"
+ACTION = undo_log.REPLACEMENT
 POINTER = "pointer"
 _CLEARED = "left guards and a notice to stock engines in the table directory"
 
@@ -72,7 +71,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     if layout == replace_overwrite.OVERWRITE:
         return replace_overwrite.plan(context, table, name, arguments)
     found = survey(context.files, main, branch)
-    archive = _archive_name(context) if main.branch is None else None
+    archive = archive_name(context) if main.branch is None else None
     return describe(context, ACTION, found, archive, drops_previous=drops)
 
 
@@ -95,10 +94,12 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
             drops_previous=plan.arguments["drop_previous"] is True,
         )
         hold = journal.take(context, table, plan, token, begun.as_written())
-        with undone_on_failure(table, lambda: stages.give_up(context, hold)):
+        with undone_on_failure(table, lambda: journal.give_up(context, hold)):
             require_free(context, as_planned(context, table, plan), begun)
             hold = stages.start(context, hold)
-        with undone_on_failure(table, lambda: _undo(context, hold, begun)):
+        with undone_on_failure(
+            table, lambda: journal.give_up(context, hold, lambda: _undo(context, hold, begun))
+        ):
             hold = prepare(context, hold, begun, progress)
             require_still(context, hold, found, begun, progress)
             context.files.replace(table.main_branch_file, name.encode())
@@ -162,19 +163,9 @@ def _finish(context: Context, hold: journal.Hold, begun: Begun, progress: Progre
 
 
 def _undo(context: Context, hold: journal.Hold, begun: Begun) -> None:
-    try:
-        journal.require_hold(context, hold)
-    except journal.TakenOver:
-        return
     if main_branch_name(context.files, hold.table) == begun.branch:
         raise Unavailable(f"branch {begun.branch} is main of {hold.table.full_name} already")
     take_back(context, hold, begun)
-    journal.release(context, hold)
-
-
-def _archive_name(context: Context) -> str:
-    when = datetime.fromtimestamp(context.clock() / 1000, UTC)
-    return f"{MAIN}-{when:%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"
 
 
 def _undoable(context: Context, hold: journal.Hold, begun: Begun) -> undo_log.Undoable:

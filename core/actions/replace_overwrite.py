@@ -10,25 +10,29 @@ from collections.abc import Mapping
 
 import msgspec
 
-from core.actions import audit, claims, journal
+from core.actions import audit, claims, journal, undo_log
 from core.actions.checks import read_only_refusals, require_allowed, require_unmoved, undone_on_failure
 from core.actions.columns import column_refusals
 from core.actions.context import Context, Progress
-from core.actions.fast_forward import merge_tag, write_schemas
-from core.actions.guards import guard
-from core.actions.merge_base import Event, point_of, record
+from core.actions.fast_forward import write_schemas
 from core.actions.merge_journal import begun_of, found_again, made_of, take_back
+from core.actions.merge_record import record_merge
 from core.actions.merge_survey import Survey, survey
-from core.actions.overwriting import Rows, keep_safe, rewrite, rewriting_refusals, size_of, version_of
+from core.actions.overwriting import (
+    commit_steps,
+    keep_safe,
+    rewrite,
+    rewriting_refusals,
+    rows_of,
+    size_of,
+)
 from core.actions.owner import running
 from core.actions.plan import Outcome, Plan, Refusal, Step
 from core.actions.removal import only_forward
 from core.errors import FileMissing, NotFound, Refused, UsageError
-from core.storage.files import Files
 from core.table.catalog import parse_table_name
 from core.table.layout import TablePath
 from core.table.lineage import Lineage
-from core.table.records import Snapshot
 
 OVERWRITE = "overwrite"
 
@@ -52,7 +56,7 @@ def plan(context: Context, table: TablePath, name: str, arguments: Mapping[str, 
         refusals.append(Refusal(f"Branch {name} is not whole: {error.message}", "Repair it first."))
     safety = claims.next_id(files, table)
     return Plan(
-        action="replace-main-branch",
+        action=undo_log.REPLACEMENT,
         table=table.full_name,
         summary=f"Give main of {table.full_name} the rows of branch {name} (its snapshot {head.id}), "
         f"instead of those of snapshot {main.id}",
@@ -70,7 +74,7 @@ def plan(context: Context, table: TablePath, name: str, arguments: Mapping[str, 
             f"Jobs that write to branch {name} go on writing there, and not to main",
         ),
         refusals=tuple(refusals),
-        undo=_undo_line(table, safety),
+        undo=f"paimark undo {table.full_name}",
     )
 
 
@@ -82,17 +86,18 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     with running(token):
         found = _as_planned(context, table, plan)
         hold = journal.take(context, table, plan, token, msgspec.to_builtins(begun_of(found)))
-        with undone_on_failure(table, lambda: _undo(context, hold)):
+        with undone_on_failure(
+            table, lambda: journal.give_up(context, hold, lambda: recover(context, hold, progress))
+        ):
             found = _as_planned(context, table, plan)
             safety = keep_safe(context, found.start, f"before main got the rows of {name}", progress)
             write_schemas(context.files, found, progress)
-            version = version_of(found.branch.root, found.branch.snapshot)
-            rows = Rows({"__paimark_branch": version}, "SELECT * FROM __paimark_branch", True)
+            rows = rows_of(found.branch.root, found.branch.snapshot)
             made = rewrite(context, hold, found.target, rows, progress)
             if made is None:
                 raise Refused(f"Nothing was committed to {plan.table}", "Look at the engine's log.")
         with only_forward(table):
-            _record(context.files, found, made)
+            record_merge(context, hold, found, made)
             # Rows take their time: somebody elsewhere may have thought this process dead.
             journal.require_hold(context, hold)
             journal.release(context, hold)
@@ -101,7 +106,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
         table=plan.table,
         message=f"main of {plan.table} has the rows of branch {name}, as snapshot {made.id}",
         result={"branch_name": name, "snapshot_id": made.id, "savepoint_id": safety},
-        undo=_undo_line(table, safety),
+        undo=f"paimark undo {table.full_name}",
     )
     before, after = f"snapshot {found.start.head.snapshot.id}", f"snapshot {made.id}"
     audit.record(context, plan, outcome, started, progress, before=before, after=after)
@@ -113,50 +118,20 @@ def is_overwrite(plan: Plan) -> bool:
 
 
 def recovery_steps(context: Context, table: TablePath, begun: journal.Journal) -> list[Step]:
-    """What recovering an interrupted overwrite does: its one commit is there or not."""
-    made = made_of(context.files, table, begun)
-    if made is not None:
-        return [Step("check", f"snapshot {made.id}", "main has the branch's rows")]
-    return [Step("check", "main", "nothing was committed: it is as it was")]
+    """What recovering an interrupted overwrite does."""
+    return commit_steps(made_of(context.files, table, begun), "main has the branch's rows")
 
 
 def recover(context: Context, hold: journal.Hold, progress: Progress) -> None:
     """Finish an interrupted overwrite that was committed, else take back what was prepared."""
     made = made_of(context.files, hold.table, hold.journal)
+    undo_log.clean(context, hold.table)
     if made is None:
         take_back(context.files, hold)
         progress("nothing was committed: main is as it was")
         return
-    _record(context.files, found_again(context.files, hold), made)
+    record_merge(context, hold, found_again(context.files, hold), made)
     progress(f"main has the branch's rows, as snapshot {made.id}")
-
-
-def _record(files: Files, found: Survey, made: Snapshot) -> None:
-    """All of the branch is in main: a merge has to bring only what comes later."""
-    root, branch = found.start.root, found.branch.root.label
-    # That merge tells by it what main changed since.
-    pin = merge_tag(branch, made.id)
-    files.create(root.tag(pin), files.read(root.snapshot(made.id)))
-    guard(files, root, pin)
-    event = Event(
-        kind="merge",
-        root=root.branch,
-        main=point_of(made),
-        branch=branch,
-        head=point_of(found.branch.snapshot),
-        base_head=point_of(found.base),
-        base_main=point_of(found.main_base),
-    )
-    record(files, root.table, event)
-
-
-def _undo(context: Context, hold: journal.Hold) -> None:
-    try:
-        journal.require_hold(context, hold)
-    except journal.TakenOver:
-        return
-    recover(context, hold, lambda line: None)
-    journal.release(context, hold)
 
 
 def _as_planned(context: Context, table: TablePath, plan: Plan) -> Survey:
@@ -166,7 +141,3 @@ def _as_planned(context: Context, table: TablePath, plan: Plan) -> Survey:
         raise Refused(f"{error.message}, since the plan was made", "Make a new plan.") from error
     require_unmoved(table, plan, found.fingerprint)
     return found
-
-
-def _undo_line(table: TablePath, savepoint_id: int) -> str:
-    return f"paimark rollback {table.full_name} --to savepoint.{savepoint_id}"

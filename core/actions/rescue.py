@@ -87,12 +87,14 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
         return _outcome(plan, 0, f"{plan.table} has no stray commits")
     with running(token):
         hold = journal.take(context, table, plan, token)
-        with undone_on_failure(table, lambda: stages.give_up(context, hold)):
+        with undone_on_failure(table, lambda: journal.give_up(context, hold)):
             require_unmoved(table, plan, _seen(stray_commits(files, table)))
             for refusal in _refusals(context, target, found):
                 raise Refused(refusal.reason, refusal.hint)
             hold = stages.start(context, hold)
-        with undone_on_failure(table, lambda: _undo(context, hold, target)):
+        with undone_on_failure(
+            table, lambda: journal.give_up(context, hold, lambda: remove_root(files, target))
+        ):
             _copy(context, target, found)
             hold = journal.note(context, hold, _COPIED)
             progress(f"copied {said(len(found), 'commit')} to branch {name}")
@@ -174,15 +176,6 @@ def _finish(files: Files, target: Root) -> None:
     if not numbered(files.names(own.snapshots), SNAPSHOT_PREFIX):
         delete_files(files, own, [f"{SNAPSHOTS}/EARLIEST", f"{SNAPSHOTS}/LATEST"])
     files.prune(own.snapshots)
-
-
-def _undo(context: Context, hold: journal.Hold, target: Root) -> None:
-    try:
-        journal.require_hold(context, hold)
-    except journal.TakenOver:
-        return
-    remove_root(context.files, target)
-    journal.release(context, hold)
 
 
 def _seen(found: list[Snapshot]) -> str:

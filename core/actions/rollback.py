@@ -6,8 +6,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from core.actions import audit, claims, journal, merge_base
+import msgspec
+
+from core.actions import audit, claims, journal, rollback_truncate, undo_log
 from core.actions.checks import (
     fingerprint,
     read_only_refusals,
@@ -18,16 +21,18 @@ from core.actions.checks import (
 )
 from core.actions.columns import column_refusals
 from core.actions.context import Context, Progress
+from core.actions.holding import ChosenSnapshot
+from core.actions.merge_base import Event, point_of, record
 from core.actions.overwriting import (
-    Rows,
     Start,
+    commit_steps,
     keep_safe,
     landed,
     rewrite,
     rewriting_refusals,
+    rows_of,
     size_of,
     start_of,
-    version_of,
 )
 from core.actions.owner import running
 from core.actions.plan import Outcome, Plan, Refusal, Step
@@ -59,12 +64,16 @@ class _Way:
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
-    """Arguments: `to`, a version of main (`snapshot.3`, `savepoint.1`, a tag) or a local date and time."""
+    """Arguments: `to`, a version of main (`snapshot.3`, `savepoint.1`, a tag) or a local date and time;
+    `truncate`, to let main end there instead of writing its rows anew."""
     files, asked = context.files, required_text(arguments, "to")
     way = _way(files, table, asked)
     start, snapshot = way.start, way.version.snapshot
     head = start.head.snapshot
+    truncates = arguments.get("truncate") is True
     what = f"{way.version.name} (snapshot {snapshot.id})"
+    if truncates and not _is_same(head, snapshot):
+        return rollback_truncate.plan(context, ACTION, start.head, snapshot, asked, way.fingerprint)
     if _is_same(head, snapshot):
         return Plan(
             action=ACTION,
@@ -98,7 +107,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         kept=(f"Every snapshot, tag and savepoint, and the rows of snapshot {head.id} as a savepoint",),
         warnings=tuple(_warnings(way)),
         refusals=tuple(refusals),
-        undo=_undo(table, safety),
+        undo=f"paimark undo {table.full_name}",
     )
 
 
@@ -109,19 +118,21 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     table = parse_table_name(plan.table)
     if plan.empty:
         return Outcome(action=ACTION, table=plan.table, message=plan.summary, result={"snapshot_id": None})
+    if rollback_truncate.is_truncation(plan):
+        return rollback_truncate.apply(context, plan, lambda: _seen(context, table, plan), progress)
     with running(token):
-        _as_planned(context, table, plan)
-        hold = journal.take(context, table, plan, token)
-        with undone_on_failure(table, lambda: _undo_unless_landed(context, hold)):
+        way = _as_planned(context, table, plan)
+        hold = journal.take(context, table, plan, token, _leaving(way))
+        with undone_on_failure(table, lambda: journal.give_up(context, hold, lambda: _finish(context, hold))):
             way = _as_planned(context, table, plan)
             safety = keep_safe(context, way.start, f"before rollback to {plan.arguments['to']}", progress)
             hold = journal.note(context, hold, f"savepoint {safety} keeps what was")
-            rows = Rows({"__paimark_then": version_of(way.version.root, way.version.snapshot)}, _ALL, True)
+            rows = rows_of(way.version.root, way.version.snapshot)
             made = rewrite(context, hold, way.start, rows, progress)
             if made is None:
                 raise Refused(f"Nothing was committed to {plan.table}", "Look at the engine's log.")
             progress(f"committed snapshot {made.id}")
-            _finish(context, hold, made)
+            _finish(context, hold)
             # Rows take their time: somebody elsewhere may have thought this process dead.
             journal.require_hold(context, hold)
             journal.release(context, hold)
@@ -130,66 +141,62 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
         table=plan.table,
         message=f"main of {plan.table} has the rows of {way.version.name} again, as snapshot {made.id}",
         result={"snapshot_id": made.id, "rolled_back_to": way.version.snapshot.id, "savepoint_id": safety},
-        undo=_undo(table, safety),
+        undo=f"paimark undo {table.full_name}",
     )
     before, after = f"snapshot {way.start.head.snapshot.id}", f"snapshot {made.id}"
     audit.record(context, plan, outcome, started, progress, before=before, after=after)
     return outcome
 
 
-_ALL = "SELECT * FROM __paimark_then"
-
-
 def recovery_steps(context: Context, table: TablePath, begun: journal.Journal) -> list[Step]:
-    """What recovering an interrupted rollback does: its one commit is there or not."""
-    made = _landed(context.files, table, begun)
-    if made is not None:
-        return [Step("check", f"snapshot {made.id}", "the rollback was committed")]
-    return [Step("check", "main", "nothing was committed: it is as it was")]
+    """What recovering an interrupted rollback does."""
+    if rollback_truncate.is_truncation(begun.planned()):
+        return rollback_truncate.recovery_steps(context, table, begun)
+    return commit_steps(_landed(context.files, table, begun), "the rollback was committed")
 
 
 def recover(context: Context, hold: journal.Hold, progress: Progress) -> None:
     """Finish an interrupted rollback that was committed; of another nothing is to be undone."""
-    made = _landed(context.files, hold.table, hold.journal)
+    if rollback_truncate.is_truncation(hold.journal.planned()):
+        rollback_truncate.recover(context, hold, progress)
+        return
+    undo_log.clean(context, hold.table)
+    made = _finish(context, hold)
     if made is None:
         progress("the rollback committed nothing: main is as it was; orphan cleaning takes its files")
-        return
-    _finish(context, hold, made)
-    progress(f"the rollback is snapshot {made.id}")
+    else:
+        progress(f"the rollback is snapshot {made.id}")
 
 
-def _finish(context: Context, hold: journal.Hold, made: Snapshot) -> None:
-    """What was merged after the version is out of main's rows: it may be merged again."""
-    arguments = hold.journal.planned().arguments
-    branch, then = arguments["root"], int(arguments["snapshot"] or 0)
-    merge_base.record(
-        context.files,
-        hold.table,
-        merge_base.Event(
-            kind="rollback",
-            root=None if branch is None else str(branch),
-            main=merge_base.point_of(made),
-            to=then,
-        ),
-    )
-
-
-def _undo_unless_landed(context: Context, hold: journal.Hold) -> None:
-    try:
-        journal.require_hold(context, hold)
-    except journal.TakenOver:
-        return
-    made = _landed(context.files, hold.table, hold.journal)
+def _finish(context: Context, hold: journal.Hold) -> Snapshot | None:
+    """Once it is committed: what was merged after the version is out of main's rows, and may be again."""
+    files, table, arguments = context.files, hold.table, hold.journal.planned().arguments
+    made = _landed(files, table, hold.journal)
     if made is not None:
-        _finish(context, hold, made)
-    journal.release(context, hold)
+        root, to = _root_of(table, hold.journal), str(arguments["to"])
+        before, then = _kept(hold.journal, "head"), point_of(_kept(hold.journal, "version"))
+        event = Event(kind="rollback", root=root.branch, main=point_of(made), to=then.id, then=then)
+        record(files, table, event)
+        undo_log.append(context, table, undo_log.move_of(hold, root, before, made, to=to))
+    return made
 
 
 def _landed(files: Files, table: TablePath, begun: journal.Journal) -> Snapshot | None:
-    arguments = begun.planned().arguments
-    branch = arguments["root"]
-    root = table.root(None if branch is None else str(branch))
-    return landed(files, int(arguments["head"] or 0), root, begun.token)
+    return landed(files, _kept(begun, "head").id, _root_of(table, begun), begun.token)
+
+
+def _root_of(table: TablePath, begun: journal.Journal) -> Root:
+    branch = begun.planned().arguments["root"]
+    return table.root(None if branch is None else str(branch))
+
+
+def _kept(begun: journal.Journal, name: str) -> Snapshot:
+    """Main's newest snapshot as the rollback found it (`head`), and the one it went to (`version`)."""
+    return Snapshot.from_json(msgspec.json.encode((begun.leaving or {}).get(name)), "The journal")
+
+
+def _leaving(way: _Way) -> dict[str, Any]:
+    return {"head": way.start.head.snapshot.as_written(), "version": way.version.snapshot.as_written()}
 
 
 def _way(files: Files, table: TablePath, asked: str) -> _Way:
@@ -220,6 +227,11 @@ def _as_planned(context: Context, table: TablePath, plan: Plan) -> _Way:
     return way
 
 
+def _seen(context: Context, table: TablePath, plan: Plan) -> tuple[ChosenSnapshot, Snapshot, str]:
+    way = _as_planned(context, table, plan)
+    return way.start.head, way.version.snapshot, way.fingerprint
+
+
 def _is_same(left: Snapshot, right: Snapshot) -> bool:
     return (left.id, left.delta_manifest_list) == (right.id, right.delta_manifest_list)
 
@@ -235,10 +247,6 @@ def _warnings(way: _Way) -> list[str]:
             "columns that came after the version are null"
         )
     return found
-
-
-def _undo(table: TablePath, savepoint_id: int) -> str:
-    return f"paimark rollback {table.full_name} --to savepoint.{savepoint_id}"
 
 
 def _column_refusals(files: Files, way: _Way) -> list[Refusal]:

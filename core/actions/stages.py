@@ -18,12 +18,3 @@ def start(context: Context, hold: journal.Hold) -> journal.Hold:
 
 def has_started(begun: journal.Journal) -> bool:
     return _STARTED in begun.steps
-
-
-def give_up(context: Context, hold: journal.Hold) -> None:
-    """End a change that has not started; whoever took it over ends it instead."""
-    try:
-        journal.require_hold(context, hold)
-    except journal.TakenOver:
-        return
-    journal.release(context, hold)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import msgspec
 
-from core.actions import audit, delete_branch, journal, replace_main, stages, undo_log
+from core.actions import audit, delete_branch, journal, stages, undo_commit, undo_log, undo_truncation
 from core.actions import undo_replacement as replacement
 from core.actions import undo_retirement as retirement
 from core.actions.checks import read_only_refusals, require_allowed, undone_on_failure
@@ -45,12 +45,15 @@ class WayBack(Protocol):
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
-    """No arguments: the newest change is taken back first."""
+    """The newest change is taken back first. Arguments: `replacement`, for the newest replacement of main
+    though main has moved on from merges and rollbacks since.
+    """
+    replacement_only = arguments.get("replacement") is True
     refusals = read_only_refusals(context)
     if held := journal.refusal(context, table):
         refusals.append(held)
     try:
-        way = _find(context, table)
+        way = _find(context, table, replacement_only=replacement_only)
     except Refused as error:
         return Plan(
             action=ACTION,
@@ -64,7 +67,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         action=ACTION,
         table=table.full_name,
         summary=way.summary,
-        arguments={"undone": way.entry.action, "seen": way.said},
+        arguments={"undone": way.entry.action, "seen": way.said, "replacement": replacement_only},
         fingerprint=way.fingerprint,
         steps=tuple(way.steps(context)),
         kept=tuple(way.kept()),
@@ -81,12 +84,14 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     with running(token):
         way = _as_planned(context, table, plan)
         hold = journal.take(context, table, plan, token, way.entry.as_written())
-        with undone_on_failure(table, lambda: stages.give_up(context, hold)):
+        with undone_on_failure(table, lambda: journal.give_up(context, hold)):
             way = _as_planned(context, table, plan)
             for refusal in way.refusals(context):
                 raise Refused(refusal.reason, refusal.hint)
             hold = stages.start(context, hold)
-        with undone_on_failure(table, lambda: _undo(context, hold, way)):
+        with undone_on_failure(
+            table, lambda: journal.give_up(context, hold, lambda: way.take_back(context, hold))
+        ):
             hold = way.go(context, hold, progress)
         with only_forward(table):
             way.finish(context, hold, progress)
@@ -95,7 +100,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     outcome = Outcome(
         action=ACTION,
         table=plan.table,
-        message=f"Took back {entry.action} of {entry.branch} of {plan.table}. {way.kept()[0]}",
+        message=f"Took back {entry.said} of {plan.table}. {way.kept()[0]}",
         result={"undone": entry.action, "branch_name": entry.branch, "previous_main": entry.previous},
     )
     audit.record(
@@ -104,8 +109,8 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
         outcome,
         started,
         progress,
-        before=f"{entry.action} of {entry.branch}",
-        after=f"{entry.action} of {entry.branch} taken back",
+        before=entry.said,
+        after=f"{entry.said} taken back",
     )
     return outcome
 
@@ -113,7 +118,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
 def recovery_steps(context: Context, table: TablePath, begun: journal.Journal) -> list[Step]:
     """What recovering an interrupted undo does."""
     entry = _entry_in(begun)
-    return [Step("replace", f"{entry.action} of {entry.branch}", "taken back, or not, but not half")]
+    return [Step("replace", entry.said, "taken back, or not, but not half")]
 
 
 def recover(context: Context, hold: journal.Hold, progress: Progress) -> None:
@@ -122,22 +127,26 @@ def recover(context: Context, hold: journal.Hold, progress: Progress) -> None:
     undo_log.clean(context, hold.table)
     if not stages.has_started(hold.journal):
         progress("nothing was undone yet")
+    elif entry.moved_main:
+        (undo_truncation if entry.kept_as else undo_commit).recover(context, hold, entry, progress)
     elif entry.action == delete_branch.ACTION:
         retirement.recover(context, hold, entry, progress)
     else:
         replacement.recover(context, hold, entry, progress)
 
 
-def _find(context: Context, table: TablePath) -> WayBack:
+def _find(context: Context, table: TablePath, *, replacement_only: bool) -> WayBack:
     known = undo_log.entries(context, table)
     if not known:
         raise Refused(
             f"{table.full_name} has no change that can be taken back", "The audit log says what was done."
         )
-    entry = known[-1]
+    entry = _last_replacement(context, table, known) if replacement_only else known[-1]
     if entry.action == delete_branch.ACTION:
         return retirement.find(context.files, table, entry)
-    if entry.action == replace_main.ACTION:
+    if entry.moved_main:
+        return _moved_back(context, table, entry)
+    if entry.is_replacement:
         return replacement.find(context.files, table, entry)
     raise Corrupt(
         f"{table.undo_log} holds {entry.action}, which this version can't take back",
@@ -145,20 +154,32 @@ def _find(context: Context, table: TablePath) -> WayBack:
     )
 
 
+def _moved_back(context: Context, table: TablePath, entry: Undoable) -> WayBack:
+    if entry.kept_as is not None:
+        return undo_truncation.find(context.files, table, entry)
+    return undo_commit.find(context.files, table, entry)
+
+
+def _last_replacement(context: Context, table: TablePath, known: Sequence[Undoable]) -> Undoable:
+    """Past what can't be taken back any more, and nothing else."""
+    for entry in reversed(known):
+        if entry.is_replacement:
+            return entry
+        if not entry.moved_main:
+            continue
+        try:
+            _moved_back(context, table, entry)
+        except Refused:
+            continue
+        raise Refused(f"{entry.said} came later, and can be taken back", "Leave --replacement out.")
+    raise Refused(f"{table.full_name} has no replacement of main that can be taken back", "")
+
+
 def _as_planned(context: Context, table: TablePath, plan: Plan) -> WayBack:
-    way = _find(context, table)
+    way = _find(context, table, replacement_only=plan.arguments["replacement"] is True)
     if way.fingerprint != plan.fingerprint:
         raise moved(table, str(plan.arguments["seen"]), way.said)
     return way
-
-
-def _undo(context: Context, hold: journal.Hold, way: WayBack) -> None:
-    try:
-        journal.require_hold(context, hold)
-    except journal.TakenOver:
-        return
-    way.take_back(context, hold)
-    journal.release(context, hold)
 
 
 def _entry_in(begun: journal.Journal) -> Undoable:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from core.actions.context import Context
@@ -13,7 +14,8 @@ from core.table.lineage import Lineage
 from core.table.main_branch import all_roots, branch_names
 from tests.actions.acting import ORDERS, applied, contents, done, planned
 from tests.actions.taking_over import add, branched, main_rows, rows_of
-from tests.paimon import open_table
+from tests.conftest import ORDERS as ORDERS_SCHEMA
+from tests.paimon import commit, open_table
 
 ACTION = "delete-branch"
 
@@ -121,3 +123,43 @@ def test_a_retired_branch_keeps_everything_under_another_name(context: Context, 
     unchanged = {path: data for path, data in before.items() if not path.startswith("branch/")}
     assert unchanged.items() <= after.items()
     assert outcome.undo == "paimark undo shop.orders"
+
+
+def merged_and_gone(context: Context, warehouse: Path) -> str:
+    """Main went on along `fix`, then lost all its rows; only the pin and the branch keep what they shared."""
+    done(context, "create-tag", name="fork")
+    branched(context, tag="fork")
+    done(context, "merge-branch", name="fix")
+    done(context, "delete-savepoint", id=1)
+    row = pa.table({"order_id": [1], "customer": ["x"], "price": [1.0]}, schema=ORDERS_SCHEMA)
+    commit(warehouse, "shop.orders", row, overwrite=True)
+    done(context, "expire-snapshots", retain_last=1)
+    return "paimark.merge.fix.6"
+
+
+def test_what_a_merge_pinned_goes_with_the_branch(context: Context, warehouse: Path, orders: Path) -> None:
+    pin = merged_and_gone(context, warehouse)
+    rows, before = main_rows(context), contents(orders)
+    plan = planned(context, ACTION, name="fix")
+    assert f"shop.db/orders/tag/tag-{pin}" in {step.target for step in plan.steps}
+    outcome = applied(context, plan)
+    assert Lineage(context.files, ORDERS.root()).tag_names() == ["fork", "v2"]
+    assert main_rows(context) == rows
+    gone = [p for p in before if p not in contents(orders) and p.partition("/")[0] not in ("branch", "tag")]
+    assert outcome.result["freed_files"] == plan.freed_files == len(gone) > 0
+    assert [each for each in gone if each.startswith("bucket-")]
+
+
+def test_a_pin_stays_while_somebody_may_need_it(context: Context, warehouse: Path) -> None:
+    pin = merged_and_gone(context, warehouse)
+    root = ORDERS.root()
+    retired = str(done(context, ACTION, name="fix", keep=True).result["retired_as"])
+    assert Lineage(context.files, root).has_tag(pin)
+    # Another of its first name pins nothing yet, and takes nothing along.
+    branched(context)
+    done(context, ACTION, name="fix")
+    assert Lineage(context.files, root).has_tag(pin)
+    rows = rows_of(context, ORDERS.root(retired))
+    assert len(rows) > 1
+    done(context, ACTION, name=retired)
+    assert not Lineage(context.files, root).has_tag(pin)

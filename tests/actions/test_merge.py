@@ -165,7 +165,7 @@ def test_a_plan_reads_only_and_tells_the_kind(context: Context, warehouse: Path,
     commit(warehouse, "shop.orders", one_row(8))
     plan = merge.plan(watched, fix, {"name": "fix"})
     assert plan.arguments["kind"] == "keyed"
-    assert plan.undo == "paimark rollback shop.orders --to savepoint.1"
+    assert plan.undo == "paimark undo shop.orders"
 
 
 def test_main_follows_the_branch_to_its_schema(context: Context, orders: Path, fix: TablePath) -> None:
@@ -225,3 +225,30 @@ def test_nothing_is_merged_when_a_side_moved_since_the_plan(
         with pytest.raises(Refused, match="moved since the plan was made"):
             merge.apply(context, plan, lambda line: None)
     assert Lineage(context.files, ORDERS.root()).latest_id() == 6
+
+
+def test_rows_deleted_by_their_kind_column_leave_main(with_engine: Context, engine_warehouse: Path) -> None:
+    """pypaimon deletes rows only by the column that `rowkind.field` names."""
+    table, name = TablePath("kinds", "t"), "kinds.t"
+    fields = [*KEYED, pa.field("kind", pa.string())]
+    create_table(
+        engine_warehouse,
+        name,
+        pa.schema(fields),
+        primary_keys=["part", "key"],
+        partition_keys=["part"],
+        options={"bucket": "1", "rowkind.field": "kind"},
+    )
+
+    def write(where: str, *rows: tuple[int, str, str]) -> None:
+        found = [{"part": key % 2, "key": key, "value": text, "kind": kind} for key, text, kind in rows]
+        commit(engine_warehouse, where, pa.Table.from_pylist(found, schema=pa.schema(fields)))
+
+    write(name, *((key, "base", "+I") for key in range(6)))
+    done(with_engine, "create-tag", table=table, name="fork")
+    done(with_engine, "create-branch", table=table, name="fix", tag="fork")
+    write(f"{name}$branch_fix", (0, "base", "-D"), (1, "base", "-D"), (2, "fixed", "+U"))
+    write(name, (1, "base", "-D"), (3, "main", "+U"), (5, "base", "-D"))
+    merged(with_engine, table)
+    assert state_of(engine_warehouse, name) == {2: "fixed", 3: "main", 4: "base"}
+    assert merge.plan(with_engine, table, {"name": "fix"}).empty

@@ -60,7 +60,7 @@ def test_the_plan_says_what_will_be_rewritten_and_writes_nothing(warehouse: Path
     assert (copy.verb, copy.detail) == ("copy", "8 rows before key merging, through Spark")
     files = overwriting.size_of(context.files, ORDERS, Lineage(context.files, ORDERS.root()).snapshot(2))
     assert copy.size == files[1] > 0
-    assert plan.undo == "paimark rollback shop.orders --to savepoint.1"
+    assert plan.undo == "paimark undo shop.orders"
     assert any("Streaming readers skip" in each for each in plan.warnings)
     assert planned(context, "snapshot.5").empty
 
@@ -144,8 +144,8 @@ def test_rows_go_back_and_forth_and_nothing_is_lost(with_engine: Context, engine
     assert outcome.result == {"snapshot_id": 6, "rolled_back_to": 2, "savepoint_id": 1}
     assert in_order(read_rows(engine_warehouse, name)) == in_order(then)
     assert SavepointManager(with_engine.files, table).savepoint(1).created_by == "safety"
-    assert outcome.undo == "paimark rollback rolled.orders --to savepoint.1"
-    assert with_engine.files.names("rolled.db/orders/branch") == ["merges"]
+    assert outcome.undo == "paimark undo rolled.orders"
+    assert with_engine.files.names("rolled.db/orders/branch") == ["UNDO", "merges"]
     back = rolled_back(with_engine, table, "savepoint.1")
     assert in_order(read_rows(engine_warehouse, name)) == in_order(before)
     assert back.result["snapshot_id"] == 7

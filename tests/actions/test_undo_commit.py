@@ -1,0 +1,165 @@
+"""Merges, overwrites and rollbacks are taken back while main has not moved, and can be done again."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from core.actions import undo_log
+from core.actions.context import Context
+from core.actions.merge_base import events
+from core.actions.plan import Plan
+from core.errors import Refused
+from core.spark.client import Engine
+from core.table.layout import TablePath
+from core.table.lineage import Lineage
+from tests.actions.acting import applied, context_on, done, planned
+from tests.conftest import ORDERS as ORDERS_SCHEMA
+from tests.paimon import commit, read_rows
+from tests.spark.engine_fixture import in_order
+
+Rows = list[dict[str, object]]
+
+
+@pytest.fixture
+def with_engine(engine: Engine, engine_warehouse: Path, tmp_path: Path) -> Context:
+    return replace(context_on(engine_warehouse), audit_path=tmp_path / "audit", engine=lambda: engine)
+
+
+class Scene:
+    """`orders` of a database of its own, with a branch `fix` at main's head."""
+
+    def __init__(self, context: Context, database: str) -> None:
+        self.context, self.warehouse = context, Path(context.files.uri)
+        self.table = TablePath(database, "orders")
+        shutil.copytree(self.warehouse / "shop.db/orders", self.warehouse / self.table.directory)
+        self.done("create-tag", name="fork")
+        self.done("create-branch", name="fix", tag="fork")
+
+    def done(self, action: str, **arguments: object) -> Plan:
+        plan = self.planned(action, **arguments)
+        applied(self.context, plan)
+        return plan
+
+    def planned(self, action: str, **arguments: object) -> Plan:
+        return planned(self.context, action, table=self.table, **arguments)
+
+    def add(self, key: int, customer: str, branch: str = "") -> None:
+        row = {"order_id": [key], "customer": [customer], "price": [1.0]}
+        commit(self.warehouse, f"{self.table.full_name}{branch}", pa.table(row, schema=ORDERS_SCHEMA))
+
+    def rows(self, branch: str = "") -> Rows:
+        return in_order(read_rows(self.warehouse, f"{self.table.full_name}{branch}"))
+
+    def head(self) -> int | None:
+        return Lineage(self.context.files, self.table.root()).latest_id()
+
+
+FIX = "$branch_fix"
+
+
+def test_a_fast_forward_is_taken_back_and_made_again(with_engine: Context) -> None:
+    scene = Scene(with_engine, "undone_forward")
+    before = scene.rows()
+    scene.add(1, "fixed", FIX)
+    scene.add(50, "new", FIX)
+    plan = scene.done("merge-branch", name="fix")
+    assert plan.arguments["kind"] == "fast-forward" and plan.undo == "paimark undo undone_forward.orders"
+    merged = scene.rows()
+    undone = scene.done("undo")
+    assert undone.summary == (
+        "Take back merge-branch of fix: give main of undone_forward.orders the rows of snapshot 5 again, "
+        "instead of those of snapshot 7"
+    )
+    assert scene.rows() == before
+    # No id was used again, and the branch and its pin are as they were.
+    assert scene.head() == 8
+    assert scene.rows(FIX) == merged
+    assert Lineage(with_engine.files, scene.table.root()).has_tag("paimark.merge.fix.7")
+    scene.add(51, "later", FIX)
+    scene.add(60, "main")
+    assert scene.done("merge-branch", name="fix").arguments["kind"] == "keyed"
+    keys = {row["order_id"]: row["customer"] for row in scene.rows()}
+    assert (keys[1], keys[50], keys[51], keys[60]) == ("fixed", "new", "later", "main")
+    assert scene.planned("merge-branch", name="fix").empty
+
+
+def test_changes_are_walked_back_one_by_one(with_engine: Context) -> None:
+    scene = Scene(with_engine, "undone_chain")
+    states = [scene.rows()]
+
+    def step(action: str, **arguments: object) -> None:
+        scene.done(action, **arguments)
+        states.append(scene.rows())
+
+    scene.add(70, "branch", FIX)
+    step("merge-branch", name="fix")
+    scene.done("create-tag", name="again")
+    step("rollback", to="v2")
+    scene.add(71, "branch", FIX)
+    step("merge-branch", name="fix", on_conflict="branch")
+    step("replace-main-branch", name="fix", layout="overwrite")
+    step("rollback", to="snapshot.3", truncate=True)
+    assert len({str(each) for each in states}) == len(states)
+    said = [each.said for each in undo_log.entries(with_engine, scene.table)]
+    assert said == [
+        "merge-branch of fix",
+        "rollback to v2",
+        "merge-branch of fix",
+        "replace-main-branch of fix",
+        "rollback to snapshot.3",
+    ]
+    for expected in reversed(states[:-1]):
+        assert scene.planned("undo").refusals == ()
+        scene.done("undo")
+        assert scene.rows() == expected
+    assert scene.planned("undo").refusals[0].reason.endswith("has no change that can be taken back")
+    # The base is the fork again: all that the branch ever added comes.
+    scene.done("merge-branch", name="fix")
+    assert {70, 71} <= {row["order_id"] for row in scene.rows()}
+
+
+def test_what_main_moved_on_from_stays(with_engine: Context) -> None:
+    scene = Scene(with_engine, "undone_moved")
+    scene.add(80, "branch", FIX)
+    scene.done("merge-branch", name="fix")
+    plan = scene.planned("undo")
+    scene.add(81, "main")
+    rows = scene.rows()
+    with pytest.raises(Refused, match="moved since merge-branch of fix: then at snapshot 6, now at 7"):
+        applied(with_engine, plan)
+    [refusal] = scene.planned("undo").refusals
+    assert "`paimark rollback undone_moved.orders --to savepoint.1` gives it the rows" in refusal.hint
+    assert scene.rows() == rows
+    # It blocks no replacement of main that came before: that one is asked for by name.
+    scene.done("replace-main-branch", name="fix")
+    scene.add(82, "in the branch", FIX)
+    scene.done("rollback", to="fork")
+    with pytest.raises(Refused, match="rollback to fork came later, and can be taken back"):
+        scene.done("undo", replacement=True)
+    scene.add(83, "in the branch", FIX)
+    assert "moved since rollback to fork" in scene.planned("undo").refusals[0].reason
+    scene.done("undo", replacement=True)
+    assert scene.rows() == rows
+    assert [each.said for each in undo_log.entries(with_engine, scene.table)] == ["merge-branch of fix"]
+
+
+def test_a_commit_while_it_is_taken_back_is_not_overwritten(with_engine: Context, engine: Engine) -> None:
+    scene = Scene(with_engine, "undone_raced")
+    scene.add(90, "branch", FIX)
+    scene.done("merge-branch", name="fix")
+    plan, known = scene.planned("undo"), events(with_engine.files, scene.table)
+
+    def racing() -> Engine:
+        scene.add(91, "main")
+        return engine
+
+    with pytest.raises(Refused, match="moved while its rows were written"):
+        applied(replace(with_engine, engine=racing), plan)
+    assert {90, 91} <= {row["order_id"] for row in scene.rows()}
+    assert events(with_engine.files, scene.table) == known
+    assert done(with_engine, "recover", table=scene.table).result["recovered"] == 0
