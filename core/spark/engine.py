@@ -75,6 +75,8 @@ class Server:
                 case _:
                     break
         self._closing = True
+        if self._runner is not None:
+            self._runner.end()
         if self._spark is not None:
             self._spark.stop()
 

@@ -18,6 +18,7 @@ from core.errors import Refused, StatementFailed
 from core.spark import rewrite
 from core.spark.answers import Answer, answer
 from core.spark.failures import failed
+from core.spark.holding_reads import HeldReads, snapshots_read
 from core.spark.insert import insert_rows, target_of
 from core.spark.native.scans import NativeScans
 from core.spark.plans import is_query, is_session_command, is_sorted, without_limit
@@ -84,6 +85,7 @@ class Runner:
         files = open_files(start.warehouse, start.options)
         self._warehouse = Warehouse(files, files.uri, start.options)
         self._is_read_only = start.read_only
+        self._reads = HeldReads(files, start.read_only)
         self._natives = NativeScans(spark.session, self._warehouse)
         self._views = Views(spark.session, self._natives)
         self._machine_zone = self._session.conf.get(_ZONE) or "UTC"
@@ -128,6 +130,10 @@ class Runner:
         with closing(streamed(frame.where("a = 1"), self._spark, "paimark-warm-up")) as rows:
             for _ in rows:
                 pass
+
+    def end(self) -> None:
+        """No statement goes on, whatever one is at. From any thread."""
+        self._reads.end()
 
     def cancel(self, number: int) -> None:
         """Stop statement `number` if it runs. Returns at once."""
@@ -186,8 +192,8 @@ class Runner:
         by_use = {table.use: name for name, table in job.named.items()}
         job.spliced = splice(statement, by_use, database=self._database)
         for table in opened:
-            job.tell(table.reading)
-        with self._tagged(job):
+            job.tell(self._reads.reading(table))
+        with self._reads.held(snapshots_read(opened), job.tell), self._tagged(job):
             if statement.kind == "explain":
                 return self._explain(job, began)
             return self._ask_spark(job, statement, insert, began)
