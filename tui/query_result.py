@@ -86,7 +86,7 @@ class Result:
             failed = problem(self.end.message, self.end.hint)
             return failed[0], [*failed[1:], *more]
         if isinstance(self.end, Finished):
-            return self._finished(self.end), more
+            return self._finished(self.end), [*self._told, *more]
         return self._running(now, engine), more
 
     def _finished(self, end: Finished) -> Line:
@@ -96,9 +96,15 @@ class Result:
         if self.explained is not None:
             return [("✓ ", "good"), ("the plan", ""), took]
         rows = f"first {counted(end.rows, 'row')} of more" if end.truncated else counted(end.rows, "row")
-        if self._difference is not None:
-            rows += ": " + ", ".join(f"{self._tally[each]:,} {each}" for each in self._difference.changes)
         return [("✓ ", "good"), (rows, "warn" if end.truncated else ""), took]
+
+    @property
+    def _told(self) -> list[Line]:
+        """What became of the rows of a difference."""
+        if self._difference is None:
+            return []
+        told = ", ".join(f"{self._tally[each]:,} {each}" for each in self._difference.changes)
+        return [[(told, "strong")]]
 
     def _running(self, now: float, engine: str) -> Line:
         elapsed = seconds(max(0.0, now - self.began)) if now - self.began >= 1 else "…"

@@ -166,10 +166,15 @@ def _set(draft: _Draft, change: Change) -> None:
     old = draft.options.get(change.name)
     if old == change.value:
         return
-    _require_free_option(draft, change.name)
+    # A branch that another engine made may be given what ours have from the start.
+    is_protecting = draft.is_branch and RETENTION_OFF.get(change.name) == change.value
+    if not is_protecting:
+        _require_free_option(draft, change.name)
     draft.options[change.name] = change.value
     draft.said.append(f"set {change.name} to {change.value}")
-    if old is None:
+    if is_protecting:
+        draft.undo = None
+    elif old is None:
         _undone_by(draft, "unset", str(Change("unset", change.name)))
     else:
         _undone_by(draft, "set", str(Change("set", change.name, old)))

@@ -16,9 +16,10 @@ from core.errors import Refused, UsageError
 from core.statements import action_called
 from core.table.lineage import Lineage
 from core.table.records import TableSchema
-from core.table.retention import RETENTION_OFF
+from core.table.retention import RETENTION_OFF, branch_health
 from tests.actions.acting import EVENTS, ORDERS, Meanwhile, applied, contents, context_on, done, planned
 from tests.paimon import commit, open_table, read_rows
+from tests.table.branches import create_branch
 
 ALTER = "alter-branch-schema"
 
@@ -84,6 +85,12 @@ def test_a_change_is_of_its_branch_alone_and_keeps_expiry_off_there(context: Con
     for option in RETENTION_OFF:
         assert "keeps stock expiry off this branch" in reason(context, branch="b", unset=f"'{option}'")
         assert "keeps stock expiry off this branch" in reason(context, branch="b", set=f"{option} = 5")
+    assert planned(context, ALTER, branch="b", set=f"'{option}' = '{RETENTION_OFF[option]}'").empty
+    create_branch(orders.parent.parent, "shop.orders", "stock", "v2")
+    protecting = ", ".join(f"'{name}' = '{value}'" for name, value in RETENTION_OFF.items())
+    assert planned(context, ALTER, branch="stock", set=protecting).undo == ""
+    done(context, ALTER, branch="stock", set=protecting)
+    assert branch_health(context.files, ORDERS.root("stock")) == "ok"
     done(context, ALTER, set="snapshot.num-retained.min = 5")
     assert newest(context).options["snapshot.num-retained.min"] == "5"
 

@@ -1,0 +1,77 @@
+"""What Tab offers: pure from text and names, then read from a real table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.storage.local import LocalFiles
+from tests.paimon import open_table
+from tests.table.branches import create_branch
+from tui.completion import Known, TableNames, complete, tables_named
+from tui.known_names import read_known
+
+ORDERS = TableNames(("order_id", "price", "p`rice"), ("savepoint.1", "v2", "snapshot.5"), ("fix",))
+KNOWN = Known(
+    all_tables=(("shop", "events"), ("shop", "orders"), ("odd", "a b")),
+    tables={"shop.orders": ORDERS, "orders": ORDERS},
+    system_tables=("files", "snapshots"),
+    words=("FROM", "SELECT"),
+    database="shop",
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "choices"),
+    [
+        ("sel", ("SELECT",)),
+        ("SELECT * FROM sh", ("shop.events", "shop.orders")),
+        ("SELECT * FROM ord", ("orders",)),
+        ("SELECT * FROM odd.", ("odd.`a b`",)),
+        ("SELECT * FROM shop.orders$", ("shop.`orders$branch_fix`", "shop.`orders$files`")),
+        ("SELECT * FROM shop.orders VERSION AS OF 'sa", ("savepoint.1",)),
+        ("SELECT * FROM shop.orders FOR VERSION AS OF 'sn", ("snapshot.5",)),
+        ("SELECT * FROM shop.orders VERSION AS OF v", ("'v2'",)),
+        ("SELECT 'sa", ()),
+        ("SELECT ", ()),
+    ],
+)
+def test_what_could_go_on(text: str, choices: tuple[str, ...]) -> None:
+    found = complete(text, len(text), KNOWN).choices
+    assert found[: len(choices)] == choices if "$" in text else found == choices
+
+
+def test_columns_come_from_the_tables_named_behind_the_caret() -> None:
+    sql = "SELECT p FROM shop.orders AS o WHERE o.pr"
+    assert complete(sql, len("SELECT p"), KNOWN).choices == ("price", "`p``rice`")
+    found = complete(sql, len(sql), KNOWN)
+    assert (found.start, found.choices) == (sql.index("o.pr"), ("o.price", "o.`p``rice`"))
+    assert complete("SELECT x.pr FROM shop.orders o", len("SELECT x.pr"), KNOWN).choices == ()
+
+
+def test_several_have_a_beginning_in_common() -> None:
+    text = "SELECT * FROM s"
+    assert complete(text, len(text), KNOWN).common == "shop."
+
+
+def test_tables_are_found_in_statements_that_are_not_finished() -> None:
+    sql = "SELECT * FROM shop.`orders$branch_fix` f JOIN events ON"
+    assert [(each.name, each.alias) for each in tables_named(sql)] == [
+        ("shop.orders$branch_fix", "f"),
+        ("events", "events"),
+    ]
+
+
+def test_names_are_read_from_the_table(warehouse: Path) -> None:
+    open_table(warehouse, "shop.orders").create_tag("savepoint.1", 3)
+    create_branch(warehouse, "shop.orders", "fix", "v2")
+    files = LocalFiles(str(warehouse))
+    known = read_known(files, "SELECT * FROM orders JOIN shop.nothing JOIN `a/b` WHERE", "shop")
+    assert known.all_tables == (("shop", "events"), ("shop", "orders"))
+    assert known.tables["orders"] == TableNames(
+        ("order_id", "customer", "price"),
+        ("savepoint.1", "v2", *(f"snapshot.{number}" for number in (5, 4, 3, 2, 1))),
+        ("fix",),
+    )
+    assert known.tables["shop.nothing"] == known.tables["a/b"] == TableNames()

@@ -1,0 +1,163 @@
+"""Marks, peeks, health and the way back, as the screen shows them."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+import pytest
+
+from core.table.layout import TablePath
+from core.travel.wanted import Wanted
+from tests.conftest import ORDERS
+from tests.paimon import commit, open_table
+from tests.table.branches import create_branch
+from tests.tui.conftest import act
+from tests.tui.driving import sitting
+from tui.marks import Mark, pair_to_compare, toggled
+from tui.panes.query import QueryPane
+from tui.places import Places
+from tui.session import Target
+
+MAIN, FIX = Mark(Wanted()), Mark(Wanted("fix"))
+OLD, NEW = Mark(Wanted(None, "savepoint.1"), 3), Mark(Wanted(None, "snapshot.5"), 5)
+TABLE = TablePath("shop", "orders")
+
+
+@pytest.mark.parametrize(
+    ("marks", "here", "pair"),
+    [
+        ([NEW, OLD], None, (OLD, NEW)),
+        ([FIX, MAIN], None, (MAIN, FIX)),
+        ([MAIN, OLD], None, (OLD, MAIN)),
+        ([FIX], OLD, (FIX, OLD)),
+        ([FIX], FIX, None),
+        ([], FIX, (MAIN, FIX)),
+        ([], MAIN, None),
+        ([], OLD, (OLD, MAIN)),
+        ([], None, None),
+    ],
+)
+def test_which_two_are_compared(marks: list[Mark], here: Mark | None, pair: tuple[Mark, Mark] | None) -> None:
+    assert pair_to_compare(marks, here, Target(TABLE)) == pair
+
+
+def test_a_third_mark_takes_the_place_of_the_first() -> None:
+    assert toggled(toggled([OLD, NEW], FIX), NEW) == [FIX]
+
+
+def test_the_way_back_is_forgotten_where_another_is_taken() -> None:
+    places, target = Places(), Target(TABLE)
+    for tab in (0, 1, 1, 2):
+        places.went(target, tab)
+    assert [places.step(-1), places.step(-1), places.step(-1)] == [(target, 1), (target, 0), None]
+    assert places.step(1) == (target, 1)
+    places.went(target, 4)
+    assert places.step(1) is None
+    assert places.step(-1) == (target, 1)
+
+
+async def test_marked_rows_are_compared_and_the_way_leads_back(warehouse: Path) -> None:
+    act(warehouse, "create-savepoint", snapshot=2)
+    async with sitting(warehouse) as console:
+        await console.sees("● events")
+        await console.press("j")
+        await console.sees("● orders", "snapshot 5")
+        await console.press("l", "j", "space")
+        await console.sees("▌*", "Marked snapshot.4")
+        await console.press("2")
+        await console.sees("savepoint 1 ", "of snapshot 2")
+        await console.press("space")
+        await console.sees("Marked snapshot.4 and savepoint.1")
+        await console.press("D")
+        await console.sees("[6 Query]", "-- shop.orders: from savepoint.1 to snapshot.4")
+        pane = console.app.query_one(QueryPane)
+        # Without Spark there is nothing to wait for.
+        pane.cancel()
+        assert console.app.browse.marks == []
+        await console.press("escape", "escape", "[")
+        await console.sees("[2 Savepoints")
+        await console.press("[")
+        await console.sees("[1 Snapshots")
+        await console.press("]")
+        await console.sees("[2 Savepoints")
+
+
+async def test_a_peek_shows_merged_rows_without_spark(warehouse: Path) -> None:
+    """The newest of each key, and as it was then; a hostile cell is harmless."""
+    hostile = "\N{ESCAPE}]52;c;eA==\N{BELL}[red]x[/]"
+    rows = {"order_id": [1, 2], "customer": ["again", hostile], "price": [1.5, None]}
+    commit(warehouse, "shop.orders", pa.table(rows, schema=ORDERS))
+    async with sitting(warehouse, (100, 30)) as console:
+        await console.sees("● events")
+        await console.press("j")
+        await console.sees("● orders", "snapshot 6")
+        await console.press("p")
+        await console.sees("shop.orders at snapshot 6: 8 rows", "again", "[red]x[/]", "null")
+        assert "\N{ESCAPE}" not in console.text
+        await console.press("escape", "l", "G", "p")
+        await console.sees("shop.orders snapshot.1 at snapshot 1: 4 rows", "13.0")
+        await console.press("i")
+        await console.sees("row 1", "customer")
+
+
+async def test_a_peek_that_fails_says_why(warehouse: Path) -> None:
+    for path in (warehouse / "shop.db/events").rglob("data-*"):
+        path.unlink()
+    async with sitting(warehouse) as console:
+        await console.sees("● events", "snapshot 2")
+        await console.press("p")
+        await console.sees("The rows could not be read", "Enter prepares the query")
+
+
+async def test_health_is_said_in_words(warehouse: Path) -> None:
+    """Savepoints: unprotected, unverified, foreign, kept by a branch. Branches: exposed, and its fix."""
+    for snapshot in (2, 3, 4):
+        act(warehouse, "create-savepoint", snapshot=snapshot)
+    act(warehouse, "create-branch", name="made", tag="savepoint.3")
+    orders = warehouse / "shop.db/orders"
+    (orders / "tag/tag-savepoint.1").unlink()
+    path = orders / "savepoint/savepoint-2"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "verifiedAt": None}))
+    open_table(warehouse, "shop.orders").create_tag("savepoint.9", 5)
+    create_branch(warehouse, "shop.orders", "elsewhere", "v2")
+    async with sitting(warehouse, (130, 40)) as console:
+        await console.sees("● events")
+        await console.press("j", "2")
+        await console.sees(
+            "! foreign tag", "kept by made", "! unverified", "! unprotected", "auto-savepoint off"
+        )
+        await console.press("3")
+        await console.sees("! exposed", "elsewhere")
+        await console.press("j")
+        await console.sees(
+            "stock expiry here can destroy savepoints: P protects it", "3 behind since snapshot 2"
+        )
+        await console.press("P")
+        await console.sees("alter-branch-schema · shop.orders", "[ Apply ]", "elsewhere")
+        await console.press("a")
+        await console.sees("✓ done")
+        await console.press("escape", "r")
+        await console.loses("! exposed")
+    written = msgspec.json.decode((orders / "branch/branch-elsewhere/schema/schema-1").read_bytes())
+    assert written["options"]["snapshot.num-retained.min"] == "2147483647"
+
+
+async def test_the_next_savepoint_is_announced(warehouse: Path) -> None:
+    act(warehouse, "create-savepoint", snapshot=4)
+    orders = warehouse / "shop.db/orders"
+    schema = json.loads((orders / "schema/schema-0").read_text())
+    schema["options"]["savepoint.create-interval"] = "90 min"
+    (orders / "schema/schema-0").write_text(json.dumps(schema))
+    async with sitting(warehouse) as console:
+        await console.sees("● events")
+        await console.press("j", "2")
+        await console.sees("auto-savepoint every 1 h 30 min, next due in 1 h")
+        path = orders / "savepoint/savepoint-1"
+        saved = json.loads(path.read_text())
+        path.write_text(json.dumps({**saved, "saveTime": int(time.time() * 1000) - 7_200_000}))
+        await console.press("r")
+        await console.sees("every 1 h 30 min, due now")
