@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from core.actions.context import Context
+from core.table.retention import RETENTION_OFF
 from tests.actions.acting import done
 from tests.actions.taking_over import left_stray
 from tests.conftest import ORDERS as ORDERS_SCHEMA
@@ -75,6 +76,13 @@ CASES = (
         {"rename": "price TO cost"},
         (*FIX, partial(replace_by, name="fix")),
         (3, 3),
+    ),
+    Case(
+        "protect a stock branch",
+        "alter-branch-schema",
+        {"branch": "stock", "set": ", ".join(f"'{name}' = '{each}'" for name, each in RETENTION_OFF.items())},
+        (stock_branch,),
+        (5, 5),
     ),
     Case("delete a branch", "delete-branch", {"name": "fix"}, FIX, (5, 5)),
     Case("retire a branch", "delete-branch", {"name": "fix", "keep": True}, FIX, (5, 5)),
