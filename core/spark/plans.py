@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from core.spark.native.conditions import Condition, conditions
 from core.travel.tokens import keywords
 
 # Statements that change nothing but this session. Whatever is not listed is taken to write.
@@ -64,10 +65,14 @@ def _is_a(plan: Any, class_name: str, jvm: Any) -> bool:
 
 @dataclass(slots=True)
 class Needs:
-    """What a statement needs of one view: columns by name, and rows of each reader at most (None: all)."""
+    """What a statement needs of one view: columns by name, and rows of each reader at most (None: all).
+
+    Rows that do not satisfy all the `conditions` are not needed.
+    """
 
     columns: set[str] = field(default_factory=set)
     limit: int | None = None
+    conditions: tuple[Condition, ...] = ()
 
 
 def needs(optimized: Any, limit: int | None) -> dict[str, Needs]:
@@ -83,12 +88,21 @@ def needs(optimized: Any, limit: int | None) -> dict[str, Needs]:
     return found
 
 
-def _walk(node: Any, wanted: frozenset[str] | None, limit: int | None, found: dict[str, Needs]) -> None:
-    """`wanted` are ids of the node's output columns that are used, None for all."""
+def _walk(
+    node: Any,
+    wanted: frozenset[str] | None,
+    limit: int | None,
+    found: dict[str, Needs],
+    filtered: Any = None,
+) -> None:
+    """`wanted` are ids of the node's output columns that are used, None for all.
+
+    `filtered` is the condition of the filter right above.
+    """
     children = node.children()
     count = children.size()
     if not count:
-        _leaf(node, wanted, limit, found)
+        _leaf(node, wanted, limit, found, filtered)
         return
     kind = simple_name(node)
     below: frozenset[str] | None = None
@@ -101,8 +115,9 @@ def _walk(node: Any, wanted: frozenset[str] | None, limit: int | None, found: di
         limit = rows if limit is None or (rows is not None and rows < limit) else limit
     elif kind != "Project":
         limit = None
+    filtered = node.condition() if kind == "Filter" else None
     for index in range(count):
-        _walk(children.apply(index), below, limit, found)
+        _walk(children.apply(index), below, limit, found, filtered)
 
 
 def _references(node: Any) -> frozenset[str]:
@@ -110,19 +125,31 @@ def _references(node: Any) -> frozenset[str]:
     return frozenset(_ID.findall(node.references().toString()))
 
 
-def _leaf(leaf: Any, wanted: frozenset[str] | None, limit: int | None, found: dict[str, Needs]) -> None:
+def _leaf(
+    leaf: Any, wanted: frozenset[str] | None, limit: int | None, found: dict[str, Needs], filtered: Any
+) -> None:
     output = leaf.output()
+    names: dict[int, str] = {}
+    needed: Needs | None = None
+    is_again = False
     for index in range(output.size()):
         column = output.apply(index)
         view = msgspec.json.decode(column.metadata().json()).get(VIEW_KEY)
         if view is None:
             return
-        if index == 0:
-            earlier = found.setdefault(view, Needs(limit=limit))
-            if earlier.limit is not None:
-                earlier.limit = None if limit is None else max(limit, earlier.limit)
-        if wanted is None or str(column.exprId().id()) in wanted:
-            found[view].columns.add(column.name())
+        if needed is None:
+            is_again = view in found
+            needed = found.setdefault(view, Needs(limit=limit))
+        number = int(column.exprId().id())
+        names[number] = column.name()
+        if wanted is None or str(number) in wanted:
+            needed.columns.add(names[number])
+    if needed is None:
+        return
+    if needed.limit is not None:
+        needed.limit = None if limit is None else max(limit, needed.limit)
+    stated = () if filtered is None else conditions(filtered.toJSON(), names)
+    needed.conditions = tuple(each for each in stated if not is_again or each in needed.conditions)
 
 
 def literal_limit(node: Any) -> int | None:

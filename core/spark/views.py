@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructField, StructType
 
+from core.spark.native.conditions import depends_on_the_moment
 from core.spark.native.scans import NativeScans
 from core.spark.paimon import open_table
 from core.spark.plans import VIEW_KEY, Needs, needs
@@ -55,6 +56,9 @@ class Views:
             return self._session.sql(sql)
         self._register_stand_ins(named)
         planned = self._needs(self._session.sql(sql), limit)
+        if depends_on_the_moment(sql):
+            for need in planned.values():
+                need.conditions = ()
         self.register(named, planned)
         frame = self._session.sql(sql)
         if all(_covers(planned.get(place), need) for place, need in self._needs(frame, limit).items()):
@@ -68,7 +72,8 @@ class Views:
             if table.scan is None:
                 frame = _system_frame(self._session, table)
             elif table.native is not None:
-                frame = self._natives.frame(table.native)
+                need = None if wanted is None else wanted.get(str(place), Needs())
+                frame = self._natives.frame(table.native, need)
             elif wanted is None:
                 frame = self._frame(str(place), table.scan)
             else:

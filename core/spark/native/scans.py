@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,11 +13,15 @@ from pyspark.sql import functions as sql_functions
 from pyspark.sql.types import LongType, StructField, StructType
 
 from core.spark.bitmap import merge_bits
-from core.spark.merging.model import Bits, joined
+from core.spark.merging.model import Bits, MergeGroup, joined
+from core.spark.merging.overlap import overlap_groups
 from core.spark.native.columns import NotNative
+from core.spark.native.conditions import Condition
+from core.spark.native.pruning import Pruner
 from core.spark.native.relation import ListedFile, Relations
 from core.spark.native.state import FIRST_BIT, TableFile, TableState, table_state
 from core.spark.paimon import open_table
+from core.spark.plans import Needs
 from core.spark.scan import Scan, Warehouse
 from core.spark.types import spark_schema
 from core.table.layout import Root
@@ -25,6 +29,9 @@ from core.table.records import Snapshot, TableSchema
 
 SETTING = "spark.paimark.scan"
 _KEPT_STATES = 32
+_KEPT_FRAMES = 64
+# Of rows that are only counted.
+_ROWS_A_TASK = 100_000_000
 _ROW_INDEX = "_metadata.row_index"
 
 
@@ -36,6 +43,17 @@ class NativeTable:
     root: Root
     types: StructType
     state: TableState
+    pruner: Pruner
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What a frame was made for."""
+
+    table: tuple[str, ...]
+    conditions: tuple[Condition, ...] = ()
+    limit: int | None = None
+    only_count: bool = False
 
 
 class NativeScans:
@@ -47,6 +65,9 @@ class NativeScans:
         self._relations = Relations(session)
         self._tables: OrderedDict[tuple[str, ...], NativeTable | NotNative] = OrderedDict()
         self._unread_schemes: dict[str, str] = {}
+        self._frames: OrderedDict[_Wanted, DataFrame] = OrderedDict()
+        # Of these all rows were asked for before.
+        self._whole: set[tuple[str, ...]] = set()
 
     def open(self, root: Root, scan: Scan) -> NativeTable:
         """Raises `NotNative` with the reason why the Python source has to read it."""
@@ -61,14 +82,61 @@ class NativeScans:
                 found = reason
         self._tables[key] = found
         if len(self._tables) > _KEPT_STATES:
-            self._tables.popitem(last=False)
+            self._whole.discard(self._tables.popitem(last=False)[0])
         if isinstance(found, NotNative):
             raise found
         return found
 
-    def frame(self, table: NativeTable) -> DataFrame:
-        """All rows of the table."""
-        return self._frame(table, table.state.files, self._bits(table))
+    def frame(self, table: NativeTable, need: Needs | None) -> DataFrame:
+        """The rows that are needed, all of them when `need` is None; more may come along."""
+        wanted = (
+            _Wanted(table.key, need.conditions, need.limit, not need.columns) if need else _Wanted(table.key)
+        )
+        frame = self._frames.pop(wanted, None)
+        if frame is None:
+            frame = self._made(table, wanted)
+        self._frames[wanted] = frame
+        if len(self._frames) > _KEPT_FRAMES:
+            self._frames.popitem(last=False)
+        return frame
+
+    def _made(self, table: NativeTable, wanted: _Wanted) -> DataFrame:
+        files, groups = self._chosen(table, wanted.conditions)
+        bits = merge_bits(self._session, self._warehouse.options, groups)
+        files = [file for file in files if file.address not in bits or bits[file.address].popcount()]
+        if wanted.conditions:
+            return self._frame(table, files, bits)
+        if wanted.only_count and wanted.limit is None:
+            return self._counted(table, sum(_rows(file, bits) for file in files))
+        if wanted.limit is not None:
+            files = _enough(files, bits, wanted.limit)
+            # Said to Spark too: it then knows that the result is small.
+            return self._frame(table, files, bits).limit(wanted.limit)
+        return self._frame(table, files, bits)
+
+    def _chosen(
+        self, table: NativeTable, conditions: tuple[Condition, ...]
+    ) -> tuple[Sequence[TableFile], Sequence[MergeGroup]]:
+        """The files that may hold rows wanted, and those that hide rows of theirs."""
+        state, pruner = table.state, table.pruner
+        if not conditions:
+            self._whole.add(table.key)
+            return state.files, state.merged
+        on_keys = pruner.on_keys(conditions)
+        needed = {file.address for file in state.files if pruner.may_hold(file, on_keys)}
+        files = [file for file in state.files if file.address in needed and pruner.may_hold(file, conditions)]
+        left = {file.address for file in files}
+        groups = [group for group in state.merged if any(file.path in left for file in group.files)]
+        if table.key in self._whole:
+            # Their bits are there already.
+            return files, groups
+        return files, [part for group in groups for part in _narrowed(group, needed)]
+
+    def _counted(self, table: NativeTable, rows: int) -> DataFrame:
+        """So many rows, of which nobody looks at a column."""
+        nulls = [sql_functions.lit(None).cast(each.dataType).alias(each.name) for each in table.types.fields]
+        slices = 1 + rows // _ROWS_A_TASK
+        return self._session.range(0, rows, 1, slices).select(*nulls)
 
     def _opened(self, key: tuple[str, ...], root: Root, scan: Scan) -> NativeTable:
         schema = TableSchema.from_json(scan.schema.encode(), root.schemas)
@@ -79,7 +147,8 @@ class NativeScans:
                 self._unread_schemes[scheme] = self._why_unread(scheme)
             if why := self._unread_schemes[scheme]:
                 raise NotNative(why)
-        return NativeTable(key, root, spark_schema(open_table(scan).fields), state)
+        types = spark_schema(open_table(scan).fields)
+        return NativeTable(key, root, types, state, Pruner(schema, state.schemas))
 
     def _why_unread(self, scheme: str) -> str:
         """Why Spark can't open files of the scheme; empty if it can."""
@@ -93,11 +162,6 @@ class NativeScans:
         except Py4JJavaError as error:
             return f"Spark has no file system for {scheme}: {error.java_exception.getMessage()}"
         return ""
-
-    def _bits(self, table: NativeTable) -> Mapping[str, Bits]:
-        if not table.state.merged:
-            return {}
-        return merge_bits(self._session, self._warehouse.options, table.state.merged)
 
     def _frame(self, table: NativeTable, files: Iterable[TableFile], bits: Mapping[str, Bits]) -> DataFrame:
         alike: defaultdict[tuple[int, str], list[TableFile]] = defaultdict(list)
@@ -128,7 +192,6 @@ class NativeScans:
         listed = [
             ListedFile(_hadoop(file.address), file.size, (first_bit.get(file.address), *file.partition))
             for file in files
-            if file.address not in bits or bits[file.address].popcount()
         ]
         frame = self._relation(table, kind[1], columns.read, listed)
         if not merged:
@@ -154,6 +217,29 @@ class NativeScans:
         constants = StructType([StructField(FIRST_BIT, LongType()), *table.state.constants.fields])
         root = _hadoop(f"{self._warehouse.files.uri.rstrip('/')}/{table.root.directory}")
         return self._relations.frame(root, file_format, columns, constants, listed)
+
+
+def _rows(file: TableFile, bits: Mapping[str, Bits]) -> int:
+    """How many rows of a file are in the snapshot."""
+    return bits[file.address].popcount() if file.address in bits else file.row_count
+
+
+def _enough(files: Iterable[TableFile], bits: Mapping[str, Bits], limit: int) -> list[TableFile]:
+    """The first files that have so many rows together."""
+    enough: list[TableFile] = []
+    found = 0
+    for file in files:
+        if found >= limit:
+            break
+        enough.append(file)
+        found += _rows(file, bits)
+    return enough
+
+
+def _narrowed(group: MergeGroup, needed: Container[str]) -> Iterator[MergeGroup]:
+    """The group without the files that hold no version of a row wanted."""
+    files = [file for file in group.files if file.path in needed]
+    return (part for part in overlap_groups(group.rules, files) if part.must_merge)
 
 
 def _scheme(address: str) -> str:

@@ -1,0 +1,136 @@
+"""Which files may hold rows that a statement wants, from partition values and statistics in manifests.
+
+A file is kept unless its metadata rule it out: pypaimon's files, for one, have no statistics.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from core.spark.native.conditions import Condition
+from core.spark.native.state import TableFile
+from core.spark.native.values import Reader, value_reader
+from core.table.binary_row import starts
+from core.table.records import TableSchema
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """What is known of a column's values in a file: None where nothing is. `nulls` of `rows` are null."""
+
+    low: Any
+    high: Any
+    nulls: int | None
+    rows: int
+
+
+class Pruner:
+    """`schema` is what the table is read with, `schemas` are those of its files."""
+
+    def __init__(self, schema: TableSchema, schemas: Mapping[int, TableSchema]) -> None:
+        self._ids = {field.name: field.id for field in schema.fields}
+        self._partition = {name: place for place, name in enumerate(schema.partition_keys)}
+        self._key = [name for name in schema.primary_keys if name not in schema.partition_keys]
+        self._types = {field.name: field.type for field in schema.fields}
+        self._schemas = schemas
+        self._readers = {
+            name: reader
+            for name in {*self._partition, *self._key[:1]}
+            if (reader := value_reader(self._types.get(name))) is not None
+        }
+        # By schema and column: the places in the statistics, and how values of that schema are read.
+        self._field = cache(self._found_field)
+
+    def on_keys(self, conditions: Iterable[Condition]) -> list[Condition]:
+        """Those that hold for all versions of a row or for none: they may be applied before merging."""
+        always = {*self._partition, *self._key}
+        return [each for each in conditions if each.column in always]
+
+    def may_hold(self, file: TableFile, conditions: Iterable[Condition]) -> bool:
+        """Whether a row in the file may satisfy all the conditions."""
+        return all(_may_satisfy(each, self._range(file, each.column)) for each in conditions)
+
+    def _range(self, file: TableFile, column: str) -> Range:
+        try:
+            return self._read_range(file, column)
+        except (struct.error, ValueError, IndexError):
+            # Statistics that are none rule nothing out.
+            return Range(None, None, None, file.row_count)
+
+    def _read_range(self, file: TableFile, column: str) -> Range:
+        rows, record = file.row_count, file.entry.file
+        reader = self._readers.get(column)
+        if column in self._partition and reader is not None:
+            place, arity = self._partition[column], len(self._partition)
+            value = _values(file.entry.partition, arity, place, reader)
+            return Range(value, value, rows if value is None else 0, rows)
+        if self._key[:1] == [column] and reader is not None:
+            # In the order of keys the first column of the smallest is the smallest.
+            low = _values(record["_MIN_KEY"], len(self._key), 0, reader)
+            return Range(low, _values(record["_MAX_KEY"], len(self._key), 0, reader), None, rows)
+        found = self._field(file.schema_id, column)
+        stats = record.get("_VALUE_STATS")
+        if found is None or stats is None:
+            return Range(None, None, None, rows)
+        name, columns, reader = found
+        kept: Sequence[str] | None = record.get("_VALUE_STATS_COLS")
+        in_order = columns if kept is None else kept
+        if name not in in_order:
+            return Range(None, None, None, rows)
+        place, arity = in_order.index(name), len(in_order)
+        counts = stats.get("_NULL_COUNTS") or ()
+        return Range(
+            _values(stats["_MIN_VALUES"], arity, place, reader),
+            _values(stats["_MAX_VALUES"], arity, place, reader),
+            counts[place] if len(counts) == arity else None,
+            rows,
+        )
+
+    def _found_field(self, schema_id: int, column: str) -> tuple[str, list[str], Reader] | None:
+        fields = self._schemas[schema_id].fields
+        same = next((field for field in fields if field.id == self._ids.get(column)), None)
+        reader = None if same is None else value_reader(same.type)
+        if same is None or reader is None:
+            return None
+        return same.name, [field.name for field in fields], reader
+
+
+def _values(serialised: bytes, arity: int, place: int, reader: Reader) -> Any:
+    at = starts(serialised, arity)[place]
+    return None if at is None else reader(serialised[4:], at)
+
+
+def _may_satisfy(condition: Condition, found: Range) -> bool:
+    if condition.operator == "null":
+        return found.nulls is None or found.nulls > 0
+    if found.nulls == found.rows:
+        return False
+    if condition.operator == "not null" or found.low is None or found.high is None:
+        return True
+    if not all(_comparable(value, found.low) for value in condition.values):
+        return True
+    return any(_may_be(condition.operator, value, found.low, found.high) for value in condition.values)
+
+
+def _may_be(operator: str, value: Any, low: Any, high: Any) -> bool:
+    match operator:
+        case "<":
+            return bool(low < value)
+        case "<=":
+            return bool(low <= value)
+        case ">":
+            return bool(high > value)
+        case ">=":
+            return bool(high >= value)
+        case "prefix":
+            return bool(high >= value and (low <= value or low.startswith(value)))
+    return bool(low <= value <= high)
+
+
+def _comparable(value: object, other: object) -> bool:
+    kinds: Collection[type] = (str, bool)
+    return all(isinstance(value, kind) == isinstance(other, kind) for kind in kinds)
