@@ -52,6 +52,11 @@ class Tmux:
 
 @pytest.fixture
 def terminal(tmp_path: Path) -> Iterator[Tmux]:
+    yield from terminal_in(tmp_path)
+
+
+def terminal_in(tmp_path: Path) -> Iterator[Tmux]:
+    """One with its state in that directory, until the test ends."""
     if shutil.which("tmux") is None:
         reason = "no real terminal to test in: tmux is not installed"
         if os.environ.get("PAIMARK_REQUIRE_TMUX") == "1":

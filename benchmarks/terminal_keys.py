@@ -1,0 +1,127 @@
+"""P11: from a key to its repaint, in a real terminal, while a query runs and 100,000 snapshots are shown.
+
+`python -m benchmarks.terminal_keys [--moves N] [--snapshots N]`. Time is from the byte written to the
+terminal to the cursor's bar coming back; the bytes are all that a move sends.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import sys
+import tempfile
+import termios
+import time
+from pathlib import Path
+from statistics import median, quantiles
+
+from benchmarks.console import environment
+from benchmarks.metadata import write_warehouse
+
+LINES, COLUMNS = 40, 120
+_PATIENCE = 300.0
+# Once nothing has come for so long, a repaint is over.
+_QUIET = 0.12
+_BAR = "▌".encode()
+_QUERY = "SELECT count(*) FROM range(1000000000000) a CROSS JOIN range(10) b"
+
+
+class Terminal:
+    """A program in a terminal of its own."""
+
+    def __init__(self, command: list[str], environment: dict[str, str]) -> None:
+        self.pid, self._terminal = pty.fork()
+        if self.pid == 0:
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
+            os.execvpe(command[0], command, environment)
+
+    def send(self, keys: str) -> None:
+        os.write(self._terminal, keys.encode())
+
+    def read(self, seconds: float) -> bytes:
+        if not select.select([self._terminal], [], [], seconds)[0]:
+            return b""
+        return os.read(self._terminal, 1 << 16)
+
+    def wait_for(self, *words: str) -> None:
+        began, output = time.perf_counter(), b""
+        while not all(word.encode() in output for word in words):
+            output += self.read(0.2)
+            if time.perf_counter() - began > _PATIENCE:
+                raise TimeoutError(f"{words} did not come: {output[-800:]!r}")
+        self.settle()
+
+    def settle(self) -> int:
+        """Wait until nothing comes any more; how many bytes did."""
+        count = 0
+        while data := self.read(_QUIET):
+            count += len(data)
+        return count
+
+    def move(self, key: str) -> tuple[float, int]:
+        """Seconds until the cursor's bar is painted again, and the bytes of the whole repaint."""
+        began = time.perf_counter()
+        self.send(key)
+        output = b""
+        while _BAR not in output:
+            output += self.read(1.0)
+            if time.perf_counter() - began > _PATIENCE:
+                raise TimeoutError(f"{key!r} moved nothing: {output!r}")
+        return time.perf_counter() - began, len(output) + self.settle()
+
+    def close(self) -> None:
+        # A session of its own: whatever it has started goes with it.
+        os.killpg(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        os.close(self._terminal)
+
+
+def measure(moves: int, snapshots: int) -> dict[str, list[tuple[float, int]]]:
+    with tempfile.TemporaryDirectory() as place:
+        warehouse = write_warehouse(Path(place) / "warehouse", range(1, snapshots + 1))
+        command = [str(Path(sys.executable).with_name("paimark")), f"{warehouse}/"]
+        terminal = Terminal(command, environment(place))
+        try:
+            terminal.wait_for("Spark ready")
+            terminal.send("\t6")
+            terminal.wait_for("[6 Query")
+            # F7 selects what is there, typing takes its place.
+            terminal.send("\x1b[18~" + _QUERY)
+            terminal.settle()
+            terminal.send("\x12")
+            terminal.wait_for("Spark busy")
+            terminal.send("\x1b")
+            terminal.settle()
+            terminal.send("1")
+            terminal.wait_for(f"[1 Snapshots {snapshots:,}")
+            terminal.send("G")
+            terminal.wait_for(f"{snapshots:,} of {snapshots:,}")
+            terminal.send("g")
+            terminal.settle()
+            found = {"a row": "j", "a page": "\x1b[6~"}
+            return {name: [terminal.move(key) for _ in range(moves)] for name, key in found.items()}
+        finally:
+            terminal.close()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--moves", type=int, default=200)
+    parser.add_argument("--snapshots", type=int, default=100_000)
+    chosen = parser.parse_args()
+    found = measure(chosen.moves, chosen.snapshots)
+    print(f"\nP11 key -> repaint while a query runs, {chosen.snapshots:,} rows ({chosen.moves} moves each)")
+    print(f"  {'':12}{'median ms':>12}{'p99 ms':>10}{'median bytes':>14}{'most bytes':>12}")
+    for name, moves in found.items():
+        walls, sent = [wall * 1e3 for wall, _ in moves], [count for _, count in moves]
+        p99 = quantiles(walls, n=100)[98]
+        print(f"  {name:12}{median(walls):12.1f}{p99:10.1f}{median(sent):14.0f}{max(sent):12,}")
+
+
+if __name__ == "__main__":
+    main()
