@@ -26,6 +26,8 @@ def spark_settings(master: str | None, conf: Mapping[str, str], scratch: Path) -
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.shuffle.partitions": "4",
+        # A file costs little to open here; by Spark's own 4 MB small files would fill tasks of their own.
+        "spark.sql.files.openCostInBytes": "262144",
         "spark.sql.python.filterPushdown.enabled": "true",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.python.daemon.module": "core.spark.worker_daemon",

@@ -8,7 +8,7 @@ first, which rests on the same schema, the whole table is read.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import pyarrow as pa
 from msgspec.structs import replace
@@ -72,8 +72,7 @@ class Views:
             if table.scan is None:
                 frame = _system_frame(self._session, table)
             elif table.native is not None:
-                need = None if wanted is None else wanted.get(str(place), Needs())
-                frame = self._natives.frame(table.native, need)
+                frame = self._natives.frame(table.native, (wanted or {}).get(str(place)))
             elif wanted is None:
                 frame = self._frame(str(place), table.scan)
             else:
@@ -94,15 +93,22 @@ class Views:
             if table.scan is None:
                 frame = _system_frame(self._session, table)
             else:
-                frame = self._session.createDataFrame([], _marked(table.scan, str(place)))
+                frame = self._stand_in(str(place), table.scan)
             frame.createOrReplaceTempView(name)
 
+    def _stand_in(self, place: str, scan: Scan) -> DataFrame:
+        empty = self._session.createDataFrame
+        return self._kept(("stand-in " + place, scan.schema), lambda: empty([], _marked(scan, place)))
+
     def _frame(self, place: str, scan: Scan) -> DataFrame:
-        key = place, scan.to_text()
-        frame = self._frames.pop(key, None)
-        if frame is None:
-            reader = self._session.read.format("paimark").schema(_marked(scan, place))
-            frame = reader.option("scan", key[1]).load()
+        text = scan.to_text()
+        reader = self._session.read.format("paimark")
+        return self._kept(
+            (place, text), lambda: reader.schema(_marked(scan, place)).option("scan", text).load()
+        )
+
+    def _kept(self, key: tuple[str, str], make: Callable[[], DataFrame]) -> DataFrame:
+        frame = self._frames.pop(key, None) or make()
         self._frames[key] = frame
         if len(self._frames) > _KEPT_FRAMES:
             self._frames.popitem(last=False)
