@@ -30,6 +30,8 @@ class Finding(NamedTuple):
 def doctor(ctx: click.Context, table: str | None) -> None:
     """Check Java, Spark and the warehouse; with TABLE also what is broken or interrupted in it.
 
+    With --spark-master it starts Spark there and looks at what the machines of the cluster have.
+
     The exit code is 1 when something in the table is broken, 3 when the engine or the store is not available.
     """
     found = given(ctx)
@@ -55,6 +57,7 @@ Look = Callable[[], Iterator[Finding]]
 def _checks(found: Given, table: str | None) -> Iterator[tuple[str, Look]]:
     yield "java", _java
     yield "libraries", _libraries
+    yield "spark", lambda: _spark(found)
     yield "warehouse", lambda: _warehouse(found)
     if table is not None:
         yield table, lambda: _table(found, table)
@@ -73,6 +76,13 @@ def _libraries() -> Iterator[Finding]:
             yield Finding(name, "ok", version(name))
         except PackageNotFoundError as error:
             raise Unavailable(f"{name} is not installed", "Install paimark again.") from error
+
+
+def _spark(found: Given) -> Iterator[Finding]:
+    from core.cli.doctor_spark import cluster_findings
+
+    for said in cluster_findings(found):
+        yield Finding("spark", "ok", said)
 
 
 def _warehouse(found: Given) -> Iterator[Finding]:

@@ -21,6 +21,7 @@ _PYTHON_ERROR = re.compile(r"^(?:[A-Za-z_]\w*\.)*([A-Z]\w*): (.+)$", re.MULTILIN
 _JAVA_CLASS = re.compile(r"^(?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error): ")
 _LONGEST = 600
 _OURS = frozenset(each.__name__ for each in (Corrupt, NotFound, Refused, Unavailable, UsageError))
+_LOST_EXECUTOR = re.compile(r"\(TID \d+\) \((\S+) executor \S+\): ExecutorLostFailure")
 # Hadoop 3.4 on Java 24 and newer; tables of ours do not need it.
 _HADOOP_ON_NEW_JAVA = "getSubject is not supported"
 # What helps here, where Spark's own advice is about its own catalog.
@@ -54,6 +55,11 @@ def failed(error: Exception, sql: str, original: Place, names: Mapping[str, str]
 
 def sentences(text: str) -> tuple[str, str]:
     """The first sentence of what Spark says, and the rest as the hint."""
+    if lost := _LOST_EXECUTOR.search(text):
+        return (
+            f"Executors were lost while they worked on the statement, the last one on {lost[1]}",
+            "Run it again; --spark-conf spark.executor.memory=4g gives them more memory.",
+        )
     text = _CONDITION.sub("", text.strip())
     if "Traceback (most recent call last)" in text and (raised := _PYTHON_ERROR.findall(text)):
         kind, said = raised[-1]

@@ -29,6 +29,13 @@ FileNotFoundError: [Errno 2] No such file or directory: '/w/shop.db/t/bucket-0/d
             "Use `try_divide` to tolerate divisor being 0 and return NULL instead.",
         ),
         (
+            "Job aborted due to stage failure: Task 0 in stage 1.0 failed 4 times, most recent failure: Lost "
+            "task 0.3 in stage 1.0 (TID 7) (10.0.0.7 executor 1): ExecutorLostFailure (executor 1 exited "
+            "caused by one of the running tasks) Reason: Command exited with code 137\nDriver stacktrace:",
+            "Executors were lost while they worked on the statement, the last one on 10.0.0.7",
+            "Run it again; --spark-conf spark.executor.memory=4g gives them more memory.",
+        ),
+        (
             "\n[PARSE_SYNTAX_ERROR] Syntax error at or near 'selec'. SQLSTATE: 42601 (line 1, pos 0)\n\n"
             "== SQL ==\nselec 1\n^^^\n",
             "Syntax error at or near 'selec'",

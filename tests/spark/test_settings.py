@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core.spark.settings import driver_memory, machine_memory, spark_settings
+from core.spark.settings import _cgroup_limits, driver_memory, machine_memory, spark_settings
 
 GIB = 1 << 30
 
@@ -37,3 +37,16 @@ def test_java_gets_a_share_of_the_memory(total: int, expected: int) -> None:
 
 def test_the_machine_has_memory() -> None:
     assert machine_memory() > 100 << 20
+
+
+def test_the_limits_of_the_groups_around_a_process_count(tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    own.write_text("12:cpu:/x\n9:memory:/docker/a\n0::/user.slice/b.scope\n")
+    found = {str(each.relative_to(tmp_path)) for each in _cgroup_limits(tmp_path, own)}
+    assert {"user.slice/b.scope/memory.max", "user.slice/memory.max", "memory.max"} <= found
+    assert {"memory/docker/a/memory.limit_in_bytes", "memory/memory.limit_in_bytes"} <= found
+    assert not any("x/" in each for each in found)
+    assert {str(each) for each in _cgroup_limits(tmp_path, tmp_path / "none")} == {
+        f"{tmp_path}/memory.max",
+        f"{tmp_path}/memory/memory.limit_in_bytes",
+    }

@@ -1,0 +1,112 @@
+"""What a cluster lacks is said in a sentence, before Spark tries for minutes."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.errors import Unavailable
+from core.spark import cluster
+from core.spark.cluster import Node, cluster_at, cluster_settings, is_cluster, package, require_master
+
+
+@pytest.mark.parametrize(
+    ("master", "expected"),
+    [
+        *(("local", False), ("local[*]", False), ("local[2]", False)),
+        *(("local-cluster[2,1,1024]", True), ("yarn", True), ("spark://a:7077", True)),
+    ],
+)
+def test_where_tasks_run(master: str, expected: bool) -> None:
+    assert is_cluster(master) is expected
+
+
+def test_yarn_needs_its_configuration() -> None:
+    with pytest.raises(Unavailable, match="YARN's configuration is not known"):
+        require_master("yarn", {})
+    require_master("yarn", {"HADOOP_CONF_DIR": "/etc/hadoop"})
+
+
+def test_a_master_that_is_not_there_is_named_at_once() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        require_master(f"spark://127.0.0.1:1,127.0.0.1:{port}", {})
+    with pytest.raises(Unavailable, match=rf"There is no Spark master at spark://127\.0\.0\.1:{port} "):
+        require_master(f"spark://127.0.0.1:{port}", {})
+    with pytest.raises(Unavailable, match="There is no Spark master at spark://head"):
+        require_master("spark://head", {})
+
+
+def test_another_version_of_spark_is_named(tmp_path: Path) -> None:
+    (tmp_path / "jars").mkdir()
+    (tmp_path / "jars" / "spark-core_2.12-3.5.1.jar").touch()
+    with pytest.raises(Unavailable, match=r"is Spark 3\.5\.1, and PySpark here is 4\."):
+        require_master("spark://127.0.0.1:1", {"SPARK_HOME": str(tmp_path)})
+
+
+def test_a_faulty_time_is_named() -> None:
+    assert cluster_at("yarn", {}).seconds == 60
+    with pytest.raises(Unavailable, match=cluster.WAIT_SETTING):
+        cluster_at("yarn", {cluster.WAIT_SETTING: "soon"})
+
+
+def test_python_imports_this_package_from_what_executors_are_sent(tmp_path: Path) -> None:
+    path = package(tmp_path)
+    [(name, python_path)] = cluster_settings({"PYTHONPATH": "/theirs"}).items()
+    assert name == "spark.executorEnv.PYTHONPATH" and python_path == f"{path.name}:/theirs"
+    words = "import core.spark.source as s, core.spark.worker_daemon as d; print(s.__file__, d.__file__)"
+    found = subprocess.run(
+        [sys.executable, "-c", words],
+        cwd=tmp_path,
+        env={"PYTHONPATH": python_path},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert [Path(each).parent for each in found.stdout.split()] == [path / "core" / "spark"] * 2
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (
+            "Lost task 0.3 in stage 0.0 (TID 3) (10.0.0.7 executor 1): java.io.IOException: "
+            'Cannot run program "/opt/py": error=2, No such file or directory',
+            "There is no Python /opt/py at executor 10.0.0.7",
+        ),
+        (
+            "(TID 3) (node2 executor 1): pyspark.errors.PySparkRuntimeError: [PYTHON_VERSION_MISMATCH] "
+            "Python in worker has different version: 3.9 than that in driver: 3.11, PySpark cannot run with",
+            "Python at executor node2 is 3.9, and here it is 3.11",
+        ),
+        (
+            "(TID 3) (node2 executor 1): Error from python worker:\n /py: No module named 'msgspec'\n",
+            "Python at executor node2 lacks msgspec",
+        ),
+        ("Something else\nwas said", "Python does not run at an executor: Something else was said"),
+    ],
+)
+def test_why_python_does_not_run_there(said: str, expected: str) -> None:
+    assert cluster._unfit(said).message == expected
+
+
+def test_what_a_machine_lacks_is_named() -> None:
+    whole = {name: "1.0" for name in cluster.NEEDED}
+    cluster._require(Node("node1", "3.11.7", whole, True), "/w")
+    with pytest.raises(Unavailable, match=r"Python 3\.11\.7 of executor node1 lacks pypaimon and msgspec"):
+        cluster._require(Node("node1", "3.11.7", whole | {"pypaimon": "", "msgspec": ""}, True), "/w")
+    with pytest.raises(Unavailable, match="Executor node1 does not see the warehouse /w"):
+        cluster._require(Node("node1", "3.11.7", whole, False), "/w")
+
+
+def test_a_task_says_what_its_machine_has(tmp_path: Path) -> None:
+    import msgspec
+
+    [told] = cluster._look(str(tmp_path / "nowhere"), ())
+    node = msgspec.json.decode(told, type=Node)
+    assert not node.sees_warehouse and node.versions["pypaimon"].startswith("2.")
+    assert all(node.versions.values())
