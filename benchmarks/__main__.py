@@ -5,7 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 
-MODULES = ("benchmarks.console", "benchmarks.terminal_keys", "benchmarks.metadata", "benchmarks.reclaim")
+MODULES = (
+    "benchmarks.console",
+    "benchmarks.terminal_keys",
+    "benchmarks.metadata",
+    "benchmarks.reclaim",
+    "benchmarks.spark_start",
+)
 
 
 def main() -> int:

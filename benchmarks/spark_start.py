@@ -1,0 +1,133 @@
+"""Spark's start beside the stock one (P7): from process start to the rows of a first query, in the same run.
+
+`python -m benchmarks.spark_start [--rounds R]`. The first start of ours makes the archive of Java's classes,
+in a cache of this run's own; it is waited for, and not counted. Rounds are interleaved. JVM CPU is all that
+Java used for it: with the stock start, the launcher's Java too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import closing
+from pathlib import Path
+from statistics import median
+
+_CHECKOUT = Path(__file__).parent.parent
+_MASTER = "local[2]"
+_MEMORY = "2g"
+_QUERY = "SELECT id % 7 AS k, count(*) AS c FROM range(100000) GROUP BY 1 ORDER BY 1"
+_ARCHIVE_SECONDS = 900
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def ours() -> int:
+    """Answer the query with this project's engine; the process of its Java."""
+    from core.spark.client import Engine, EngineConfig
+    from core.spark.protocol import Finished
+
+    place = Path(os.environ["PAIMARK_BENCHMARK"])
+    config = EngineConfig(
+        warehouse=str(place),
+        options={},
+        master=_MASTER,
+        conf={"spark.driver.memory": _MEMORY},
+        log_path=place / "engine.log",
+        read_only=True,
+    )
+    with closing(Engine(config)) as engine:
+        *_, end = engine.run(_QUERY)
+        assert isinstance(end, Finished), end
+        assert engine._process is not None
+        _tell(_java_below(engine._process.pid))
+    return 0
+
+
+def stock() -> int:
+    """Answer it as PySpark's documentation does."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master(_MASTER).config("spark.driver.memory", _MEMORY)
+    session = builder.getOrCreate()
+    assert len(session.sql(_QUERY).collect()) == 7
+    gateway = SparkContext._gateway
+    assert gateway is not None
+    _tell(gateway.proc.pid)
+    session.stop()
+    return 0
+
+
+def _tell(java: int) -> None:
+    fields = Path(f"/proc/{java}/stat").read_text().rpartition(")")[2].split()
+    # Of it and of what it waited for: the stock start's script becomes Java, the launcher ended under it.
+    print(json.dumps({"jvm": sum(map(int, fields[11:15])) / _TICKS}), flush=True)
+
+
+def _java_below(engine: int) -> int:
+    [java] = [
+        int(each.name)
+        for each in Path("/proc").iterdir()
+        if each.name.isdigit()
+        and (each / "stat").read_text().rpartition(")")[2].split()[1] == str(engine)
+        and (each / "comm").read_text().strip() == "java"
+    ]
+    return java
+
+
+def _once(subject: str, place: str) -> tuple[float, float]:
+    """Wall and JVM CPU seconds until the rows were there."""
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith(("SPARK", "PYSPARK"))
+    }
+    environment |= {"XDG_CACHE_HOME": place, "PAIMARK_BENCHMARK": place, "PYSPARK_PYTHON": sys.executable}
+    began = time.monotonic()
+    command = [sys.executable, "-m", "benchmarks.spark_start", "--subject", subject]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=_CHECKOUT, env=environment, text=True
+    ) as process:
+        assert process.stdout is not None
+        told = process.stdout.readline()
+        wall = time.monotonic() - began
+        process.stdout.read()
+    return wall, float(json.loads(told)["jvm"])
+
+
+def compare(rounds: int) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        _once("ours", place)
+        until = time.monotonic() + _ARCHIVE_SECONDS
+        while not (archives := list(Path(place).glob("paimark/java/*.jsa"))):
+            assert time.monotonic() < until, "no archive was made"
+            time.sleep(0.5)
+        size = archives[0].stat().st_size
+        found: dict[str, list[tuple[float, float]]] = {"ours": [], "stock": []}
+        for _ in range(rounds):
+            for subject, starts in found.items():
+                starts.append(_once(subject, place))
+    middles = {name: [median(each) for each in zip(*starts, strict=True)] for name, starts in found.items()}
+    print(f"\nP7 process start -> rows of a first query (median of {rounds}); archive {size / 1e6:.0f} MB")
+    print(f"  {'':24}{'wall s':>10}{'jvm cpu s':>12}{'wall ratio':>12}{'cpu ratio':>12}")
+    for name, (wall, cpu) in middles.items():
+        ratios = f"{wall / middles['stock'][0]:12.2f}{cpu / middles['stock'][1]:12.2f}"
+        print(f"  {name:24}{wall:10.2f}{cpu:12.2f}{ratios}")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--subject", choices=["ours", "stock"], help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    if chosen.subject is not None:
+        return {"ours": ours, "stock": stock}[chosen.subject]()
+    compare(chosen.rounds)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
