@@ -103,7 +103,7 @@ def test_changes_are_walked_back_one_by_one(with_engine: Context) -> None:
     scene.add(71, "branch", FIX)
     step("merge-branch", name="fix", on_conflict="branch")
     step("replace-main-branch", name="fix", layout="overwrite")
-    step("rollback", to="snapshot.3", truncate=True)
+    step("rollback", to="snapshot.8", truncate=True)
     assert len({str(each) for each in states}) == len(states)
     said = [each.said for each in undo_log.entries(with_engine, scene.table)]
     assert said == [
@@ -111,7 +111,7 @@ def test_changes_are_walked_back_one_by_one(with_engine: Context) -> None:
         "rollback to v2",
         "merge-branch of fix",
         "replace-main-branch of fix",
-        "rollback to snapshot.3",
+        "rollback to snapshot.8",
     ]
     for expected in reversed(states[:-1]):
         assert scene.planned("undo").refusals == ()

@@ -28,13 +28,13 @@ _ANYBODYS = re.compile(r"(^|/)\.(LATEST|EARLIEST|ACTION|RECOVER-[^/]+)\.[0-9a-f-
 
 @dataclass(frozen=True)
 class Case:
-    """An action on a table prepared for it; `heads` are main's newest snapshots before and after."""
+    """An action on a table prepared for it; `heads` are main's newest snapshots before, between and after."""
 
     name: str
     action: str
     arguments: dict[str, object]
     prepare: tuple[Callable[[Context], object], ...]
-    heads: tuple[int, int]
+    heads: tuple[int, ...]
 
 
 class Scene:
@@ -54,7 +54,7 @@ class Scene:
         assert self._head() == case.heads[0]
         self._run(counting)
         self.writes = counting.writes
-        assert self._head() == case.heads[1]
+        assert self._head() == case.heads[-1]
         after = self.state()
         assert after != before
         self.right_states = [before, after]
@@ -94,7 +94,7 @@ class Scene:
         assert self.state() == found
 
     def assert_reads_rightly(self, when: str) -> None:
-        """Main's newest snapshot is that of before or after, with its schema; no savepoint is loose."""
+        """Main's newest snapshot is one that it is to have, with its schema; no savepoint is loose."""
         files = LocalFiles(str(self._warehouse))
         root = main_root(files, ORDERS)
         lineage = Lineage(files, root)

@@ -35,6 +35,10 @@ def replace_by(context: Context, name: str) -> None:
     done(context, "replace-main-branch", name=name)
 
 
+def truncate(context: Context) -> None:
+    done(context, "rollback", to="v2", truncate=True)
+
+
 def stock_branch(context: Context) -> None:
     """As another engine makes it: with stock retention."""
     create_branch(Path(context.files.uri), "shop.orders", "stock", "v2")
@@ -93,6 +97,8 @@ CASES = (
         (*FIX, lambda context: left_stray(context, lambda: replace_by(context, "fix"))),
         (3, 3),
     ),
+    Case("truncate", "rollback", {"to": "v2", "truncate": True}, FIX, (5, 4, 3, 2)),
+    Case("undo of truncating", "undo", {}, (*FIX, truncate), (2, 3, 4, 5)),
     Case(
         "undo of retiring",
         "undo",
