@@ -76,6 +76,11 @@ def cluster_settings(environment: Mapping[str, str]) -> dict[str, str]:
 
 def require_master(master: str, environment: Mapping[str, str]) -> None:
     """Raises `Unavailable` for a master that Spark would try for minutes, or fail on with a stack of Java."""
+    if master.startswith("sc://"):
+        raise Unavailable(
+            f"Spark Connect ({master}) is not supported: tables are read with what only a driver here has",
+            "Name the cluster itself: spark://host:port or yarn.",
+        )
     if master == "yarn" and not (environment.get("HADOOP_CONF_DIR") or environment.get("YARN_CONF_DIR")):
         raise Unavailable(
             "YARN's configuration is not known here",
