@@ -10,11 +10,14 @@ import gc
 import sys
 from contextlib import suppress
 
-_READS_TABLES = frozenset(
+_OPENS_TABLES = frozenset(
     {
         "pyspark.worker",
+        "pyspark.sql.worker.create_data_source",
         "pyspark.sql.worker.plan_data_source_read",
         "pyspark.sql.worker.data_source_pushdown_filters",
+        "pyspark.sql.worker.write_into_data_source",
+        "pyspark.sql.worker.python_streaming_sink_runner",
     }
 )
 
@@ -22,7 +25,7 @@ _READS_TABLES = frozenset(
 def main() -> None:
     # Spark names the worker's module, and none for `pyspark.worker`.
     module = sys.argv[1] if len(sys.argv) > 1 else "pyspark.worker"
-    if module in _READS_TABLES:
+    if module in _OPENS_TABLES:
         # Whoever reads a table without it is told so; other tasks do without.
         with suppress(ImportError):
             import pypaimon.read.table_read  # noqa: F401

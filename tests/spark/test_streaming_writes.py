@@ -15,7 +15,7 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from core.errors import PaimarkError, Refused, UsageError
 from core.spark.source import PaimarkSource
-from core.spark.streaming import committing, landing
+from core.spark.streaming import landing
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
 from tests.actions.acting import context_on, done
@@ -26,6 +26,7 @@ from tests.spark.micro_batches import lineage
 
 __all__ = ["judge"]
 
+COMMITTING = "core.spark.streaming.committing"
 LOG, KEYED = TablePath("shop", "log"), TablePath("shop", "keyed")
 SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False), pa.field("said", pa.string())])
 COLUMNS = StructType([StructField("id", LongType()), StructField("said", StringType())])
@@ -113,7 +114,7 @@ POINTS = ("before the record", "before the snapshot", "before the mark", "before
 
 def die(monkeypatch: pytest.MonkeyPatch, point: str) -> None:
     """Let the next commit die there."""
-    record, create = committing.write_attempt, LocalFiles.create
+    record, create = landing.write_attempt, LocalFiles.create
 
     def recorded(files: Any, table: Any, query: str, attempt: landing.Attempt) -> None:
         if point == "before the record" or (point == "before the mark" and attempt.landed):
@@ -129,9 +130,9 @@ def die(monkeypatch: pytest.MonkeyPatch, point: str) -> None:
         if point == "before the checkpoint":
             raise Died
 
-    monkeypatch.setattr(committing, "write_attempt", recorded)
+    monkeypatch.setattr(f"{COMMITTING}.write_attempt", recorded)
     monkeypatch.setattr(LocalFiles, "create", created)
-    monkeypatch.setattr(committing, "after_commit", followed)
+    monkeypatch.setattr(f"{COMMITTING}.after_commit", followed)
 
 
 @pytest.mark.parametrize("meanwhile", ["nothing", "commits", "expiry", "compaction and expiry"])
@@ -165,17 +166,17 @@ def test_what_another_process_of_the_query_lands_first_is_found(shop: Path) -> N
     """One thought dead, whose commit comes between the look and the own commit."""
     sink = Sink(shop)
     late, messages = sink.write([1]), sink.write([1])
-    landed = committing.has_landed
+    landed = landing.has_landed
 
     def looked(*args: Any) -> bool:
         found = landed(*args)
         with pytest.MonkeyPatch.context() as back:
-            back.setattr(committing, "has_landed", landed)
+            back.setattr(f"{COMMITTING}.has_landed", landed)
             sink.commit(0, late)
         return found
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(committing, "has_landed", looked)
+        patched.setattr(f"{COMMITTING}.has_landed", looked)
         sink.commit(0, messages)
     assert ids(shop) == [1]
     assert lineage(shop, "shop.log").snapshot_ids() == [1]
@@ -297,7 +298,7 @@ def test_a_due_savepoint_follows_a_batch(tmp_path: Path) -> None:
 )
 def test_a_query_without_an_id_is_refused(shop: Path, options: dict[str, str], words: str) -> None:
     with pytest.raises(UsageError, match=words):
-        Sink(shop, **options).write([1])
+        Sink(shop, LOG, **options).write([1])
 
 
 def test_a_query_can_name_itself(shop: Path) -> None:

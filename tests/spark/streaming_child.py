@@ -1,0 +1,138 @@
+"""A Spark of its own that runs streaming queries: `python -m tests.spark.streaming_child SCRATCH`.
+
+Each line in is a query as JSON (`Pump`); each line out says how it ended, as a JSON string, empty for well.
+The first one says which process is Spark's Java.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+from pyspark.sql.types import StructType
+
+from core.spark.protocol import Start
+from core.spark.session import start_spark
+from core.spark.source import PaimarkSource
+from core.storage.local import LocalFiles
+
+POINTS = ("before the record", "before the snapshot", "before the mark", "before the checkpoint")
+# The compiler that starts fast: these queries are short.
+FAST = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+QUIET = {
+    "spark.driver.memory": "700m",
+    "spark.log.level": "OFF",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.streaming.minBatchesToRetain": "2",
+}
+
+
+class Pump(msgspec.Struct, frozen=True, kw_only=True):
+    """Rows of a table, or of JSON files in a directory, into a table until there are no more.
+
+    `source` and `sink` are options; `dies` is a point in the commit of the first batch. `tasks` is how many
+    write. With `until` the query goes on until that file is there.
+    """
+
+    checkpoint: str
+    source: dict[str, str]
+    sink: dict[str, str]
+    schema: str | None = None
+    dies: str = ""
+    tasks: int | None = None
+    until: str = ""
+
+
+class Dying(PaimarkSource):
+    """Its process is killed at the point that the option `dies` names."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "dying"
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> Any:
+        point = self.options.pop("dies")
+        writer = super().streamWriter(schema, overwrite)
+        # Only the process that commits gets as far as this.
+        die_at(point)
+        return writer
+
+
+def die_at(point: str) -> None:
+    from core.spark.streaming import committing, landing
+
+    record, create = landing.write_attempt, LocalFiles.create
+
+    def recorded(files: Any, table: Any, query: str, attempt: landing.Attempt) -> None:
+        if point == "before the record" or (point == "before the mark" and attempt.landed):
+            kill()
+        record(files, table, query, attempt)
+
+    def created(files: LocalFiles, path: str, data: bytes) -> bool:
+        if point == "before the snapshot" and "/snapshot-" in path:
+            kill()
+        return create(files, path, data)
+
+    def followed(target: Any) -> None:
+        if point == "before the checkpoint":
+            kill()
+
+    setattr(committing, "write_attempt", recorded)  # noqa: B010  # not one of its own names
+    setattr(committing, "after_commit", followed)  # noqa: B010
+    setattr(LocalFiles, "create", created)  # noqa: B010
+
+
+def kill() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def run(session: SparkSession, pump: Pump) -> str:
+    """How it ended: the error's text, empty for none."""
+    try:
+        query = _writer(_rows(session, pump), pump).start()
+        while not query.awaitTermination(1):
+            if pump.until and Path(pump.until).exists():
+                query.stop()
+    # Whatever it is, the test looks at it.
+    except Exception as error:
+        return str(error)
+    return ""
+
+
+def _rows(session: SparkSession, pump: Pump) -> DataFrame:
+    if pump.schema is None:
+        return session.readStream.format("paimark").options(**pump.source).load()
+    rows = session.readStream.schema(pump.schema).options(**pump.source).json(pump.source["path"])
+    return rows if pump.tasks is None else rows.repartition(pump.tasks)
+
+
+def _writer(rows: DataFrame, pump: Pump) -> DataStreamWriter:
+    dies = {"dies": pump.dies} if pump.dies else {}
+    writer = rows.writeStream.format("dying" if pump.dies else "paimark").options(**pump.sink, **dies)
+    writer = writer.option("checkpointLocation", pump.checkpoint)
+    return (
+        writer.trigger(processingTime="50 milliseconds") if pump.until else writer.trigger(availableNow=True)
+    )
+
+
+def main() -> None:
+    scratch = Path(sys.argv[1])
+    spark = start_spark(Start("", {}, "local[2]", QUIET | FAST, str(scratch), False))
+    spark.session.dataSource.register(Dying)
+    print(json.dumps(f"ready {spark.process.pid}"), flush=True)
+    with suppress(KeyboardInterrupt):
+        for line in sys.stdin:
+            print(json.dumps(run(spark.session, msgspec.json.decode(line, type=Pump))), flush=True)
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,100 @@
+"""`kill -9` of a streaming writer at random moments: of all of it, of its Java, of its Python processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from contextlib import suppress
+from pathlib import Path
+from random import Random
+
+import pyarrow as pa
+import pytest
+from msgspec.structs import replace
+
+from core.errors import PaimarkError
+from core.spark.workers import kill_descendants, kill_workers
+from core.table.layout import TablePath
+from tests.actions.acting import context_on, done
+from tests.paimon import commit, create_table, read_rows
+from tests.spark.micro_batches import lineage
+from tests.spark.streaming_child import Pump
+from tests.spark.streaming_fixture import Streaming
+
+OUT = TablePath("shop", "out")
+SCHEMA = pa.schema([pa.field("id", pa.int64()), pa.field("said", pa.string())])
+KILLS = 50
+ROWS = 3
+PATIENCE_SECONDS = 240
+# A kill can miss a query that waits for rows.
+VICTIMS = ("all", "java", *["python"] * 8)
+
+
+def feed(inbox: Path, numbers: range) -> None:
+    """A file a batch, each with `ROWS` rows."""
+    inbox.mkdir(exist_ok=True)
+    for number in numbers:
+        lines = [json.dumps({"id": number * ROWS + each, "said": "s"}) for each in range(ROWS)]
+        path = inbox / f".{number}"
+        path.write_text("\n".join(lines))
+        path.rename(inbox / f"{number}.json")
+
+
+@pytest.mark.long
+@pytest.mark.timeout(7200)
+def test_every_row_is_once_in_the_table(tmp_path: Path) -> None:
+    seed = time.time_ns()
+    warehouse, inbox, pick = tmp_path / "warehouse", tmp_path / "inbox", Random(seed)
+    print(f"seed {seed}")
+    create_table(warehouse, "shop.out", SCHEMA)
+    out = lineage(warehouse, "shop.out")
+    pump = Pump(
+        checkpoint=str(tmp_path / "checkpoint"),
+        source={"path": str(inbox), "maxFilesPerTrigger": "1"},
+        sink={"warehouse": str(warehouse), "table": "shop.out"},
+        schema="id LONG, said STRING",
+    )
+    kills = fed = others = starts = 0
+    running: Streaming | None = None
+    while kills < KILLS:
+        feed(inbox, range(fed, fed + 3))
+        fed += 3
+        if running is None:
+            running, starts = Streaming(tmp_path / f"spark-{starts}"), starts + 1
+        stop = tmp_path / f"stop-{fed}"
+        running.tell(replace(pump, until=str(stop)))
+        wait_for_a_commit(warehouse, out.latest_id())
+        # From the moment that the snapshot is there to some batches later.
+        time.sleep(pick.choice([0, 0, 0.01, 0.05, pick.random(), 3 * pick.random()]))
+        victim = pick.choice(VICTIMS)
+        if victim == "python":
+            (kill_workers if pick.random() < 0.8 else kill_descendants)(running.java)
+            stop.touch()
+            kills += bool(running.answer())
+        else:
+            if victim == "java":
+                # What its Python processes were doing they may go on with for a while.
+                os.kill(running.java, signal.SIGKILL)
+                time.sleep(pick.random())
+            running.close()
+            running, kills = None, kills + 1
+        if pick.random() < 0.3:
+            others += 1
+            commit(warehouse, "shop.out", pa.table({"id": [-others], "said": ["other"]}, schema=SCHEMA))
+        if pick.random() < 0.5:
+            with suppress(PaimarkError):
+                done(context_on(warehouse), "expire-snapshots", OUT, retain_last=1)
+        print(f"{time.strftime('%X')} {kills} kills, now of {victim}; snapshot {out.latest_id()}", flush=True)
+    running = running or Streaming(tmp_path / "spark-last")
+    assert running.run(pump) == ""
+    running.close()
+    ids = sorted(row["id"] for row in read_rows(warehouse, "shop.out"))
+    assert ids == [*range(-others, 0), *range(fed * ROWS)]
+
+
+def wait_for_a_commit(warehouse: Path, before: int | None) -> None:
+    out, deadline = lineage(warehouse, "shop.out"), time.monotonic() + PATIENCE_SECONDS
+    while out.latest_id() == before and time.monotonic() < deadline:
+        time.sleep(0.01)
