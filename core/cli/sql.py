@@ -54,10 +54,12 @@ def sql(
 
 
 def _agree(found: Given, narrator: Narrator, action: Action, plan: Plan) -> None:
-    """Say what a CALL will do, and ask before what can't be brought back. Raises `Refused`."""
+    """Say what an action will do, and ask before what can't be brought back. Raises `Refused`."""
     say_plan(plan, narrator.say)
     if must_be_agreed_to(action, plan) and not found.yes:
         confirm(plan.summary)
+    if action.name.startswith("insert-"):
+        narrator.wait("Starting Spark")
 
 
 def _read(text: str) -> Statement:
@@ -71,9 +73,13 @@ def _read(text: str) -> Statement:
 
 def _check(statement: Statement, found: Given, settings: Settings) -> None:
     """Stop before Spark starts where the statement may not run."""
-    if not statement.writes or is_action(statement):
+    if not statement.writes:
         return
-    require_writable(settings)
+    if not (is_action(statement) and found.dry_run):
+        require_writable(settings)
+    if is_action(statement):
+        # Its plan says what it does, refuses and asks.
+        return
     if found.dry_run:
         raise Refused("A statement that writes has no dry run", "It was not run.")
     if statement.removes_rows and not found.yes:
