@@ -148,7 +148,7 @@ class RecordPane(Vertical, Generic[S]):
     def follow(self) -> None:
         """Look, cheaply, whether there is something new; nothing while an earlier look still waits."""
         target = self.target
-        if target is None or self._reading.busy or self._checking.busy:
+        if target is None or not self._ready or self._reading.busy or self._checking.busy:
             return
         self._checking.ask(lambda report: report(self.fingerprint(target)))
 

@@ -1,0 +1,82 @@
+"""What leaves the console: rows into files, and the statement into an editor."""
+
+from __future__ import annotations
+
+import json
+import stat
+from contextlib import nullcontext
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from core.errors import NotFound, Refused, StatementFailed
+from core.spark.protocol import Failed
+from tests.tui.driving import sitting
+from tui.exporting import batches_of, write_file
+from tui.external_editor import edited
+from tui.screens.export import ExportScreen
+
+ROWS = pa.record_batch({"a": [1, 2], "b": ["x", None]})
+NAMES, TYPES = ("a", "b"), ("bigint", "string")
+
+
+def test_rows_are_written_in_the_format_of_the_name(tmp_path: Path) -> None:
+    assert write_file(tmp_path / "r.json", [ROWS, ROWS], NAMES, TYPES) == 4
+    assert json.loads((tmp_path / "r.json").read_text())[:2] == [{"a": 1, "b": "x"}, {"a": 2, "b": None}]
+    assert write_file(tmp_path / "r.parquet", [], NAMES, TYPES) == 0
+    assert pyarrow.parquet.read_table(tmp_path / "r.parquet").schema.names == ["a", "b"]
+
+
+def test_a_file_that_is_there_stays_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    path.write_text("mine")
+    with pytest.raises(Refused, match="not written over"):
+        write_file(path, [ROWS], NAMES, TYPES)
+    assert path.read_text() == "mine"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_cancelled_export_leaves_no_file(tmp_path: Path) -> None:
+    events = [Failed("The statement was cancelled", cause="cancelled")]
+    with pytest.raises(StatementFailed, match="cancelled"):
+        write_file(tmp_path / "r.csv", batches_of(events, lambda rows: None), NAMES, TYPES)
+    assert not list(tmp_path.iterdir())
+
+
+async def test_the_dialog_takes_only_a_name_that_is_free(tmp_path: Path) -> None:
+    (tmp_path / "taken.csv").write_text("mine")
+    async with sitting(tmp_path) as console:
+        chosen: list[Path | None] = []
+        await console.app.push_screen(ExportScreen("All rows."), chosen.append)
+        await console.type(f"{tmp_path}/taken")
+        await console.press("enter")
+        await console.sees("End the name with one of .csv")
+        await console.type(".csv")
+        await console.press("enter")
+        await console.sees("exists and is not written over")
+        assert not chosen
+        await console.press("backspace", "backspace", "backspace")
+        await console.type("json")
+        await console.press("enter")
+        await console.until(lambda: chosen == [tmp_path / "taken.json"])
+
+
+def test_the_editor_gives_the_text_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = tmp_path / "my editor"
+    script.write_text(f'#!/bin/sh\nstat -c %a "$2" > {tmp_path}/mode\nsed -i s/SELECT/select/ "$2"\n')
+    script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("VISUAL", f"'{script}' --wait")
+    assert edited("SELECT 1\nFROM t", nullcontext) == "select 1\nFROM t"
+    assert (tmp_path / "mode").read_text() == "600\n"
+
+
+def test_an_editor_that_fails_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setenv("EDITOR", "false")
+    with pytest.raises(Refused, match="ended with 1"):
+        edited("SELECT 1", nullcontext)
+    monkeypatch.setenv("EDITOR", "/nowhere/vi")
+    with pytest.raises(NotFound, match="can't be started"):
+        edited("SELECT 1", nullcontext)
