@@ -38,6 +38,12 @@ def entries(console: Console) -> list[Entry]:
         Entry(name.lower(), "pane", str(number + 1), partial(browse.open_tab, number))
         for number, name in enumerate(TABS)
     ]
+    if browse.target is not None:
+        found += [
+            Entry("diff", "rows that differ between two versions", "D", browse.action_diff),
+            Entry("peek", "the first rows, without Spark", "p", browse.action_peek),
+            Entry("protect", "switch stock expiry off on the branch", "P", browse.action_protect),
+        ]
     found += [
         Entry("log", "what was done, and what went wrong", "L", browse.action_log),
         Entry("refresh", "read the pane again", "r", browse.action_refresh),

@@ -17,18 +17,27 @@ os.environ["TEXTUAL_COLOR_SYSTEM"] = "truecolor"
 os.environ["TEXTUAL_ANIMATIONS"] = "none"
 os.environ.pop("NO_COLOR", None)
 
+from core.actions.context import open_context
+from core.actions.registry import action
 from core.config import Settings
 from core.demo.build import build_demo
+from core.table.layout import TablePath
+from core.table.main_branch import branch_names
+from tests.table.branches import create_branch
 from tests.tui.driving import Sitting, sitting
 from tui.engine_room import EngineRoom
 from tui.session import Session
 from tui.theme import DARK
 
 PICTURES = Path(__file__).parent.parent.parent / "screenshots"
+ORDERS = TablePath("shop", "orders")
+INTERVAL = "'savepoint.create-interval' = '1 d'"
+# As another engine makes it: its own expiry can destroy savepoints.
+NIGHTLY = "nightly"
 SIZES = {"": (120, 40), "-80x24": (80, 24)}
 
 
-async def tour(console: Sitting, suffix: str, savepoint: int, branch: str) -> None:
+async def tour(console: Sitting, warehouse: Path, suffix: str, savepoint: int, branch: str) -> None:
     """Make a savepoint, a branch from it, and read it back: a picture at each stop."""
 
     def take(name: str) -> None:
@@ -53,7 +62,7 @@ async def tour(console: Sitting, suffix: str, savepoint: int, branch: str) -> No
     await console.sees("✓ done")
     take("done")
     await console.press("enter", "2")
-    await console.sees(f"savepoint {savepoint}", "before")
+    await console.sees(f"savepoint {savepoint}", "before", "auto-savepoint every 1 d")
     take("savepoints")
     await console.press("b")
     await console.sees("create-branch · shop.orders")
@@ -66,7 +75,13 @@ async def tour(console: Sitting, suffix: str, savepoint: int, branch: str) -> No
     await console.press("enter", "3")
     await console.sees(branch, "fix_prices", "MAIN")
     take("branches")
-    await console.press("g", "j", "R")
+    await console.press("g", "j", "D")
+    await console.sees("from main to fix_prices", "✓ first 500 rows of more", "500 changed")
+    take("diff")
+    await console.press("3", "g", "j", "p")
+    await console.sees("shop.orders fix_prices at snapshot 18: 100 rows", "globe")
+    take("peek")
+    await console.press("escape", "R")
     await console.sees("[ Cancel ]", "to confirm", "Make branch fix_prices main")
     take("replace")
     await console.press("shift+tab")
@@ -105,6 +120,13 @@ async def tour(console: Sitting, suffix: str, savepoint: int, branch: str) -> No
     await console.sees("create-savepoint")
     take("palette")
     await console.press("escape")
+    if NIGHTLY not in branch_names(console.app.session.files, ORDERS):
+        create_branch(warehouse, ORDERS.full_name, NIGHTLY, "month-end")
+    await console.press("escape", "escape", "3", "r")
+    await console.sees("! exposed")
+    await console.press("l", "g", "j", "j")
+    await console.sees("stock expiry here can destroy savepoints")
+    take("health")
 
 
 async def main() -> None:
@@ -114,13 +136,18 @@ async def main() -> None:
         warehouse = Path(place) / "paimark-demo"
         build_demo(warehouse, print)
         settings = Settings(str(warehouse))
+        context = open_context(str(warehouse), {}, read_only=False)
+        alter = action("alter-branch-schema")
+        alter.apply(context, alter.plan(context, ORDERS, {"set": INTERVAL}), print)
         room = EngineRoom(settings)
         try:
             room.engine.wait_ready(180)
             for number, (suffix, size) in enumerate(SIZES.items()):
                 session = Session(settings, EngineRoom(settings, room.engine))
                 async with sitting(warehouse, size, session=session) as console:
-                    await tour(console, suffix, savepoint=number + 2, branch=f"restock{suffix[1:3]}")
+                    await tour(
+                        console, warehouse, suffix, savepoint=number + 2, branch=f"restock{suffix[1:3]}"
+                    )
         finally:
             room.close()
 
