@@ -36,7 +36,7 @@ def time_start(command: Sequence[str], words: bytes, environment: dict[str, str]
     try:
         output = _read_until(terminal, words, began)
         wall = time.perf_counter() - began
-        return Start(wall, _cpu_seconds(pid), len(output))
+        return Start(wall, cpu_seconds(pid), len(output))
     finally:
         # A session of its own: whatever it has started goes with it.
         os.killpg(pid, signal.SIGKILL)
@@ -57,7 +57,8 @@ def _read_until(terminal: int, words: bytes, began: float) -> bytes:
     return output
 
 
-def _cpu_seconds(pid: int) -> float:
+def cpu_seconds(pid: int) -> float:
+    """Spent by the process so far, not by what it started."""
     with open(f"/proc/{pid}/stat") as file:
         fields = file.read().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

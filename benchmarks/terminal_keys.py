@@ -17,11 +17,13 @@ import sys
 import tempfile
 import termios
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median, quantiles
 
 from benchmarks.console import environment
 from benchmarks.metadata import write_warehouse
+from benchmarks.terminal import cpu_seconds
 
 LINES, COLUMNS = 40, 120
 _PATIENCE = 300.0
@@ -81,7 +83,16 @@ class Terminal:
         os.close(self._terminal)
 
 
-def measure(moves: int, snapshots: int) -> dict[str, list[tuple[float, int]]]:
+@dataclass(frozen=True)
+class Moves:
+    """Seconds and bytes of each move, and seconds of CPU of the console, a move."""
+
+    walls: list[float]
+    sent: list[int]
+    cpu: float
+
+
+def measure(moves: int, snapshots: int) -> dict[str, Moves]:
     with tempfile.TemporaryDirectory() as place:
         warehouse = write_warehouse(Path(place) / "warehouse", range(1, snapshots + 1))
         command = [str(Path(sys.executable).with_name("paimark")), f"{warehouse}/"]
@@ -89,7 +100,7 @@ def measure(moves: int, snapshots: int) -> dict[str, list[tuple[float, int]]]:
         try:
             terminal.wait_for("Spark ready")
             terminal.send("\t6")
-            terminal.wait_for("[6 Query")
+            terminal.wait_for("[6 Query", "SELECT")
             # F7 selects what is there, typing takes its place.
             terminal.send("\x1b[18~" + _QUERY)
             terminal.settle()
@@ -103,10 +114,17 @@ def measure(moves: int, snapshots: int) -> dict[str, list[tuple[float, int]]]:
             terminal.wait_for(f"{snapshots:,} of {snapshots:,}")
             terminal.send("g")
             terminal.settle()
-            found = {"a row": "j", "a page": "\x1b[6~"}
-            return {name: [terminal.move(key) for _ in range(moves)] for name, key in found.items()}
+            keys = {"a row": "j", "a page": "\x1b[6~"}
+            return {name: _moved(terminal, key, moves) for name, key in keys.items()}
         finally:
             terminal.close()
+
+
+def _moved(terminal: Terminal, key: str, moves: int) -> Moves:
+    before = cpu_seconds(terminal.pid)
+    found = [terminal.move(key) for _ in range(moves)]
+    cpu = (cpu_seconds(terminal.pid) - before) / moves
+    return Moves([wall for wall, _ in found], [count for _, count in found], cpu)
 
 
 def main() -> None:
@@ -116,11 +134,11 @@ def main() -> None:
     chosen = parser.parse_args()
     found = measure(chosen.moves, chosen.snapshots)
     print(f"\nP11 key -> repaint while a query runs, {chosen.snapshots:,} rows ({chosen.moves} moves each)")
-    print(f"  {'':12}{'median ms':>12}{'p99 ms':>10}{'median bytes':>14}{'most bytes':>12}")
+    print(f"  {'':12}{'median ms':>12}{'p99 ms':>10}{'cpu ms':>10}{'median bytes':>14}{'most bytes':>12}")
     for name, moves in found.items():
-        walls, sent = [wall * 1e3 for wall, _ in moves], [count for _, count in moves]
-        p99 = quantiles(walls, n=100)[98]
-        print(f"  {name:12}{median(walls):12.1f}{p99:10.1f}{median(sent):14.0f}{max(sent):12,}")
+        middle, p99 = median(moves.walls) * 1e3, quantiles(moves.walls, n=100)[98] * 1e3
+        sent = f"{median(moves.sent):14.0f}{max(moves.sent):12,}"
+        print(f"  {name:12}{middle:12.1f}{p99:10.1f}{moves.cpu * 1e3:10.1f}{sent}")
 
 
 if __name__ == "__main__":
