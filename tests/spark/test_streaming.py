@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import json
+import time
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
+from core.actions.context import Context
+from core.errors import Refused
 from core.table.layout import TablePath
+from tests.actions.acting import context_on, done
 from tests.interop.conftest import judge
+from tests.interop.judge import Judge
 from tests.paimon import commit, create_table, read_rows
 from tests.spark.micro_batches import lineage
-from tests.spark.streaming_child import Pump
+from tests.spark.streaming_child import POINTS, Pump
 from tests.spark.streaming_fixture import Streaming, streaming
 
 __all__ = ["judge", "streaming"]
 
 SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False), pa.field("said", pa.string())])
-OUT = TablePath("shop", "out")
+LOG, OUT = TablePath("shop", "log"), TablePath("shop", "out")
 
 
 @pytest.fixture
@@ -47,17 +53,105 @@ def pump(warehouse: Path, source: dict[str, str] | None = None, **more: Any) -> 
     into = {"table": "shop.out", **more.pop("sink", {})}
     return Pump(
         checkpoint=str(warehouse.parent / more.pop("checkpoint", "checkpoint")),
-        source=source if more.get("schema") else where | {"table": "shop.log"} | (source or {}),  # type: ignore[arg-type]
+        source=(source or {}) if more.get("schema") else where | {"table": "shop.log"} | (source or {}),
         sink=where | into,
         **more,
     )
 
 
-def test_rows_stream_from_table_to_table_and_on_after_a_restart(streaming: Streaming, shop: Path) -> None:
-    assert streaming.run(pump(shop)) == ""
+def test_both_ends_go_on_after_a_restart_and_a_replacement(streaming: Streaming, shop: Path) -> None:
+    follows = pump(shop, {"follow-main": "fork"})
+    assert streaming.run(follows) == ""
     assert ids(shop) == [1, 2, 3]
-    say(shop, 4, 5)
+    context = context_on(shop)
+    done(context, "create-tag", LOG, name="three", snapshot=3)
+    done(context, "create-branch", LOG, name="fix", tag="three")
+    say(shop, 4)
+    say(shop, 30, table="shop.log$branch_fix")
+    assert streaming.run(follows) == ""
+    done(context, "replace-main-branch", LOG, name="fix")
+    assert (
+        "Main of shop.log was the table directory when this stream read snapshot 4, and is branch fix now"
+    ) in streaming.run(pump(shop))
+    assert ids(shop) == [1, 2, 3, 4]
+    assert streaming.run(follows) == ""
+    assert ids(shop) == [1, 2, 3, 4, 30]
+    assert [each.commit_identifier for each in lineage(shop, "shop.out").snapshots()] == [0, 1, 2]
+
+
+def test_a_start_that_expired_is_the_savepoint_that_saved_it(streaming: Streaming, shop: Path) -> None:
+    context = context_on(shop)
+    done(context, "create-savepoint", LOG, snapshot=2)
+    done(context, "expire-snapshots", LOG, retain_last=1)
+    start = {"scan.mode": "from-snapshot", "scan.snapshot-id": "2", "maxSnapshotsPerTrigger": "1"}
+    assert streaming.run(pump(shop, start)) == ""
+    assert ids(shop) == [1, 2]
+    assert streaming.run(pump(shop, start)) == ""
+    assert ids(shop) == [1, 2, 3]
+
+
+def test_a_commit_that_is_killed_is_made_once(streaming: Streaming, shop: Path) -> None:
+    """Killed at each point in turn; the last commit has expired when the query goes on."""
+    expected = [1, 2, 3]
+    for number, point in enumerate(POINTS):
+        assert "crashed" in (ended := streaming.run(pump(shop, dies=point))), ended
+        say(shop, 10 + number)
+        say(shop, 20 + number, table="shop.out")
+        done(context_on(shop), "expire-snapshots", OUT, retain_last=1)
+        expected += [10 + number, 20 + number]
     assert streaming.run(pump(shop)) == ""
     assert streaming.run(pump(shop)) == ""
-    assert ids(shop) == [1, 2, 3, 4, 5]
-    assert [each.commit_identifier for each in lineage(shop, "shop.out").snapshots()] == [0, 1]
+    assert ids(shop) == sorted(expected)
+
+
+def test_upserts_come_from_several_tasks(streaming: Streaming, shop: Path, judge: Judge) -> None:
+    inbox = shop.parent / "inbox"
+    inbox.mkdir()
+    for batch in range(2):
+        rows = [{"id": number % 20, "said": f"b{batch}"} for number in range(40)]
+        (inbox / f"{batch}.json").write_text("\n".join(map(json.dumps, rows)))
+    source = {"path": str(inbox), "maxFilesPerTrigger": "1"}
+    schema = "id LONG, said STRING"
+    assert streaming.run(pump(shop, source, schema=schema, tasks=2, sink={"table": "shop.keyed"})) == ""
+    expected = [{"id": number, "said": "b1"} for number in range(20)]
+    assert judge.read(shop, "shop.keyed") == expected
+    assert sorted(read_rows(shop, "shop.keyed"), key=lambda row: row["id"]) == expected
+    assert lineage(shop, "shop.keyed").latest_id() == 2
+
+
+def test_a_writer_of_a_branch_notices_nothing_of_a_replacement(streaming: Streaming, shop: Path) -> None:
+    context = context_on(shop)
+    say(shop, 0, table="shop.out")
+    done(context, "create-tag", OUT, name="start")
+    done(context, "create-branch", OUT, name="fix", tag="start")
+    stop = shop.parent / "stop"
+    streaming.tell(pump(shop, sink={"branch": "fix"}, until=str(stop)))
+    expected = [0, 1, 2, 3]
+    for number, action in enumerate(["replace-main-branch", "undo"]):
+        until_there(shop, expected)
+        persist(context, action)
+        say(shop, 10 + number)
+        expected.append(10 + number)
+    until_there(shop, expected)
+    stop.touch()
+    assert streaming.answer() == ""
+    assert ids(shop, "shop.out$branch_fix") == expected
+    assert ids(shop) == [0]
+
+
+def until_there(warehouse: Path, expected: list[int]) -> None:
+    """Paced by the query, whose rows come when they come; the test's time-out is the end of patience."""
+    while ids(warehouse, "shop.out$branch_fix") != expected:
+        time.sleep(0.05)
+
+
+def persist(context: Context, action: str) -> None:
+    """As a person does who is told that the branch has moved: plan again."""
+    name = {"name": "fix"} if action == "replace-main-branch" else {}
+    while True:
+        try:
+            done(context, action, OUT, **name)
+        except Refused as refused:
+            assert "moved since the plan" in refused.message
+        else:
+            return
