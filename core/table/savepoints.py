@@ -56,7 +56,8 @@ class SavepointManager:
             return Savepoint.from_json(self.files.read(path), path)
         except FileMissing as error:
             known = self.ids()
-            hint = f"It has {known[0]} to {known[-1]}." if known else "It has none yet."
+            few = ", ".join(map(str, known)) if len(known) < 10 else f"{known[0]} to {known[-1]}"
+            hint = f"It has {few}." if known else "It has none yet."
             raise NotFound(f"{self.table.full_name} has no savepoint {savepoint_id}", hint) from error
 
     def data_manifests(self, savepoint_id: int) -> list[ManifestMeta]:

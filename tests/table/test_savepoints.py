@@ -89,7 +89,7 @@ def test_savepoints_come_by_number_and_not_by_text(manager: SavepointManager, wa
     assert manager.savepoint_directory == "shop.db/orders/savepoint"
     with pytest.raises(NotFound) as caught:
         manager.savepoint(3)
-    assert caught.value.hint == "It has 2 to 10."
+    assert caught.value.hint == "It has 2, 9, 10."
 
 
 def test_claims_lists_and_hints_are_no_savepoints(manager: SavepointManager, warehouse: Path) -> None:
