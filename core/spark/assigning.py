@@ -148,6 +148,9 @@ class _Columns:
             made = _checked(name, value, value.try_cast(wanted))
             if not isinstance(wanted, FloatType | DoubleType):
                 made = _kept(name, value, value.try_cast(wanted), kind)
+            elif isinstance(kind, DoubleType):
+                # Other numbers fit: of these digits are lost, as floats have it, and no magnitude.
+                made = _finite(name, value, value.cast(wanted))
         length = _LENGTH.fullmatch(definition.type) if isinstance(definition.type, str) else None
         return made if length is None else _short(name, made, int(length[1]))
 
@@ -178,6 +181,13 @@ def _checked(name: str, value: Column, made: Column) -> Column:
 def _kept(name: str, value: Column, made: Column, kind: DataType) -> Column:
     """Raises, while the rows are read, for a value that is another when it is taken back."""
     return sql_functions.when(~made.try_cast(kind).eqNullSafe(value), _fails(name, value)).otherwise(made)
+
+
+def _finite(name: str, value: Column, made: Column) -> Column:
+    """Raises, while the rows are read, for a number that has become infinite."""
+    infinity = sql_functions.lit(float("inf"))
+    overflows = (sql_functions.abs(made) == infinity) & (sql_functions.abs(value) != infinity)
+    return sql_functions.when(overflows, _fails(name, value)).otherwise(made)
 
 
 def _short(name: str, value: Column, length: int) -> Column:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from core.config import Settings
 from core.spark.client import Engine
+from tests.paimon import read_rows
 from tests.tui.driving import Sitting, sitting
 from tui.engine_room import EngineRoom
 from tui.panes.query import QueryPane
@@ -25,7 +27,8 @@ async def querying(
     settings = Settings(str(warehouse))
     session = Session(settings, EngineRoom(settings, engine))
     async with sitting(warehouse, size, session=session) as console:
-        await console.sees("● events")
+        # The first table there is: other tests have databases of their own in the warehouse.
+        await console.sees("● ")
         await console.press("j", "6")
         await console.sees("[6 Query]", "SELECT *")
         yield console, console.app.query_one(QueryPane)
@@ -115,6 +118,23 @@ async def test_statements_that_remove_rows_are_asked_about(engine_warehouse: Pat
         await console.press("escape")
         await console.loses("insert-overwrite · shop.orders")
         assert pane.result is None
+
+
+async def test_rows_are_inserted_at_once_and_replaced_by_a_plan(
+    engine_warehouse: Path, engine: Engine
+) -> None:
+    shutil.copytree(engine_warehouse / "shop.db" / "orders", engine_warehouse / "typed.db" / "orders")
+    name = "typed.orders"
+    async with querying(engine_warehouse, engine) as (console, pane):
+        await run(console, pane, f"INSERT INTO {name} VALUES (77, 'typed', 1)")
+        await console.sees("✓ Committed snapshot 6 of typed.orders, with 1 row", "insert-into")
+        await run(console, pane, f"INSERT OVERWRITE {name} SELECT * FROM {name} WHERE order_id = 77")
+        await console.sees(f"insert-overwrite · {name}", "the whole table", f"type {name} to confirm")
+        await console.press("e")
+        await console.type(name)
+        await console.press("enter", "a")
+        await console.sees("Committed snapshot 7 of typed.orders, with 1 row")
+    assert [row["customer"] for row in read_rows(engine_warehouse, name)] == ["typed"]
 
 
 async def test_history_brings_a_statement_back(engine_warehouse: Path, engine: Engine) -> None:
