@@ -30,7 +30,7 @@ from core.travel.quoting import literal, quoted
 from core.travel.wanted import Wanted
 
 CHANGES = ("added", "removed", "changed")
-# Between the statement's own columns and a table's there is no telling what names a table has.
+# Only seen inside the statement, beside columns that it names by their places: no table's can clash with it.
 _SIDE, _CHANGE, _TIMES = "__paimark_side", "change", "times"
 
 

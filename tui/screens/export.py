@@ -9,6 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
+from core.text import clean_text
 from tui.screens.dialog import Dialog
 from tui.widgets.key_bar import KeyBar
 from tui.widgets.lines import Line
@@ -76,7 +77,7 @@ class ExportScreen(Dialog[Path]):
         lines: list[Line] = [[(self._what, "")]]
         problem = self._problem
         if problem is not None and (pressed or self._path.suffix):
-            lines.append([("! ", "warn"), (problem, "warn")])
+            lines.append([("! ", "warn"), (clean_text(problem), "warn")])
         elif problem is None:
-            lines.append([("→ ", "accent"), (str(self._path.absolute()), "quiet")])
+            lines.append([("→ ", "accent"), (clean_text(self._path.absolute()), "quiet")])
         self.show_text(self._text, lines)
