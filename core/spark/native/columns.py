@@ -22,8 +22,8 @@ _INTEGERS = {"TINYINT": 3, "SMALLINT": 5, "INT": 10, "INTEGER": 10, "BIGINT": 19
 _TEXTS = frozenset({"CHAR", "VARCHAR", "STRING"})
 # Spark has no reader for what Paimon stores these as.
 _UNREAD = frozenset({"TIME", "VARIANT", "BLOB", "MULTISET", "VECTOR"})
-# Times that Paimon writes to ORC in a way that Spark reads in the machine's time zone.
-_UNREAD_ORC = frozenset({"TIMESTAMP", "TIMESTAMP_LTZ"})
+# ORC has types of its own for these: Spark reads times in the machine's zone, and ORC pads texts.
+_UNREAD_ORC = frozenset({"TIMESTAMP", "TIMESTAMP_LTZ", "CHAR"})
 
 
 class NotNative(Exception):

@@ -38,7 +38,7 @@ class Relations:
 
     def __init__(self, session: SparkSession) -> None:
         self._session = session
-        self._jvm: Any = session._jvm
+        self._jvm: Any = getattr(session, "_jvm", None)
         self._list_class: Any = None
 
     def frame(

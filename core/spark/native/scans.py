@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
@@ -30,6 +30,7 @@ from core.table.records import Snapshot, TableSchema
 SETTING = "spark.paimark.scan"
 _KEPT_STATES = 32
 _KEPT_FRAMES = 64
+_KEPT_FRAME_BYTES = 128 << 20
 # Of rows that are only counted.
 _ROWS_A_TASK = 100_000_000
 _ROW_INDEX = "_metadata.row_index"
@@ -56,21 +57,32 @@ class _Wanted:
     only_count: bool = False
 
 
+class _Kept(NamedTuple):
+    """A frame, and how much memory its bits take in Java."""
+
+    frame: DataFrame
+    bytes: int
+
+
 class NativeScans:
     """Whatever is found out about a snapshot is kept, for as many of them as there is room for."""
 
     def __init__(self, session: SparkSession, warehouse: Warehouse) -> None:
         self._session = session
+        self._jvm: Any = getattr(session, "_jvm", None)
         self._warehouse = warehouse
         self._relations = Relations(session)
-        self._tables: OrderedDict[tuple[str, ...], NativeTable | NotNative] = OrderedDict()
+        # Or why it can't be read so.
+        self._tables: OrderedDict[tuple[str, ...], NativeTable | str] = OrderedDict()
         self._unread_schemes: dict[str, str] = {}
-        self._frames: OrderedDict[_Wanted, DataFrame] = OrderedDict()
+        self._frames: OrderedDict[_Wanted, _Kept] = OrderedDict()
         # Of these all rows were asked for before.
         self._whole: set[tuple[str, ...]] = set()
 
     def open(self, root: Root, scan: Scan) -> NativeTable:
         """Raises `NotNative` with the reason why the Python source has to read it."""
+        if self._jvm is None:
+            raise NotNative("a Spark that is reached by Connect takes no lists of files")
         if self._session.conf.get(SETTING, "auto") == "python":
             raise NotNative(f"{SETTING} is python")
         key = root.directory, scan.snapshot, scan.schema
@@ -79,12 +91,12 @@ class NativeScans:
             try:
                 found = self._opened(key, root, scan)
             except NotNative as reason:
-                found = reason
+                found = str(reason)
         self._tables[key] = found
         if len(self._tables) > _KEPT_STATES:
             self._whole.discard(self._tables.popitem(last=False)[0])
-        if isinstance(found, NotNative):
-            raise found
+        if isinstance(found, str):
+            raise NotNative(found)
         return found
 
     def frame(self, table: NativeTable, need: Needs | None) -> DataFrame:
@@ -92,27 +104,28 @@ class NativeScans:
         wanted = (
             _Wanted(table.key, need.conditions, need.limit, not need.columns) if need else _Wanted(table.key)
         )
-        frame = self._frames.pop(wanted, None)
-        if frame is None:
-            frame = self._made(table, wanted)
-        self._frames[wanted] = frame
-        if len(self._frames) > _KEPT_FRAMES:
+        kept = self._frames.pop(wanted, None) or self._made(table, wanted)
+        self._frames[wanted] = kept
+        while len(self._frames) > 1 and (
+            len(self._frames) > _KEPT_FRAMES
+            or sum(each.bytes for each in self._frames.values()) > _KEPT_FRAME_BYTES
+        ):
             self._frames.popitem(last=False)
-        return frame
+        return kept.frame
 
-    def _made(self, table: NativeTable, wanted: _Wanted) -> DataFrame:
+    def _made(self, table: NativeTable, wanted: _Wanted) -> _Kept:
         files, groups = self._chosen(table, wanted.conditions)
         bits = merge_bits(self._session, self._warehouse.options, groups)
         files = [file for file in files if file.address not in bits or bits[file.address].popcount()]
-        if wanted.conditions:
-            return self._frame(table, files, bits)
-        if wanted.only_count and wanted.limit is None:
-            return self._counted(table, sum(_rows(file, bits) for file in files))
-        if wanted.limit is not None:
+        if wanted.only_count and wanted.limit is None and not wanted.conditions:
+            return _Kept(self._counted(table, sum(_rows(file, bits) for file in files)), 0)
+        if wanted.limit is not None and not wanted.conditions:
             files = _enough(files, bits, wanted.limit)
+        frame = self._frame(table, files, bits)
+        if wanted.limit is not None and not wanted.conditions:
             # Said to Spark too: it then knows that the result is small.
-            return self._frame(table, files, bits).limit(wanted.limit)
-        return self._frame(table, files, bits)
+            frame = frame.limit(wanted.limit)
+        return _Kept(frame, sum(bits[file.address].rows // 8 for file in files if file.address in bits))
 
     def _chosen(
         self, table: NativeTable, conditions: tuple[Condition, ...]
@@ -152,7 +165,7 @@ class NativeScans:
 
     def _why_unread(self, scheme: str) -> str:
         """Why Spark can't open files of the scheme; empty if it can."""
-        hadoop: Any = self._session._jvm.org.apache.hadoop.fs  # type: ignore[union-attr]
+        hadoop = self._jvm.org.apache.hadoop.fs
         conf = self._session._jsparkSession.sessionState().newHadoopConf()
         try:
             if scheme == "file":

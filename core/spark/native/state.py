@@ -12,7 +12,7 @@ from pypaimon.common.json_util import JSON
 from pypaimon.schema.table_schema import TableSchema as PypaimonSchema
 from pyspark.sql.types import StructType
 
-from core.errors import Corrupt, PaimarkError
+from core.errors import Corrupt, PaimarkError, Unavailable
 from core.spark.merging.model import MergeFile, MergeGroup, Unmergeable
 from core.spark.merging.overlap import overlap_groups
 from core.spark.merging.rules import merge_file, merge_rules
@@ -73,6 +73,8 @@ def table_state(files: Files, root: Root, snapshot: Snapshot | None, schema: Tab
         return _table_state(files, root, snapshot, schema)
     except Unmergeable as reason:
         raise NotNative(str(reason)) from reason
+    except Unavailable:
+        raise
     except PaimarkError as error:
         # Metadata that we can't read pypaimon may be able to, or it says what is wrong in its own words.
         raise NotNative(error.message) from error
@@ -89,7 +91,7 @@ def _table_state(files: Files, root: Root, snapshot: Snapshot | None, schema: Ta
     if snapshot is None:
         return TableState({}, columns, (), (), {})
     found = _data_files(files, root, snapshot, schema)
-    schemas = {number: schema_of(files, root, number) for number in {each.schema_id for each in found}}
+    schemas = {number: _schema(files, root, number) for number in {each.schema_id for each in found}}
     return TableState(
         columns={
             (number, file_format): file_columns(fields, _fields(schemas[number]), constants, file_format)
@@ -100,6 +102,13 @@ def _table_state(files: Files, root: Root, snapshot: Snapshot | None, schema: Ta
         merged=_merged(found, schema, schemas),
         schemas=schemas,
     )
+
+
+def _schema(files: Files, root: Root, number: int) -> TableSchema:
+    found = schema_of(files, root, number)
+    if found.id != number:
+        raise NotNative(f"schema {number}, which files were written with, is missing")
+    return found
 
 
 def _check_options(schema: TableSchema) -> None:
