@@ -1,0 +1,76 @@
+"""Spark writes to an object store as to a disk: rows of a query to a branch and to main."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.actions.context import Context
+from core.spark.arrow import read_batch
+from core.spark.client import Engine, EngineConfig
+from core.spark.protocol import Batch, Failed
+from core.statements import CallMode, run_statement
+from core.storage.open import open_files
+from tests.actions.acting import contents, context_on, done
+from tests.paimon import open_table
+from tests.spark.engine_fixture import rows
+from tests.storage.stores import BUCKET, s3_server
+
+
+@pytest.fixture(scope="module")
+def on_s3(warehouse_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """An engine on the template's tables, in an S3 bucket."""
+    with s3_server(tmp_path_factory.mktemp("s3")) as server:
+        uri = f"s3://{BUCKET}/warehouse"
+        files = open_files(uri, server.options())
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(lambda item: files.create(*item), contents(warehouse_template).items()))
+        config = EngineConfig(
+            warehouse=uri,
+            options=server.options(),
+            master="local[2]",
+            conf={"spark.driver.memory": "1g"},
+            log_path=tmp_path_factory.mktemp("log") / "engine.log",
+            read_only=False,
+        )
+        engine = Engine(config)
+        yield engine
+        engine.close()
+
+
+@pytest.fixture
+def context(on_s3: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Context:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    files = open_files(on_s3.config.warehouse, on_s3.config.options)
+    return replace(context_on(tmp_path / "w", files), options=on_s3.config.options, engine=lambda: on_s3)
+
+
+def ran(engine: Engine, sql: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for event in run_statement(engine, sql, call=CallMode(lambda action, plan: None)):
+        assert not isinstance(event, Failed), event
+        if isinstance(event, Batch):
+            found += read_batch(event).to_pylist()
+    return found
+
+
+def test_rows_are_inserted_on_s3(on_s3: Engine, context: Context) -> None:
+    uri, options = on_s3.config.warehouse, on_s3.config.options
+    done(context, "create-branch", name="fix", tag="v2")
+    insert = "INSERT INTO shop.`orders$branch_fix` SELECT order_id, 'fixed', 0 FROM shop.orders LIMIT 3"
+    (made,) = ran(on_s3, insert)
+    assert (made["table"], made["snapshot_id"], made["row_count"]) == ("shop.orders$branch_fix", 3, 3)
+    [made] = ran(
+        on_s3,
+        "INSERT OVERWRITE shop.orders SELECT * FROM shop.`orders$branch_fix` WHERE customer = 'fixed'",
+    )
+    assert (made["snapshot_id"], made["row_count"]) == (6, 3)
+    builder = open_table(uri, "shop.orders", options).new_read_builder()
+    read = builder.new_read().to_arrow(builder.new_scan().plan().splits()).to_pylist()
+    assert [row["customer"] for row in read] == ["fixed"] * 3
+    assert len(rows(on_s3, "SELECT * FROM shop.orders VERSION AS OF 5")) == 8
