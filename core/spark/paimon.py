@@ -68,7 +68,8 @@ def _builder(scan: Scan, wanted: Iterable[Condition]) -> Any:
     if condition is not None:
         builder = builder.with_filter(condition)
     if scan.columns is not None:
-        builder = builder.with_projection(list(scan.columns))
+        # Without any column some readers have no rows to count.
+        builder = builder.with_projection(list(scan.columns) or [table.field_names[0]])
     if scan.limit is not None:
         builder = builder.with_limit(scan.limit)
     return builder

@@ -67,12 +67,14 @@ def _is_a(plan: Any, class_name: str, jvm: Any) -> bool:
 class Needs:
     """What a statement needs of one view: columns by name, and rows of each reader at most (None: all).
 
-    Rows that do not satisfy all the `conditions` are not needed.
+    Rows that do not satisfy all the `conditions` are not needed. `again`: the view is more than once in the
+    plan, as a common table expression that is used twice is.
     """
 
     columns: set[str] = field(default_factory=set)
     limit: int | None = None
     conditions: tuple[Condition, ...] = ()
+    again: bool = False
 
 
 def needs(optimized: Any, limit: int | None) -> dict[str, Needs]:
@@ -148,6 +150,7 @@ def _leaf(
         return
     if needed.limit is not None:
         needed.limit = None if limit is None else max(limit, needed.limit)
+    needed.again = is_again
     stated = () if filtered is None else conditions(filtered.toJSON(), names)
     needed.conditions = tuple(each for each in stated if not is_again or each in needed.conditions)
 

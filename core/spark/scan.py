@@ -19,7 +19,8 @@ class Scan(msgspec.Struct, frozen=True):
 
     `snapshot` is empty for a table that has none yet. `options` are catalog options and may hold secrets.
     `columns` are those the statement needs, None for all: the others come back as nulls. `limit` is the most
-    rows that any one reader has to give.
+    rows that any one reader has to give. Without `filters` the reader gives the rows of every plan that it is
+    in: Spark tells it the conditions of one of them, and would read the others by those too.
     """
 
     warehouse: str
@@ -31,6 +32,7 @@ class Scan(msgspec.Struct, frozen=True):
     schema: str
     columns: tuple[str, ...] | None = None
     limit: int | None = None
+    filters: bool = True
 
     def to_text(self) -> str:
         return msgspec.json.encode(self).decode()

@@ -103,8 +103,9 @@ class PaimarkReader(DataSourceReader):
         from core.spark.filters import conditions
         from core.spark.paimon import condition_columns, open_table
 
-        columns, allowed = condition_columns(open_table(self.scan))
-        self.conditions = conditions(filters, columns, allowed)
+        if self.scan.filters:
+            columns, allowed = condition_columns(open_table(self.scan))
+            self.conditions = conditions(filters, columns, allowed)
         # All go back: what pypaimon is told only spares reading, Spark decides.
         return filters
 

@@ -74,7 +74,7 @@ class Views:
             elif table.native is not None:
                 frame = self._natives.frame(table.native, (wanted or {}).get(str(place)))
             elif wanted is None:
-                frame = self._frame(str(place), table.scan)
+                frame = self._frame(str(place), replace(table.scan, filters=False))
             else:
                 frame = self._frame(str(place), _narrowed(table.scan, wanted.get(str(place), Needs())))
             frame.createOrReplaceTempView(name)
@@ -102,10 +102,9 @@ class Views:
 
     def _frame(self, place: str, scan: Scan) -> DataFrame:
         text = scan.to_text()
-        reader = self._session.read.format("paimark")
-        return self._kept(
-            (place, text), lambda: reader.schema(_marked(scan, place)).option("scan", text).load()
-        )
+        reader = self._session.read.format("paimark").schema(_marked(scan, place)).option("scan", text)
+        # Once Spark has told a source the conditions of a statement, it reads every later one by them.
+        return reader.load() if scan.filters else self._kept((place, text), reader.load)
 
     def _kept(self, key: tuple[str, str], make: Callable[[], DataFrame]) -> DataFrame:
         frame = self._frames.pop(key, None) or make()
@@ -127,12 +126,17 @@ def _marked(scan: Scan, place: str) -> StructType:
 def _narrowed(scan: Scan, need: Needs) -> Scan:
     names = [field.name for field in open_table(scan).fields]
     columns = tuple(name for name in names if name in need.columns)
-    return replace(scan, columns=None if len(columns) == len(names) else columns, limit=need.limit)
+    return replace(
+        scan,
+        columns=None if len(columns) == len(names) else columns,
+        limit=need.limit,
+        filters=not need.again,
+    )
 
 
 def _covers(planned: Needs | None, found: Needs) -> bool:
     """Whether what was read for a plan is enough for the one that was made of it."""
-    if planned is None or not found.columns <= planned.columns:
+    if planned is None or not found.columns <= planned.columns or (found.again and not planned.again):
         return False
     return planned.limit is None or (found.limit is not None and found.limit <= planned.limit)
 

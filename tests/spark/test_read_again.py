@@ -1,0 +1,53 @@
+"""What a source was told for one statement, or for one part of it, must not hold for another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from core.spark.client import Engine
+from core.spark.native.scans import SETTING
+from tests.paimon import commit, create_table
+from tests.spark.engine_fixture import ask, in_order, rows
+
+SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string())])
+ROWS: list[dict[str, Any]] = [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}, {"id": 3, "name": None}]
+
+
+@pytest.fixture(scope="module", params=["parquet", "avro"])
+def table(request: pytest.FixtureRequest, engine: Engine, engine_warehouse: Path) -> Iterator[str]:
+    """A table that the Python source reads."""
+    name = f"again.{request.param}"
+    create_table(engine_warehouse, name, SCHEMA, options={"file.format": request.param})
+    for row in ROWS:
+        commit(engine_warehouse, name, pa.Table.from_pylist([row], schema=SCHEMA))
+    assert ask(engine, f"SET {SETTING}=python").finish
+    yield name
+    assert ask(engine, f"SET {SETTING}=auto").finish
+
+
+def test_a_condition_holds_for_its_own_statement_only(engine: Engine, table: str) -> None:
+    everything = f"SELECT * FROM {table}"
+    for condition, found in (("id > 2", ROWS[2:]), ("id = 1", ROWS[:1]), ("name IS NULL", ROWS[2:])):
+        assert rows(engine, f"{everything} WHERE {condition}") == found
+        assert in_order(rows(engine, everything)) == in_order(ROWS)
+
+
+def test_a_condition_holds_for_its_own_part_of_a_statement_only(engine: Engine, table: str) -> None:
+    first, third = (f"SELECT * FROM both WHERE id = {id_}" for id_ in (1, 3))
+    united = f"WITH both AS (SELECT * FROM {table}) {first} UNION ALL {third}"
+    assert in_order(rows(engine, united)) == in_order([ROWS[0], ROWS[2]])
+    kept = f"again_{table.partition('.')[2]}"
+    assert ask(engine, f"CREATE TEMPORARY VIEW {kept} AS SELECT * FROM {table}").finish
+    for id_, row in enumerate(ROWS, start=1):
+        assert rows(engine, f"SELECT * FROM {kept} WHERE id = {id_}") == [row]
+    assert len(rows(engine, f"SELECT * FROM {kept}")) == len(ROWS)
+
+
+def test_rows_are_counted_without_a_column(engine: Engine, table: str) -> None:
+    assert rows(engine, f"SELECT count(*) AS n FROM {table}") == [{"n": 3}]
+    assert rows(engine, f"SELECT count(*) AS n FROM {table} WHERE id < 3") == [{"n": 2}]
