@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from core.errors import PaimarkError
+from core.errors import PaimarkError, UsageError
 from core.spark.merging.kept import KeptBits
 from core.spark.merging.limbs import is_text
 from core.spark.merging.model import Bits, MergeGroup
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # What the keys may take in this process; more go to the executors.
-_MOST_BYTES_HERE = 256 << 20
+SETTING = "spark.paimark.merge.localBytes"
+_LOCAL_BYTES = 256 << 20
 _NUMBER_BYTES = 16
 _TEXT_BYTES = 64
 # What is worth a task.
@@ -33,21 +34,18 @@ _kept = KeptBits(_KEPT_BYTES)
 
 
 def merge_bits(
-    spark: SparkSession | None,
-    options: Mapping[str, str],
-    groups: Sequence[MergeGroup],
-    most_bytes_here: int = _MOST_BYTES_HERE,
+    spark: SparkSession, options: Mapping[str, str], groups: Sequence[MergeGroup]
 ) -> dict[str, Bits]:
     """Each file's bits by its path, of all files in `groups`; `options` (the catalog's) open them.
 
     A group's bits never change, and are kept for the next query while there is room. They are made in this
-    process; where the keys take more than `most_bytes_here`, on the executors of `spark`, if there is one.
-    Raises `FileMissing`, `Corrupt` and `Unavailable`.
+    process; where the keys take more than the setting allows, on the executors of `spark`. Raises
+    `FileMissing`, `Corrupt`, `Unavailable`, and `UsageError` for a setting that is no number.
     """
     found = {index: bits for index, group in enumerate(groups) if (bits := _kept.get(group)) is not None}
     missing = [index for index in range(len(groups)) if index not in found]
     wanted = [groups[index] for index in missing]
-    if spark is None or sum(map(_key_bytes, wanted)) <= most_bytes_here:
+    if sum(map(_key_bytes, wanted)) <= _local_bytes(spark):
         made = _made_here(options, wanted)
     else:
         made = _made_by_tasks(spark, options, wanted)
@@ -59,6 +57,14 @@ def merge_bits(
         for index, group in enumerate(groups)
         for file, bits in zip(group.files, found[index], strict=True)
     }
+
+
+def _local_bytes(spark: SparkSession) -> int:
+    text = spark.conf.get(SETTING, str(_LOCAL_BYTES))
+    try:
+        return int(text or 0)
+    except ValueError as error:
+        raise UsageError(f"{SETTING} is {text!r}, which is no number of bytes") from error
 
 
 def _made_here(options: Mapping[str, str], groups: Sequence[MergeGroup]) -> list[list[Bits]]:
