@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from core.actions import merge_base
 from core.actions.fast_forward import append_between
-from core.actions.guards import guard
 from core.actions.pins import truncation_tag
 from core.actions.rewriting import with_options
 from core.actions.root_files import SCHEMAS, TAGS, copy_files, delete_files, part_of, remove_root, root_files
@@ -93,7 +92,6 @@ def archive_rest(files: Files, cut: Cut) -> None:
     files.create(cut.archive.latest_hint, str(cut.head).encode())
     pin = truncation_tag(cut.archive.label, cut.keep)
     files.create(cut.main.tag(pin), files.read(cut.main.snapshot(cut.keep)))
-    guard(files, cut.main, pin)
 
 
 def forget_archive(files: Files, cut: Cut) -> None:

@@ -112,6 +112,8 @@ class GoingBack:
         return hold
 
     def finish(self, context: Context, hold: journal.Hold, progress: Progress) -> None:
+        # Rows take their time: somebody elsewhere may have thought this process dead.
+        journal.require_hold(context, hold)
         _finish(context, hold, self.entry)
 
     def take_back(self, context: Context, hold: journal.Hold) -> None:
