@@ -1,0 +1,91 @@
+"""A real Spark cluster on this machine: a master and two workers, each a process of its own on loopback."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.spark.home import find_spark
+from core.spark.java import find_java
+
+_MASTER_AT = re.compile(r"Starting Spark master at (spark://\S+)")
+_PATIENCE_SECONDS = 120
+# Short lives: what the second compiler and parallel collectors cost would never come back.
+SPARING = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
+
+@dataclass(frozen=True, slots=True)
+class Standalone:
+    """`workers` lead process groups that their executors are in."""
+
+    master: str
+    workers: tuple[subprocess.Popen[bytes], ...]
+    place: Path
+
+    @property
+    def shipped(self) -> list[Path]:
+        """What executors were sent."""
+        return sorted(self.place.glob("worker-*/app-*/*/paimark.zip"))
+
+    def kill_worker(self, number: int) -> None:
+        """With its executors, as when a machine dies."""
+        worker = self.workers[number]
+        if worker.poll() is None:
+            os.killpg(worker.pid, signal.SIGKILL)
+            worker.wait()
+
+
+@contextmanager
+def standalone(place: Path) -> Iterator[Standalone]:
+    place.mkdir(parents=True)
+    processes = []
+    try:
+        log = place / "master.log"
+        processes.append(_start("master.Master", log, "--port", "0"))
+        master = _said(_MASTER_AT, log, processes[0])
+        for number in (1, 2):
+            words = ("--cores", "1", "--memory", "1g", "--work-dir", str(place / f"worker-{number}"), master)
+            processes.append(_start("worker.Worker", place / f"worker-{number}.log", *words))
+        for number in (1, 2):
+            _said(re.compile("(Successfully registered)"), place / f"worker-{number}.log", processes[number])
+        yield Standalone(master, tuple(processes[1:]), place)
+    finally:
+        for process in processes:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+
+
+def _start(name: str, log: Path, *words: str) -> subprocess.Popen[bytes]:
+    spark = find_spark({})
+    home = spark.home
+    command = [
+        *(str(find_java().executable), "-cp", str(home / "jars" / "*"), "-Xmx192m", *SPARING.split()),
+        *(f"org.apache.spark.deploy.{name}", "--host", "127.0.0.1", "--webui-port", "0", *words),
+    ]
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith(("SPARK", "PYTHON"))},
+        "SPARK_HOME": str(home),
+        "SPARK_SCALA_VERSION": spark.scala,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }
+    with open(log, "wb") as out:
+        return subprocess.Popen(
+            command, stdout=out, stderr=out, env=environment, cwd=log.parent, start_new_session=True
+        )
+
+
+def _said(words: re.Pattern[str], log: Path, process: subprocess.Popen[bytes]) -> str:
+    until = time.monotonic() + _PATIENCE_SECONDS
+    while time.monotonic() < until and process.poll() is None:
+        if found := words.search(log.read_text(errors="replace")):
+            return found[1]
+        time.sleep(0.05)
+    raise AssertionError(f"{log} never said {words.pattern}:\n{log.read_text(errors='replace')}")
