@@ -67,6 +67,7 @@ def terminal_in(tmp_path: Path) -> Iterator[Tmux]:
         "XDG_STATE_HOME": str(tmp_path / "state"),
         "TERM": "xterm-256color",
         "LC_ALL": "C.UTF-8",
+        "VISUAL": "sed -i s/SELECT/sELECT/",
     }
     tmux = Tmux(tmp_path / "tmux.socket", environment)
     yield tmux
@@ -92,5 +93,15 @@ def test_browse_save_and_leave_in_a_real_terminal(warehouse: Path, terminal: Tmu
     assert saved["savedSnapshotId"] == 5
     terminal.keys("Escape")
     terminal.sees("[1 Snapshots]", "◆")
+    # The terminal is lent to an editor and comes back.
+    terminal.keys("6")
+    terminal.sees("[6 Query]", "SELECT *")
+    terminal.keys("F4")
+    terminal.sees("sELECT *")
+    # Escape and a bracket in one burst would be the beginning of a terminal's own sequence.
+    terminal.keys("Escape")
+    terminal.sees("▌  ● orders", "sELECT *")
+    terminal.keys("[")
+    terminal.sees("[1 Snapshots]")
     terminal.keys("C-q")
     terminal.sees("left with 0")
