@@ -18,10 +18,12 @@ from core.actions.checks import (
     text_argument,
     undone_on_failure,
 )
+from core.actions.columns import column_refusals
 from core.actions.context import Context, Progress
 from core.actions.fast_forward import append_snapshots, copy_tags, new_tags, write_schemas
 from core.actions.merge_journal import begun_of, found_again, kept_of, made_of, take_back
 from core.actions.merge_record import record_merge
+from core.actions.merge_scope import where_changed
 from core.actions.merge_survey import Survey, survey
 from core.actions.overwriting import (
     Rows,
@@ -45,6 +47,7 @@ from core.table.records import Snapshot
 
 ACTION = "merge-branch"
 _CHOICES = ("fail", "branch", "main")
+_LOST = "The branch dropped a column of main's, or made it narrower: the merge can't be taken back"
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
@@ -70,6 +73,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             empty=True,
         )
     safety = claims.next_id(context.files, table)
+    lost = column_refusals(found.start.schema, "main", found.target)
     steps = [Step("create", table.savepoint(safety), f"keeps snapshot {main.id} of main, as it is now")]
     steps += [Step("copy", found.start.root.schema(number), f"of {name}") for number, _ in found.new_schemas]
     further, more = (
@@ -83,9 +87,9 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         fingerprint=found.fingerprint,
         steps=(*steps, *further),
         kept=(f"Branch {name}, and main's rows as they are as savepoint {safety}",),
-        warnings=tuple(_warnings(found, choice)),
+        warnings=(*_warnings(found, choice), *([_LOST] if lost else [])),
         refusals=(*refusals, *more),
-        undo=f"paimark undo {table.full_name}",
+        undo="" if lost else f"paimark undo {table.full_name}",
     )
 
 
@@ -148,20 +152,21 @@ def recover(context: Context, hold: journal.Hold, progress: Progress) -> None:
 
 def _rows(context: Context, found: Survey, choice: str, progress: Progress) -> Rows:
     """What main is to get. Raises `Refused` for conflicts, and for removed rows that no key matches."""
-    versions, target = _versions(found), found.target
+    versions, target, where = _versions(found), found.target, where_changed(context.files, found)
     if found.kind == "append":
-        (counted,) = asked(context, target, versions, merge_sql.COUNT_REMOVED, progress)
+        unkeyed = merge_sql.Unkeyed(where)
+        (counted,) = asked(context, target, versions, unkeyed.count_removed, progress)
         if counted["removed"] and choice != "branch":
             raise Refused(
                 f"Branch {found.branch.root.label} also removed {counted['removed']} rows, "
                 "and without a primary key main's rows are not matched with them",
                 "With --on-conflict branch main loses them too, as one overwrite of the table.",
             )
-        sql = merge_sql.REPLAYED if counted["removed"] else merge_sql.ADDED
+        sql = unkeyed.replayed if counted["removed"] else unkeyed.added
         return Rows(versions, sql, bool(counted["removed"]))
     schema = target.schema
     columns = [field.name for field in schema.fields]
-    queries = merge_sql.Keyed(schema.primary_keys, columns, schema.partition_keys, choice == "branch")
+    queries = merge_sql.Keyed(schema.primary_keys, columns, schema.partition_keys, choice == "branch", where)
     if choice == "fail":
         _require_no_conflict(context, found, versions, queries, progress)
     return Rows(versions, queries.rows, True, queries.partitions)

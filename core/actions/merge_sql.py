@@ -9,12 +9,32 @@ from core.travel.quoting import quoted
 
 BASE, HEAD, THEN, NOW = "__paimark_base", "__paimark_head", "__paimark_then", "__paimark_now"
 
-# Rows as often as they came: a table without a key may hold one twice.
-ADDED = f"SELECT * FROM {HEAD} EXCEPT ALL SELECT * FROM {BASE}"
-REMOVED = f"SELECT * FROM {BASE} EXCEPT ALL SELECT * FROM {HEAD}"
-COUNT_REMOVED = f"SELECT count(*) AS removed FROM ({REMOVED})"
-# Main without the rows that the branch removed, and with those that it added.
-REPLAYED = f"(SELECT * FROM {NOW} EXCEPT ALL ({REMOVED})) UNION ALL ({ADDED})"
+
+@dataclass(frozen=True)
+class Unkeyed:
+    """The merge of rows without a key, as often as they came: a table without one may hold a row twice.
+
+    `where` is a clause that every row passes that the branch added or removed.
+    """
+
+    where: str = ""
+
+    @property
+    def added(self) -> str:
+        return f"SELECT * FROM {HEAD}{self.where} EXCEPT ALL SELECT * FROM {BASE}{self.where}"
+
+    @property
+    def count_removed(self) -> str:
+        return f"SELECT count(*) AS removed FROM ({self._removed})"
+
+    @property
+    def replayed(self) -> str:
+        """Main without the rows that the branch removed, and with those that it added."""
+        return f"(SELECT * FROM {NOW} EXCEPT ALL ({self._removed})) UNION ALL ({self.added})"
+
+    @property
+    def _removed(self) -> str:
+        return f"SELECT * FROM {BASE}{self.where} EXCEPT ALL SELECT * FROM {HEAD}{self.where}"
 
 
 @dataclass(frozen=True)
@@ -22,13 +42,15 @@ class Keyed:
     """The merge of rows with a key. `branch_wins` None: there are to be no conflicts.
 
     A key is changed on a side when its rows at base and head differ, or only one of them is there. It is in
-    conflict when both sides changed it and not to the same.
+    conflict when both sides changed it and not to the same. `where` is a clause that every row passes of a
+    partition that the branch changed.
     """
 
     keys: Sequence[str]
     columns: Sequence[str]
     partition_keys: Sequence[str]
     branch_wins: bool | None = None
+    where: str = ""
 
     @property
     def count_conflicts(self) -> str:
@@ -91,7 +113,8 @@ class Keyed:
         )
 
     def _packed(self, view: str) -> str:
-        return f"SELECT struct({_list(self.keys)}) AS k, struct({_list(self.columns)}) AS r FROM {view}"
+        packed = f"struct({_list(self.keys)}) AS k, struct({_list(self.columns)}) AS r"
+        return f"SELECT {packed} FROM {view}{self.where}"
 
 
 def _list(names: Sequence[str]) -> str:

@@ -12,14 +12,16 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from core.actions import merge
+from core.actions import merge, undo
 from core.actions.context import Context
+from core.actions.merge_scope import where_changed
+from core.actions.merge_survey import survey
 from core.actions.plan import Outcome
 from core.errors import NotFound, Refused, UsageError
 from core.spark.client import Engine
 from core.table.layout import TablePath
 from core.table.lineage import Lineage
-from tests.actions.acting import ORDERS, NoWrites, context_on, done
+from tests.actions.acting import EVENTS, ORDERS, NoWrites, context_on, done
 from tests.conftest import EVENTS as EVENTS_SCHEMA
 from tests.conftest import ORDERS as ORDERS_SCHEMA
 from tests.paimon import commit, create_table, open_table, read_rows
@@ -252,3 +254,66 @@ def test_rows_deleted_by_their_kind_column_leave_main(with_engine: Context, engi
     merged(with_engine, table)
     assert state_of(engine_warehouse, name) == {2: "fixed", 3: "main", 4: "base"}
     assert merge.plan(with_engine, table, {"name": "fix"}).empty
+
+
+def test_partitions_that_the_branch_left_alone_are_not_read(
+    with_engine: Context, engine_warehouse: Path, tmp_path: Path
+) -> None:
+    table, name = TablePath("scoped", "t"), "scoped.t"
+    keys = ["part", "key"]
+    create_table(
+        engine_warehouse, name, KEYED, primary_keys=keys, partition_keys=["part"], options={"bucket": "1"}
+    )
+
+    def write(where: str, *rows: tuple[int, str]) -> None:
+        found = [{"part": key % 3, "key": key, "value": text} for key, text in rows]
+        commit(engine_warehouse, where, pa.Table.from_pylist(found, schema=KEYED))
+
+    write(name, *((key, "base") for key in range(6)))
+    done(with_engine, "create-tag", table=table, name="fork")
+    done(with_engine, "create-branch", table=table, name="fix", tag="fork")
+    write(f"{name}$branch_fix", (1, "fixed"))
+    write(name, (2, "main"), (4, "main"))
+    assert where_changed(with_engine.files, survey(with_engine.files, table, "fix")) == " WHERE `part` IN (1)"
+    untouched = [engine_warehouse / table.directory / f"part={number}" for number in (0, 2)]
+    for each in untouched:
+        shutil.move(each, tmp_path / each.name)
+    merged(with_engine, table)
+    for each in untouched:
+        shutil.move(tmp_path / each.name, each)
+    expected = {0: "base", 1: "fixed", 2: "main", 3: "base", 4: "main", 5: "base"}
+    assert state_of(engine_warehouse, name) == expected
+
+
+def test_the_partitions_a_branch_changed_are_told_by_their_files(context: Context, warehouse: Path) -> None:
+    days = ["2026-05-02", "it's \\ odd"]
+    done(context, "create-tag", table=EVENTS, name="fork")
+    done(context, "create-branch", table=EVENTS, name="fix", tag="fork")
+    for day in days:
+        commit(
+            warehouse, "shop.events$branch_fix", pa.table({"day": [day], "kind": ["x"]}, schema=EVENTS_SCHEMA)
+        )
+    assert where_changed(context.files, survey(context.files, EVENTS, "fix")) == (
+        " WHERE `day` IN ('2026-05-02', 'it\\'s \\\\ odd')"
+    )
+    nothing = pa.table({"day": [None], "kind": ["x"]}, schema=EVENTS_SCHEMA)
+    commit(warehouse, "shop.events$branch_fix", nothing)
+    assert where_changed(context.files, survey(context.files, EVENTS, "fix")) == ""
+
+
+def test_a_merge_that_loses_a_column_says_that_it_stays(
+    context: Context, orders: Path, fix: TablePath
+) -> None:
+    root = orders / "branch/branch-fix"
+    changed_schema(root, 1)
+    newest = msgspec.json.decode((root / "schema/schema-1").read_bytes())
+    newest["fields"] = [each for each in newest["fields"] if each["name"] != "price"]
+    (root / "schema/schema-1").write_bytes(msgspec.json.encode(newest))
+    row = pa.table({"order_id": [9], "customer": ["x"], "note": ["n"]})
+    commit(orders.parents[1], "shop.orders$branch_fix", row)
+    plan = merge.plan(context, ORDERS, {"name": "fix"})
+    assert "the merge can't be taken back" in plan.warnings[-1]
+    assert plan.undo == "" and plan.refusals == ()
+    merged(context, fix)
+    [refusal] = undo.plan(context, ORDERS, {}).refusals
+    assert "has a column price, which main dropped" in refusal.reason
