@@ -27,6 +27,7 @@ _HADOOP_ON_NEW_JAVA = "getSubject is not supported"
 # What helps here, where Spark's own advice is about its own catalog.
 _HINTS = {
     "TABLE_OR_VIEW_NOT_FOUND": "SHOW TABLES lists what there is; write database.table where none is chosen.",
+    "FAILED_READ_FILE.FILE_NOT_EXIST": "An expiry or a clean-up took it; `paimark doctor` says what is lost.",
 }
 
 Place = Callable[[int], int]

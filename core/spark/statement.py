@@ -130,6 +130,7 @@ class Runner:
         with closing(streamed(frame.where("a = 1"), self._spark, "paimark-warm-up")) as rows:
             for _ in rows:
                 pass
+        self._natives.warm_up()
 
     def end(self) -> None:
         """No statement goes on, whatever one is at. From any thread."""

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyspark
@@ -16,13 +17,18 @@ FROM_SPARK = ("hadoop-client-", "slf4j-api-", "log4j-", "commons-")
 OLDEST_JDK = 17
 SOURCES = tuple(str(Path(__file__).parent / name) for name in ("Oracle.java", "Values.java"))
 
+# For what runs often and not for long.
+SMALL = ("-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+
 
 class ToolMissing(Exception):
     """What this machine lacks to run stock Paimon, in one sentence."""
 
 
-def build_command(workspace: Path) -> list[str]:
-    """Download and compile into `workspace`; the command that starts the server."""
+def build_command(
+    workspace: Path, sources: Sequence[str] = SOURCES, options: Sequence[str] = SMALL
+) -> list[str]:
+    """Download and compile into `workspace`; the command that starts the first of `sources`."""
     java, javac, maven = jdk_tool("java"), jdk_tool("javac"), shutil.which("mvn")
     if java is None or javac is None or jdk_version(javac) < OLDEST_JDK:
         raise ToolMissing(f"a JDK {OLDEST_JDK} or newer is needed: javac on PATH or in JAVA_HOME")
@@ -34,9 +40,8 @@ def build_command(workspace: Path) -> list[str]:
     spark_jars = sorted((Path(pyspark.__file__).parent / "jars").glob("*.jar"))
     class_path = [*jars.glob("*.jar"), *(jar for jar in spark_jars if jar.name.startswith(FROM_SPARK))]
     joined = os.pathsep.join(map(str, [classes, *class_path]))
-    subprocess.run([javac, "-nowarn", "-d", str(classes), "-cp", joined, *SOURCES], check=True)
-    options = ["-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", f"-Djava.io.tmpdir={scratch}"]
-    return [java, *options, "-cp", joined, "Oracle"]
+    subprocess.run([javac, "-nowarn", "-d", str(classes), "-cp", joined, *sources], check=True)
+    return [java, *options, f"-Djava.io.tmpdir={scratch}", "-cp", joined, Path(sources[0]).stem]
 
 
 def jdk_tool(name: str) -> str | None:

@@ -54,6 +54,7 @@ def file_columns(
 
     Raises `NotNative`.
     """
+    _require_distinct([field.name for field in written])
     by_id = {field.id: field for field in written}
     made: list[str | None] = []
     read = []

@@ -29,6 +29,9 @@ from core.table.records import Snapshot, TableSchema
 
 SETTING = "spark.paimark.scan"
 _KEPT_STATES = 32
+_KEPT_FILES = 20_000
+# What Java holds of a file in a list.
+_FILE_BYTES = 1_000
 _KEPT_FRAMES = 64
 _KEPT_FRAME_BYTES = 128 << 20
 # Of rows that are only counted.
@@ -58,7 +61,7 @@ class _Wanted:
 
 
 class _Kept(NamedTuple):
-    """A frame, and how much memory its bits take in Java."""
+    """A frame, and about how much memory its list of files and its bits take in Java."""
 
     frame: DataFrame
     bytes: int
@@ -93,7 +96,9 @@ class NativeScans:
             except NotNative as reason:
                 found = str(reason)
         self._tables[key] = found
-        if len(self._tables) > _KEPT_STATES:
+        while len(self._tables) > 1 and (
+            len(self._tables) > _KEPT_STATES or sum(map(_files_of, self._tables.values())) > _KEPT_FILES
+        ):
             self._whole.discard(self._tables.popitem(last=False)[0])
         if isinstance(found, str):
             raise NotNative(found)
@@ -113,6 +118,11 @@ class NativeScans:
             self._frames.popitem(last=False)
         return kept.frame
 
+    def warm_up(self) -> None:
+        """Go the way of a scan without a file: the first one is spared the compiling."""
+        constant = StructType([StructField(FIRST_BIT, LongType())])
+        self._relations.frame("file:/", "parquet", StructType(), constant, ()).collect()
+
     def _made(self, table: NativeTable, wanted: _Wanted) -> _Kept:
         files, groups = self._chosen(table, wanted.conditions)
         bits = merge_bits(self._session, self._warehouse.options, groups)
@@ -125,7 +135,8 @@ class NativeScans:
         if wanted.limit is not None and not wanted.conditions:
             # Said to Spark too: it then knows that the result is small.
             frame = frame.limit(wanted.limit)
-        return _Kept(frame, sum(bits[file.address].rows // 8 for file in files if file.address in bits))
+        merged = (bits[file.address] for file in files if file.address in bits)
+        return _Kept(frame, len(files) * _FILE_BYTES + sum(each.rows // 8 for each in merged))
 
     def _chosen(
         self, table: NativeTable, conditions: tuple[Condition, ...]
@@ -230,6 +241,10 @@ class NativeScans:
         constants = StructType([StructField(FIRST_BIT, LongType()), *table.state.constants.fields])
         root = _hadoop(f"{self._warehouse.files.uri.rstrip('/')}/{table.root.directory}")
         return self._relations.frame(root, file_format, columns, constants, listed)
+
+
+def _files_of(kept: NativeTable | str) -> int:
+    return 0 if isinstance(kept, str) else len(kept.state.files)
 
 
 def _rows(file: TableFile, bits: Mapping[str, Bits]) -> int:
