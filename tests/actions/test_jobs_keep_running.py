@@ -43,7 +43,7 @@ while not stop.exists():
     time.sleep(0.05)
 """
 READER = """
-import sys
+import sys, time
 from pathlib import Path
 from tests.paimon import read_rows
 
@@ -54,6 +54,7 @@ while not stop.exists():
     assert numbers[-1] >= seen, f"{numbers[-1]} after {seen}"
     seen = numbers[-1]
     print(seen, flush=True)
+    time.sleep(0.05)
 """
 
 
