@@ -128,7 +128,7 @@ async def test_health_is_said_in_words(warehouse: Path) -> None:
         await console.sees("● events")
         await console.press("j", "2")
         await console.sees(
-            "! foreign tag", "kept by made", "! unverified", "! unprotected", "auto-savepoint off"
+            "! foreign tag", "kept by", "made   ", "! unverified", "! unprotected", "auto-savepoint off"
         )
         await console.press("3")
         await console.sees("! exposed", "elsewhere")

@@ -42,9 +42,11 @@ class SavepointLine:
 
     @property
     def mark(self) -> str | None:
-        marks = [f"! {self.health}"] if self.health != _OK else []
-        marks += [f"kept by {', '.join(self.kept_by)}"] if self.kept_by else []
-        return " ".join(marks) or None
+        return f"! {self.health}" if self.health != _OK else None
+
+    @property
+    def keepers(self) -> str | None:
+        return ", ".join(self.kept_by) or None
 
 
 class SavepointRows(Records[SavepointLine]):
@@ -62,11 +64,12 @@ class SavepointsPane(RecordPane[SavepointRows]):
     EMPTY = "No savepoints yet: press s to make one of the newest snapshot."
     COLUMNS: ClassVar[tuple[Column, ...]] = (
         Column("id", "id", "accent"),
-        Column("", style="warn", most=32),
+        Column("", style="bad"),
         Column("snapshot", "id"),
         Column("committed", "time"),
         Column("rows", "number"),
         Column("comment", most=48),
+        Column("kept by", style="second"),
         Column("saved", "age", "quiet"),
         Column("made on", style="second"),
         Column("by", style="quiet"),
@@ -192,7 +195,7 @@ def _values(line: SavepointLine) -> Sequence[object]:
     savepoint = line.savepoint
     if savepoint is None:
         committed = line.tag.time_millis if line.tag is not None else None
-        return (line.id, line.mark, line.snapshot_id, committed, None, None, None, None, None)
+        return (line.id, line.mark, line.snapshot_id, committed, None, None, line.keepers, None, None, None)
     return (
         line.id,
         line.mark,
@@ -200,6 +203,7 @@ def _values(line: SavepointLine) -> Sequence[object]:
         savepoint.snapshot_time,
         savepoint.record_count,
         savepoint.comment,
+        line.keepers,
         savepoint.save_time,
         savepoint.branch,
         savepoint.created_by,
