@@ -11,6 +11,7 @@ MODULES = (
     "benchmarks.metadata",
     "benchmarks.reclaim",
     "benchmarks.spark_start",
+    "benchmarks.spark_scans",
 )
 
 

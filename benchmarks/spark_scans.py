@@ -181,6 +181,7 @@ def measure(engine: Engine, stock: Stock, warehouse: Path, rows: int, rounds: in
                     # The first round warms up; slow ways are asked less often.
                     if way not in _SLOW or number < slow:
                         cost = work()
+                        print(f"{table} {question} {way}: {cost.wall:.0f} ms", file=sys.stderr)
                         if number or way in _SLOW:
                             costs[table, question, way].append(cost)
     return costs
