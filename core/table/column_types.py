@@ -22,12 +22,10 @@ class ColumnType(NamedTuple):
         if matched is None:
             return cls("", None, None, False)
         name, first, second, rest = matched.groups()
-        return cls(
-            name,
-            int(first) if first else None,
-            int(second) if second else None,
-            name == "TIMESTAMP_LTZ" or "LOCAL" in rest,
-        )
+        is_local = name == "TIMESTAMP_LTZ" or "LOCAL" in rest
+        # Java writes `TIMESTAMP(6) WITH LOCAL TIME ZONE`, pypaimon this.
+        name = "TIMESTAMP_LTZ" if is_local else name
+        return cls(name, int(first) if first else None, int(second) if second else None, is_local)
 
     @property
     def decimal(self) -> tuple[int, int]:

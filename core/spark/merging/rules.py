@@ -91,7 +91,7 @@ def _compares_as(written: str, now: str) -> bool:
     """Whether values of an older type compare as those they are read as, without Paimon's own casts."""
     old, new = ColumnType.of(written), ColumnType.of(now)
     if old.name == new.name:
-        return old.is_local == new.is_local and (old.name != "DECIMAL" or old.second == new.second)
+        return old.name != "DECIMAL" or old.decimal[1] == new.decimal[1]
     return any(old.name in chain and new.name in chain[chain.index(old.name) :] for chain in _WIDENED)
 
 
