@@ -8,6 +8,7 @@ import math
 import struct
 from dataclasses import dataclass
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,11 @@ from hypothesis import strategies as st
 from pypaimon.schema.data_types import AtomicType, DataField
 from pypaimon.table.row.generic_row import GenericRow, GenericRowSerializer
 
-from core.errors import Corrupt
+from core.errors import Corrupt, FileMissing
 from core.spark.merging.keys import KeyReader
 from core.spark.merging.limbs import is_text, limbs_of, ranked, reversed_order, text_values
 from core.spark.merging.model import Bits, FileColumns, MergeFile, MergeGroup, MergeRules, joined
+from core.spark.merging.opening import file_opener
 from core.spark.merging.overlap import overlap_groups
 from core.spark.merging.survive import survivors
 
@@ -243,3 +245,14 @@ def test_the_words_of_many_files_lie_one_after_the_other() -> None:
     assert starts == [0, 128]
     assert [int(words[(128 + row) // 64]) >> row & 1 for row in range(2)] == [0, 1]
     assert words.tolist() == [-1, 1, 2]
+
+
+def test_files_are_opened_as_paimon_writes_their_addresses(tmp_path: Path) -> None:
+    path = tmp_path / "p=%41#?" / "ü b.parquet"
+    path.parent.mkdir()
+    path.write_bytes(b"rows")
+    for address in (str(path), f"file:{path}", f"file://{path}"):
+        with file_opener({})(address) as opened:
+            assert opened.read() == b"rows"
+    with pytest.raises(FileMissing):
+        file_opener({})(f"file:{path}.gone")
