@@ -1,0 +1,229 @@
+"""No file is passed over that holds a row which is wanted, whatever its statistics say or leave out."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pypaimon.schema.data_types import AtomicType, DataField
+from pypaimon.table.row.generic_row import GenericRow, GenericRowSerializer
+
+from core.spark.native.conditions import Condition, Operator, conditions, depends_on_the_moment
+from core.spark.native.pruning import Pruner
+from core.spark.native.state import TableFile
+from core.table.manifests import ManifestEntry
+from core.table.records import SchemaField, TableSchema
+
+TYPES = {
+    "key": "BIGINT NOT NULL",
+    "part": "STRING",
+    "number": "INT",
+    "text": "VARCHAR(20)",
+    "money": "DECIMAL(22, 2)",
+    "flag": "BOOLEAN",
+    "rate": "DOUBLE",
+}
+TEXTS = ["", "a", "ab", "b", "Łódź", "\N{GRINNING FACE}", "longer than seven bytes"]
+VALUES: dict[str, st.SearchStrategy[Any]] = {
+    "key": st.integers(-5, 5),
+    "part": st.sampled_from(["", "x", "a longer one", None]),
+    "number": st.none() | st.integers(-3, 3),
+    "text": st.none() | st.sampled_from(TEXTS),
+    "money": st.none() | st.integers(-300, 300).map(lambda cents: Decimal(cents) / 100),
+    "flag": st.none() | st.booleans(),
+    "rate": st.none() | st.floats(),
+}
+COLUMNS = list(TYPES)
+OPERATORS: list[Operator] = ["=", "<", "<=", ">", ">=", "in", "null", "not null", "prefix"]
+
+
+def schema(number: int, names: dict[str, str]) -> TableSchema:
+    """The table's columns, some under other names."""
+    fields = [
+        SchemaField(id=place, name=names.get(name, name), type=TYPES[name])
+        for place, name in enumerate(TYPES)
+    ]
+    return TableSchema(
+        id=number,
+        fields=fields,
+        highest_field_id=len(fields),
+        partition_keys=["part"],
+        primary_keys=["part", "key"],
+        options={},
+    )
+
+
+# Files were written when `number` was called otherwise.
+PRUNER = Pruner(schema(1, {}), {0: schema(0, {"number": "old name"})})
+
+
+def serialised(values: dict[str, Any]) -> bytes:
+    fields = [
+        DataField(place, name, AtomicType(TYPES[name].removesuffix(" NOT NULL")))
+        for place, name in enumerate(values)
+    ]
+    data: bytes = GenericRowSerializer.to_bytes(GenericRow(list(values.values()), fields))
+    return data
+
+
+def file_of(rows: list[dict[str, Any]], known: list[str] | None) -> TableFile:
+    """A file of the rows, all of one partition, with statistics of the columns `known` (None: of all)."""
+    columns = COLUMNS if known is None else known
+    have = {name: [row[name] for row in rows if row[name] is not None] for name in columns}
+    bounds = {
+        bound.__name__: serialised({name: bound(found) if found else None for name, found in have.items()})
+        for bound in (min, max)
+    }
+    entry = {
+        "_PARTITION": serialised({"part": rows[0]["part"]}),
+        "_FILE": {
+            "_MIN_KEY": serialised({"key": min(row["key"] for row in rows)}),
+            "_MAX_KEY": serialised({"key": max(row["key"] for row in rows)}),
+            "_VALUE_STATS": {
+                "_MIN_VALUES": bounds["min"],
+                "_MAX_VALUES": bounds["max"],
+                "_NULL_COUNTS": [len(rows) - len(found) for found in have.values()],
+            },
+            "_VALUE_STATS_COLS": known and ["old name" if name == "number" else name for name in known],
+        },
+    }
+    return TableFile("", "parquet", 1, len(rows), 0, (), ManifestEntry(entry))
+
+
+def holds(condition: Condition, row: dict[str, Any]) -> bool:
+    value = row[condition.column]
+    match condition.operator:
+        case "null":
+            return value is None
+        case "not null":
+            return value is not None
+    if value is None:
+        return False
+    match condition.operator:
+        case "<":
+            return bool(value < condition.values[0])
+        case "<=":
+            return bool(value <= condition.values[0])
+        case ">":
+            return bool(value > condition.values[0])
+        case ">=":
+            return bool(value >= condition.values[0])
+        case "prefix":
+            return str(value).startswith(condition.values[0])
+    return value in condition.values
+
+
+@st.composite
+def wanted(draw: st.DrawFn) -> Condition:
+    column = draw(st.sampled_from(COLUMNS))
+    operator = draw(st.sampled_from(OPERATORS if column == "text" else OPERATORS[:-1]))
+    if "null" in operator:
+        return Condition(column, operator)
+    values = draw(st.lists(VALUES[column].filter(lambda value: value is not None), min_size=1, max_size=3))
+    return Condition(column, operator, tuple(values if operator == "in" else values[:1]))
+
+
+@given(
+    rows=st.lists(st.fixed_dictionaries(VALUES), min_size=1, max_size=4),
+    known=st.none() | st.lists(st.sampled_from(COLUMNS), unique=True),
+    asked=st.lists(wanted(), min_size=1, max_size=3),
+)
+def test_a_file_with_a_row_that_is_wanted_is_kept(
+    rows: list[dict[str, Any]], known: list[str] | None, asked: list[Condition]
+) -> None:
+    rows = [{**row, "part": rows[0]["part"]} for row in rows]
+    if any(all(holds(each, row) for each in asked) for row in rows):
+        assert PRUNER.may_hold(file_of(rows, known), asked)
+
+
+ROW = {
+    "key": 7,
+    "part": "x",
+    "number": 3,
+    "text": "mm",
+    "money": Decimal("1.50"),
+    "flag": True,
+    "rate": 0.5,
+}
+
+
+@pytest.mark.parametrize(
+    ("column", "operator", "values"),
+    [
+        ("key", "=", (8,)),
+        ("part", "in", ("y", "z")),
+        ("part", "null", ()),
+        ("number", ">", (3,)),
+        ("number", "<", (3,)),
+        ("text", "prefix", ("n",)),
+        ("text", "prefix", ("ma",)),
+        ("money", "<=", (Decimal("1.49"),)),
+        ("flag", "=", (False,)),
+        ("flag", "null", ()),
+    ],
+)
+def test_a_file_that_can_have_none_is_passed_over(
+    column: str, operator: Any, values: tuple[Any, ...]
+) -> None:
+    condition = Condition(column, operator, values)
+    assert not PRUNER.may_hold(file_of([ROW], None), [condition])
+    if column not in ("key", "part"):
+        # As pypaimon writes them.
+        assert PRUNER.may_hold(file_of([ROW], []), [condition])
+
+
+def test_statistics_that_are_none_rule_nothing_out() -> None:
+    file = file_of([ROW], None)
+    file.entry.record["_FILE"]["_VALUE_STATS"] |= {"_MIN_VALUES": b"\0", "_MAX_VALUES": b"?" * 9}
+    assert PRUNER.may_hold(file, [Condition("number", "=", (99,))])
+
+
+def node(kind: str, *children: list[dict[str, Any]], **facts: Any) -> list[dict[str, Any]]:
+    head = {"class": f"org.apache.spark.sql.catalyst.expressions.{kind}", "num-children": len(children)}
+    return [{**head, **facts}, *(each for child in children for each in child)]
+
+
+def literal(value: str | None, kind: str) -> list[dict[str, Any]]:
+    return node("Literal", value=value, dataType=kind)
+
+
+COLUMN = node("AttributeReference", name="a", exprId={"id": 4})
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        (node("EqualTo", COLUMN, literal("7", "integer")), ("=", 7)),
+        (node("GreaterThan", literal("7", "long"), COLUMN), ("<", 7)),
+        (node("LessThan", COLUMN, literal("1969-12-31", "date")), ("<", -1)),
+        (node("GreaterThanOrEqual", COLUMN, literal("1.50", "decimal(3,2)")), (">=", Decimal("1.5"))),
+        (node("EqualTo", COLUMN, literal("-1", "timestamp_ntz")), ("=", -1)),
+        (node("In", COLUMN, literal("x", "string"), literal(None, "string")), ("in", "x")),
+        (node("StartsWith", COLUMN, literal("x", "string")), ("prefix", "x")),
+        (node("IsNotNull", COLUMN), ("not null",)),
+        # What a session, a clock or a function has a say in.
+        (node("EqualTo", COLUMN, literal("2026-05-01 00:00:00", "timestamp")), None),
+        (node("EqualTo", COLUMN, literal("+10000-01-01", "date")), None),
+        (node("EqualTo", COLUMN, literal("1.5", "double")), None),
+        (node("EqualTo", node("Cast", COLUMN), literal("7", "integer")), None),
+        (node("In", COLUMN, literal("7", "integer"), COLUMN), None),
+        (node("In", COLUMN, literal("7", "integer"), literal("x", "interval")), None),
+        (node("Not", node("IsNull", COLUMN)), None),
+    ],
+)
+def test_conditions_are_taken_from_a_plan(expression: list[dict[str, Any]], expected: Any) -> None:
+    both = node("And", node("Rand"), expression)
+    found = conditions(json.dumps(both), {4: "a"})
+    assert found == (() if expected is None else (Condition("a", expected[0], tuple(expected[1:])),))
+    assert conditions(json.dumps(node("Or", expression, expression)), {4: "a"}) == ()
+
+
+def test_what_a_clock_says_is_no_condition() -> None:
+    assert depends_on_the_moment("SELECT * FROM t WHERE day < Current_Date")
+    assert depends_on_the_moment(f"SELECT * FROM t WHERE at < now() AND day > '{dt.date(2026, 1, 1)}'")
+    assert not depends_on_the_moment("SELECT * FROM t WHERE day < DATE'2026-05-01'")
