@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
+import pyarrow as pa
+
 from core.errors import NotFound, StatementFailed
+from core.spark.protocol import Batch, Columns, Finished
+from core.spark.sender import ipc_stream
 from core.storage.files import Files
 from core.table.catalog import databases, tables
 from core.table.names import near_names, split_name
@@ -74,3 +79,19 @@ def _matches(name: str, like: str | None) -> bool:
 
 def _plain(name: str | None) -> str | None:
     return split_name(name)[0] if name is not None else None
+
+
+def tell_answer(said: Answer, tell: Callable[[Columns | Batch], None], began: float) -> Finished:
+    """Its rows, as a statement's. `began` is of the monotonic clock."""
+    if said.columns:
+        kinds = ["boolean" if name == "isTemporary" else "string" for name in said.columns]
+        schema = pa.schema(
+            [
+                (name, pa.bool_() if kind == "boolean" else pa.string())
+                for name, kind in zip(said.columns, kinds, strict=True)
+            ]
+        )
+        tell(Columns(said.columns, tuple(kinds)))
+        rows = [dict(zip(said.columns, row, strict=True)) for row in said.rows]
+        tell(Batch(ipc_stream(pa.RecordBatch.from_pylist(rows, schema=schema)).to_pybytes()))
+    return Finished(len(said.rows), False, time.monotonic() - began, said.message)

@@ -76,11 +76,6 @@ def cluster_settings(environment: Mapping[str, str]) -> dict[str, str]:
 
 def require_master(master: str, environment: Mapping[str, str]) -> None:
     """Raises `Unavailable` for a master that Spark would try for minutes, or fail on with a stack of Java."""
-    if master.startswith("sc://"):
-        raise Unavailable(
-            f"Spark Connect ({master}) is not supported: tables are read with what only a driver here has",
-            "Name the cluster itself: spark://host:port or yarn.",
-        )
     if master == "yarn" and not (environment.get("HADOOP_CONF_DIR") or environment.get("YARN_CONF_DIR")):
         raise Unavailable(
             "YARN's configuration is not known here",
@@ -95,17 +90,20 @@ def require_master(master: str, environment: Mapping[str, str]) -> None:
             "they can't be one cluster",
             f"Unset SPARK_HOME if the cluster is Spark {pyspark_version()}, or install pyspark {theirs}.",
         )
+    require_listening(master, *master.removeprefix("spark://").split(","))
+
+
+def require_listening(master: str, *places: str) -> None:
+    """Raises `Unavailable` when nobody listens at any of the places, `host:port` each, of this master."""
     refused = ""
-    for each in master.removeprefix("spark://").split(","):
+    for each in places:
         host, _, port = each.rpartition(":")
         try:
             socket.create_connection((host.strip("[]"), int(port)), _CONNECT_SECONDS).close()
             return
         except (OSError, ValueError) as error:
             refused = str(error)
-    raise Unavailable(
-        f"There is no Spark master at {master} ({refused})", "Is it running, and is that its port?"
-    )
+    raise Unavailable(f"There is no Spark at {master} ({refused})", "Is it running, and is that its port?")
 
 
 def cluster_at(master: str, conf: Mapping[str, str]) -> Cluster:

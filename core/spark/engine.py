@@ -45,6 +45,7 @@ from core.spark.session import Spark, start_spark
 from core.spark.workers import kill_descendants
 
 if TYPE_CHECKING:
+    from core.spark.connect import ConnectRunner
     from core.spark.statement import Runner
 
 
@@ -57,7 +58,7 @@ class Server:
         self._lock = threading.Lock()
         self._waiting: set[int] = set()
         self._spark: Spark | None = None
-        self._runner: Runner | None = None
+        self._runner: Runner | ConnectRunner | None = None
         self._closing = False
         self._has_worked = False
 
@@ -135,10 +136,18 @@ class Server:
     def _start_spark(self) -> bool:
         began = time.monotonic()
         try:
-            self._spark = start_spark(self._start)
+            if (self._start.master or "").startswith("sc://"):
+                from core.spark.connect import connect
+
+                self._runner = connect(self._start)
+            else:
+                self._spark = start_spark(self._start)
         except Unavailable as error:
             self._last_words(NotStarted(error.message, error.hint))
             return False
+        if self._spark is None:
+            self.report(Ready(time.monotonic() - began))
+            return True
         threading.Thread(target=self._watch_java, args=(self._spark,), daemon=True).start()
         from core.spark.statement import Runner
 

@@ -55,12 +55,13 @@ def collected(frame: DataFrame) -> Generator[Rows]:
     """All rows of a small result."""
     table = frame.toArrow()
     zone = frame.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC"
-    table = table.cast(pa.schema([_in_zone(field, zone) for field in table.schema]))
+    table = table.cast(pa.schema([in_zone(field, zone) for field in table.schema]))
     for batch in table.to_batches():
         yield ipc_stream(batch).to_pybytes(), batch.num_rows
 
 
-def _in_zone(field: pa.Field, zone: str) -> pa.Field:
+def in_zone(field: pa.Field, zone: str) -> pa.Field:
+    """A column of moments as one of that zone."""
     is_moment = pa.types.is_timestamp(field.type) and field.type.tz is not None
     return field.with_type(pa.timestamp("us", zone)) if is_moment else field
 

@@ -13,6 +13,10 @@ from core.table.layout import Root
 from core.table.lineage import Lineage
 from core.table.records import Snapshot
 
+# A schema of one column, for what is to be tried without a table.
+NO_TABLE = """{"version": 3, "id": 0, "fields": [{"id": 0, "name": "a", "type": "INT"}], "highestFieldId": 0,
+"partitionKeys": [], "primaryKeys": [], "options": {}, "timeMillis": 0}"""
+
 
 class Scan(msgspec.Struct, frozen=True):
     """What to read. `snapshot` and `schema` are those records' JSON, so that no reader looks them up again.

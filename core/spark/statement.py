@@ -10,13 +10,12 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 
 import msgspec
-import pyarrow as pa
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import DataFrame
 
 from core.errors import Refused, StatementFailed
 from core.spark import rewrite
-from core.spark.answers import Answer, answer
+from core.spark.answers import answer, tell_answer
 from core.spark.failures import failed
 from core.spark.holding_reads import HeldReads, snapshots_read
 from core.spark.insert import insert_rows, target_of
@@ -41,8 +40,8 @@ from core.spark.protocol import (
     Write,
 )
 from core.spark.results import collected, cut, frame_of, is_small, presentable, streamed
-from core.spark.scan import Scan, Warehouse
-from core.spark.sender import Rows, ipc_stream
+from core.spark.scan import NO_TABLE, Scan, Warehouse
+from core.spark.sender import Rows
 from core.spark.session import Spark
 from core.spark.tables import OpenedTable, Opener
 from core.spark.views import PREFIX, Views
@@ -59,8 +58,6 @@ _ZONE = "spark.sql.session.timeZone"
 _WORKERS_END_SECONDS = 1.0
 _AGAIN_SECONDS = 0.3
 _DEATH_SECONDS = 2.0
-_NO_TABLE = """{"version": 3, "id": 0, "fields": [{"id": 0, "name": "a", "type": "INT"}], "highestFieldId": 0,
-"partitionKeys": [], "primaryKeys": [], "options": {}, "timeMillis": 0}"""
 
 
 @dataclass(slots=True)
@@ -125,7 +122,7 @@ class Runner:
 
     def warm_up(self) -> None:
         """Go the way of a query once, on a table without rows: the first one is spared two seconds of it."""
-        scan = Scan(str(self._spark.scratch), {}, "none", "none", None, "", _NO_TABLE)
+        scan = Scan(str(self._spark.scratch), {}, "none", "none", None, "", NO_TABLE)
         frame = self._session.read.format("paimark").schema("a int").option("scan", scan.to_text()).load()
         with closing(streamed(frame.where("a = 1"), self._spark, "paimark-warm-up")) as rows:
             for _ in rows:
@@ -187,7 +184,9 @@ class Runner:
             statement = read_statement(insert.query)
         said = answer(order.sql, self._warehouse.files, self._database, self._temporary_views)
         if said is not None:
-            return self._tell_answer(job, said, began)
+            if said.database is not None:
+                self._database = said.database
+            return tell_answer(said, job.tell, began)
         opened = self._open(statement)
         job.named = self._views.names(opened)
         by_use = {table.use: name for name, table in job.named.items()}
@@ -307,22 +306,6 @@ class Runner:
             if most is not None and sent >= most:
                 break
         return sent, False
-
-    def _tell_answer(self, job: Job, said: Answer, began: float) -> Finished:
-        if said.database is not None:
-            self._database = said.database
-        if said.columns:
-            kinds = ["boolean" if name == "isTemporary" else "string" for name in said.columns]
-            schema = pa.schema(
-                [
-                    (name, pa.bool_() if kind == "boolean" else pa.string())
-                    for name, kind in zip(said.columns, kinds, strict=True)
-                ]
-            )
-            job.tell(Columns(said.columns, tuple(kinds)))
-            rows = [dict(zip(said.columns, row, strict=True)) for row in said.rows]
-            job.tell(Batch(ipc_stream(pa.RecordBatch.from_pylist(rows, schema=schema)).to_pybytes()))
-        return Finished(len(said.rows), False, time.monotonic() - began, said.message)
 
     def _text(self, job: Job) -> str:
         assert job.spliced is not None
