@@ -59,9 +59,9 @@ class TablePath:
         """What of each branch is in main already."""
         return f"{self.branches}/merges"
 
-    def stream(self, query: str) -> str:
-        """The last batch that a streaming query tried to commit."""
-        return f"{self.branches}/{STREAM_PREFIX}{query}"
+    def stream_attempt(self, query: str, batch: int, uuid: str) -> str:
+        """That a streaming query tries, or tried, to commit a batch as the snapshot with this uuid."""
+        return f"{self.branches}/{STREAM_PREFIX}{query}.{batch}.{uuid}"
 
     @property
     def manifests(self) -> str:

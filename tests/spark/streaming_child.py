@@ -22,9 +22,8 @@ from pyspark.sql.types import StructType
 from core.spark.protocol import Start
 from core.spark.session import start_spark
 from core.spark.source import PaimarkSource
-from core.storage.local import LocalFiles
+from tests.spark.dying import die_at
 
-POINTS = ("before the record", "before the snapshot", "before the mark", "before the checkpoint")
 # The compiler that starts fast: these queries are short.
 FAST = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 QUIET = {
@@ -62,32 +61,8 @@ class Dying(PaimarkSource):
         point = self.options.pop("dies")
         writer = super().streamWriter(schema, overwrite)
         # Only the process that commits gets as far as this.
-        die_at(point)
+        die_at(point, setattr, kill)
         return writer
-
-
-def die_at(point: str) -> None:
-    from core.spark.streaming import committing, landing
-
-    record, create = landing.write_attempt, LocalFiles.create
-
-    def recorded(files: Any, table: Any, query: str, attempt: landing.Attempt) -> None:
-        if point == "before the record" or (point == "before the mark" and attempt.landed):
-            kill()
-        record(files, table, query, attempt)
-
-    def created(files: LocalFiles, path: str, data: bytes) -> bool:
-        if point == "before the snapshot" and "/snapshot-" in path:
-            kill()
-        return create(files, path, data)
-
-    def followed(target: Any) -> None:
-        if point == "before the checkpoint":
-            kill()
-
-    setattr(committing, "write_attempt", recorded)  # noqa: B010  # not one of its own names
-    setattr(committing, "after_commit", followed)  # noqa: B010
-    setattr(LocalFiles, "create", created)  # noqa: B010
 
 
 def kill() -> None:

@@ -157,6 +157,7 @@ def test_what_expired_unread_is_named_and_never_left_out(log: Path) -> None:
         "snapshot 5 is the earliest left"
     )
     assert "the nearest savepoint is savepoint.1 (snapshot 3)" in gone.value.hint
+    assert gone.value.hint in str(gone.value)
     query.start()
     with pytest.raises(NotFound, match="Snapshot 2 of"):
         query.batch()
@@ -310,6 +311,19 @@ def test_ids_that_were_given_again_are_found(log: Path) -> None:
         say(log, number)
     with pytest.raises(Refused, match=r"went back to before snapshot 5 .* another commit"):
         query.batch()
+
+
+def test_a_savepoint_of_a_past_that_was_taken_back_is_no_start(log: Path) -> None:
+    context = context_on(log)
+    done(context, "create-savepoint", LOG, snapshot=4)
+    done(context, "rollback", LOG, to="snapshot.3", truncate=True)
+    say(log, 40)
+    say(log, 50)
+    tags = log / "shop.db/log/tag"
+    if not (tags / "tag-savepoint.1").exists():
+        shutil.copy(next((log / "shop.db/log/branch").glob("*/tag/tag-savepoint.1")), tags)
+    with pytest.raises(Refused, match=r"went back to before snapshot 4 .* where this stream begins"):
+        Query(log, "shop.log", **from_version("savepoint.1", "from-snapshot-full")).batch()
 
 
 def test_columns_are_those_at_the_start(log: Path) -> None:

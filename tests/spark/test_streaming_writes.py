@@ -6,7 +6,7 @@ import json
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pyarrow as pa
 import pytest
@@ -22,11 +22,11 @@ from tests.actions.acting import context_on, done
 from tests.interop.conftest import judge
 from tests.interop.judge import Judge
 from tests.paimon import commit, create_table, read_rows
+from tests.spark.dying import POINTS, die_at
 from tests.spark.micro_batches import lineage
 
 __all__ = ["judge"]
 
-COMMITTING = "core.spark.streaming.committing"
 LOG, KEYED = TablePath("shop", "log"), TablePath("shop", "keyed")
 SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False), pa.field("said", pa.string())])
 COLUMNS = StructType([StructField("id", LongType()), StructField("said", StringType())])
@@ -68,10 +68,9 @@ class Sink:
     def batch(self, number: int, *tasks: Sequence[int], word: str = "") -> None:
         self.commit(number, self.write(*tasks, word=word))
 
-    def record(self) -> landing.Attempt:
-        found = landing.read_attempt(LocalFiles(str(self.warehouse)), self.table, self.query)
-        assert found is not None
-        return found
+    @property
+    def attempts(self) -> list[landing.Attempt]:
+        return landing.attempts(LocalFiles(str(self.warehouse)), self.table, self.query)
 
     def _writer(self) -> Any:
         source = PaimarkSource(CaseInsensitiveDict(self.options))  # type: ignore[arg-type]  # as Spark does
@@ -109,30 +108,13 @@ def test_each_batch_is_one_commit_of_the_query(shop: Path, judge: Judge) -> None
     assert [row["id"] for row in judge.read(shop, "shop.log")] == [1, 2, 3, 4]
 
 
-POINTS = ("before the record", "before the snapshot", "before the mark", "before the checkpoint")
-
-
-def die(monkeypatch: pytest.MonkeyPatch, point: str) -> None:
+def die(patched: pytest.MonkeyPatch, point: str) -> None:
     """Let the next commit die there."""
-    record, create = landing.write_attempt, LocalFiles.create
+    die_at(point, patched.setattr, died)
 
-    def recorded(files: Any, table: Any, query: str, attempt: landing.Attempt) -> None:
-        if point == "before the record" or (point == "before the mark" and attempt.landed):
-            raise Died
-        record(files, table, query, attempt)
 
-    def created(files: LocalFiles, path: str, data: bytes) -> bool:
-        if point == "before the snapshot" and "/snapshot-" in path:
-            raise Died
-        return create(files, path, data)
-
-    def followed(target: Any) -> None:
-        if point == "before the checkpoint":
-            raise Died
-
-    monkeypatch.setattr(f"{COMMITTING}.write_attempt", recorded)
-    monkeypatch.setattr(LocalFiles, "create", created)
-    monkeypatch.setattr(f"{COMMITTING}.after_commit", followed)
+def died() -> NoReturn:
+    raise Died
 
 
 @pytest.mark.parametrize("meanwhile", ["nothing", "commits", "expiry", "compaction and expiry"])
@@ -159,24 +141,24 @@ def test_a_batch_that_is_written_again_counts_once(
         assert ids(shop) == [1, 2, 3, *others]
     sink.batch(2, [4])
     assert ids(shop) == [1, 2, 3, 4, *others]
-    assert sink.record().batch == 2 and sink.record().landed
+    assert [(each.batch, each.landed) for each in sink.attempts] == [(2, True)]
 
 
 def test_what_another_process_of_the_query_lands_first_is_found(shop: Path) -> None:
     """One thought dead, whose commit comes between the look and the own commit."""
     sink = Sink(shop)
     late, messages = sink.write([1]), sink.write([1])
-    landed = landing.has_landed
+    look = landing.has_landed
 
     def looked(*args: Any) -> bool:
-        found = landed(*args)
+        found = look(*args)
         with pytest.MonkeyPatch.context() as back:
-            back.setattr(f"{COMMITTING}.has_landed", landed)
+            back.setattr(landing, "has_landed", look)
             sink.commit(0, late)
         return found
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(f"{COMMITTING}.has_landed", looked)
+        patched.setattr(landing, "has_landed", looked)
         sink.commit(0, messages)
     assert ids(shop) == [1]
     assert lineage(shop, "shop.log").snapshot_ids() == [1]
@@ -185,7 +167,8 @@ def test_what_another_process_of_the_query_lands_first_is_found(shop: Path) -> N
 def test_a_record_that_somebody_took_away_is_made_up_for(shop: Path) -> None:
     sink = Sink(shop)
     sink.batch(0, [1])
-    (shop / LOG.stream(sink.query)).unlink()
+    [attempt] = sink.attempts
+    (shop / attempt.path(LOG)).unlink()
     sink.batch(0, [1])
     assert ids(shop) == [1]
 
@@ -199,7 +182,8 @@ def test_where_nothing_tells_a_person_is_asked(shop: Path, judge: Judge) -> None
     other_commits(shop, 90, 91)
     judge.compact(shop, "shop.log")
     done(context_on(shop), "expire-snapshots", LOG, retain_last=1)
-    path = shop / LOG.stream(sink.query)
+    [attempt] = sink.attempts
+    path = shop / attempt.path(LOG)
     fields = json.loads(path.read_bytes())
     path.write_text(json.dumps({**fields, "time": fields["time"] - 2 * 86_400_000}))
     with pytest.raises(Refused, match="Nothing is left that tells whether batch 0") as refused:

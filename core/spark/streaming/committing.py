@@ -6,7 +6,6 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
 from pypaimon.common.json_util import JSON
 from pypaimon.table.bucket_mode import BucketMode
 from pypaimon.write.file_store_commit import SuccessResult
@@ -14,7 +13,7 @@ from pypaimon.write.file_store_commit import SuccessResult
 from core.errors import NotFound, Refused
 from core.spark.after_commit import after_commit
 from core.spark.committing import Commit, CreateSnapshot, delete_rows, open_target
-from core.spark.streaming.landing import Attempt, has_landed, write_attempt
+from core.spark.streaming import landing
 from core.spark.streaming.offsets import mark_of
 from core.spark.target import Target
 from core.storage.files import Files
@@ -39,7 +38,7 @@ def commit_batch(target: Target, batch: int, by_task: Sequence[tuple[Target, Seq
     table = target.root.table
     # In this order: what lands after the first look is found by the commit itself.
     known = Lineage(files, target.root).latest_id() or 0
-    if has_landed(files, table, target.commit_user, batch):
+    if landing.has_landed(files, table, target.commit_user, batch):
         delete_rows(target, written)
         return
     try:
@@ -80,7 +79,7 @@ class _BatchCommit(Commit):
 
 
 class _Recorded(CreateSnapshot):
-    """Creates the snapshot's file between the two entries in the query's record."""
+    """Creates the snapshot's file, and says before and after in the attempt's own."""
 
     def __init__(self, files: Files, target: Target, batch: int, file: str) -> None:
         super().__init__(files, target.root)
@@ -90,7 +89,8 @@ class _Recorded(CreateSnapshot):
 
     def commit(self, base_snapshot_uuid: Any, snapshot: Any, statistics: Any) -> bool:
         made = Snapshot.from_json(JSON.to_json(snapshot).encode(), "the new snapshot")
-        attempt = Attempt(
+        attempt = landing.Attempt(
+            query=self._query,
             batch=self._batch,
             branch=self._root.branch,
             snapshot=made.id,
@@ -98,11 +98,11 @@ class _Recorded(CreateSnapshot):
             file=self._file,
             time=int(time.time() * 1000),
         )
-        write_attempt(self._files, self._root.table, self._query, attempt)
+        landing.begin(self._files, self._root.table, attempt)
         if not super().commit(base_snapshot_uuid, snapshot, statistics):
+            landing.failed(self._files, self._root.table, attempt)
             return False
-        landed = msgspec.structs.replace(attempt, landed=True)
-        write_attempt(self._files, self._root.table, self._query, landed)
+        landing.landed(self._files, self._root.table, attempt)
         return True
 
 

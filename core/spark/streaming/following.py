@@ -103,22 +103,27 @@ def _root_said(root: Root) -> str:
 
 
 def _require_same_commit(files: Files, root: Root, place: Place) -> None:
-    """An expired snapshot can't be compared; a live one of this id must be the one that was read."""
+    """The snapshot of this id is the one meant, as far as anything tells."""
     if not place.uuid:
         return
-    [data] = files.read_many([root.snapshot(place.snapshot)])
-    if data is None:
-        return
-    found = mark_of(Snapshot.from_json(data, root.snapshot(place.snapshot)))
-    if found != place.uuid and not place.is_full:
-        raise _went_back(root, place, f"another commit ({found})")
+    states = States(files, root)
+    live = states.snapshot(place.snapshot)
+    if live is not None:
+        if mark_of(live.snapshot) != place.uuid:
+            raise _went_back(root, place, f"another commit ({mark_of(live.snapshot)})")
+    elif place.is_full:
+        # A savepoint of a history that was taken back has no changes after it.
+        kept, _ = states.that_saved(place.snapshot)
+        if place.uuid not in [mark_of(state.snapshot) for state in kept]:
+            raise _went_back(root, place, "another commit")
 
 
 def _went_back(root: Root, place: Place, instead: str) -> Refused:
+    meant = "where this stream begins" if place.is_full else "which this stream has read"
     return Refused(
-        f"{_named(root)} went back to before snapshot {place.snapshot} ({place.uuid}), which this stream "
-        f"has read: in its place there is {instead}",
-        "What was read can't be taken back: begin anew with another checkpoint.",
+        f"{_named(root)} went back to before snapshot {place.snapshot} ({place.uuid}), {meant}: "
+        f"in its place there is {instead}",
+        "What was taken back has no changes after it: begin anew with another checkpoint.",
     )
 
 

@@ -1,29 +1,33 @@
 """Whether a streaming query's batch is in the table: what makes a batch that is written again count once.
 
-A snapshot says whose commit and which batch it is, until it expires. So the query's last attempt is kept
-in `branch/STREAM-<query>`, which no engine's clean-up touches: it is written right before the snapshot's file
-is created, and marked as landed right after. Killed between the two, the snapshot itself tells; and when that
-has expired meanwhile, the first data file of the attempt does. Files that a commit named are deleted only
-with the last snapshot that names them: so one that is there, and in no state that is left, was never named.
+A snapshot says whose commit and which batch it is, until it expires. So each attempt at a commit has a file
+of its own, `branch/STREAM-<query>.<batch>.<uuid>`, which no engine's clean-up touches: made right before the
+snapshot's file is created, marked as landed right after, and gone when a later batch has landed. Killed
+between the two, the snapshot itself tells; and when that has expired meanwhile, a data file of the attempt
+does. Files that a commit named are deleted only with the last snapshot that names them: so one that is there,
+and in no state that is left, was never named.
 """
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 
-from core.errors import FileMissing, Refused
+import msgspec
+
+from core.errors import Corrupt, Refused
 from core.spark.streaming.offsets import mark_of
 from core.storage.files import Files
 from core.table.files import data_manifests, live_entries
-from core.table.layout import Root, TablePath
+from core.table.layout import STREAM_PREFIX, Root, TablePath
 from core.table.lineage import Lineage
 from core.table.main_branch import all_roots
 from core.table.records import Record, Snapshot
 
 # No orphan cleaning takes a file that is younger, unless it is told to.
 _DAY_MS = 86_400_000
-# A query without a record of its own has never committed, or somebody took the record away.
+# A query that has no attempt on file has never committed, or somebody took the file away.
 _LOOK_BACK = 1000
 
 
@@ -34,6 +38,7 @@ class Attempt(Record, frozen=True, kw_only=True):
     """
 
     version: int = 1
+    query: str
     batch: int
     branch: str | None = None
     snapshot: int
@@ -42,30 +47,50 @@ class Attempt(Record, frozen=True, kw_only=True):
     time: int
     landed: bool = False
 
-
-def read_attempt(files: Files, table: TablePath, query: str) -> Attempt | None:
-    """The query's last attempt. Raises `Corrupt`."""
-    path = table.stream(query)
-    try:
-        return Attempt.from_json(files.read(path), path)
-    except FileMissing:
-        return None
+    def path(self, table: TablePath) -> str:
+        return table.stream_attempt(self.query, self.batch, self.uuid)
 
 
-def write_attempt(files: Files, table: TablePath, query: str, attempt: Attempt) -> None:
-    files.replace(table.stream(query), attempt.to_json())
+def attempts(files: Files, table: TablePath, query: str) -> list[Attempt]:
+    """Those on file. Raises `Corrupt`."""
+    name = re.compile(rf"{STREAM_PREFIX}{re.escape(query)}\.[0-9]+\.[^.]+")
+    paths = [f"{table.branches}/{each}" for each in files.names(table.branches) if name.fullmatch(each)]
+    contents = zip(paths, files.read_many(paths), strict=True)
+    return [Attempt.from_json(data, path) for path, data in contents if data is not None]
+
+
+def begin(files: Files, table: TablePath, attempt: Attempt) -> None:
+    """Before the snapshot's file is created. Raises `Corrupt` when there is one of this uuid."""
+    if not files.create(attempt.path(table), attempt.to_json()):
+        raise Corrupt(f"{attempt.path(table)} is there already")
+
+
+def failed(files: Files, table: TablePath, attempt: Attempt) -> None:
+    """Another commit has taken the snapshot's id."""
+    files.delete(attempt.path(table))
+
+
+def landed(files: Files, table: TablePath, attempt: Attempt) -> None:
+    """The snapshot's file is created: what was tried for this batch and those before it is past."""
+    files.replace(attempt.path(table), msgspec.structs.replace(attempt, landed=True).to_json())
+    for other in attempts(files, table, attempt.query):
+        if other.batch <= attempt.batch and other.uuid != attempt.uuid:
+            files.delete(other.path(table))
 
 
 def has_landed(files: Files, table: TablePath, query: str, batch: int) -> bool:
     """Whether the batch is committed. Raises `Refused` where nothing is left that tells."""
-    attempt = read_attempt(files, table, query)
-    if attempt is None:
+    known = attempts(files, table, query)
+    if not known:
         return any(_has_commit(files, root, query, batch) for root in all_roots(files, table))
-    if attempt.batch != batch:
-        # Spark goes on to the next batch when one has landed, and never back by more than one.
-        return attempt.batch > batch
-    if attempt.landed:
-        return True
+    # Spark goes on to the next batch when one has landed.
+    return any(each.batch > batch or each.landed for each in known if each.batch >= batch) or any(
+        _is_there(files, table, each) for each in known if each.batch == batch
+    )
+
+
+def _is_there(files: Files, table: TablePath, attempt: Attempt) -> bool:
+    """Of an attempt that nobody marked."""
     expired: list[Root] = []
     for root in all_roots(files, table):
         lineage = Lineage(files, root)
@@ -75,7 +100,7 @@ def has_landed(files: Files, table: TablePath, query: str, batch: int) -> bool:
             expired.append(root)
         elif mark_of(lineage.snapshot(attempt.snapshot)) == attempt.uuid:
             return True
-    return bool(expired) and _was_named(files, table, query, attempt, expired)
+    return bool(expired) and _was_named(files, table, attempt, expired)
 
 
 def _has_commit(files: Files, root: Root, query: str, batch: int) -> bool:
@@ -85,7 +110,7 @@ def _has_commit(files: Files, root: Root, query: str, batch: int) -> bool:
     )
 
 
-def _was_named(files: Files, table: TablePath, query: str, attempt: Attempt, roots: list[Root]) -> bool:
+def _was_named(files: Files, table: TablePath, attempt: Attempt, roots: list[Root]) -> bool:
     """Of an attempt whose snapshot, or another of that id, has expired."""
     name = attempt.file.rpartition("/")[2]
     for root in roots:
@@ -99,10 +124,10 @@ def _was_named(files: Files, table: TablePath, query: str, attempt: Attempt, roo
         return False
     if time.time() * 1000 - attempt.time < _DAY_MS:
         return True
-    path = table.stream(query)
     raise Refused(
         f"Nothing is left that tells whether batch {attempt.batch} of this query is in {table.full_name}",
-        f'Look for its rows. If they are missing delete {path}, else write "landed": true into it.',
+        f'Look for its rows: if they are missing delete {attempt.path(table)}, else write "landed": true '
+        "into it.",
     )
 
 

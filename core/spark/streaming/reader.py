@@ -11,9 +11,10 @@ Options besides those of `core.spark.source`:
 - `scan.mode`: `latest-full` (the whole table, then changes; default), `latest` (changes from now on),
   `from-snapshot` (changes, those of that snapshot first), `from-snapshot-full` (the whole table at that
   snapshot, then changes), `from-timestamp` (changes of that time and later).
-- `scan.snapshot-id`: `snapshot.<id>`, `savepoint.<id>`, a tag or a number; `scan.timestamp` or
-  `scan.timestamp-millis`. A start that has expired begins with the whole state of the savepoint that saved
-  it, for a time of the closest at or before. What has expired after that is an error, never left out.
+- `scan.snapshot-id`: `snapshot.<id>`, `savepoint.<id>`, a tag or a number; `scan.timestamp`, where a time
+  without a zone is this machine's, or `scan.timestamp-millis`. A start that has expired begins with the whole
+  state of the savepoint that saved it, for a time of the closest at or before. What has expired after that is
+  an error, never left out.
 - `branch`: without it the stream is of main. When main is replaced the stream stops and names both, or with
   `follow-main` = `fork` goes on in the new main behind what both share.
 - `maxSnapshotsPerTrigger`: the most snapshots in a micro-batch. A run with `availableNow` is one batch in
@@ -40,7 +41,7 @@ from core.spark.scan import Scan, Warehouse, make_scan
 from core.spark.source import grouped
 from core.spark.streaming.following import changes, in_new_main, main_moved, next_end, whole_state
 from core.spark.streaming.offsets import NOTHING_READ, Offset, Place, read_offset
-from core.spark.streaming.options import read_options
+from core.spark.streaming.options import hints_told, read_options
 from core.spark.streaming.starting import beginning
 from core.storage.open import open_files
 from core.table.catalog import find_table
@@ -80,6 +81,7 @@ class PaimarkStreamReader(DataSourceStreamReader):
     def initialOffset(self) -> dict[str, Any]:
         return NOTHING_READ
 
+    @hints_told()
     def latestOffset(self) -> dict[str, Any]:
         warehouse = self._warehouse()
         files = warehouse.files
@@ -98,6 +100,7 @@ class PaimarkStreamReader(DataSourceStreamReader):
             end = structs.replace(end, start=start, left=seen.place if seen else None)
         return end.to_dict()
 
+    @hints_told()
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         self._seen = end
         last = read_offset(end)
@@ -124,8 +127,9 @@ class PaimarkStreamReader(DataSourceStreamReader):
         if not isinstance(partition, StreamPart):
             return
         scan, schema = Scan.from_text(partition.scan), to_arrow_schema(self._schema)
-        for batch in read_task(scan, partition.splits, partition.rows, self._asked.with_kinds):
-            yield as_spark_reads(batch, schema)
+        with hints_told():
+            for batch in read_task(scan, partition.splits, partition.rows, self._asked.with_kinds):
+                yield as_spark_reads(batch, schema)
 
     def commit(self, end: dict[str, Any]) -> None:
         self._seen = end

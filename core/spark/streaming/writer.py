@@ -28,6 +28,7 @@ from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMess
 
 from core.errors import Corrupt, PaimarkError, Refused, UsageError
 from core.spark.options import catalog_options
+from core.spark.streaming.options import hints_told
 from core.spark.target import Target
 from core.spark.write import looked_up
 from core.storage.open import open_files
@@ -64,6 +65,7 @@ class PaimarkStreamWriter(DataSourceStreamArrowWriter):
         behind = task * _MOST_ROWS if self.target.table_schema.primary_keys else 0
         return StreamWritten(self.target.to_text(), write_rows(self.target, _counted(iterator), behind))
 
+    @hints_told()
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         from core.spark.streaming.committing import commit_batch
 
@@ -81,6 +83,7 @@ class PaimarkStreamWriter(DataSourceStreamArrowWriter):
         delete_rows(self.target, [each.messages for each in messages if isinstance(each, StreamWritten)])
 
 
+@hints_told()
 def stream_writer(options: Mapping[str, str], columns: list[str], overwrite: bool) -> PaimarkStreamWriter:
     """The writer that the options ask for. Raises `UsageError` and `Refused` for what can't be written."""
     from pypaimon.table.bucket_mode import BucketMode
