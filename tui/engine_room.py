@@ -15,6 +15,7 @@ from core.errors import PaimarkError
 if TYPE_CHECKING:
     from core.spark.client import Engine
     from core.spark.protocol import Event
+    from tui.widgets.lines import Line
 
 
 class EngineRoom:
@@ -79,3 +80,34 @@ class EngineRoom:
         """End the engine and all that it started."""
         if self._made is not None:
             self._made.close()
+
+
+def engine_line(room: EngineRoom) -> Line:
+    """How Spark is, in words."""
+    state = room.state
+    if state == "ready":
+        return [("● ", "good"), ("Spark is ready", ""), ("   ", ""), ("ctrl+r runs the statement", "quiet")]
+    if state == "starting":
+        return [
+            ("○ ", "warn"),
+            ("Spark is starting", ""),
+            ("   ctrl+r runs the statement when it is ready", "quiet"),
+        ]
+    if state == "failed":
+        return [
+            ("✗ ", "bad"),
+            ("Spark failed", "bad"),
+            (f"   the next statement starts it again; log: {room.log_path}", "quiet"),
+        ]
+    if state == "resting":
+        return [
+            ("○ ", "quiet"),
+            ("Spark was ended while nobody used it", ""),
+            ("   the next statement starts it again, without temporary views", "quiet"),
+        ]
+    return [
+        ("○ ", "quiet"),
+        ("Spark is not started", ""),
+        ("   ", ""),
+        ("the first statement starts it", "quiet"),
+    ]

@@ -22,7 +22,7 @@ from core.statements import action_called
 from core.travel.sql import read_statement
 from tui.background import post
 from tui.completing import Completing
-from tui.engine_room import EngineRoom
+from tui.engine_room import engine_line
 from tui.exporting import Export, batches_of, write_file
 from tui.faults import unexpected
 from tui.formats import counted, whole_text
@@ -372,34 +372,3 @@ def _removes_rows(statement: str) -> bool:
     except PaimarkError:
         # What can't be read is refused where it runs, with its position.
         return False
-
-
-def engine_line(room: EngineRoom) -> Line:
-    """How Spark is, in words."""
-    state = room.state
-    if state == "ready":
-        return [("● ", "good"), ("Spark is ready", ""), ("   ", ""), ("ctrl+r runs the statement", "quiet")]
-    if state == "starting":
-        return [
-            ("○ ", "warn"),
-            ("Spark is starting", ""),
-            ("   ctrl+r runs the statement when it is ready", "quiet"),
-        ]
-    if state == "failed":
-        return [
-            ("✗ ", "bad"),
-            ("Spark failed", "bad"),
-            (f"   the next statement starts it again; log: {room.log_path}", "quiet"),
-        ]
-    if state == "resting":
-        return [
-            ("○ ", "quiet"),
-            ("Spark was ended while nobody used it", ""),
-            ("   the next statement starts it again, without temporary views", "quiet"),
-        ]
-    return [
-        ("○ ", "quiet"),
-        ("Spark is not started", ""),
-        ("   ", ""),
-        ("the first statement starts it", "quiet"),
-    ]

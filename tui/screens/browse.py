@@ -22,7 +22,6 @@ from tui.panes.pane import TAB_CLASSES, TABS, Pane
 from tui.panes.record_pane import RecordPane
 from tui.panes.snapshots import SnapshotsPane
 from tui.panes.tables import TablesPane
-from tui.places import Places
 from tui.screens.browse_keys import BROWSE
 from tui.screens.looking import QUERY, LookingScreen
 from tui.session import Opened, Session, Target, Version
@@ -63,11 +62,8 @@ class BrowseScreen(LookingScreen):
         self.session = session
         self.log_lines = log
         self.target: Target | None = None
-        self._places = Places()
-        self._going = False
         self._opening = opening
         self._panes: dict[int, Pane] = {}
-        self.tab = 0
         self._engine = ""
         self._record: RecordScreen | None = None
         self.tables = TablesPane(session, self)
@@ -146,10 +142,6 @@ class BrowseScreen(LookingScreen):
         pane.focus_first()
         self._look()
         return pane
-
-    def _went(self) -> None:
-        if self.target is not None and not self._going:
-            self._places.went(self.target, self.tab)
 
     def _opened(self, stage: Stage) -> None:
         match stage:
@@ -256,21 +248,6 @@ class BrowseScreen(LookingScreen):
         """To the tables, bringing them back into sight."""
         self.remove_class("-zoomed")
         self.set_focus(self.tables.grid)
-
-    async def view_branch(self, branch: str | None) -> None:
-        """Aim every pane at a branch of the table, its snapshots first; None is main."""
-        if self.target is not None:
-            await self._go(Target(self.target.table, branch), 0)
-
-    async def _go(self, target: Target, tab: int) -> None:
-        """Table and tab at once: one place to come back to."""
-        self._going = True
-        try:
-            self.show_table(target)
-            await self.open_tab(tab)
-        finally:
-            self._going = False
-        self._went()
 
     async def prepare(self, version: Version) -> None:
         """A statement that reads this version, ready to run."""
@@ -387,16 +364,6 @@ class BrowseScreen(LookingScreen):
             self.post_message(Said("Go to a branch: main is expired by its own options", "warn"))
             return
         self._open_dialog(PROTECTING, protection_of(version.branch))
-
-    async def action_step(self, by: int) -> None:
-        """To where one was before, or forward again."""
-        place = self._places.step(by)
-        if place is None:
-            self.post_message(
-                Said("There is nothing further back" if by < 0 else "There is nothing further on")
-            )
-            return
-        await self._go(*place)
 
     async def action_log(self) -> None:
         from tui.panes.log import LogPane

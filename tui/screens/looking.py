@@ -1,4 +1,4 @@
-"""Looking at rows from the panes: marked to be compared, compared, peeked at."""
+"""Looking at rows from the panes: marked to be compared, compared, peeked at; and the way back."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from tui.marks import Mark, pair_to_compare, toggled
 from tui.messages import Said
 from tui.panes.pane import TABS, Pane
 from tui.panes.record_pane import RecordPane
+from tui.places import Places
 from tui.session import Session, Target
 
 if TYPE_CHECKING:
@@ -31,6 +32,9 @@ class LookingScreen(Screen[None]):
     def __init__(self) -> None:
         super().__init__()
         self.marks: list[Mark] = []
+        self.tab = 0
+        self._places = Places()
+        self._going = False
 
     def on_mount(self) -> None:
         self._comparing: Slot[Difference] = Slot(self.app, "diff", self._compared, self._not_compared)
@@ -54,6 +58,43 @@ class LookingScreen(Screen[None]):
     async def open_tab(self, tab: int) -> Pane:
         """Bring a tab into view."""
         raise NotImplementedError
+
+    def show_table(self, target: Target) -> None:
+        """Aim every pane at a table or branch."""
+        raise NotImplementedError
+
+    # The way
+
+    def _went(self) -> None:
+        if self.target is not None and not self._going:
+            self._places.went(self.target, self.tab)
+
+    async def view_branch(self, branch: str | None) -> None:
+        """Aim every pane at a branch of the table, its snapshots first; None is main."""
+        if self.target is not None:
+            await self._go(Target(self.target.table, branch), 0)
+
+    async def _go(self, target: Target, tab: int) -> None:
+        """Table and tab at once: one place to come back to."""
+        self._going = True
+        try:
+            self.show_table(target)
+            await self.open_tab(tab)
+        finally:
+            self._going = False
+        self._went()
+
+    async def action_step(self, by: int) -> None:
+        """To where one was before, or forward again."""
+        place = self._places.step(by)
+        if place is None:
+            self.post_message(
+                Said("There is nothing further back" if by < 0 else "There is nothing further on")
+            )
+            return
+        await self._go(*place)
+
+    # Rows
 
     async def _query_pane(self) -> QueryPane:
         from tui.panes.query import QueryPane
