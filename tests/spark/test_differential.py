@@ -1,0 +1,169 @@
+"""Every way of reading agrees: Spark's own readers, the Python source, pypaimon alone, stock Paimon for Java.
+
+Each table is made up from its number, which a failure shows with how the table came to be. There are 50 of
+them, in `make test-long` 500; `PAIMARK_TABLES` says otherwise.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+import pyarrow as pa
+import pytest
+
+from core.spark.bitmap import SETTING as MERGE_SETTING
+from core.spark.client import Engine
+from core.spark.native.scans import SETTING
+from core.spark.protocol import Failed
+from tests.interop.conftest import judge
+from tests.interop.judge import Judge
+from tests.paimon import open_table
+from tests.spark.engine_fixture import Answer, ask
+from tests.spark.generated_tables import Column, Generated, Target, generate, types
+from tests.spark.generated_tables_questions import condition, key_condition, quoted
+from tests.spark.generated_tables_values import Plain, comparable, plain
+
+__all__ = ["judge"]
+_MANY, _FEW = 500, 50
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    usual = _MANY if metafunc.config.getoption("--long") else _FEW
+    metafunc.parametrize("seed", range(1, int(os.environ.get("PAIMARK_TABLES", usual)) + 1))
+
+
+def test_all_readers_agree(seed: int, engine: Engine, engine_warehouse: Path, judge: Judge) -> None:
+    check(seed, engine, engine_warehouse, judge)
+
+
+def check(seed: int, engine: Engine, warehouse: Path, judge: Judge) -> None:
+    """Make the table of this seed and read it in every way."""
+    table = Generated(seed)
+    random = Random(seed)
+    try:
+        generate(table, warehouse, judge)
+        # Keys are merged in the engine, or by tasks.
+        assert ask(engine, f"SET {MERGE_SETTING}={random.choice([0, 1 << 30])}").finish
+        for target in table.targets:
+            _agree(random, table, target, engine, warehouse, judge)
+    except Exception as error:
+        error.add_note("\n".join([f"seed {seed}", *table.story]))
+        raise
+    finally:
+        assert ask(engine, f"RESET {MERGE_SETTING}").finish
+
+
+def _agree(
+    random: Random, table: Generated, target: Target, engine: Engine, warehouse: Path, judge: Judge
+) -> None:
+    rows = judge.rows(warehouse, target.table, snapshot=target.snapshot)
+    whole, *rest = _questions(random, table, target, rows)
+    questions = [whole, *random.sample(rest, 3)]
+    faults = [_differ("pypaimon", _pypaimon_rows(warehouse, target), whole.rows)]
+    answers = [_answered(engine, each) for each in questions]
+    if answers[0].is_native:
+        assert ask(engine, f"SET {SETTING}=python").finish
+        try:
+            answers += [_answered(engine, each) for each in (whole, random.choice(questions[1:]))]
+        finally:
+            assert ask(engine, f"RESET {SETTING}").finish
+    found = [fault for fault in [*faults, *(answer.fault for answer in answers)] if fault]
+    assert not found, "\n".join([f"{target.table}:", *found])
+
+
+@dataclass(frozen=True)
+class Question:
+    """A statement, and the rows it must have; with `at_most`, so many of them, whichever."""
+
+    sql: str
+    columns: tuple[Column, ...]
+    rows: Counter[str]
+    at_most: int | None = None
+
+
+def _questions(random: Random, table: Generated, target: Target, rows: list[list[Plain]]) -> list[Question]:
+    columns, kinds = target.columns, types(target.columns)
+    name = (
+        f"{_quoted(target.table)} VERSION AS OF {target.snapshot}"
+        if target.snapshot
+        else _quoted(target.table)
+    )
+    texts = [comparable(row, kinds) for row in rows]
+    asked = [Question(f"SELECT * FROM {name}", columns, Counter(texts))]
+    number = (Column("n", pa.int64()),)
+    asked.append(Question(f"SELECT count(*) AS n FROM {name}", number, Counter([f"[{len(rows)}]"])))
+    limit = random.choice([1, 3, 10])
+    asked.append(Question(f"SELECT * FROM {name} LIMIT {limit}", columns, Counter(texts), limit))
+    conditions = [condition(random, columns, rows) for _ in range(2)]
+    if table.key and rows:
+        conditions.append(key_condition(columns, table.key, random.choice(rows)))
+    for each in conditions:
+        held = [row for row in rows if each.holds(row) is True]
+        chosen = random.sample(range(len(columns)), random.randint(1, len(columns)))
+        some = tuple(columns[place] for place in chosen)
+        told = Counter(comparable([row[place] for place in chosen], types(some)) for row in held)
+        words = ", ".join(quoted(column.name) for column in some)
+        asked.append(Question(f"SELECT {words} FROM {name} WHERE {each.sql}", some, told))
+    sql = f"SELECT count(*) AS n FROM {name} WHERE {conditions[0].sql}"
+    held = [row for row in rows if conditions[0].holds(row) is True]
+    asked.append(Question(sql, number, Counter([f"[{len(held)}]"])))
+    return asked
+
+
+@dataclass(frozen=True)
+class Answered:
+    """`fault` is empty where the answer is right."""
+
+    is_native: bool
+    fault: str
+
+
+def _answered(engine: Engine, question: Question) -> Answered:
+    answer = ask(engine, question.sql)
+    how = "".join(reading.scan for reading in answer.readings)
+    return Answered(how == "native", _fault(answer, question, f"{how}: {question.sql}"))
+
+
+def _fault(answer: Answer, question: Question, what: str) -> str:
+    if isinstance(answer.end, Failed):
+        return f"{what}\n  fails: {answer.end.message}"
+    kinds = types(question.columns)
+    found = Counter(
+        comparable([plain(row[each.name], each.type) for each in question.columns], kinds)
+        for row in answer.rows
+    )
+    if question.at_most is None:
+        return _differ(what, found, question.rows)
+    most = min(question.at_most, question.rows.total())
+    if found.total() == most and found <= question.rows:
+        return ""
+    return f"{what}\n  {found.total()} rows, and wrong are {list(found - question.rows)[:3]}"
+
+
+def _pypaimon_rows(warehouse: Path, target: Target) -> Counter[str]:
+    table = open_table(warehouse, target.table)
+    if target.snapshot is not None:
+        table = table.copy({"scan.snapshot-id": str(target.snapshot)})
+    builder = table.new_read_builder()
+    rows = builder.new_read().to_arrow(builder.new_scan().plan().splits()).to_pylist()
+    kinds = types(target.columns)
+    return Counter(
+        comparable([plain(row[each.name], each.type) for each in target.columns], kinds) for row in rows
+    )
+
+
+def _differ(what: str, found: Counter[str], expected: Counter[str]) -> str:
+    """Empty for equal rows; a few that differ."""
+    if found == expected:
+        return ""
+    more, less = list((found - expected).elements()), list((expected - found).elements())
+    return f"{what}\n  {len(more)} rows too many {more[:3]}, {len(less)} missing {less[:3]}"
+
+
+def _quoted(table: str) -> str:
+    database, name = table.split(".")
+    return f"`{database}`.`{name}`"
