@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
+import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
+from core.actions import undo_log
 from core.actions.context import Context
 from core.actions.merge_base import events
 from core.actions.registry import action
+from core.actions.temporaries import meant_for
+from core.errors import Unavailable
 from core.spark.client import Engine
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
@@ -24,8 +32,11 @@ from tests.conftest import ORDERS
 from tests.faults.fault_files import MODES, Death, FaultFiles, Mode
 from tests.paimon import commit, read_rows
 from tests.spark.engine_fixture import in_order
+from tests.spark.test_engine import session_processes
 
 Rows = list[dict[str, Any]]
+# The newest snapshot, all rows, how many merges and rollbacks are recorded, and what can be taken back.
+Main = tuple[int | None, Rows, int, list[str]]
 
 
 @dataclass
@@ -50,12 +61,16 @@ class Scene:
     def directory(self) -> Path:
         return self.warehouse / self.table.directory
 
+    def begin_here(self) -> None:
+        shutil.rmtree(self.start, ignore_errors=True)
+        shutil.copytree(self.directory, self.start)
+
     def reset(self) -> None:
         shutil.rmtree(self.directory)
         shutil.copytree(self.start, self.directory)
 
-    def run(self, fail_at: int = 0, mode: Mode = "before") -> FaultFiles:
-        files = FaultFiles(LocalFiles(str(self.warehouse)), fail_at, mode)
+    def run(self, fail_at: int = 0, mode: Mode = "before", files: FaultFiles | None = None) -> FaultFiles:
+        files = files or FaultFiles(LocalFiles(str(self.warehouse)), fail_at, mode)
         context = self.context(files)
         plan = action(self.action).plan(context, self.table, self.arguments)
         assert plan.refusals == ()
@@ -66,17 +81,20 @@ class Scene:
             applied(context, plan)
         return files
 
-    def main(self) -> tuple[int | None, Rows]:
-        lineage = Lineage(LocalFiles(str(self.warehouse)), self.table.root())
-        return lineage.latest_id(), in_order(read_rows(self.warehouse, self.table.full_name))
-
-    def assert_whole(self, right: list[tuple[int | None, Rows]], when: str) -> None:
+    def main(self) -> Main:
         files = LocalFiles(str(self.warehouse))
-        found = self.main()
-        assert found in right, when
-        assert len(events(files, self.table)) == right.index(found), when
+        rows = in_order(read_rows(self.warehouse, self.table.full_name))
+        undoable = [each.said for each in undo_log.entries(self.context(), self.table)]
+        head = Lineage(files, self.table.root()).latest_id()
+        return head, rows, len(events(files, self.table)), undoable
+
+    def assert_whole(self, right: list[Main], when: str) -> None:
+        """Main is as before or as after, what is told of it too, and nothing is left half done."""
+        files = LocalFiles(str(self.warehouse))
+        assert self.main() in right, when
         left = set(contents(self.directory / "branch"))
         assert not [path for path in left if path.startswith(("ACTION", "RECOVER"))], when
+        assert not [path for path in left if meant_for(path) in ("merges", "UNDO")], when
         manager = SavepointManager(files, self.table)
         assert [each.id for each in manager.all()] == [each.id for each in manager.of_root(self.table.root())]
         lineage = Lineage(files, self.table.root())
@@ -98,9 +116,9 @@ def scene_of(
     for where, key in sides:
         row = {"order_id": [key], "customer": ["x"], "price": [1.0]}
         commit(warehouse, f"{table.full_name}{where}", pa.table(row, schema=ORDERS))
-    start = tmp_path / "start"
-    shutil.copytree(warehouse / table.directory, start)
-    return Scene(warehouse, table, name, arguments, start)
+    scene = Scene(warehouse, table, name, arguments, tmp_path / "start")
+    scene.begin_here()
+    return scene
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -119,26 +137,95 @@ def test_every_write_of_a_fast_forward_can_be_the_last(warehouse: Path, tmp_path
         scene.assert_whole(right, f"killed {mode} write {point}, {call}")
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments"),
-    [
-        ("rollback", {"to": "v2"}),
-        ("merge-branch", {"name": "fix", "on_conflict": "branch"}),
-        ("replace-main-branch", {"name": "fix", "layout": "overwrite"}),
-    ],
+Change = tuple[str, dict[str, object]]
+MERGE: Change = ("merge-branch", {"name": "fix", "on_conflict": "branch"})
+# What was done already, and what is killed.
+REWRITINGS: tuple[tuple[Change, ...], ...] = (
+    (("rollback", {"to": "v2"}),),
+    (MERGE,),
+    (("replace-main-branch", {"name": "fix", "layout": "overwrite"}),),
+    (MERGE, ("undo", {})),
 )
+
+
+@pytest.mark.parametrize("changes", REWRITINGS, ids=lambda changes: changes[-1][0])
 def test_every_write_around_a_rewriting_can_be_the_last(
-    engine: Engine, engine_warehouse: Path, tmp_path: Path, name: str, arguments: Mapping[str, object]
+    engine: Engine, engine_warehouse: Path, tmp_path: Path, changes: tuple[Change, ...]
 ) -> None:
+    *before_it, (name, arguments) = changes
     database = f"killed_{name.replace('-', '_')}"
     scene = scene_of(engine_warehouse, database, tmp_path, name, arguments, both=True)
     scene.engine = lambda: engine
+    for each, given in before_it:
+        done(scene.context(), each, table=scene.table, **given)
+    scene.begin_here()
+    files, asked = FaultFiles(LocalFiles(str(scene.warehouse))), list[int]()
+
+    def counted() -> Engine:
+        asked.append(len(files.writes))
+        return engine
+
     before = scene.main()
-    writes = scene.run().writes
+    scene.engine = counted
+    scene.run(files=files)
+    scene.engine = lambda: engine
     right = [before, scene.main()]
-    assert right[1][0] == 7
-    for point, call in enumerate(writes, start=1):
-        scene.reset()
-        scene.run(point, "after")
-        done(scene.context(), "recover", table=scene.table)
-        scene.assert_whole(right, f"killed after write {point}, {call}")
+    assert right[1][0] == (before[0] or 0) + 1
+    assert 0 < asked[-1] < len(files.writes) - 1
+    for point, call in enumerate(files.writes, start=1):
+        # Killed before a write is killed after the one before, but for the engine's in between.
+        for mode in MODES if point == asked[-1] + 1 else MODES[1:]:
+            if mode == "half" and not call.startswith(("create", "replace")):
+                continue
+            scene.reset()
+            scene.run(point, mode)
+            done(scene.context(), "recover", table=scene.table)
+            scene.assert_whole(right, f"killed {mode} write {point}, {call}")
+
+
+@pytest.mark.parametrize("sign", ["bucket-0", "manifest", "snapshot"])
+def test_an_engine_killed_on_its_way_to_the_commit_made_it_or_not(
+    engine: Engine, engine_warehouse: Path, tmp_path: Path, sign: str
+) -> None:
+    """Killed as soon as its first data file, manifest or snapshot shows."""
+    name, arguments = "replace-main-branch", {"name": "fix", "layout": "overwrite"}
+    scene = scene_of(engine_warehouse, f"shot_{sign}", tmp_path, name, arguments, both=True)
+    before = scene.main()
+    of_branch = in_order(read_rows(scene.warehouse, f"{scene.table.full_name}$branch_fix"))
+    place = scene.directory / sign
+    known, shots = set(os.listdir(place)), list[int]()
+
+    def shoot(session: int) -> None:
+        while set(os.listdir(place)) == known:
+            time.sleep(0)
+        # Java first, so that it starts no more workers; its parent last, whose end is the engine's.
+        found = sorted(
+            session_processes(session), key=lambda each: (each[0] == session, "java" not in each[1])
+        )
+        for pid, _ in found:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+                shots.append(pid)
+
+    def targeted() -> Engine:
+        engine.start()
+        engine.wait_ready()
+        assert engine._process is not None
+        if not gunner:
+            gunner.append(Thread(target=shoot, args=(engine._process.pid,), daemon=True))
+            gunner[0].start()
+        return engine
+
+    gunner: list[Thread] = []
+    scene.engine = targeted
+    context = scene.context()
+    plan = action(scene.action).plan(context, scene.table, scene.arguments)
+    try:
+        applied(context, plan)
+    except Unavailable as error:
+        assert "died" in error.message
+        assert scene.main() == before
+    gunner[0].join()
+    assert len(shots) >= 2
+    after = ((before[0] or 0) + 1, of_branch, 1, [f"{name} of fix"])
+    scene.assert_whole([before, after], f"shot when {sign} showed")

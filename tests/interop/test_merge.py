@@ -56,11 +56,13 @@ def upsert(warehouse: Path, name: str, *rows: Row) -> None:
     commit(warehouse, name, pa.Table.from_pylist(list(rows), schema=ORDERS))
 
 
-def cleaned(judge: Judge, warehouse: Path, *names: str) -> None:
-    for name in names:
+def cleaned(judge: Judge, warehouse: Path, main: str, branch: str) -> None:
+    """All that stock jobs do. A compaction is a commit, after which a branch expires by its own options."""
+    for name in (main, branch):
         judge.compact(warehouse, name)
-    judge.expire(warehouse, names[0])
-    judge.clean_orphans(warehouse, names[0])
+    judge.expire(warehouse, main)
+    for name in (main, branch):
+        judge.clean_orphans(warehouse, name)
 
 
 def test_main_goes_on_along_a_branch_that_it_did_not_leave(
@@ -115,9 +117,13 @@ def test_rows_with_keys_are_merged_on_both_sides(
     merged(context, table, "main")
     found = {row["order_id"]: row["customer"] for row in judge.read(engine_warehouse, name)}
     assert (found[1], found[4], found[70]) == ("again", "ours", "added")
+    of_branch = judge.read(engine_warehouse, fix)
     cleaned(judge, engine_warehouse, name, fix)
     assert {row["order_id"]: row["customer"] for row in judge.read(engine_warehouse, name)} == found
-    assert judge.read(engine_warehouse, fix)
+    assert judge.read(engine_warehouse, fix) == of_branch
+    # The first savepoint is of right before the first merge.
+    then = {**before, **{key: order(key, text) for key, text in {2: "both", 4: "main", 70: "added"}.items()}}
+    assert judge.read(engine_warehouse, name, tag="savepoint.1") == comparable(then.values())
 
 
 def test_rows_without_keys_are_added(context: Context, engine_warehouse: Path, judge: Judge) -> None:
@@ -139,10 +145,19 @@ def test_rows_without_keys_are_added(context: Context, engine_warehouse: Path, j
     wanted = comparable([*before, *({"day": day, "kind": kind} for kind in ("new", "click", "main"))])
     assert judge.read(engine_warehouse, name) == wanted
     assert is_done(context, table)
-    judge.compact(engine_warehouse, fix)
+    of_branch = judge.read(engine_warehouse, fix)
+    cleaned(judge, engine_warehouse, name, fix)
     assert merged(context, table).result["snapshot_id"] is None
     assert judge.read(engine_warehouse, name) == wanted
+    assert judge.read(engine_warehouse, fix) == of_branch
+    assert len(judge.read(engine_warehouse, name, tag="savepoint.1")) == len(before) + 1
     done(context, "rollback", table=table, to="savepoint.1")
     assert len(judge.read(engine_warehouse, name)) == len(before) + 1
     assert merged(context, table).result["kind"] == "append"
+    assert judge.read(engine_warehouse, name) == wanted
+    # Taken back and merged once more: no row comes twice.
+    done(context, "undo", table=table)
+    assert len(judge.read(engine_warehouse, name)) == len(before) + 1
+    assert merged(context, table).result["kind"] == "append"
+    cleaned(judge, engine_warehouse, name, fix)
     assert judge.read(engine_warehouse, name) == wanted

@@ -38,13 +38,14 @@ def test_a_branch_replaces_the_rows_of_main_and_back(
     assert plan.refusals == ()
     outcome = applied(context, plan)
     assert outcome.result["snapshot_id"] == 7
-    assert outcome.undo == "paimark rollback replaced.orders --to savepoint.1"
+    assert outcome.undo == "paimark undo replaced.orders"
     assert judge.read(engine_warehouse, name) == judge.read(engine_warehouse, fix) == wanted
     assert planned(context, "merge-branch", table=table, name="fix").empty
     for each in (name, fix):
         judge.compact(engine_warehouse, each)
     judge.expire(engine_warehouse, name)
-    judge.clean_orphans(engine_warehouse, name)
+    for each in (name, fix):
+        judge.clean_orphans(engine_warehouse, each)
     assert judge.read(engine_warehouse, name) == judge.read(engine_warehouse, fix) == wanted
     assert judge.read(engine_warehouse, name, tag="savepoint.1") == before
     done(context, "rollback", table=table, to="savepoint.1")
