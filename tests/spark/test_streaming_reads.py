@@ -11,8 +11,12 @@ import pytest
 from core.errors import NotFound, PaimarkError, Refused, UsageError
 from core.table.layout import TablePath
 from tests.actions.acting import context_on, done
+from tests.interop.conftest import judge
+from tests.interop.judge import Judge
 from tests.paimon import commit, create_table, open_table
 from tests.spark.micro_batches import Query, lineage
+
+__all__ = ["judge"]
 
 LOG = TablePath("shop", "log")
 COLUMNS = pa.schema([pa.field("id", pa.int64()), pa.field("said", pa.string())])
@@ -231,12 +235,24 @@ def test_a_table_whose_changes_cannot_be_told_is_refused(
         Query(tmp_path, "shop.keyed").all()
 
 
-def test_rows_that_are_only_rewritten_are_passed_over(log: Path) -> None:
-    query = Query(log, "shop.log", **{"scan.mode": "latest"})
-    query.all()
-    commit(log, "shop.log", pa.table({"id": [9], "said": ["x"]}, schema=COLUMNS), overwrite=True)
-    say(log, 10)
-    assert ids(query.all()) == [10]
+@pytest.mark.parametrize(("also_overwrites", "expected"), [("false", [1, 3]), ("true", [1, 2, 3])])
+def test_overwrites_are_passed_over_unless_the_table_says_otherwise(
+    tmp_path: Path, also_overwrites: str, expected: list[int]
+) -> None:
+    options = {"streaming-read-append-overwrite": also_overwrites}
+    create_table(tmp_path, "shop.log", COLUMNS, options=options)
+    say(tmp_path, 1)
+    commit(tmp_path, "shop.log", pa.table({"id": [2], "said": ["s2"]}, schema=COLUMNS), overwrite=True)
+    say(tmp_path, 3)
+    assert ids(Query(tmp_path, "shop.log", **from_version("1")).all()) == expected
+
+
+def test_compactions_are_passed_over(log: Path, judge: Judge) -> None:
+    judge.compact(log, "shop.log")
+    assert lineage(log, "shop.log").snapshot(6).commit_kind == "COMPACT"
+    say(log, 7)
+    assert ids(Query(log, "shop.log", **from_version("1")).all()) == [1, 2, 3, 4, 5, 7]
+    assert ids(Query(log, "shop.log", **from_version("6", "from-snapshot-full")).all()) == [1, 2, 3, 4, 5, 7]
 
 
 def test_a_stream_is_of_the_branch_that_it_names(log: Path) -> None:
