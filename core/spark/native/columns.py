@@ -85,11 +85,12 @@ def _require_distinct(names: Collection[str]) -> None:
 
 
 def _column(field: StructField, name: str | None) -> Column:
-    made = sql_functions.lit(None) if name is None else sql_functions.col(_quoted(name))
+    made = sql_functions.lit(None) if name is None else sql_functions.col(quoted(name))
     return made.cast(field.dataType)
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """The name of a column as Spark's expressions take it, whatever it holds."""
     return "`" + name.replace("`", "``") + "`"
 
 

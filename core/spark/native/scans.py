@@ -17,6 +17,7 @@ from core.spark.merging.model import Bits, MergeGroup, joined
 from core.spark.merging.overlap import overlap_groups
 from core.spark.native.columns import NotNative
 from core.spark.native.conditions import Condition
+from core.spark.native.keys import one_key
 from core.spark.native.pruning import Pruner
 from core.spark.native.relation import ListedFile, Relations
 from core.spark.native.state import FIRST_BIT, TableFile, TableState, table_state
@@ -45,6 +46,7 @@ class NativeTable:
 
     key: tuple[str, ...]
     root: Root
+    primary_keys: tuple[str, ...]
     types: StructType
     state: TableState
     pruner: Pruner
@@ -132,8 +134,11 @@ class NativeScans:
         if wanted.limit is not None and not wanted.conditions:
             files = _enough(files, bits, wanted.limit)
         frame = self._frame(table, files, bits)
-        if wanted.limit is not None and not wanted.conditions:
-            # Said to Spark too: it then knows that the result is small.
+        has_key = one_key(table.primary_keys, table.types, wanted.conditions)
+        # Said to Spark too: it then knows that the result is small.
+        if has_key is not None:
+            frame = frame.where(has_key).limit(1)
+        elif wanted.limit is not None and not wanted.conditions:
             frame = frame.limit(wanted.limit)
         merged = (bits[file.address] for file in files if file.address in bits)
         return _Kept(frame, len(files) * _FILE_BYTES + sum(each.rows // 8 for each in merged))
@@ -172,7 +177,8 @@ class NativeScans:
             if why := self._unread_schemes[scheme]:
                 raise NotNative(why)
         types = spark_schema(open_table(scan).fields)
-        return NativeTable(key, root, types, state, Pruner(schema, state.schemas))
+        pruner = Pruner(schema, state.schemas)
+        return NativeTable(key, root, tuple(schema.primary_keys), types, state, pruner)
 
     def _why_unread(self, scheme: str) -> str:
         """Why Spark can't open files of the scheme; empty if it can."""
