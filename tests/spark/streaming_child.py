@@ -85,7 +85,7 @@ def run(session: SparkSession, pump: Pump) -> str:
 def _rows(session: SparkSession, pump: Pump) -> DataFrame:
     if pump.schema is None:
         return session.readStream.format("paimark").options(**pump.source).load()
-    rows = session.readStream.schema(pump.schema).options(**pump.source).json(pump.source["path"])
+    rows = session.readStream.schema(pump.schema).format("json").options(**pump.source).load()
     return rows if pump.tasks is None else rows.repartition(pump.tasks)
 
 

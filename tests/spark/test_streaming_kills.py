@@ -27,7 +27,6 @@ OUT = TablePath("shop", "out")
 SCHEMA = pa.schema([pa.field("id", pa.int64()), pa.field("said", pa.string())])
 KILLS = 50
 ROWS = 3
-PATIENCE_SECONDS = 240
 # A kill can miss a query that waits for rows.
 VICTIMS = ("all", "java", *["python"] * 8)
 
@@ -72,7 +71,9 @@ def test_every_row_is_once_in_the_table(tmp_path: Path) -> None:
         if victim == "python":
             (kill_workers if pick.random() < 0.8 else kill_descendants)(running.java)
             stop.touch()
-            kills += bool(running.answer())
+            ended = running.answer()
+            assert not ended or "crashed" in ended or "EOFException" in ended, ended
+            kills += bool(ended)
         else:
             if victim == "java":
                 # What its Python processes were doing they may go on with for a while.
@@ -95,6 +96,7 @@ def test_every_row_is_once_in_the_table(tmp_path: Path) -> None:
 
 
 def wait_for_a_commit(warehouse: Path, before: int | None) -> None:
-    out, deadline = lineage(warehouse, "shop.out"), time.monotonic() + PATIENCE_SECONDS
-    while out.latest_id() == before and time.monotonic() < deadline:
-        time.sleep(0.01)
+    """Paced by the query; the test's time-out is the end of patience."""
+    out = lineage(warehouse, "shop.out")
+    while out.latest_id() == before:
+        time.sleep(0.005)
