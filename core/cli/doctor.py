@@ -57,7 +57,8 @@ Look = Callable[[], Iterator[Finding]]
 def _checks(found: Given, table: str | None) -> Iterator[tuple[str, Look]]:
     yield "java", _java
     yield "libraries", _libraries
-    yield "spark", lambda: _spark(found)
+    yield "spark", lambda: _cluster_needs(found)
+    yield "spark", lambda: _cluster_has(found)
     yield "warehouse", lambda: _warehouse(found)
     if table is not None:
         yield table, lambda: _table(found, table)
@@ -78,11 +79,16 @@ def _libraries() -> Iterator[Finding]:
             raise Unavailable(f"{name} is not installed", "Install paimark again.") from error
 
 
-def _spark(found: Given) -> Iterator[Finding]:
-    from core.cli.doctor_spark import cluster_findings
+def _cluster_needs(found: Given) -> Iterator[Finding]:
+    from core.cli.doctor_spark import cluster_needs
 
-    for said in cluster_findings(found):
-        yield Finding("spark", "ok", said)
+    return (Finding("spark", "ok", said) for said in cluster_needs(found))
+
+
+def _cluster_has(found: Given) -> Iterator[Finding]:
+    from core.cli.doctor_spark import cluster_has
+
+    return (Finding("spark", "ok", said) for said in cluster_has(found))
 
 
 def _warehouse(found: Given) -> Iterator[Finding]:

@@ -12,22 +12,21 @@ from core.config import Settings
 from core.errors import UsageError
 
 
-def cluster_findings(found: Given) -> Iterator[str]:
-    """A line for the cluster that is set, and when the command names it, one a machine.
+def cluster_needs(found: Given) -> Iterator[str]:
+    """What executors must have, where a cluster is set."""
+    if (settings := _with_cluster(found)) is not None:
+        python = ".".join(map(str, sys.version_info[:2]))
+        needs = f"executors need Python {python} with pypaimon and msgspec"
+        if "://" not in settings.warehouse:
+            needs += f", and {settings.warehouse} mounted at the same place"
+        yield f"{settings.spark_master}: {needs}"
 
-    Raises `Unavailable` with what is lacking where.
-    """
-    from core.spark.cluster import is_cluster
 
-    try:
-        settings = found.settings()
-    except UsageError:
-        # Said where the warehouse is looked at.
+def cluster_has(found: Given) -> Iterator[str]:
+    """What they have, a line a machine, when the command names the cluster. Raises `Unavailable`: a lack."""
+    if (settings := _with_cluster(found)) is None:
         return
     master = settings.spark_master
-    if master is None or not is_cluster(master):
-        return
-    yield f"{master}: {_needs(settings)}"
     if found.spark_master is None:
         yield f"{master}: not looked at; `paimark doctor --spark-master {master}` does"
         return
@@ -37,9 +36,12 @@ def cluster_findings(found: Given) -> Iterator[str]:
         yield from engine.nodes
 
 
-def _needs(settings: Settings) -> str:
-    python = ".".join(map(str, sys.version_info[:2]))
-    needs = f"executors need Python {python} with pypaimon and msgspec"
-    if "://" not in settings.warehouse:
-        needs += f", and {settings.warehouse} mounted at the same place"
-    return needs
+def _with_cluster(found: Given) -> Settings | None:
+    from core.spark.cluster import is_cluster
+
+    try:
+        settings = found.settings()
+    except UsageError:
+        # Said where the warehouse is looked at.
+        return None
+    return settings if settings.spark_master and is_cluster(settings.spark_master) else None

@@ -1,0 +1,47 @@
+"""`paimark doctor` on a cluster: what its machines need, and why Spark can't be had there."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from tests.cli.command import Paimark
+
+_PYTHON = ".".join(map(str, sys.version_info[:2]))
+
+
+def spark_rows(paimark: Paimark, *words: str | Path) -> tuple[int, list[tuple[str, str]]]:
+    ran = paimark("doctor", *words, "--output", "json")
+    return ran.code, [(row["state"], row["detail"]) for row in ran.rows if row["check"] == "spark"]
+
+
+def test_a_cluster_that_is_not_there(paimark: Paimark, warehouse: Path) -> None:
+    master = "spark://127.0.0.1:1"
+    code, found = spark_rows(paimark, "--warehouse", warehouse, "--spark-master", master)
+    assert code == 3
+    assert [state for state, _ in found] == ["ok", "broken"]
+    assert found[0][1].startswith(f"{master}: executors need Python {_PYTHON} ")
+    assert found[1][1].startswith(f"There is no Spark at {master} ")
+
+
+def test_a_cluster_of_the_config_file_is_not_started_unasked(
+    paimark: Paimark, warehouse: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "paimark").mkdir()
+    config = f'[contexts.far]\nwarehouse = "{warehouse}"\nspark_master = "yarn"\n'
+    (tmp_path / "paimark" / "config.toml").write_text(config)
+    assert spark_rows(paimark, "--context", "far") == (
+        0,
+        [
+            (
+                "ok",
+                f"yarn: executors need Python {_PYTHON} with pypaimon and msgspec, and {warehouse} mounted "
+                "at the same place",
+            ),
+            ("ok", "yarn: not looked at; `paimark doctor --spark-master yarn` does"),
+        ],
+    )
+
+
+def test_one_machine_needs_no_cluster(paimark: Paimark, warehouse: Path) -> None:
+    assert spark_rows(paimark, "--warehouse", warehouse, "--spark-master", "local[2]") == (0, [])
