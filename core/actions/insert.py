@@ -77,7 +77,7 @@ class Inserts:
                 refusals.append(Refusal(f"{where} is not whole: {error.message}", "Repair it first."))
             rows = sum(int(each.file["_ROW_COUNT"]) for each in entries)
             size = sum(int(each.file["_FILE_SIZE"]) for each in entries)
-            freed = f"{len(entries)} files with {rows} rows before key merging"
+            freed = f"{len(entries)} file{_s(len(entries))} with {rows} row{_s(rows)} before key merging"
             what, step = _said(insert, where)
             steps.insert(0, Step("replace", step, freed, size))
             kept = (
@@ -250,5 +250,9 @@ def _failure(event: Failed) -> Exception:
 def _message(label: str, snapshot: int | None, rows: object) -> str:
     if snapshot is None:
         return f"There were no rows to write: nothing was committed to {label}"
-    counted = "" if rows is None else f", with {rows} row{'' if rows == 1 else 's'}"
+    counted = "" if rows is None else f", with {rows} row{_s(rows)}"
     return f"Committed snapshot {snapshot} of {label}{counted}"
+
+
+def _s(number: object) -> str:
+    return "" if number == 1 else "s"

@@ -165,7 +165,7 @@ def test_the_plan_of_an_overwrite_says_what_goes_and_stays(engine: Engine, engin
     context = context_on(engine_warehouse)
     plan = called.action.plan(context, called.table, {})
     assert plan.summary == (
-        f"Replace partition day = 2026-05-02 of main of {name} (1 files with 3 rows before key merging)"
+        f"Replace partition day = 2026-05-02 of main of {name} (1 file with 3 rows before key merging)"
     )
     assert must_be_agreed_to(called.action, plan)
     assert plan.steps[0].size > 0 and "snapshot 2 is read as before" in plan.kept[0]
