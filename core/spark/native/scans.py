@@ -128,20 +128,26 @@ class NativeScans:
     def _made(self, table: NativeTable, wanted: _Wanted) -> _Kept:
         files, groups = self._chosen(table, wanted.conditions)
         bits = merge_bits(self._session, self._warehouse.options, groups)
-        files = [file for file in files if file.address not in bits or bits[file.address].popcount()]
+        filled = [file for file in files if file.address not in bits or bits[file.address].popcount()]
         if wanted.only_count and wanted.limit is None and not wanted.conditions:
-            return _Kept(self._counted(table, sum(_rows(file, bits) for file in files)), 0)
+            return _Kept(self._counted(table, sum(_rows(file, bits) for file in filled)), 0)
+        read = filled
         if wanted.limit is not None and not wanted.conditions:
-            files = _enough(files, bits, wanted.limit)
-        frame = self._frame(table, files, bits)
+            read = _enough(filled, bits, wanted.limit)
+        is_whole = len(files) == len(table.state.files) and len(read) == len(filled)
+        if is_whole and wanted != _Wanted(table.key) and list(groups) == list(table.state.merged):
+            # Which is kept, and takes longer to make than all that is put on it.
+            frame = self.frame(table, None)
+        else:
+            frame = self._frame(table, read, bits)
         has_key = one_key(table.primary_keys, table.types, wanted.conditions)
         # Said to Spark too: it then knows that the result is small.
         if has_key is not None:
             frame = frame.where(has_key).limit(1)
         elif wanted.limit is not None and not wanted.conditions:
             frame = frame.limit(wanted.limit)
-        merged = (bits[file.address] for file in files if file.address in bits)
-        return _Kept(frame, len(files) * _FILE_BYTES + sum(each.rows // 8 for each in merged))
+        merged = (bits[file.address] for file in read if file.address in bits)
+        return _Kept(frame, len(read) * _FILE_BYTES + sum(each.rows // 8 for each in merged))
 
     def _chosen(
         self, table: NativeTable, conditions: tuple[Condition, ...]
