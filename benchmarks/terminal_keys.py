@@ -109,7 +109,7 @@ def measure(moves: int, snapshots: int) -> dict[str, Moves]:
             terminal.send("\x1b")
             terminal.settle()
             terminal.send("1")
-            terminal.wait_for(f"[1 Snapshots {snapshots:,}")
+            terminal.wait_for(f"1 of {snapshots:,}")
             terminal.send("G")
             terminal.wait_for(f"{snapshots:,} of {snapshots:,}")
             terminal.send("g")
