@@ -12,16 +12,19 @@ import signal
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import msgspec
+import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.datasource import WriterCommitMessage
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 from pyspark.sql.types import StructType
 
 from core.spark.protocol import Start
 from core.spark.session import start_spark
 from core.spark.source import PaimarkSource
+from core.spark.streaming.writer import PaimarkStreamWriter
+from core.spark.target import Target
 from tests.spark.dying import die_at
 
 # The compiler that starts fast: these queries are short.
@@ -57,12 +60,21 @@ class Dying(PaimarkSource):
     def name(cls) -> str:
         return "dying"
 
-    def streamWriter(self, schema: StructType, overwrite: bool) -> Any:
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DyingWriter:
         point = self.options.pop("dies")
-        writer = super().streamWriter(schema, overwrite)
-        # Only the process that commits gets as far as this.
-        die_at(point, setattr, kill)
-        return writer
+        return DyingWriter(super().streamWriter(schema, overwrite).target, point)
+
+
+class DyingWriter(PaimarkStreamWriter):
+    def __init__(self, target: Target, point: str) -> None:
+        super().__init__(target)
+        self._point = point
+
+    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
+        # A process that lives on commits for other queries.
+        with pytest.MonkeyPatch.context() as patched:
+            die_at(self._point, patched.setattr, kill)
+            super().commit(messages, batchId)
 
 
 def kill() -> None:
