@@ -38,7 +38,7 @@ _OPENED = (
     "java.base/sun.util.calendar",
     "java.security.jgss/sun.security.krb5",
 )
-_FLAGS = (
+FLAGS = (
     "-XX:+IgnoreUnrecognizedVMOptions",
     "-XX:+ExitOnOutOfMemoryError",
     "-XX:-UsePerfData",
@@ -50,6 +50,14 @@ _FLAGS = (
     "-Dio.netty.noUnsafe=false",
     "-Dio.netty.allocator.type=pooled",
     "-Dio.netty.handler.ssl.defaultEndpointVerificationAlgorithm=NONE",
+)
+# A start runs little code often, and the second compiler would take a third of its CPU time. What a scan runs
+# goes round loops so often that these are reached at once all the same.
+_LATE_SECOND_COMPILER = (
+    "-XX:Tier4InvocationThreshold=20000",
+    "-XX:Tier4MinInvocationThreshold=2500",
+    "-XX:Tier4CompileThreshold=50000",
+    "-XX:Tier4BackEdgeThreshold=160000",
 )
 # What a person who asks for one of these has in mind is not ours.
 _NOT_WITH_ARCHIVE = ("-Xshare", "-XX:SharedArchiveFile", "-XX:ArchiveClassesAtExit", "-XX:AOT", "-javaagent")
@@ -65,7 +73,7 @@ def class_archive(java: Java, spark: SparkHome, settings: Mapping[str, str]) -> 
         option.startswith(_NOT_WITH_ARCHIVE) for option in _java_options(settings)
     ):
         return None
-    return archive_for(java.executable, str(spark.home / "jars" / "*"), spark.jars, _FLAGS)
+    return archive_for(java.executable, str(spark.home / "jars" / "*"), spark.jars, FLAGS)
 
 
 def launch(
@@ -81,7 +89,8 @@ def launch(
         "-cp",
         os.pathsep.join(_class_path(spark, settings)),
         f"-Xmx{settings['spark.driver.memory']}",
-        *_FLAGS,
+        *FLAGS,
+        *_LATE_SECOND_COMPILER,
         *(archive.start_flags(scratch) if archive is not None else ()),
         f"-Djava.io.tmpdir={scratch}",
         f"-Dderby.system.home={scratch}",
