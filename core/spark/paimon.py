@@ -53,6 +53,10 @@ def condition_columns(table: Any) -> tuple[dict[str, str], Collection[str]]:
 def plan_splits(scan: Scan, wanted: Iterable[Condition]) -> list[Any]:
     """The pieces to read, in pypaimon's order."""
     splits: list[Any] = _builder(scan, wanted).new_scan().plan().splits()
+    if "rowkind.field" in open_table(scan).table_schema.options:
+        for split in splits:
+            # pypaimon writes deletes by this option and counts none: read as they are they would come back.
+            split.raw_convertible &= all(file.level for file in split.files)
     return splits
 
 

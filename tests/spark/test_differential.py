@@ -60,7 +60,7 @@ def check(seed: int, engine: Engine, warehouse: Path, judge: Judge) -> None:
 def _agree(
     random: Random, table: Generated, target: Target, engine: Engine, warehouse: Path, judge: Judge
 ) -> None:
-    rows = judge.rows(warehouse, target.table, snapshot=target.snapshot)
+    rows = _alive(target, judge.rows(warehouse, target.table, snapshot=target.snapshot))
     whole, *rest = _questions(random, table, target, rows)
     questions = [whole, *random.sample(rest, 3)]
     faults = [_differ("pypaimon", _pypaimon_rows(warehouse, target), whole.rows)]
@@ -149,11 +149,20 @@ def _pypaimon_rows(warehouse: Path, target: Target) -> Counter[str]:
     if target.snapshot is not None:
         table = table.copy({"scan.snapshot-id": str(target.snapshot)})
     builder = table.new_read_builder()
-    rows = builder.new_read().to_arrow(builder.new_scan().plan().splits()).to_pylist()
+    found = builder.new_read().to_arrow(builder.new_scan().plan().splits()).to_pylist()
     kinds = types(target.columns)
-    return Counter(
-        comparable([plain(row[each.name], each.type) for each in target.columns], kinds) for row in rows
-    )
+    rows = [[plain(row[each.name], each.type) for each in target.columns] for row in found]
+    return Counter(comparable(row, kinds) for row in _alive(target, rows))
+
+
+def _alive(target: Target, rows: list[list[Plain]]) -> list[list[Plain]]:
+    """Rows without those that delete, by the column that says so.
+
+    A known fault of pypaimon: it counts no deletes in the files it writes. Where such a file overlaps no
+    other, pypaimon and stock Paimon take its word and show them as rows.
+    """
+    kinds = [place for place, each in enumerate(target.columns) if each.role == "rowkind"]
+    return [row for row in rows if not any(row[place] in ("-D", "-U") for place in kinds)]
 
 
 def _differ(what: str, found: Counter[str], expected: Counter[str]) -> str:
