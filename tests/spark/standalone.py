@@ -15,7 +15,7 @@ from pathlib import Path
 from core.spark.home import find_spark
 from core.spark.java import find_java
 
-_MASTER_AT = re.compile(r"Starting Spark master at (spark://\S+)")
+_MASTER_AT = r"Starting Spark master at (spark://\S+)"
 _PATIENCE_SECONDS = 120
 # Short lives: what the second compiler and parallel collectors cost would never come back.
 SPARING = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
@@ -49,12 +49,12 @@ def standalone(place: Path) -> Iterator[Standalone]:
     try:
         log = place / "master.log"
         processes.append(_start("master.Master", log, "--port", "0"))
-        master = _said(_MASTER_AT, log, processes[0])
+        master = said(_MASTER_AT, log, processes[0])
         for number in (1, 2):
             words = ("--cores", "1", "--memory", "1g", "--work-dir", str(place / f"worker-{number}"), master)
             processes.append(_start("worker.Worker", place / f"worker-{number}.log", *words))
         for number in (1, 2):
-            _said(re.compile("(Successfully registered)"), place / f"worker-{number}.log", processes[number])
+            said("(Successfully registered)", place / f"worker-{number}.log", processes[number])
         yield Standalone(master, tuple(processes[1:]), place)
     finally:
         for process in processes:
@@ -82,10 +82,10 @@ def _start(name: str, log: Path, *words: str) -> subprocess.Popen[bytes]:
         )
 
 
-def _said(words: re.Pattern[str], log: Path, process: subprocess.Popen[bytes]) -> str:
+def said(words: str, log: Path, process: subprocess.Popen[bytes]) -> str:
     until = time.monotonic() + _PATIENCE_SECONDS
     while time.monotonic() < until and process.poll() is None:
-        if found := words.search(log.read_text(errors="replace")):
+        if found := re.search(words, log.read_text(errors="replace")):
             return found[1]
         time.sleep(0.05)
-    raise AssertionError(f"{log} never said {words.pattern}:\n{log.read_text(errors='replace')}")
+    raise AssertionError(f"{log} never said {words}:\n{log.read_text(errors='replace')}")

@@ -1,0 +1,57 @@
+"""A real Spark Connect server on this machine."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from core.spark.home import find_spark
+from core.spark.java import find_java
+from core.spark.jvm import FLAGS
+from tests.spark.standalone import SPARING, said
+
+
+@contextmanager
+def connect_server(place: Path) -> Iterator[str]:
+    """Its address, `sc://host:port`."""
+    place.mkdir(parents=True)
+    spark, log = find_spark({}), place / "server.log"
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    settings = {
+        "spark.master": "local[2]",
+        "spark.app.name": "connect",
+        "spark.ui.enabled": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.binding.port": str(port),
+        "spark.local.dir": str(place / "blocks"),
+        "spark.sql.warehouse.dir": str(place / "warehouse"),
+        "spark.sql.shuffle.partitions": "2",
+    }
+    command = [
+        *(str(find_java().executable), "-cp", str(spark.home / "jars" / "*"), "-Xmx1g", *FLAGS),
+        *(*SPARING.split(), *(f"-D{name}={value}" for name, value in settings.items())),
+        "org.apache.spark.sql.connect.service.SparkConnectServer",
+    ]
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith(("SPARK", "PYTHON"))},
+        **{"SPARK_HOME": str(spark.home), "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable},
+    }
+    with open(log, "wb") as out:
+        server = subprocess.Popen(
+            command, stdout=out, stderr=out, env=environment, cwd=place, start_new_session=True
+        )
+    try:
+        said("(Spark Connect server started)", log, server)
+        yield f"sc://127.0.0.1:{port}"
+    finally:
+        if server.poll() is None:
+            os.killpg(server.pid, signal.SIGKILL)
+            server.wait()
