@@ -51,8 +51,7 @@ def context(engine: Engine, engine_warehouse: Path, tmp_path: Path) -> Context:
     return replace(context_on(engine_warehouse), audit_path=tmp_path / "audit", engine=lambda: engine)
 
 
-@pytest.mark.parametrize("keyed", [True, False], ids=["keyed", "append"])
-@pytest.mark.parametrize("branch", [None, "b"])
+@pytest.mark.parametrize(("keyed", "branch"), [(True, "b"), (False, None)], ids=["keyed", "append"])
 def test_every_engine_follows_each_change(
     context: Context, engine: Engine, engine_warehouse: Path, judge: Judge, keyed: bool, branch: str | None
 ) -> None:
@@ -82,8 +81,9 @@ def test_every_engine_follows_each_change(
         assert comparable(rows(engine, f"SELECT * FROM {sql_name}")) == read
         return read
 
+    after = assert_all_agree()
     for number, (arguments, written) in enumerate(CHANGES, start=1):
-        before = assert_all_agree()
+        before = after
         done(context, ALTER, table=table, branch=branch, **arguments)
         assert len(assert_all_agree()) == len(before)
         # A key of old, whose row in a keyed table is replaced, and a new one.
@@ -111,7 +111,7 @@ def _plain(row: Row) -> dict[str, str]:
 
 @pytest.mark.parametrize(
     ("table", "altered"),
-    [("orders", ("fix",)), ("orders", (None,)), ("orders", ("fix", None)), ("events", ("fix",))],
+    [("orders", ("fix",)), ("orders", (None,)), ("events", ("fix", None))],
 )
 def test_a_merge_goes_on_with_the_definition_that_one_side_or_both_alike_came_to(
     context: Context, engine_warehouse: Path, judge: Judge, table: str, altered: tuple[str | None, ...]
@@ -124,11 +124,11 @@ def test_a_merge_goes_on_with_the_definition_that_one_side_or_both_alike_came_to
     done(context, "create-branch", table=path, name="fix", tag="fork")
     for branch in altered:
         done(context, ALTER, table=path, branch=branch, add="note STRING", rename=RENAMED[table])
-    key = {"order_id": 0} if table == "orders" else {"day": "new"}
+    key = "order_id" if table == "orders" else "day"
     for side, number in ((fix, 50), (name, 60)):
         columns = judge.read(engine_warehouse, side)[0].keys()
         row = {column: "x" for column in columns if column in ("note", "kind", "sort", "customer", "client")}
-        judge.write(engine_warehouse, side, [{**row, **{each: key[each] or number for each in key}}])
+        judge.write(engine_warehouse, side, [{**row, key: number if table == "orders" else str(number)}])
     before = judge.read(engine_warehouse, name)
     plan = planned(context, "merge-branch", table=path, name="fix")
     assert plan.refusals == (), plan.refusals
@@ -139,7 +139,5 @@ def test_a_merge_goes_on_with_the_definition_that_one_side_or_both_alike_came_to
     assert set(merged[0]) == {*before[0], "note", *RENAMED[table].split(" TO ")[1:]} - {
         RENAMED[table].split(" TO ")[0]
     }
-    [new] = [row for row in merged if row.get("order_id") == 50] or [
-        row for row in merged if row["day"] == "new" and row["note"] == "x"
-    ]
+    [new] = [row for row in merged if str(row[key]) == "50"]
     assert new["note"] == ("x" if "fix" in altered else None)
