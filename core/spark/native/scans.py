@@ -14,15 +14,18 @@ from pyspark.sql.types import LongType, StructField, StructType
 
 from core.spark.bitmap import merge_bits
 from core.spark.merging.model import Bits, MergeGroup, joined
+from core.spark.merging.opening import file_opener
 from core.spark.merging.overlap import overlap_groups
 from core.spark.native.columns import NotNative
 from core.spark.native.conditions import Condition
+from core.spark.native.first_rows import first_rows
 from core.spark.native.keys import one_key
 from core.spark.native.pruning import Pruner
 from core.spark.native.relation import ListedFile, Relations
 from core.spark.native.state import FIRST_BIT, TableFile, TableState, table_state
 from core.spark.paimon import open_table
 from core.spark.plans import Needs
+from core.spark.results import SMALL_RESULT
 from core.spark.scan import Scan, Warehouse
 from core.spark.types import spark_schema
 from core.table.layout import Root
@@ -31,6 +34,8 @@ from core.table.records import Snapshot, TableSchema
 SETTING = "spark.paimark.scan"
 _KEPT_STATES = 32
 _KEPT_FILES = 20_000
+# So many are opened one after another for a few rows.
+_FEW_FILES = 8
 # What Java holds of a file in a list.
 _FILE_BYTES = 1_000
 _KEPT_FRAMES = 64
@@ -57,9 +62,9 @@ class _Wanted:
     """What a frame was made for."""
 
     table: tuple[str, ...]
+    columns: frozenset[str] | None = None
     conditions: tuple[Condition, ...] = ()
     limit: int | None = None
-    only_count: bool = False
 
 
 class _Kept(NamedTuple):
@@ -108,9 +113,7 @@ class NativeScans:
 
     def frame(self, table: NativeTable, need: Needs | None) -> DataFrame:
         """The rows that are needed, all of them when `need` is None; more may come along."""
-        wanted = (
-            _Wanted(table.key, need.conditions, need.limit, not need.columns) if need else _Wanted(table.key)
-        )
+        wanted = _wanted(table.key, need)
         kept = self._frames.pop(wanted, None) or self._made(table, wanted)
         self._frames[wanted] = kept
         while len(self._frames) > 1 and (
@@ -122,6 +125,8 @@ class NativeScans:
 
     def warm_up(self) -> None:
         """Go the way of a scan without a file: the first one is spared the compiling."""
+        if self._jvm is None:
+            return
         constant = StructType([StructField(FIRST_BIT, LongType())])
         self._relations.frame("file:/", "parquet", StructType(), constant, ()).collect()
 
@@ -129,11 +134,12 @@ class NativeScans:
         files, groups = self._chosen(table, wanted.conditions)
         bits = merge_bits(self._session, self._warehouse.options, groups)
         filled = [file for file in files if file.address not in bits or bits[file.address].popcount()]
-        if wanted.only_count and wanted.limit is None and not wanted.conditions:
-            return _Kept(self._counted(table, sum(_rows(file, bits) for file in filled)), 0)
-        read = filled
-        if wanted.limit is not None and not wanted.conditions:
-            read = _enough(filled, bits, wanted.limit)
+        if wanted.columns == frozenset():
+            rows = sum(_rows(file, bits) for file in filled)
+            return _Kept(self._counted(table, rows if wanted.limit is None else min(rows, wanted.limit)), 0)
+        read = filled if wanted.limit is None else _enough(filled, bits, wanted.limit)
+        if wanted.limit is not None and wanted.limit <= SMALL_RESULT and _are_quick(read):
+            return self._first_rows(table, read, bits, wanted)
         is_whole = len(files) == len(table.state.files) and len(read) == len(filled)
         if is_whole and wanted != _Wanted(table.key) and list(groups) == list(table.state.merged):
             # Which is kept, and takes longer to make than all that is put on it.
@@ -144,10 +150,19 @@ class NativeScans:
         # Said to Spark too: it then knows that the result is small.
         if has_key is not None:
             frame = frame.where(has_key).limit(1)
-        elif wanted.limit is not None and not wanted.conditions:
+        elif wanted.limit is not None:
             frame = frame.limit(wanted.limit)
         merged = (bits[file.address] for file in read if file.address in bits)
         return _Kept(frame, len(read) * _FILE_BYTES + sum(each.rows // 8 for each in merged))
+
+    def _first_rows(
+        self, table: NativeTable, files: Iterable[TableFile], bits: Mapping[str, Bits], wanted: _Wanted
+    ) -> _Kept:
+        assert wanted.limit is not None
+        open_file = file_opener(self._warehouse.options)
+        columns = table.types.names if wanted.columns is None else wanted.columns
+        rows = first_rows(table.state, table.types, files, bits, columns, wanted.limit, open_file)
+        return _Kept(self._session.createDataFrame(rows, table.types), rows.nbytes)
 
     def _chosen(
         self, table: NativeTable, conditions: tuple[Condition, ...]
@@ -253,6 +268,21 @@ class NativeScans:
         constants = StructType([StructField(FIRST_BIT, LongType()), *table.state.constants.fields])
         root = _hadoop(f"{self._warehouse.files.uri.rstrip('/')}/{table.root.directory}")
         return self._relations.frame(root, file_format, columns, constants, listed)
+
+
+def _wanted(table: tuple[str, ...], need: Needs | None) -> _Wanted:
+    """Only what makes a difference: with conditions rows can't be limited, nor columns but here."""
+    if need is None:
+        return _Wanted(table)
+    if need.conditions:
+        return _Wanted(table, None, need.conditions)
+    if need.limit is None and need.columns:
+        return _Wanted(table)
+    return _Wanted(table, frozenset(need.columns), (), need.limit)
+
+
+def _are_quick(files: Sequence[TableFile]) -> bool:
+    return len(files) <= _FEW_FILES and all(file.file_format == "parquet" for file in files)
 
 
 def _files_of(kept: NativeTable | str) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 
 from pypaimon.common.json_util import JSON
 from pypaimon.schema.table_schema import TableSchema as PypaimonSchema
-from pyspark.sql.types import StructType
+from pyspark.sql.types import StructField, StructType
 
 from core.errors import Corrupt, PaimarkError, Unavailable
 from core.spark.merging.model import MergeFile, MergeGroup, Unmergeable
@@ -57,9 +57,10 @@ class TableFile:
 class TableState:
     """`merged` are the groups of files whose rows hide one another; all other files are read whole.
 
-    `columns` goes by schema id and format.
+    `columns` goes by schema id and format; what is `made` there are columns of these `names`.
     """
 
+    names: tuple[str, ...]
     columns: Mapping[tuple[int, str], FileColumns]
     constants: StructType
     files: tuple[TableFile, ...]
@@ -85,14 +86,13 @@ def _table_state(files: Files, root: Root, snapshot: Snapshot | None, schema: Ta
     fields = _fields(schema)
     types = table_types(fields)
     constants = {name: PARTITION_PREFIX + name for name in schema.partition_keys}
-    columns = StructType([types[name] for name in schema.partition_keys])
-    for field in columns.fields:
-        field.name = constants[field.name]
+    columns = StructType([StructField(made, types[name].dataType) for name, made in constants.items()])
     if snapshot is None:
-        return TableState({}, columns, (), (), {})
+        return TableState((), {}, columns, (), (), {})
     found = _data_files(files, root, snapshot, schema)
     schemas = {number: _schema(files, root, number) for number in {each.schema_id for each in found}}
     return TableState(
+        names=tuple(field.name for field in fields),
         columns={
             (number, file_format): file_columns(fields, _fields(schemas[number]), constants, file_format)
             for number, file_format in {(each.schema_id, each.file_format) for each in found}

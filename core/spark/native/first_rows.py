@@ -1,0 +1,105 @@
+"""The first rows of a table, read in this process: a handful is here before Spark has planned its tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+from core.errors import Corrupt
+from core.spark.merging.model import Bits
+from core.spark.merging.opening import OpenFile
+from core.spark.native.state import TableFile, TableState
+from core.spark.types import as_spark_reads
+
+_FEWEST_ROWS = 256
+# A column that nobody asks for: a batch without columns has no rows.
+_ROWS = ""
+
+
+def first_rows(
+    state: TableState,
+    types: StructType,
+    files: Iterable[TableFile],
+    bits: Mapping[str, Bits],
+    columns: Collection[str],
+    limit: int,
+    open_file: OpenFile,
+) -> pa.Table:
+    """`limit` rows of Parquet files, fewer if there are no more; columns not among `columns` are null.
+
+    Raises `FileMissing` and `Corrupt`.
+    """
+    schema = to_arrow_schema(types)
+    batches = []
+    left = limit
+    for file in files:
+        with open_file(file.address) as source:
+            for batch in _batches(source, file, state, bits.get(file.address), columns, limit):
+                batches.append(as_spark_reads(batch.slice(0, left), schema))
+                left -= batches[-1].num_rows
+                if not left:
+                    return pa.Table.from_batches(batches, schema)
+    return pa.Table.from_batches(batches, schema)
+
+
+def _batches(
+    source: Any,
+    file: TableFile,
+    state: TableState,
+    bits: Bits | None,
+    wanted: Collection[str],
+    limit: int,
+) -> Iterator[pa.RecordBatch]:
+    """The file's rows in the snapshot, as far as anybody asks for them, in columns of the table's names."""
+    columns = state.columns[file.schema_id, file.file_format]
+    made = {
+        name: found
+        for name, found in zip(state.names, columns.made, strict=True)
+        if name in wanted and found is not None
+    }
+    read = [found for found in made.values() if found in columns.read.names]
+    survives = None if bits is None else pa.array(bits.truths())
+    row = 0
+    try:
+        parquet = pq.ParquetFile(source, coerce_int96_timestamp_unit="us")
+        # Without any column there would be no batches to count rows of.
+        some = read or parquet.schema_arrow.names[:1]
+        for batch in parquet.iter_batches(max(limit, _FEWEST_ROWS), columns=some):
+            count = batch.num_rows
+            arrays = [
+                batch.column(found) if found in read else _constant(file, state, found, count)
+                for found in made.values()
+            ]
+            whole = pa.RecordBatch.from_arrays([*arrays, pa.nulls(count)], names=[*made, _ROWS])
+            if survives is not None:
+                whole = whole.filter(survives.slice(row, count))
+            row += count
+            yield whole
+    except (pa.ArrowInvalid, pa.ArrowKeyError) as error:
+        raise Corrupt(f"{file.address} can't be read ({error})") from error
+
+
+def _constant(file: TableFile, state: TableState, name: str, rows: int) -> pa.Array:
+    place = state.constants.names.index(name)
+    field = to_arrow_schema(state.constants).field(place)
+    return pa.array([_value(field.type, file.partition[place])] * rows, field.type)
+
+
+def _value(kind: pa.DataType, text: str | None) -> Any:
+    """What `FileList.java` makes of the text."""
+    if text is None or pa.types.is_string(kind):
+        return text
+    if pa.types.is_date(kind):
+        return date(1970, 1, 1) + timedelta(days=int(text))
+    if pa.types.is_timestamp(kind):
+        return datetime(1970, 1, 1) + timedelta(microseconds=int(text))
+    if pa.types.is_decimal(kind):
+        return Decimal(text)
+    return text == "True" if pa.types.is_boolean(kind) else int(text)
