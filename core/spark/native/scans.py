@@ -131,38 +131,51 @@ class NativeScans:
         self._relations.frame("file:/", "parquet", StructType(), constant, ()).collect()
 
     def _made(self, table: NativeTable, wanted: _Wanted) -> _Kept:
+        if wanted.limit is not None and wanted.columns:
+            return self._limited(table, wanted.columns, wanted.limit)
         files, groups = self._chosen(table, wanted.conditions)
         bits = merge_bits(self._session, self._warehouse.options, groups)
         filled = [file for file in files if file.address not in bits or bits[file.address].popcount()]
         if wanted.columns == frozenset():
             rows = sum(_rows(file, bits) for file in filled)
             return _Kept(self._counted(table, rows if wanted.limit is None else min(rows, wanted.limit)), 0)
-        read = filled if wanted.limit is None else _enough(filled, bits, wanted.limit)
-        if wanted.limit is not None and wanted.limit <= SMALL_RESULT and _are_quick(read):
-            return self._first_rows(table, read, bits, wanted)
-        is_whole = len(files) == len(table.state.files) and len(read) == len(filled)
-        if is_whole and wanted != _Wanted(table.key) and list(groups) == list(table.state.merged):
+        is_whole = len(files) == len(table.state.files) and list(groups) == list(table.state.merged)
+        if is_whole and wanted != _Wanted(table.key):
             # Which is kept, and takes longer to make than all that is put on it.
             frame = self.frame(table, None)
         else:
-            frame = self._frame(table, read, bits)
+            frame = self._frame(table, filled, bits)
         has_key = one_key(table.primary_keys, table.types, wanted.conditions)
-        # Said to Spark too: it then knows that the result is small.
         if has_key is not None:
+            # Said to Spark too: it then knows that the result is small.
             frame = frame.where(has_key).limit(1)
-        elif wanted.limit is not None:
-            frame = frame.limit(wanted.limit)
-        merged = (bits[file.address] for file in read if file.address in bits)
-        return _Kept(frame, len(read) * _FILE_BYTES + sum(each.rows // 8 for each in merged))
+        return _Kept(frame, _weight(filled, bits))
 
-    def _first_rows(
-        self, table: NativeTable, files: Iterable[TableFile], bits: Mapping[str, Bits], wanted: _Wanted
-    ) -> _Kept:
-        assert wanted.limit is not None
+    def _limited(self, table: NativeTable, columns: frozenset[str], limit: int) -> _Kept:
+        files, bits = self._enough(table.state, limit)
+        if limit > SMALL_RESULT or not _are_quick(files):
+            return _Kept(self._frame(table, files, bits).limit(limit), _weight(files, bits))
         open_file = file_opener(self._warehouse.options)
-        columns = table.types.names if wanted.columns is None else wanted.columns
-        rows = first_rows(table.state, table.types, files, bits, columns, wanted.limit, open_file)
+        rows = first_rows(table.state, table.types, files, bits, columns, limit, open_file)
         return _Kept(self._session.createDataFrame(rows, table.types), rows.nbytes)
+
+    def _enough(self, state: TableState, limit: int) -> tuple[list[TableFile], dict[str, Bits]]:
+        """Files that have so many rows together: first those read whole, then as few merged as can be."""
+        by_address = {file.address: file for file in state.files}
+        merged = [[by_address[file.path] for file in group.files] for group in state.merged]
+        hidden = {file.address for files in merged for file in files}
+        bits: dict[str, Bits] = {}
+        enough: list[TableFile] = []
+        found = 0
+        whole = [file for file in state.files if file.address not in hidden]
+        for group, files in zip([None, *state.merged], [whole, *merged], strict=True):
+            if found < limit and group is not None:
+                bits |= merge_bits(self._session, self._warehouse.options, [group])
+            for file in files:
+                if found < limit and (rows := _rows(file, bits)):
+                    enough.append(file)
+                    found += rows
+        return enough, bits
 
     def _chosen(
         self, table: NativeTable, conditions: tuple[Condition, ...]
@@ -294,16 +307,10 @@ def _rows(file: TableFile, bits: Mapping[str, Bits]) -> int:
     return bits[file.address].popcount() if file.address in bits else file.row_count
 
 
-def _enough(files: Iterable[TableFile], bits: Mapping[str, Bits], limit: int) -> list[TableFile]:
-    """The first files that have so many rows together."""
-    enough: list[TableFile] = []
-    found = 0
-    for file in files:
-        if found >= limit:
-            break
-        enough.append(file)
-        found += _rows(file, bits)
-    return enough
+def _weight(files: Sequence[TableFile], bits: Mapping[str, Bits]) -> int:
+    """About the bytes that Java holds for a frame."""
+    merged = (bits[file.address] for file in files if file.address in bits)
+    return len(files) * _FILE_BYTES + sum(each.rows // 8 for each in merged)
 
 
 def _narrowed(group: MergeGroup, needed: Container[str]) -> Iterator[MergeGroup]:
