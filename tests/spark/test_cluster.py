@@ -35,6 +35,7 @@ def far(
         conf={
             "spark.driver.host": "127.0.0.1",
             "spark.driver.memory": "1g",
+            "spark.driver.extraJavaOptions": SPARING,
             "spark.executor.memory": "512m",
             "spark.executor.extraJavaOptions": SPARING,
             WAIT_SETTING: "10 s",

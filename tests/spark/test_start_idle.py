@@ -12,6 +12,7 @@ from core.errors import UsageError
 from core.spark.client import Engine, EngineConfig
 from core.spark.idle import SETTING, Idle, idle_seconds
 from core.spark.protocol import Finished
+from tests.spark.standalone import SPARING
 
 
 @pytest.mark.parametrize(
@@ -43,7 +44,7 @@ def test_an_idle_engine_ends_and_the_next_statement_starts_it(engine_warehouse: 
         warehouse=str(engine_warehouse),
         options={},
         master="local[1]",
-        conf={"spark.driver.memory": "1g", SETTING: "1 s"},
+        conf={"spark.driver.memory": "1g", "spark.driver.extraJavaOptions": SPARING, SETTING: "1 s"},
         log_path=tmp_path / "engine.log",
         read_only=False,
     )
