@@ -31,6 +31,8 @@ def spark_settings(master: str | None, conf: Mapping[str, str], scratch: Path) -
         "spark.sql.python.filterPushdown.enabled": "true",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.python.daemon.module": "core.spark.worker_daemon",
+        # Not Parquet: its statistics leave NaN out, and rows of it would be passed over.
+        "spark.sql.optimizer.nestedPredicatePushdown.supportedFileSources": "orc",
         # How long a Python worker may go on after its task was cancelled.
         "spark.python.task.killTimeout": "500ms",
     }

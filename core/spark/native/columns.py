@@ -6,13 +6,14 @@ become wider since. Anything else is left to the Python source, with the reason.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import Column
 from pyspark.sql import functions as sql_functions
-from pyspark.sql.types import StructField, StructType
+from pyspark.sql.types import DoubleType, FloatType, StructField, StructType
 
 from core.errors import StatementFailed
 from core.spark.types import spark_schema
@@ -86,7 +87,12 @@ def _require_distinct(names: Collection[str]) -> None:
 
 def _column(field: StructField, name: str | None) -> Column:
     made = sql_functions.lit(None) if name is None else sql_functions.col(quoted(name))
-    return made.cast(field.dataType)
+    made = made.cast(field.dataType)
+    if isinstance(field.dataType, FloatType | DoubleType):
+        # The same value, but no column that a condition is pushed down to: files' statistics leave NaN out,
+        # and Spark, for which it is greater than all numbers, would pass over rows.
+        return sql_functions.nanvl(made, sql_functions.lit(math.nan).cast(field.dataType))
+    return made
 
 
 def quoted(name: str) -> str:
