@@ -23,6 +23,7 @@ from core.spark.target import Target, require_as_begun, require_head
 from core.storage.files import Files
 from core.storage.open import open_files
 from core.table.layout import Root
+from core.table.lineage import Lineage
 from core.table.records import Snapshot
 
 BUCKET_COLUMN = "__paimark_bucket"
@@ -162,13 +163,30 @@ class CreateSnapshot(SnapshotCommit):  # type: ignore[misc]  # as above
         self._root = root
 
     def commit(self, base_snapshot_uuid: Any, snapshot: Any, statistics: Any) -> bool:
-        if not self._files.create(
-            self._root.snapshot(snapshot.id), JSON.to_json(snapshot, indent=2).encode()
+        path = self._root.snapshot(snapshot.id)
+        if self._newest_id() >= snapshot.id or not self._files.create(
+            path, JSON.to_json(snapshot, indent=2).encode()
         ):
+            return False
+        if self._is_of_the_past(snapshot):
+            self._files.delete(path)
             return False
         # A hint; readers find the snapshot without it.
         self._files.replace(self._root.latest_hint, str(snapshot.id).encode())
         return True
+
+    def _is_of_the_past(self, snapshot: Any) -> bool:
+        """Whether there has been another of this id: it expired while this process stood still.
+
+        The oldest expire first, so there was none while the one before is there.
+        """
+        neighbours = (snapshot.id - 1, snapshot.id + 1)
+        if snapshot.id == 1 or any(self._files.exists(self._root.snapshot(each)) for each in neighbours):
+            return False
+        return bool(self._newest_id() > snapshot.id)
+
+    def _newest_id(self) -> int:
+        return Lineage(self._files, self._root).latest_id() or 0
 
     def close(self) -> None:
         return

@@ -300,3 +300,30 @@ def test_columns_and_output_modes_that_cannot_be_written_are_refused(shop: Path)
         source.streamWriter(COLUMNS, True)
     with pytest.raises(PaimarkError, match="has no column other"):
         source.streamWriter(StructType([*COLUMNS, StructField("other", StringType())]), False)
+
+
+def test_a_process_that_stood_still_makes_no_snapshot_in_a_past_that_expired(shop: Path) -> None:
+    """Its id is free again, and what was committed on it would be lost."""
+    sink = Sink(shop)
+    sink.batch(0, [1])
+    late = sink.write([2])
+    create = LocalFiles.create
+
+    def stood_still(files: LocalFiles, path: str, data: bytes) -> bool:
+        if path.endswith("/snapshot-2"):
+            back.undo()
+            sink.batch(1, [2])
+            other_commits(shop, 90, 91)
+            done(context_on(shop), "expire-snapshots", LOG, retain_last=1)
+        return create(files, path, data)
+
+    with pytest.MonkeyPatch.context() as back:
+        back.setattr(LocalFiles, "create", stood_still)
+        # Whether what it lost to was its own batch it can't see any more.
+        with pytest.raises(RuntimeError):
+            sink.commit(1, late)
+    assert lineage(shop, "shop.log").snapshot_ids() == [4]
+    other_commits(shop, 92)
+    sink.batch(1, [2])
+    sink.batch(2, [3])
+    assert ids(shop) == [1, 2, 3, 90, 91, 92]
