@@ -49,10 +49,13 @@ class Life(RuleBasedStateMachine):
         )
         self.heads[""] = []
         self.write(0, False)
-        # Every life has a branch: what only that keeps is what is easily forgotten.
+        # Every life has a branch with a past: what only that keeps is what is easily forgotten.
         self.tag(0)
         self.fork(0)
-        self.write(0, False)
+        for branch in (0, 1, 1):
+            self.write(branch, False)
+        self.tag(1)
+        self.write(1, True)
 
     @rule(branch=ANY, overwrite=st.booleans())
     def write(self, branch: int, overwrite: bool) -> None:
