@@ -41,7 +41,8 @@ def ours() -> int:
         read_only=True,
     )
     with closing(Engine(config)) as engine:
-        *_, end = engine.run(_QUERY)
+        # With the limit of the console.
+        *_, end = engine.run(_QUERY, limit=500)
         assert isinstance(end, Finished), end
         assert engine._process is not None
         _tell(_java_below(engine._process.pid))
