@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import select
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -48,6 +49,9 @@ class Streaming:
         assert self.process.stdin is not None
         self.process.stdin.write(msgspec.json.encode(pump).decode() + "\n")
         self.process.stdin.flush()
+
+    def has_answered(self) -> bool:
+        return bool(select.select([self.process.stdout], [], [], 0)[0])
 
     def close(self) -> None:
         """`kill -9` of all of it."""

@@ -63,8 +63,7 @@ def test_every_row_is_once_in_the_table(tmp_path: Path) -> None:
         if running is None:
             running, starts = Streaming(tmp_path / f"spark-{starts}"), starts + 1
         stop = tmp_path / f"stop-{fed}"
-        running.tell(replace(pump, until=str(stop)))
-        wait_for_a_commit(warehouse, out.latest_id())
+        at_work(running, replace(pump, until=str(stop)), warehouse)
         # From the moment that the snapshot is there to some batches later.
         time.sleep(pick.choice([0, 0, 0.01, 0.05, pick.random(), 3 * pick.random()]))
         victim = pick.choice(VICTIMS)
@@ -96,8 +95,17 @@ def test_every_row_is_once_in_the_table(tmp_path: Path) -> None:
     assert ids == [*range(-others, 0), *range(fed * ROWS)]
 
 
-def wait_for_a_commit(warehouse: Path, before: int | None) -> None:
-    """Paced by the query; the test's time-out is the end of patience."""
+def at_work(running: Streaming, pump: Pump, warehouse: Path) -> None:
+    """Start the query until it commits: Spark may need a failure to see which of its processes are gone.
+
+    Paced by the query; the test's time-out is the end of patience.
+    """
     out = lineage(warehouse, "shop.out")
+    before = out.latest_id()
+    running.tell(pump)
     while out.latest_id() == before:
+        if running.has_answered():
+            ended = running.answer()
+            assert "Traceback" not in ended, ended
+            running.tell(pump)
         time.sleep(0.005)
