@@ -51,6 +51,7 @@ class Streaming:
         self.process.stdin.flush()
 
     def has_answered(self) -> bool:
+        assert self.process.stdout is not None
         return bool(select.select([self.process.stdout], [], [], 0)[0])
 
     def close(self) -> None:
