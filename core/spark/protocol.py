@@ -117,7 +117,7 @@ class Close(msgspec.Struct, frozen=True, tag=True):
 
 
 class Ready(msgspec.Struct, frozen=True, tag=True):
-    """Spark takes statements now; it took this many seconds to start. `nodes`: a line a machine of a cluster."""
+    """Spark takes statements now, `seconds` after its start. `nodes`: a line a machine of a cluster."""
 
     seconds: float
     nodes: tuple[str, ...] = ()

@@ -24,7 +24,8 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     commit comes. `schema` is the JSON of the schema that the files are stamped with. `head` is the JSON of
     the snapshot that must be the newest still: None when any may be, empty when there must be none. An
     overwrite replaces the whole table, or with `dynamic` the partitions that rows came for, or those in
-    `partitions` (an Arrow stream in base 64, of some partition columns or all). `options` are catalog options and may hold secrets.
+    `partitions` (an Arrow stream in base 64, of some partition columns or all). `options` are catalog options
+    and may hold secrets.
     `after_commit` is what follows the commit; None for an action, which sees to it itself.
     """
 
