@@ -71,6 +71,7 @@ class PlanDialog(Dialog[Outcome | None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "close", "cancel", key_display="esc", id="dialog.close"),
         Binding("a", "apply", "apply", id="dialog.apply"),
+        Binding("c", "confirm", "confirm by its name", id="dialog.confirm"),
         Binding("e", "edit", "edit the arguments", id="dialog.edit"),
         Binding("r", "plan", "plan again", id="dialog.plan"),
         Binding("j,down", "scroll(1)", "scroll", key_display="j k", id="dialog.down"),
@@ -213,15 +214,19 @@ class PlanDialog(Dialog[Outcome | None]):
     # Doing
 
     @property
+    def _can_be_done(self) -> bool:
+        return self._plan is not None and not self._plan.refusals and not self._plan.empty
+
+    @property
     def _allowed(self) -> bool:
-        plan, confirmation = self._plan, self._confirmation
-        if plan is None or plan.refusals or plan.empty:
-            return False
-        return confirmation is None or confirmation.value == self._phrase
+        confirmation = self._confirmation
+        return self._can_be_done and (confirmation is None or confirmation.value == self._phrase)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "apply":
             return self._allowed and self._state == "planned"
+        if action == "confirm":
+            return self._can_be_done and not self._allowed and self._state == "planned"
         if action in ("edit", "plan"):
             return self._state in ("asking", "planned", "failed") and bool(self._fields)
         if action == "close":
@@ -293,6 +298,9 @@ class PlanDialog(Dialog[Outcome | None]):
             self.action_apply()
         else:
             self.action_close()
+
+    def action_confirm(self) -> None:
+        self.set_focus(self._confirmation)
 
     def action_edit(self) -> None:
         for field in self._fields.values():
