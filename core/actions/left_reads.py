@@ -22,7 +22,12 @@ def left_reads(context: Context, table: TablePath) -> Iterator[tuple[Root, str]]
         if root.branch is None and root != main:
             continue
         lineage = Lineage(files, root)
-        for name in filter(is_read_tag, lineage.tag_names()):
+        try:
+            names = lineage.tag_names()
+        except NotFound:
+            # Half made or half deleted: whoever finishes or undoes that comes first.
+            continue
+        for name in filter(is_read_tag, names):
             if is_left_over(name, lineage.tag(name), context.clock()):
                 yield root, name
 
