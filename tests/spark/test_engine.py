@@ -213,6 +213,7 @@ def test_an_engine_that_does_not_answer_a_cancel_is_killed(engine: Engine) -> No
 
 
 def test_close_leaves_no_process_and_no_files(engine: Engine) -> None:
+    rows(engine, "SET spark.paimark.scan = python")
     rows(engine, "SELECT count(*) FROM shop.orders")
     assert engine._process is not None
     session, scratch = engine._process.pid, engine._process.scratch
@@ -293,6 +294,7 @@ def test_without_java_there_is_one_sentence(engine_warehouse: Path, tmp_path: Pa
 
 
 def test_killing_workers_ends_only_workers(engine: Engine) -> None:
+    rows(engine, "SET spark.paimark.scan = python")
     rows(engine, "SELECT count(*) FROM shop.orders")
     java = java_of(engine)
     kill_workers(java)
@@ -304,6 +306,7 @@ def test_killing_workers_ends_only_workers(engine: Engine) -> None:
 
     eventually(only_daemons_are_left)
     assert rows(engine, "SELECT count(*) AS n FROM shop.orders") == [{"n": 8}]
+    rows(engine, "SET spark.paimark.scan = auto")
 
 
 def test_a_cancel_never_reaches_the_next_statement(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
