@@ -1,4 +1,4 @@
-"""What it takes to make a savepoint (P9) and to delete one (P10), beside reading all references.
+"""What it takes to make savepoints and branches and to replace main (P9), and to delete a savepoint (P10).
 
 `python -m benchmarks.reclaim [--commits N] [--rounds R]`. Deleting is compared with what orphan cleaning
 does to learn what a table needs: to read every reference of every root. Rounds are interleaved; times are
@@ -21,6 +21,7 @@ from statistics import median
 from core.actions.context import Context, open_context
 from core.actions.registry import action
 from core.storage.local import LocalFiles
+from core.table.layout import SNAPSHOT_PREFIX
 from core.table.lineage import Lineage
 from tests.actions.histories import TABLE, History, needed_by_all
 from tests.table.lineages import CountingFiles
@@ -50,7 +51,7 @@ def saved_history(warehouse: Path, commits: int) -> int:
     return savepoints
 
 
-def do(context: Context, name: str, **arguments: object) -> None:
+def do(context: Context, name: str, /, **arguments: object) -> None:
     chosen = action(name)
     chosen.apply(context, chosen.plan(context, TABLE, arguments), lambda line: None)
 
@@ -111,24 +112,44 @@ def many_snapshots(warehouse: Path, count: int) -> None:
     assert Lineage(history.files, root).latest_id() == count
 
 
+# In this order, each on what the one before left: the table is then as it was.
+CHANGES: tuple[tuple[str, Callable[[int], dict[str, object]]], ...] = (
+    ("create-savepoint", lambda number: {}),
+    ("create-branch", lambda number: {"name": "fix", "tag": f"savepoint.{number}"}),
+    ("replace-main-branch", lambda number: {"name": "fix"}),
+    ("undo", lambda number: {}),
+    ("delete-branch", lambda number: {"name": "fix"}),
+    ("delete-savepoint", lambda number: {"id": number}),
+)
+
+
+def change(place: Path, name: str, arguments: dict[str, object]) -> tuple[float, int, int, int]:
+    """Wall seconds, reads of other files than snapshots, reads of those, and listings."""
+    context, files = counting_context(place)
+    wall, _ = timed(lambda: do(context, name, **arguments))
+    snapshots = sum(f"/{SNAPSHOT_PREFIX}" in path for path in files.reads)
+    return wall, len(files.reads) - snapshots, snapshots, len(files.listings)
+
+
 def compare_creating(rounds: int) -> None:
-    print(f"\nP9 create-savepoint (median of {rounds})")
-    print(f"  {'snapshots':>12}{'wall ms':>10}{'reads':>9}{'listings':>10}")
+    print(f"\nP9 (median of {rounds})")
+    print(f"  {'':22}{'snapshots':>10}{'wall ms':>10}{'reads':>8}{'of snapshots':>14}{'listings':>10}")
     with tempfile.TemporaryDirectory() as directory:
         places = {count: Path(directory) / str(count) for count in (FEW, MANY)}
-        found: dict[int, list[tuple[float, int, int]]] = {count: [] for count in places}
+        found: dict[tuple[str, int], list[tuple[float, int, int, int]]] = {}
         for count, place in places.items():
             many_snapshots(place, count)
-        for _ in range(rounds):
+        for number in range(1, rounds + 1):
             for count, place in places.items():
-                context, files = counting_context(place)
-                wall, _ = timed(lambda context=context: do(context, "create-savepoint"))  # type: ignore[misc]
-                assert TABLE.root().snapshots not in files.listings
-                found[count].append((wall, len(files.reads), len(files.listings)))
-                do(context, "delete-savepoint", id=len(found[count]))
-        for count, results in found.items():
-            wall, reads, listings = (median(values) for values in zip(*results, strict=True))
-            print(f"  {count:12,}{wall * 1e3:10.1f}{reads:9.0f}{listings:10.0f}")
+                for name, arguments in CHANGES:
+                    found.setdefault((name, count), []).append(change(place, name, arguments(number)))
+        for name, _ in CHANGES:
+            for count in places:
+                values = zip(*found[name, count], strict=True)
+                wall, reads, snapshots, listings = (median(each) for each in values)
+                print(
+                    f"  {name:22}{count:10,}{wall * 1e3:10.1f}{reads:8.0f}{snapshots:14.0f}{listings:10.0f}"
+                )
 
 
 def main() -> None:
