@@ -42,11 +42,15 @@ class RecordScreen(Dialog[None]):
         """The same record, of which more is known now."""
         if detail.title == self._detail.title and detail.facts != self._detail.facts:
             self._detail = detail
-            self.show_text(self._text, _paragraphs(detail))
+            self._show()
 
     def on_mount(self) -> None:
-        self.call_after_refresh(self.show_text, self._text, _paragraphs(self._detail))
+        # More may be known by then.
+        self.call_after_refresh(self._show)
         self.set_focus(self._text)
+
+    def _show(self) -> None:
+        self.show_text(self._text, _paragraphs(self._detail))
 
     def action_copy(self) -> None:
         self.app.post_message(Copied(as_json(self._detail)))
