@@ -14,8 +14,8 @@ from tests.spark.engine_fixture import ask
     ("name", "value", "said"),
     [
         ("spark.sql.shuffle.partitions", "many", "Spark does not take spark.sql.shuffle.partitions=many"),
-        # Fails inside Spark's own start, where nobody foresaw it.
-        ("spark.executor.heartbeatInterval", "abc", "died of a fault of its own"),
+        # Fails inside Spark's own start.
+        ("spark.executor.heartbeatInterval", "abc", "The value 'abc' in the config"),
     ],
 )
 def test_a_setting_that_spark_does_not_take_is_said(
