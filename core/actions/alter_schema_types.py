@@ -33,8 +33,14 @@ _PLAIN = {
 }
 _NOT_NULL = " NOT NULL"
 _NESTED = ("ARRAY", "MAP", "STRUCT", "ROW", "MULTISET")
-_KNOWN = "There are BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, DECIMAL(p, s), STRING, VARCHAR(n), CHAR(n), BINARY, DATE, TIMESTAMP and TIMESTAMP_NTZ."  # noqa: E501
-_WIDER = "A type can be made wider: INT to BIGINT, FLOAT to DOUBLE, DECIMAL to more digits, VARCHAR to a longer one."  # noqa: E501
+_KNOWN = (
+    "There are BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, DECIMAL(p, s), STRING, VARCHAR(n), "
+    "CHAR(n), BINARY, DATE, TIMESTAMP and TIMESTAMP_NTZ."
+)
+_WIDER = (
+    "A type can be made wider: INT to BIGINT, FLOAT to DOUBLE, DECIMAL to more digits, "
+    "VARCHAR to a longer one."
+)
 
 
 def paimon_type(text: str) -> str:
