@@ -2,7 +2,8 @@
 
 Spark applies every condition again to what comes back, so what counts here is that pypaimon never drops a
 row that Spark would keep. Left out are: floating-point columns (Spark holds that NaN equals NaN and is larger
-than all else), timestamps (a literal depends on the session), conditions inside nested columns, negations.
+than all else), timestamps (a literal depends on the session), decimals of more than 28 digits (pyspark decodes
+a literal by Python's decimal context, which rounds it), conditions inside nested columns, negations.
 In a table with a primary key only key and partition columns count: other conditions hold after merging.
 """
 
@@ -35,7 +36,8 @@ _COMPARISONS: dict[type[Filter], str] = {
 }
 _NULL_TESTS: dict[type[Filter], str] = {IsNull: "is_null", IsNotNull: "is_not_null"}
 _EXACT = re.compile(
-    r"(BOOLEAN|TINYINT|SMALLINT|INT|INTEGER|BIGINT|DATE|DECIMAL|STRING|CHAR|VARCHAR)(\(.*\))?( NOT NULL)?"
+    r"(BOOLEAN|TINYINT|SMALLINT|INT|INTEGER|BIGINT|DATE|DECIMAL\((\d|1\d|2[0-8]),.*\)|STRING|CHAR|VARCHAR)"
+    r"(\(\d+\))?( NOT NULL)?"
 )
 _TEXT = re.compile(r"(STRING|CHAR|VARCHAR)(\(.*\))?( NOT NULL)?")
 

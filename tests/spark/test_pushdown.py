@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from decimal import Decimal
+from decimal import Context, Decimal
 from pathlib import Path
 
 import pyarrow as pa
@@ -22,6 +22,7 @@ SCHEMA = pa.schema(
         pa.field("part", pa.date32(), nullable=False),
         pa.field("name", pa.string()),
         pa.field("amount", pa.decimal128(10, 2)),
+        pa.field("long", pa.decimal128(30, 3)),
         pa.field("level", pa.int8()),
         pa.field("flag", pa.bool_()),
         pa.field("rate", pa.float64()),
@@ -30,6 +31,9 @@ SCHEMA = pa.schema(
 )
 NAMES = [None, "", "a", "ab", "abc", "B", "Łódź", "\N{GRINNING FACE}", "a%", "a_"]
 RATES = [None, float("nan"), 0.0, -0.0, 1.5, float("inf")]
+# More digits than Python's decimal context keeps.
+EXACTLY = Context(prec=40)
+LONG = Decimal("210012348368018741614224062.941")
 PARTS = [dt.date(1969, 12, 31), dt.date(2026, 5, 1), dt.date(2026, 5, 2)]
 
 
@@ -40,6 +44,7 @@ def table_rows(start: int) -> pa.Table:
             "part": PARTS[number % 3],
             "name": NAMES[number % len(NAMES)],
             "amount": None if number % 7 == 0 else Decimal(number) / 4,
+            "long": None if number % 5 == 0 else EXACTLY.add(LONG, number % 4),
             "level": None if number % 5 == 0 else number % 11 - 5,
             "flag": [None, True, False][number % 3],
             "rate": RATES[number % len(RATES)],
@@ -78,6 +83,7 @@ VALUES: dict[str, st.SearchStrategy[str]] = {
     "part": st.sampled_from([*PARTS, dt.date(2026, 5, 3)]).map(text),
     "name": st.sampled_from([name for name in NAMES if name is not None]).map(text),
     "amount": st.one_of(NUMBERS, st.sampled_from(["1.25", "3.333", "1e1", "99999999999.5"])).map(str),
+    "long": st.integers(-1, 4).map(lambda number: f"CAST('{EXACTLY.add(LONG, number)}' AS DECIMAL(30, 3))"),
     "level": st.integers(-6, 6).map(text),
     "flag": st.sampled_from(["true", "false"]),
     "rate": st.sampled_from(["0", "1.5", "double('NaN')", "double('-Infinity')"]),
