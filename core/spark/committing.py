@@ -27,6 +27,8 @@ from core.table.lineage import Lineage
 from core.table.records import Snapshot
 
 BUCKET_COLUMN = "__paimark_bucket"
+# pypaimon's own 10 tries end within seconds beside a job that commits all the time, and the rows are written.
+_RETRIES, _MOST_WAIT_MS = 100, 1000
 
 
 def open_target(target: Target) -> Any:
@@ -86,7 +88,8 @@ def commit_rows(target: Target, by_task: Sequence[Sequence[Any]]) -> None:
     """One commit of all that the tasks wrote, or none; and what follows a commit.
 
     Raises `Refused` when main, the table's definition or, where that was asked for, its newest snapshot is
-    not what it was; the files stay then, for orphan cleaning, as after a commit whose fate is not known.
+    not what it was, or when others commit all the time; the files stay then, for orphan cleaning, as after a
+    commit whose fate is not known.
     """
     files = open_files(target.warehouse, target.options)
     table = open_target(target)
@@ -99,10 +102,18 @@ def commit_rows(target: Target, by_task: Sequence[Sequence[Any]]) -> None:
     messages = [message for task in by_task for message in task if not message.is_empty()]
     require_as_begun(files, target)
     commit = Commit(files, target, table)
-    if target.overwrite:
-        commit.overwrite({}, messages, BATCH_COMMIT_IDENTIFIER)
-    else:
-        commit.commit(messages, BATCH_COMMIT_IDENTIFIER)
+    try:
+        if target.overwrite:
+            commit.overwrite({}, messages, BATCH_COMMIT_IDENTIFIER)
+        else:
+            commit.commit(messages, BATCH_COMMIT_IDENTIFIER)
+    except RuntimeError as error:
+        if error.__cause__ or "commit conflicts" not in str(error):
+            raise
+        raise Refused(
+            f"Others committed to {target.database}.{target.table} each time that this write tried to",
+            "Nothing has changed. Run it again, or raise the table's option commit.max-retries.",
+        ) from error
     after_commit(target)
 
 
@@ -133,6 +144,10 @@ class Commit(FileStoreCommit):  # type: ignore[misc]  # pypaimon has no types
         super().__init__(create or CreateSnapshot(files, target.root), table, target.commit_user)
         self._files = files
         self._target = target
+        if "commit.max-retries" not in table.table_schema.options:
+            self.commit_max_retries = _RETRIES
+        if "commit.max-retry-wait" not in table.table_schema.options:
+            self.commit_max_retry_wait = _MOST_WAIT_MS
 
     def _try_commit_once(self, *args: Any, latest_snapshot: Any, **rest: Any) -> Any:
         # Here and not before: a commit that others were faster than is tried again on theirs.

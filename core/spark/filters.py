@@ -2,8 +2,8 @@
 
 Spark applies every condition again to what comes back, so what counts here is that pypaimon never drops a
 row that Spark would keep. Left out are: floating-point columns (Spark holds that NaN equals NaN and is larger
-than all else), timestamps (a literal depends on the session), decimals of more than 28 digits (pyspark decodes
-a literal by Python's decimal context, which rounds it), conditions inside nested columns, negations.
+than all else), timestamps (a literal depends on the session), decimals of more than 28 digits (pyspark rounds
+such a literal, by Python's decimal context), conditions inside nested columns, negations.
 In a table with a primary key only key and partition columns count: other conditions hold after merging.
 """
 

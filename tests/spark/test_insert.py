@@ -302,7 +302,7 @@ def test_commits_of_others_meanwhile_lose_nothing(
 
     def commit_again_and_again() -> None:
         nonlocal theirs
-        while not stop.is_set():
+        while not stop.wait(0.01):
             number = 1000 + theirs
             row = (
                 {"order_id": number, "customer": "they", "price": 1.0}
