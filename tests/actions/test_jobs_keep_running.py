@@ -40,7 +40,7 @@ while not stop.exists():
     writer.close()
     committer.close()
     print(number, flush=True)
-    time.sleep(0.05)
+    time.sleep(0.2)
 """
 READER = """
 import sys, time
