@@ -107,6 +107,8 @@ def measure(moves: int, snapshots: int) -> dict[str, Moves]:
             terminal.send("\x12")
             terminal.wait_for("Spark busy")
             terminal.send("\x1b")
+            # Whatever comes close behind an Escape is one key with it.
+            time.sleep(1.0)
             terminal.settle()
             terminal.send("1")
             terminal.wait_for(f"1 of {snapshots:,}")
