@@ -166,7 +166,14 @@ def _rows(context: Context, found: Survey, choice: str, progress: Progress) -> R
         return Rows(versions, sql, bool(counted["removed"]))
     schema = target.schema
     columns = [field.name for field in schema.fields]
-    queries = merge_sql.Keyed(schema.primary_keys, columns, schema.partition_keys, choice == "branch", where)
+    queries = merge_sql.Keyed(
+        keys=schema.primary_keys,
+        columns=columns,
+        partition_keys=schema.partition_keys,
+        branch_wins=choice == "branch",
+        main_base=merge_sql.MAIN_BASE if merge_sql.MAIN_BASE in versions else merge_sql.BASE,
+        where=where,
+    )
     if choice == "fail":
         _require_no_conflict(context, found, versions, queries, progress)
     return Rows(versions, queries.rows, True, queries.partitions)
@@ -179,9 +186,9 @@ def _require_no_conflict(
     queries: merge_sql.Keyed,
     progress: Progress,
 ) -> None:
-    (counted,) = asked(context, found.target, versions, queries.count_conflicts, progress)
-    if count := counted["conflicts"]:
-        first = ", ".join(counted["first"]) + (", ..." if count > len(counted["first"]) else "")
+    if listed := asked(context, found.target, versions, queries.conflicts, progress):
+        count = listed[0]["conflicts"]
+        first = ", ".join(each["key"] for each in listed) + (", ..." if count > len(listed) else "")
         raise Refused(
             f"{count} key{'' if count == 1 else 's'} changed in main and in branch "
             f"{found.branch.root.label}, to different rows: {first}",
@@ -212,12 +219,15 @@ def _as_planned(context: Context, table: TablePath, plan: Plan) -> Survey:
 
 def _versions(found: Survey) -> dict[str, Version]:
     branch, main = found.branch.root, found.start.root
-    return {
+    versions = {
         merge_sql.BASE: version_of(branch, found.base),
         merge_sql.HEAD: version_of(branch, found.branch.snapshot),
-        merge_sql.THEN: version_of(found.base_root, found.main_base),
-        merge_sql.NOW: version_of(main, found.start.head.snapshot),
+        merge_sql.MAIN_BASE: version_of(found.base_root, found.main_base),
+        merge_sql.MAIN: version_of(main, found.start.head.snapshot),
     }
+    if is_same_commit(found.base, found.main_base):
+        del versions[merge_sql.MAIN_BASE]
+    return versions
 
 
 def _fast_forward(context: Context, found: Survey) -> tuple[list[Step], list[Refusal]]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from core.spark.protocol import PARTITIONS
 from core.travel.quoting import quoted
 
-BASE, HEAD, THEN, NOW = "__paimark_base", "__paimark_head", "__paimark_then", "__paimark_now"
+BASE, HEAD = "__paimark_branch_base", "__paimark_branch"
+MAIN_BASE, MAIN = "__paimark_main_base", "__paimark_main"
+_FIRST_CONFLICTS = 5
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,7 @@ class Unkeyed:
     @property
     def replayed(self) -> str:
         """Main without the rows that the branch removed, and with those that it added."""
-        return f"(SELECT * FROM {NOW} EXCEPT ALL ({self._removed})) UNION ALL ({self.added})"
+        return f"(SELECT * FROM {MAIN} EXCEPT ALL ({self._removed})) UNION ALL ({self.added})"
 
     @property
     def _removed(self) -> str:
@@ -42,34 +45,25 @@ class Keyed:
     """The merge of rows with a key. `branch_wins` None: there are to be no conflicts.
 
     A key is changed on a side when its rows at base and head differ, or only one of them is there. It is in
-    conflict when both sides changed it and not to the same. `where` is a clause that every row passes of a
-    partition that the branch changed.
+    conflict when both sides changed it and not to the same. `main_base` is `BASE` where both have the same.
+    `where` is a clause that every row passes of a partition that the branch changed.
+
+    Each version is read once, and a key's rows of all of them meet in one place.
     """
 
     keys: Sequence[str]
     columns: Sequence[str]
     partition_keys: Sequence[str]
     branch_wins: bool | None = None
+    main_base: str = MAIN_BASE
     where: str = ""
 
     @property
-    def count_conflicts(self) -> str:
-        """How many, and the first few keys."""
+    def conflicts(self) -> str:
+        """The first few keys, and in each row how many there are; no row when there are none."""
         return (
-            f"{self._changes}, {self._conflicts} SELECT count(*) AS conflicts, "
-            "slice(array_sort(collect_list(to_json(k))), 1, 5) AS first FROM conflicts"
-        )
-
-    @property
-    def rows(self) -> str:
-        """Every row of the partitions that change, as they are after the merge."""
-        return (
-            f"{self._changes}, {self._conflicts}, {self._applied}, "
-            f"merged AS (SELECT a.k AS ak, coalesce(a.k, m.k) AS k, a.r AS ar, m.r AS mr "
-            f"FROM ({self._packed(NOW)}) m FULL JOIN applied a ON m.k = a.k) "
-            f"SELECT {', '.join(f'r.{quoted(each)} AS {quoted(each)}' for each in self.columns)} FROM "
-            f"(SELECT k, IF(ak IS NULL, mr, ar) AS r FROM merged){self._where_touched} "
-            "WHERE r IS NOT NULL"
+            f"{self._judged} SELECT to_json(k) AS key, count(*) OVER () AS conflicts FROM judged "
+            f"WHERE is_conflict ORDER BY key LIMIT {_FIRST_CONFLICTS}"
         )
 
     @property
@@ -77,44 +71,52 @@ class Keyed:
         """The partitions that change; a row for a table without any, when anything does."""
         named = [f"k.{quoted(each)} AS {quoted(each)}" for each in self.partition_keys]
         return (
-            f"{self._changes}, {self._conflicts}, {self._applied} "
-            f"SELECT DISTINCT {', '.join(named) or '1 AS one'} FROM applied"
+            f"{self._judged} SELECT DISTINCT {', '.join(named) or '1 AS one'} FROM judged WHERE {self._comes}"
         )
 
     @property
-    def _changes(self) -> str:
-        return f"WITH {self._changed('mine', BASE, HEAD)}, {self._changed('theirs', THEN, NOW)}"
+    def rows(self) -> str:
+        """Every row of the partitions that change, called `PARTITIONS`, as they are after the merge."""
+        named = ", ".join(f"r.{quoted(each)} AS {quoted(each)}" for each in self.columns)
+        merged = f"SELECT k, IF({self._comes}, head, main) AS r FROM judged"
+        if self.partition_keys:
+            same = " AND ".join(f"k.{quoted(each)} <=> p.{quoted(each)}" for each in self.partition_keys)
+            merged += f" LEFT SEMI JOIN {PARTITIONS} p ON {same}"
+        return f"{self._judged} SELECT {named} FROM ({merged}) WHERE r IS NOT NULL"
 
     @property
-    def _conflicts(self) -> str:
+    def _comes(self) -> str:
+        """Whether the branch's row, or that it has none, becomes main's."""
+        return "is_changed" if self.branch_wins else "is_changed AND NOT is_conflict"
+
+    @property
+    def _judged(self) -> str:
         return (
-            "conflicts AS (SELECT mine.k AS k FROM mine JOIN theirs ON mine.k = theirs.k "
-            "WHERE NOT (mine.r <=> theirs.r))"
+            f"WITH versions AS ({self._versions}), "
+            f"beside AS (SELECT k, {self._row(BASE)} AS base, {self._row(HEAD)} AS head, "
+            f"{self._row(self.main_base)} AS main_base, {self._row(MAIN)} AS main FROM versions GROUP BY k), "
+            "judged AS (SELECT k, head, main, NOT (base <=> head) AS is_changed, "
+            "NOT (base <=> head) AND NOT (main_base <=> main) AND NOT (head <=> main) AS is_conflict "
+            "FROM beside)"
         )
 
     @property
-    def _applied(self) -> str:
-        if self.branch_wins:
-            return "applied AS (SELECT * FROM mine)"
-        return "applied AS (SELECT mine.* FROM mine LEFT ANTI JOIN conflicts ON mine.k = conflicts.k)"
-
-    @property
-    def _where_touched(self) -> str:
-        if not self.partition_keys:
-            return ""
-        same = " AND ".join(f"each.k.{quoted(name)} <=> p.{quoted(name)}" for name in self.partition_keys)
-        named = ", ".join(f"k.{quoted(name)} AS {quoted(name)}" for name in self.partition_keys)
-        return f" each LEFT SEMI JOIN (SELECT DISTINCT {named} FROM applied) p ON {same}"
-
-    def _changed(self, name: str, before: str, after: str) -> str:
-        return (
-            f"{name} AS (SELECT coalesce(b.k, h.k) AS k, h.r AS r FROM ({self._packed(before)}) b "
-            f"FULL JOIN ({self._packed(after)}) h ON b.k = h.k WHERE NOT (b.r <=> h.r))"
-        )
-
-    def _packed(self, view: str) -> str:
+    def _versions(self) -> str:
         packed = f"struct({_list(self.keys)}) AS k, struct({_list(self.columns)}) AS r"
-        return f"SELECT {packed} FROM {view}{self.where}"
+        return " UNION ALL ".join(
+            f"SELECT {packed}, {place} AS version FROM {view}{self.where}"
+            for place, view in enumerate(self._views)
+        )
+
+    def _row(self, view: str) -> str:
+        """A key has one at most: two that only Spark takes for equal, as 0.0 and -0.0, stop the merge."""
+        of_it = f"FILTER (WHERE version = {self._views.index(view)})"
+        twice = "raise_error('Two rows have a key that Spark takes for the same')"
+        return f"IF(count(*) {of_it} > 1, {twice}, max(r) {of_it})"
+
+    @property
+    def _views(self) -> list[str]:
+        return list(dict.fromkeys((BASE, HEAD, self.main_base, MAIN)))
 
 
 def _list(names: Sequence[str]) -> str:

@@ -18,6 +18,9 @@ _HEAD = struct.Struct("<IB")
 _MESSAGE = 0
 _BATCH = 1
 
+# What the query of a `Write` may call the partitions that are replaced.
+PARTITIONS = "__paimark_partitions"
+
 Cause = Literal["statement", "cancelled", "engine"]
 
 
@@ -90,7 +93,7 @@ class Write(msgspec.Struct, frozen=True, tag=True):
 
     `schema`, `head` and `follows_main` must be so still at the commit (see `core.spark.target`). An
     `overwrite` replaces the whole table, or the partitions that the query `partitions_sql` gives: none of
-    them, no commit.
+    them, no commit. For `sql` they are the view `PARTITIONS`.
     """
 
     number: int

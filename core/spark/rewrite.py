@@ -2,37 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 
 import msgspec
 from pyspark.sql import DataFrame, SparkSession
 
 from core.errors import Refused
 from core.spark.committing import encode_partitions
+from core.spark.native.columns import NotNative
+from core.spark.native.scans import NativeScans
 from core.spark.paimon import open_table
-from core.spark.protocol import Ask, Version, Write
+from core.spark.protocol import PARTITIONS, Ask, Reading, Version, Write
 from core.spark.scan import Scan, Warehouse
+from core.spark.tables import NATIVE, SCANNED, OpenedTable
 from core.spark.target import Target
 from core.spark.types import spark_schema
+from core.spark.views import Views
 from core.spark.write import clustered_for
 from core.table.catalog import parse_table_name
 from core.table.lineage import Lineage
+from core.travel.uses import TableUse
 
 # An overwrite of more partitions than this would name them all at each manifest.
 MOST_PARTITIONS = 10_000
 
 
-def answer(session: SparkSession, warehouse: Warehouse, order: Ask) -> tuple[str, ...]:
+@dataclass(frozen=True)
+class Sources:
+    """What an order's versions are read by: Spark's own readers where they can."""
+
+    session: SparkSession
+    warehouse: Warehouse
+    natives: NativeScans
+    views: Views
+
+    @contextmanager
+    def named(self, order: Ask | Write) -> Iterator[Mapping[str, OpenedTable]]:
+        """The versions, under the names that the order's queries have for them."""
+        named = {name: self._opened(order, name, version) for name, version in order.versions.items()}
+        try:
+            yield named
+        finally:
+            self.views.drop(named)
+
+    def _opened(self, order: Ask | Write, name: str, version: Version) -> OpenedTable:
+        table = parse_table_name(order.table)
+        scan = Scan(
+            warehouse=self.warehouse.uri,
+            options=dict(self.warehouse.options),
+            database=table.database,
+            table=table.name,
+            branch=version.branch,
+            snapshot=version.snapshot,
+            # Every version is read by one definition: columns go by their ids, whatever they were called.
+            schema=version.schema or order.schema,
+        )
+        native = None
+        with suppress(NotNative):
+            native = self.natives.open(table.root(version.branch), scan)
+        reading = Reading(order.table, name, SCANNED if native is None else NATIVE)
+        return OpenedTable(TableUse((name,), (0, 0)), order.table, reading, scan, native=native)
+
+
+def answer(sources: Sources, order: Ask) -> tuple[str, ...]:
     """The rows of a question as JSON objects."""
-    with _views(session, warehouse, order):
-        return tuple(session.sql(order.sql).toJSON().collect())
+    with sources.named(order) as named:
+        return tuple(sources.views.query(order.sql, named, None).toJSON().collect())
 
 
-def write(session: SparkSession, warehouse: Warehouse, order: Write) -> int | None:
+def write(sources: Sources, order: Write) -> int | None:
     """Make the commit; its snapshot's id, None when there was nothing to write. Raises `Refused`."""
-    table = parse_table_name(order.table)
-    with _views(session, warehouse, order):
+    warehouse, views, table = sources.warehouse, sources.views, parse_table_name(order.table)
+    with sources.named(order) as named, ExitStack() as ends:
         target = Target(
             warehouse=warehouse.uri,
             options=dict(warehouse.options),
@@ -47,7 +90,7 @@ def write(session: SparkSession, warehouse: Warehouse, order: Write) -> int | No
             after_commit=None,
         )
         if order.partitions_sql is not None:
-            partitions = session.sql(order.partitions_sql).limit(MOST_PARTITIONS + 1).toArrow()
+            partitions = views.query(order.partitions_sql, named, None).limit(MOST_PARTITIONS + 1).toArrow()
             if not partitions.num_rows:
                 return None
             # Of that many, all are as good as the whole table: the rows must then be all of them.
@@ -58,7 +101,9 @@ def write(session: SparkSession, warehouse: Warehouse, order: Write) -> int | No
                 )
             if target.table_schema.partition_keys:
                 target = msgspec.structs.replace(target, partitions=encode_partitions(partitions))
-        frame = clustered_for(_as_declared(session.sql(order.sql), target), target)
+            sources.session.createDataFrame(partitions).createOrReplaceTempView(PARTITIONS)
+            ends.callback(sources.session.catalog.dropTempView, PARTITIONS)
+        frame = clustered_for(_as_declared(views.query(order.sql, named, None), target), target)
         mode = "overwrite" if order.overwrite else "append"
         frame.write.format("paimark").mode(mode).option("target", target.to_text()).save()
     return landed(warehouse, target)
@@ -82,30 +127,3 @@ def _scan_of(target: Target) -> Scan:
     return Scan(
         target.warehouse, target.options, target.database, target.table, target.branch, "", target.schema
     )
-
-
-@contextmanager
-def _views(session: SparkSession, warehouse: Warehouse, order: Ask | Write) -> Iterator[None]:
-    table = parse_table_name(order.table)
-    for name, version in order.versions.items():
-        scan = Scan(
-            warehouse=warehouse.uri,
-            options=dict(warehouse.options),
-            database=table.database,
-            table=table.name,
-            branch=version.branch,
-            snapshot=version.snapshot,
-            schema=_schema(order, version),
-        )
-        frame = session.read.format("paimark").option("scan", scan.to_text()).load()
-        frame.createOrReplaceTempView(name)
-    try:
-        yield
-    finally:
-        for name in order.versions:
-            session.catalog.dropTempView(name)
-
-
-def _schema(order: Ask | Write, version: Version) -> str:
-    """Every version is read by one definition: columns go by their ids, whatever they were called then."""
-    return version.schema or order.schema
