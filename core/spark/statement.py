@@ -152,13 +152,14 @@ class Runner:
 
     def _rewrite(self, job: Job, order: Ask | Write) -> Finished:
         began = time.monotonic()
+        sources = rewrite.Sources(self._session, self._warehouse, self._natives, self._views)
         with self._tagged(job):
             if isinstance(order, Ask):
-                job.tell(Told(rewrite.answer(self._session, self._warehouse, order)))
+                job.tell(Told(rewrite.answer(sources, order)))
             elif self._is_read_only:
                 raise Refused("Nothing is changed in read-only mode", "Start without --read-only.")
             else:
-                job.tell(Told(snapshot=rewrite.write(self._session, self._warehouse, order)))
+                job.tell(Told(snapshot=rewrite.write(sources, order)))
         return Finished(0, False, time.monotonic() - began)
 
     @contextmanager
