@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from core.errors import PaimarkError, UsageError
 from core.spark.merging.kept import KeptBits
 from core.spark.merging.limbs import is_text
-from core.spark.merging.model import Bits, MergeGroup
+from core.spark.merging.model import Bits, MergeGroup, Unmergeable
 from core.spark.merging.opening import file_opener
 from core.spark.merging.survive import survivors
 
@@ -40,7 +40,7 @@ def merge_bits(
 
     A group's bits never change, and are kept for the next query while there is room. They are made in this
     process; where the keys take more than the setting allows, on the executors of `spark`. Raises
-    `FileMissing`, `Corrupt`, `Unavailable`, and `UsageError` for a setting that is no number.
+    `FileMissing`, `Corrupt`, `Unavailable`, `Unmergeable`, and `UsageError` for a setting that is no number.
     """
     found = {index: bits for index, group in enumerate(groups) if (bits := _kept.get(group)) is not None}
     missing = [index for index in range(len(groups)) if index not in found]
@@ -82,16 +82,16 @@ def _made_by_tasks(
     tasks = _tasks(groups)
     told = dict(options)
 
-    def merged(task: list[MergeGroup]) -> list[list[Bits]] | PaimarkError:
+    def merged(task: list[MergeGroup]) -> list[list[Bits]] | PaimarkError | Unmergeable:
         try:
             return _made_here(told, task)
-        except PaimarkError as error:
+        except (PaimarkError, Unmergeable) as error:
             # Raised here Spark would try again, and wrap it.
             return error
 
     made: list[list[Bits]] = []
     for answer in spark.sparkContext.parallelize(tasks, len(tasks)).map(merged).collect():
-        if isinstance(answer, PaimarkError):
+        if isinstance(answer, PaimarkError | Unmergeable):
             raise answer
         made += answer
     return made

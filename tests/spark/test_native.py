@@ -114,7 +114,6 @@ def test_what_cannot_be_read_so_says_why(engine: Engine, engine_warehouse: Path)
         "merge-engine partial-update": {"merge-engine": "partial-update"},
         "deletion-vectors.enabled is true": {"deletion-vectors.enabled": "true"},
         "Spark has no reader here for avro files": {"file.format": "avro"},
-        "rows of overlapping orc files have no numbers in Spark": {"file.format": "orc"},
     }
     for number, (reason, options) in enumerate(reasons.items()):
         name = f"native.other{number}"
@@ -185,14 +184,15 @@ def test_a_key_reads_the_files_that_may_have_it(engine: Engine, engine_warehouse
     assert ask(engine, f"SELECT customer FROM {copy} WHERE order_id = 5").failure
 
 
-def test_deleted_rows_are_gone(engine: Engine, engine_warehouse: Path) -> None:
-    schema = ORDERS.append(pa.field("kind", pa.string()))
-    options = {"bucket": "1", "rowkind.field": "kind"}
-    create_table(engine_warehouse, "native.deleted", schema, primary_keys=["order_id"], options=options)
+@pytest.mark.parametrize("file_format", ["parquet", "orc"])
+def test_deleted_rows_are_gone(engine: Engine, engine_warehouse: Path, file_format: str) -> None:
+    schema, name = ORDERS.append(pa.field("kind", pa.string())), f"native.deleted_{file_format}"
+    options = {"bucket": "1", "rowkind.field": "kind", "file.format": file_format}
+    create_table(engine_warehouse, name, schema, primary_keys=["order_id"], options=options)
     for kinds in (["+I"] * 3, ["-D", "+U", "-D"]):
         added = {"order_id": [1, 2, 3], "customer": kinds, "price": [1.0] * 3, "kind": kinds}
-        commit(engine_warehouse, "native.deleted", pa.table(added, schema=schema))
-    assert [row["order_id"] for row in agreed(engine, "SELECT * FROM native.deleted")] == [2]
-    assert agreed(engine, "SELECT count(*) AS n FROM native.deleted") == [{"n": 1}]
-    assert agreed(engine, "SELECT * FROM native.deleted WHERE order_id = 3") == []
-    assert [row["order_id"] for row in agreed(engine, "SELECT * FROM native.deleted LIMIT 5")] == [2]
+        commit(engine_warehouse, name, pa.table(added, schema=schema))
+    assert [row["order_id"] for row in agreed(engine, f"SELECT * FROM {name}")] == [2]
+    assert agreed(engine, f"SELECT count(*) AS n FROM {name}") == [{"n": 1}]
+    assert agreed(engine, f"SELECT * FROM {name} WHERE order_id = 3") == []
+    assert [row["order_id"] for row in agreed(engine, f"SELECT * FROM {name} LIMIT 5")] == [2]

@@ -9,10 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.errors import Corrupt
+
 # A row's kinds as files hold them: +I, -U, +U, -D. The second and the last take the key away.
 RETRACTING = (1, 3)
 
 WORD_BITS = 64
+# A row takes Spark tens of bits in any case.
+_MOST_BITS_A_ROW = 32
+_SPARE_BITS = 1 << 16
 
 
 class Unmergeable(Exception):
@@ -63,6 +68,16 @@ class MergeFile:
     max_key: tuple[Any, ...]
 
     @property
+    def has_row_numbers(self) -> bool:
+        """Whether Spark tells which row of the file one is."""
+        return self.format == "parquet"
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether a bit a sequence number is too much: most of the numbers are of rows long gone."""
+        return self.max_sequence - self.min_sequence >= _MOST_BITS_A_ROW * self.row_count + _SPARE_BITS
+
+    @property
     def may_retract(self) -> bool:
         """Whether rows in it may be deletions: pypaimon's files, always on level 0, record none of theirs."""
         return self.level == 0 or self.delete_row_count != 0
@@ -90,19 +105,34 @@ class MergeGroup:
 class Bits:
     """One bit a row of a file, in the file's order: 1 = the row is in the snapshot.
 
-    Row `i` is bit `i % 64`, counted from the lowest, of word `i // 64`. Bits after the last row are 0.
+    Row `i` is bit `i % 64`, counted from the lowest, of word `i // 64`. Bits after the last row are 0. A file
+    whose format gives rows no numbers has a bit for each of its sequence numbers instead, the first of them
+    `first`, and `rows` counts those.
     """
 
     rows: int
     words: NDArray[np.int64]
+    first: int = 0
 
     @classmethod
-    def of(cls, survives: NDArray[np.bool_]) -> Bits:
+    def of(cls, survives: NDArray[np.bool_], first: int = 0) -> Bits:
         """From one truth a row."""
         packed = np.packbits(survives, bitorder="little")
         padded = np.zeros(-(-len(survives) // WORD_BITS) * 8, dtype=np.uint8)
         padded[: len(packed)] = packed
-        return cls(len(survives), padded.view("<i8"))
+        return cls(len(survives), padded.view("<i8"), first)
+
+    @classmethod
+    def by_number(cls, survives: NDArray[np.bool_], file: MergeFile, numbers: NDArray[np.int64]) -> Bits:
+        """From one truth and one sequence number a row. Raises `Unmergeable` when two rows share one."""
+        truths = np.zeros(file.max_sequence - file.min_sequence + 1, dtype=np.bool_)
+        if len(numbers) and not file.min_sequence <= numbers.min() <= numbers.max() <= file.max_sequence:
+            raise Corrupt(f"{file.path} has sequence numbers that its manifest does not tell of")
+        truths[numbers - file.min_sequence] = True
+        if np.count_nonzero(truths) < len(numbers):
+            raise Unmergeable(f"rows of {file.format} files share sequence numbers")
+        truths[numbers[~survives] - file.min_sequence] = False
+        return cls.of(truths, file.min_sequence)
 
     def truths(self) -> NDArray[np.bool_]:
         """One truth a row."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -36,58 +37,106 @@ class KeyRows:
     retracts: NDArray[np.bool_] | None
 
 
+@dataclass(frozen=True, slots=True)
+class Kinds:
+    """`KeyRows.retracts`, and `KeyRows.numbers` of a file whose rows have no others."""
+
+    retracts: NDArray[np.bool_] | None
+    numbers: Limb | None
+
+
 def read_rows(file: MergeFile, rules: MergeRules, open_file: OpenFile, *, with_numbers: bool) -> KeyRows:
     """Raises `Corrupt` for a file that is not as its manifest says."""
-    with _opened(file, open_file) as parquet:
-        there = set(parquet.schema_arrow.names)
+    with _opened(file, open_file) as opened:
+        there = set(opened.names)
         columns = rules.columns[file.schema_id]
         # A file written thin holds its key as the row's own columns only.
         key = [name if name in there else name.removeprefix(_KEY_PREFIX) for name in columns.key]
         fields = [name if name in there else None for name in columns.sequence]
         numbers = [_SEQUENCE] if with_numbers else []
-        kinds = [_KIND] if _has_kinds(file, parquet) else []
+        kinds = [_KIND] if file.may_retract and opened.may_retract() else []
         wanted = [*key, *(name for name in fields if name is not None), *numbers, *kinds]
-        table = parquet.read(columns=list(dict.fromkeys(wanted)))
+        table = opened.read(list(dict.fromkeys(wanted)))
         return KeyRows(
             key=[table.column(name) for name in key],
             fields=[None if name is None else table.column(name) for name in fields],
-            numbers=np.asarray(table.column(_SEQUENCE).cast(pa.int64())) if numbers else None,
+            numbers=_numbers(table) if numbers else None,
             retracts=_retracting(table) if kinds else None,
         )
 
 
-def read_retracts(file: MergeFile, open_file: OpenFile) -> NDArray[np.bool_] | None:
-    """`KeyRows.retracts` alone. Raises as `read_rows`."""
-    with _opened(file, open_file) as parquet:
-        return _retracting(parquet.read(columns=[_KIND])) if _has_kinds(file, parquet) else None
+def read_kinds(file: MergeFile, open_file: OpenFile) -> Kinds:
+    """Raises as `read_rows`."""
+    with _opened(file, open_file) as opened:
+        kinds = [_KIND] if file.may_retract and opened.may_retract() else []
+        numbers = [] if file.has_row_numbers else [_SEQUENCE]
+        table = opened.read([*kinds, *numbers])
+        return Kinds(_retracting(table) if kinds else None, _numbers(table) if numbers else None)
+
+
+class _Opened(Protocol):
+    """A data file of any format."""
+
+    rows: int
+    names: Sequence[str]
+
+    def read(self, columns: list[str]) -> pa.Table: ...
+
+    def may_retract(self) -> bool:
+        """False when the file itself says that no row does."""
+        ...
+
+
+class _Parquet:
+    def __init__(self, source: Any) -> None:
+        # A timestamp of the old 96-bit form must not overflow.
+        self._file = pq.ParquetFile(source, coerce_int96_timestamp_unit="us")
+        self.rows: int = self._file.metadata.num_rows
+        self.names: Sequence[str] = self._file.schema_arrow.names
+
+    def read(self, columns: list[str]) -> pa.Table:
+        return self._file.read(columns=columns)
+
+    def may_retract(self) -> bool:
+        metadata = self._file.metadata
+        index = [metadata.schema.column(i).path for i in range(metadata.num_columns)].index(_KIND)
+        for group in range(metadata.num_row_groups):
+            statistics = metadata.row_group(group).column(index).statistics
+            if statistics is None or not statistics.has_min_max or (statistics.min, statistics.max) != (0, 0):
+                return True
+        return False
+
+
+class _Orc:
+    def __init__(self, source: Any) -> None:
+        from pyarrow import orc
+
+        self._file = orc.ORCFile(source)
+        self.rows: int = self._file.nrows
+        self.names: Sequence[str] = self._file.schema.names
+
+    def read(self, columns: list[str]) -> pa.Table:
+        return self._file.read(columns=columns)
+
+    def may_retract(self) -> bool:
+        # pyarrow shows no statistics of ORC files.
+        return True
 
 
 @contextmanager
-def _opened(file: MergeFile, open_file: OpenFile) -> Iterator[pq.ParquetFile]:
+def _opened(file: MergeFile, open_file: OpenFile) -> Iterator[_Opened]:
     with open_file(file.path) as source:
         try:
-            # A timestamp of the old 96-bit form must not overflow.
-            parquet = pq.ParquetFile(source, coerce_int96_timestamp_unit="us")
-            if parquet.metadata.num_rows != file.row_count:
-                raise Corrupt(
-                    f"{file.path} has {parquet.metadata.num_rows} rows; its manifest says {file.row_count}"
-                )
-            yield parquet
+            opened: _Opened = _Parquet(source) if file.format == "parquet" else _Orc(source)
+            if opened.rows != file.row_count:
+                raise Corrupt(f"{file.path} has {opened.rows} rows; its manifest says {file.row_count}")
+            yield opened
         except (pa.ArrowInvalid, pa.ArrowKeyError, OSError) as error:
             raise Corrupt(f"{file.path} can't be read ({error})") from error
 
 
-def _has_kinds(file: MergeFile, parquet: pq.ParquetFile) -> bool:
-    """Whether rows may retract: neither the manifest nor the footer says that none does."""
-    if not file.may_retract:
-        return False
-    metadata = parquet.metadata
-    index = [metadata.schema.column(i).path for i in range(metadata.num_columns)].index(_KIND)
-    for group in range(metadata.num_row_groups):
-        statistics = metadata.row_group(group).column(index).statistics
-        if statistics is None or not statistics.has_min_max or (statistics.min, statistics.max) != (0, 0):
-            return True
-    return False
+def _numbers(table: pa.Table) -> Limb:
+    return np.asarray(table.column(_SEQUENCE).cast(pa.int64()))
 
 
 def _retracting(table: pa.Table) -> NDArray[np.bool_] | None:

@@ -21,7 +21,7 @@ from core.spark.merging.limbs import (
 from core.spark.merging.model import Bits, MergeFile, MergeGroup, MergeRules
 from core.spark.merging.narrow import Keys, ages_overlap, shared_rows
 from core.spark.merging.opening import OpenFile
-from core.spark.merging.reading import KeyRows, read_retracts, read_rows
+from core.spark.merging.reading import KeyRows, read_kinds, read_rows
 
 _Places = NDArray[np.intp]
 
@@ -31,34 +31,40 @@ def survivors(group: MergeGroup, open_file: OpenFile) -> list[Bits]:
 
     Newest is, as in Paimon, the greatest by `sequence.field` (a null is the oldest), then by sequence number.
     Keys are taken to be unique within a file, as every reader of Paimon does. Raises `FileMissing`, `Corrupt`
-    and `Unavailable`.
+    and `Unavailable`, and `Unmergeable` for rows that have neither number of their own.
     """
     files, rules = group.files, group.rules
     if len(files) == 1:
-        return [_bits(files[0], read_retracts(files[0], open_file))]
+        kinds = read_kinds(files[0], open_file)
+        return [_bits(files[0], _living(files[0], kinds.retracts), kinds.numbers)]
     by_age = sorted(
         range(len(files)), key=lambda index: (files[index].min_sequence, files[index].max_sequence)
     )
     aged = [files[index] for index in by_age]
-    with_numbers = ages_overlap(files)
+    with_numbers = ages_overlap(files) or not all(file.has_row_numbers for file in files)
     rows = [read_rows(file, rules, open_file, with_numbers=with_numbers) for file in aged]
     truths = _surviving(rules, aged, rows)
-    found = dict(zip(by_age, map(Bits.of, truths), strict=True))
+    made = [_bits(file, truth, each.numbers) for file, truth, each in zip(aged, truths, rows, strict=True)]
+    found = dict(zip(by_age, made, strict=True))
     return [found[index] for index in range(len(files))]
 
 
-def _bits(file: MergeFile, retracts: NDArray[np.bool_] | None) -> Bits:
-    return Bits.of(np.ones(file.row_count, dtype=np.bool_) if retracts is None else ~retracts)
+def _bits(file: MergeFile, survives: NDArray[np.bool_], numbers: Limb | None) -> Bits:
+    if file.has_row_numbers:
+        return Bits.of(survives)
+    assert numbers is not None
+    return Bits.by_number(survives, file, numbers)
+
+
+def _living(file: MergeFile, retracts: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
+    return np.ones(file.row_count, dtype=np.bool_) if retracts is None else ~retracts
 
 
 def _surviving(
     rules: MergeRules, files: Sequence[MergeFile], rows: Sequence[KeyRows]
 ) -> list[NDArray[np.bool_]]:
     """One truth a row, of files from the oldest to the newest."""
-    survives = [
-        np.ones(file.row_count, dtype=np.bool_) if each.retracts is None else ~each.retracts
-        for file, each in zip(files, rows, strict=True)
-    ]
+    survives = [_living(file, each.retracts) for file, each in zip(files, rows, strict=True)]
     keys = _keys(rules, rows)
     places = shared_rows(files, keys)
     if rules.ignore_delete:

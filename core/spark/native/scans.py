@@ -12,8 +12,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql_functions
 from pyspark.sql.types import LongType, StructField, StructType
 
+from core.errors import Corrupt, FileMissing
 from core.spark.bitmap import merge_bits
-from core.spark.merging.model import Bits, MergeGroup, joined
+from core.spark.merging.model import Bits, MergeGroup, Unmergeable, joined
 from core.spark.merging.opening import file_opener
 from core.spark.merging.overlap import overlap_groups
 from core.spark.native.columns import NotNative
@@ -42,7 +43,8 @@ _KEPT_FRAMES = 64
 _KEPT_FRAME_BYTES = 128 << 20
 # Of rows that are only counted.
 _ROWS_A_TASK = 100_000_000
-_ROW_INDEX = "_metadata.row_index"
+# What tells the rows of a merged file apart, by format.
+_ROW_INDEX = {"parquet": "_metadata.row_index", "orc": "_SEQUENCE_NUMBER"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +212,13 @@ class NativeScans:
                 self._unread_schemes[scheme] = self._why_unread(scheme)
             if why := self._unread_schemes[scheme]:
                 raise NotNative(why)
+        if numbered := [group for group in state.merged if _by_number(group)]:
+            # Only their rows show whether these can be merged so.
+            try:
+                merge_bits(self._session, self._warehouse.options, numbered)
+            except (Unmergeable, Corrupt, FileMissing) as reason:
+                raise NotNative(str(reason)) from reason
+            self._whole.add(key)
         types = spark_schema(open_table(scan).fields)
         pruner = Pruner(schema, state.schemas)
         return NativeTable(key, root, tuple(schema.primary_keys), types, state, pruner)
@@ -252,16 +261,23 @@ class NativeScans:
         columns = table.state.columns[kind]
         merged = [file for file in files if file.address in bits]
         words, first_bits = joined([bits[file.address] for file in merged])
-        first_bit = {file.address: str(bit) for file, bit in zip(merged, first_bits, strict=True)}
+        first_bit = {
+            file.address: str(bit - bits[file.address].first)
+            for file, bit in zip(merged, first_bits, strict=True)
+        }
         listed = [
             ListedFile(_hadoop(file.address), file.size, (first_bit.get(file.address), *file.partition))
             for file in files
         ]
-        frame = self._relation(table, kind[1], columns.read, listed)
+        row_index = _ROW_INDEX[kind[1]]
+        read = columns.read
+        if merged and not row_index.startswith("_metadata."):
+            read = StructType([*read.fields, StructField(row_index, LongType())])
+        frame = self._relation(table, kind[1], read, listed)
         if not merged:
             return frame.select(*columns.select(table.types))
         # Taken before anything is built upon it: further up Spark no longer knows it.
-        chosen = frame.select("*", sql_functions.col(_ROW_INDEX).alias("__paimon_row"))
+        chosen = frame.select("*", sql_functions.col(row_index).alias("__paimon_row"))
         bit = sql_functions.col(FIRST_BIT) + sql_functions.col("__paimon_row")
         word = sql_functions.get(self._words(words), sql_functions.shiftright(bit, 6).cast("int"))
         is_set = sql_functions.getbit(word, bit.bitwiseAND(63)) == 1
@@ -305,6 +321,10 @@ def _files_of(kept: NativeTable | str) -> int:
 def _rows(file: TableFile, bits: Mapping[str, Bits]) -> int:
     """How many rows of a file are in the snapshot."""
     return bits[file.address].popcount() if file.address in bits else file.row_count
+
+
+def _by_number(group: MergeGroup) -> bool:
+    return not all(file.has_row_numbers for file in group.files)
 
 
 def _weight(files: Sequence[TableFile], bits: Mapping[str, Bits]) -> int:

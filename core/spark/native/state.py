@@ -206,7 +206,7 @@ def _merged(
         buckets[each.entry.partition, each.entry.bucket].append(file)
     groups = (group for bucket in buckets.values() for group in overlap_groups(rules, bucket))
     merged = tuple(group for group in groups if group.must_merge)
-    unnumbered = {file.format for group in merged for file in group.files} - {"parquet"}
-    if unnumbered:
-        raise NotNative(f"rows of overlapping {unnumbered.pop()} files have no numbers in Spark")
+    for file in (file for group in merged for file in group.files if not file.has_row_numbers):
+        if file.is_sparse:
+            raise NotNative(f"few rows are left of the many that an {file.format} file was made of")
     return merged
