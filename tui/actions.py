@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.table.layout import MAIN, SAVEPOINT_TAG_PREFIX
-from core.table.retention import RETENTION_OFF
+from core.table.retention import retention_off
 from tui.session import Target, Version
 
 # What `x` deletes, by the tab it is pressed on.
@@ -36,5 +36,4 @@ def arguments_from(name: str, target: Target, version: Version | None, *, newest
 
 def protection_of(branch: str | None) -> dict[str, object]:
     """What that dialog starts with."""
-    options = ", ".join(f"'{option}' = '{value}'" for option, value in RETENTION_OFF.items())
-    return {"branch": branch, "set": options}
+    return {"branch": branch, "set": retention_off()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator
 from importlib.metadata import PackageNotFoundError, version
 from typing import NamedTuple
@@ -147,7 +148,7 @@ def _table_directory(files: Files, table: TablePath) -> Iterator[Finding]:
 def _root(files: Files, root: Root) -> Iterator[Finding]:
     from core.actions.retention import stock_expiry_warnings
     from core.table.lineage import Lineage
-    from core.table.retention import RETENTION_OFF
+    from core.table.retention import retention_off
 
     lineage = Lineage(files, root)
     counts = (len(lineage.rows()), len(lineage.tags()), len(lineage.schemas()))
@@ -156,11 +157,8 @@ def _root(files: Files, root: Root) -> Iterator[Finding]:
     for sentence in lineage.unreadable.values():
         yield Finding(name, "broken", sentence, "Restore the file from a backup, or remove it.")
     for warning in stock_expiry_warnings(files, root):
-        options = ", ".join(f"'{option}' = '{value}'" for option, value in RETENTION_OFF.items())
-        branch = f"`{root.table.name}$branch_{root.branch}`"
-        yield Finding(
-            name, "warning", warning, f"With Spark: ALTER TABLE {branch} SET TBLPROPERTIES ({options})"
-        )
+        words = shlex.join([root.table.full_name, "--branch", root.label, "--set", retention_off()])
+        yield Finding(name, "warning", warning, f"Run: paimark alter-branch-schema {words}")
 
 
 def _savepoints(files: Files, table: TablePath) -> Iterator[Finding]:

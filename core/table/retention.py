@@ -18,6 +18,12 @@ RETENTION_OFF: Mapping[str, str] = {
     "snapshot.num-retained.max": NEVER,
 }
 
+
+def retention_off() -> str:
+    """The options as an alteration of a schema takes them."""
+    return ", ".join(f"'{option}' = '{value}'" for option, value in RETENTION_OFF.items())
+
+
 # `exposed`: stock expiry on the root can destroy savepoints.
 BranchHealth = Literal["ok", "exposed"]
 
