@@ -1,0 +1,44 @@
+"""What a long read holds outlives a stock expiry, and goes with the read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.spark import holding_reads
+from core.spark.holding_reads import Held, HeldReads
+from core.spark.protocol import Reading
+from core.storage.local import LocalFiles
+from core.table.catalog import parse_table_name
+from core.table.lineage import Lineage
+from tests.interop.judge import Judge
+from tests.interop.test_reclaim import grow, make_table
+from tests.spark.test_repeatable_reads import awaited, context_of, read_tags, recovered
+
+
+def test_a_stock_expiry_spares_what_is_read(
+    judge: Judge, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(holding_reads, "_WORTH_IT_SECONDS", 0.0)
+    warehouse = tmp_path / "warehouse"
+    name = make_table(warehouse, "primary key")
+    grow(judge, warehouse, name, "primary key", range(1, 4))
+    table, files = parse_table_name(name), LocalFiles(str(warehouse))
+    lineage = Lineage(files, table.root())
+    old = judge.read(warehouse, name, snapshot=2)
+    reads = HeldReads(files, False)
+    with reads.held({Held(table.root(), 2): Reading(name, "snapshot.2", "s")}, print):
+        [tag] = awaited(lambda: read_tags(lineage))
+        judge.compact(warehouse, name)
+        assert judge.expire(warehouse, name) > 2
+        judge.clean_orphans(warehouse, name)
+        assert not lineage.has_snapshot(2)
+        assert judge.read(warehouse, name, tag=tag) == old
+    [left] = read_tags(lineage)
+    assert judge.read(warehouse, name, tag=left) == old
+    newest = judge.read(warehouse, name)
+    recovered(context_of(warehouse), table)
+    assert read_tags(lineage) == []
+    assert judge.read(warehouse, name) == newest
+    assert judge.clean_orphans(warehouse, name) == []
