@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ import msgspec
 from pyspark.sql import DataFrame, SparkSession
 
 from core.errors import Refused
-from core.spark.committing import encode_partitions
+from core.spark.committing import commit_rows, encode_partitions, write_rows
 from core.spark.native.columns import NotNative
 from core.spark.native.scans import NativeScans
 from core.spark.paimon import open_table
@@ -27,6 +27,9 @@ from core.travel.uses import TableUse
 
 # An overwrite of more partitions than this would name them all at each manifest.
 MOST_PARTITIONS = 10_000
+# Of versions with no more rows and bytes of files together, what comes of them is written by this process:
+# Spark would start three Python processes for it.
+_FEW_ROWS, _FEW_BYTES = 100_000, 8 << 20
 
 
 @dataclass(frozen=True)
@@ -103,9 +106,14 @@ def write(sources: Sources, order: Write) -> int | None:
                 target = msgspec.structs.replace(target, partitions=encode_partitions(partitions))
             sources.session.createDataFrame(partitions).createOrReplaceTempView(PARTITIONS)
             ends.callback(sources.session.catalog.dropTempView, PARTITIONS)
-        frame = clustered_for(_as_declared(views.query(order.sql, named, None), target), target)
-        mode = "overwrite" if order.overwrite else "append"
-        frame.write.format("paimark").mode(mode).option("target", target.to_text()).save()
+        rows = _as_declared(views.query(order.sql, named, None), target)
+        if _is_small(named.values()):
+            written = write_rows(target, rows.toArrow().to_batches())
+            commit_rows(target, [written])
+        else:
+            mode = "overwrite" if order.overwrite else "append"
+            writer = clustered_for(rows, target).write.format("paimark").mode(mode)
+            writer.option("target", target.to_text()).save()
     return landed(warehouse, target)
 
 
@@ -115,6 +123,17 @@ def landed(warehouse: Warehouse, target: Target) -> int | None:
         if row.commit_user == target.commit_user:
             return row.snapshot_id
     return None
+
+
+def _is_small(tables: Iterable[OpenedTable]) -> bool:
+    """Whether all that a query over these tables gives can be held here."""
+    rows = size = 0
+    for table in tables:
+        if table.native is None:
+            return False
+        rows += sum(file.row_count for file in table.native.state.files)
+        size += sum(file.size for file in table.native.state.files)
+    return rows <= _FEW_ROWS and size <= _FEW_BYTES
 
 
 def _as_declared(frame: DataFrame, target: Target) -> DataFrame:
