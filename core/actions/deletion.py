@@ -139,12 +139,7 @@ def plan_deletion(
     refusals = [*read_only_refusals(context), *refusals, *feature_refusals(files, target.home)]
     if held := journal.refusal(context, table):
         refusals.append(held)
-    freed, repair, leaving = Freed(), guards.repair_needed(files, table), target.leaving
-    try:
-        freed = freed_by(files, table, replace(leaving, paths=leaving.paths | repair.paths))
-    except Refused as error:
-        refusals.append(Refusal(error.message, error.hint))
-    refusals += outside_refusals(table, freed)
+    freed, repair = what_goes(files, table, target.leaving, refusals)
     total = sum(each.size or 0 for each in freed.files)
     return Plan(
         action=action,
@@ -164,6 +159,19 @@ def plan_deletion(
         freed_files=len(freed.files),
         freed_bytes=total,
     )
+
+
+def what_goes(
+    files: Files, table: TablePath, leaving: Leaving, refusals: list[Refusal]
+) -> tuple[Freed, guards.Repair]:
+    """The files, and the guards to be put right first. Why they can't go is added to the refusals."""
+    freed, repair = Freed(), guards.repair_needed(files, table)
+    try:
+        freed = freed_by(files, table, replace(leaving, paths=leaving.paths | repair.paths))
+    except Refused as error:
+        refusals.append(Refusal(error.message, error.hint))
+    refusals += outside_refusals(table, freed)
+    return freed, repair
 
 
 def outside_refusals(table: TablePath, freed: Freed) -> list[Refusal]:

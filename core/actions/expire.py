@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -27,11 +27,10 @@ from core.actions.checks import (
     undone_on_failure,
 )
 from core.actions.context import Context, Progress
-from core.actions.deletion import freed_steps, kept_by, outside_refusals
+from core.actions.deletion import freed_steps, kept_by, what_goes
 from core.actions.features import changelog_refusals, feature_refusals, newest_options
 from core.actions.owner import running
-from core.actions.plan import Outcome, Plan, Refusal, Step
-from core.actions.reclaim import Freed, freed_by
+from core.actions.plan import Outcome, Plan, Step
 from core.actions.references import Leaving
 from core.actions.removal import LISTS_GONE, Removed, only_forward, remove, said
 from core.durations import parse_duration
@@ -98,12 +97,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     if held := journal.refusal(context, table):
         refusals.append(held)
     leaving, seen = _leaving(files, root, gone)
-    freed, repair = Freed(), guards.repair_needed(files, table)
-    try:
-        freed = freed_by(files, table, replace(leaving, paths=leaving.paths | repair.paths))
-    except Refused as error:
-        refusals.append(Refusal(error.message, error.hint))
-    refusals += outside_refusals(table, freed)
+    freed, repair = what_goes(files, table, leaving, refusals)
     total = sum(each.size or 0 for each in freed.files)
     return Plan(
         action=ACTION,
