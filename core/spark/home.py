@@ -32,6 +32,11 @@ class SparkHome:
         return sorted((self.home / "jars").glob("*.jar"))
 
     @property
+    def is_of_pyspark(self) -> bool:
+        """Whether it is the one that came with this Python's PySpark."""
+        return self.home == _own_home()
+
+    @property
     def scala(self) -> str:
         """The version of Scala that it was built for; empty for no Spark."""
         found = _core_jar(self.home)
@@ -56,10 +61,9 @@ def find_spark(environment: Mapping[str, str] = os.environ) -> SparkHome:
 
     Raises `Unavailable` without PySpark.
     """
-    package = find_spec("pyspark")
-    if package is None or package.origin is None:
+    own = _own_home()
+    if own is None:
         raise Unavailable("PySpark is not installed", "Install it with `pip install 'pyspark>=4.1,<5'`.")
-    own = Path(package.origin).parent
     set_home = environment.get("SPARK_HOME")
     home = Path(set_home) if set_home else own
     if set_home and other_version(home):
@@ -69,6 +73,11 @@ def find_spark(environment: Mapping[str, str] = os.environ) -> SparkHome:
         home = own
     configuration = environment.get("SPARK_CONF_DIR") or str((Path(set_home) if set_home else own) / "conf")
     return SparkHome(home, Path(configuration))
+
+
+def _own_home() -> Path | None:
+    package = find_spec("pyspark")
+    return Path(package.origin).parent if package is not None and package.origin is not None else None
 
 
 def other_version(home: Path) -> str:

@@ -10,6 +10,7 @@ import os
 import shlex
 import struct
 import subprocess
+import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -108,7 +109,20 @@ def launch(
         "SPARK_CONNECT_MODE": "0",
         "_PYSPARK_DRIVER_CONN_INFO_PATH": str(_connection(scratch)),
     }
+    if _imports_pyspark_here(spark, settings):
+        del environment["SPARK_HOME"]
     return subprocess.Popen(command, stdin=subprocess.PIPE, env=environment)
+
+
+def _imports_pyspark_here(spark: SparkHome, settings: Mapping[str, str]) -> bool:
+    """Whether Python workers are this Python on this machine, with the PySpark that Spark came with.
+
+    By its home Spark has them import the zip there, which holds no compiled modules: each kind of worker
+    would take a second to start, and every task would begin with reading the names in it again.
+    """
+    is_here = settings["spark.master"].startswith("local") and "cluster" not in settings["spark.master"]
+    is_this_python = os.environ["PYSPARK_PYTHON"] == sys.executable and "spark.pyspark.python" not in settings
+    return is_here and is_this_python and spark.is_of_pyspark
 
 
 def listening(process: subprocess.Popen[bytes], java: Java, scratch: Path) -> tuple[int, str]:

@@ -23,6 +23,7 @@ from pyspark.sql.types import StructType
 from core.errors import UsageError
 from core.spark.options import catalog_options
 from core.spark.scan import Scan
+from core.spark.worker_imports import settle
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,6 +42,11 @@ _MERGING_COSTS = 16
 
 class PaimarkSource(DataSource):
     """`option("scan", ...)` carries a whole `Scan`, for callers that have resolved it themselves."""
+
+    def __init__(self, options: dict[str, str]) -> None:
+        super().__init__(options)
+        # Spark makes one in a worker of its own for every table of a statement.
+        settle()
 
     @classmethod
     def name(cls) -> str:
@@ -112,7 +118,11 @@ class PaimarkReader(DataSourceReader):
     def partitions(self) -> list[InputPartition]:
         from core.spark.paimon import plan_splits
 
-        return [Part(group) for group in grouped(plan_splits(self.scan, self.conditions))]
+        parts: list[InputPartition] = [
+            Part(group) for group in grouped(plan_splits(self.scan, self.conditions))
+        ]
+        settle()
+        return parts
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
         from core.spark.paimon import read_splits

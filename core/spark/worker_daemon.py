@@ -6,9 +6,10 @@ with it. Spark starts this as `python -m core.spark.worker_daemon [worker module
 
 from __future__ import annotations
 
-import gc
 import sys
 from contextlib import suppress
+
+from core.spark.worker_imports import leave_out_spark_jar, settle
 
 _OPENS_TABLES = frozenset(
     {
@@ -23,6 +24,7 @@ _OPENS_TABLES = frozenset(
 
 
 def main() -> None:
+    leave_out_spark_jar()
     # Spark names the worker's module, and none for `pyspark.worker`.
     module = sys.argv[1] if len(sys.argv) > 1 else "pyspark.worker"
     if module in _OPENS_TABLES:
@@ -32,9 +34,7 @@ def main() -> None:
 
     from pyspark.daemon import manager
 
-    # Workers collect garbage after every task; what is imported here is not garbage.
-    gc.collect()
-    gc.freeze()
+    settle()
     manager()  # type: ignore[no-untyped-call]  # PySpark has no types for it
 
 

@@ -1,0 +1,35 @@
+"""What Python workers import from: neither Spark's jar nor the zip of its home, which cost each task time."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.spark.client import Engine
+from core.spark.home import find_spark
+from core.spark.worker_imports import leave_out_spark_jar
+from tests.spark.engine_fixture import rows
+from tests.spark.test_engine import processes_of
+
+
+def test_workers_import_the_installed_pyspark(engine: Engine) -> None:
+    assert find_spark({}).is_of_pyspark
+    rows(engine, "SELECT id FROM range(3000)")
+    workers = [pid for pid, command in processes_of(engine) if "worker_daemon pyspark.worker" in command]
+    assert workers
+    for pid in workers:
+        given = Path(f"/proc/{pid}/environ").read_bytes()
+        assert b"PYTHONPATH=" in given and b"pyspark.zip" not in given
+
+
+def test_only_sparks_own_jar_is_left_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (jar,) = (find_spark({}).home / "jars").glob("spark-core_*.jar")
+    # A user's jar may hold Python.
+    theirs = str(tmp_path / "theirs.jar")
+    monkeypatch.setattr(sys, "path", [str(jar), theirs, *sys.path, str(jar)])
+    monkeypatch.setitem(sys.path_importer_cache, str(jar), None)
+    leave_out_spark_jar()
+    assert str(jar) not in [*sys.path, *sys.path_importer_cache]
+    assert sys.path[0] == theirs
