@@ -176,7 +176,7 @@ def _rows(context: Context, found: Survey, choice: str, progress: Progress) -> R
     )
     if choice == "fail":
         _require_no_conflict(context, found, versions, queries, progress)
-    return Rows(versions, queries.rows, True, queries.partitions)
+    return Rows(versions, queries.rows, True, queries.partitions, queries.common)
 
 
 def _require_no_conflict(

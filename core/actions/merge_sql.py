@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core.spark.protocol import PARTITIONS
+from core.spark.protocol import COMMON, PARTITIONS
 from core.travel.quoting import quoted
 
 BASE, HEAD = "__paimark_branch_base", "__paimark_branch"
@@ -67,22 +67,25 @@ class Keyed:
         )
 
     @property
+    def common(self) -> str:
+        """Each key with main's row after the merge, null for none, and whether that comes of the branch."""
+        return (
+            f"{self._judged} SELECT k, IF({self._comes}, head, main) AS r, {self._comes} AS comes FROM judged"
+        )
+
+    @property
     def partitions(self) -> str:
         """The partitions that change; a row for a table without any, when anything does."""
         named = [f"k.{quoted(each)} AS {quoted(each)}" for each in self.partition_keys]
-        return (
-            f"{self._judged} SELECT DISTINCT {', '.join(named) or '1 AS one'} FROM judged WHERE {self._comes}"
-        )
+        return f"SELECT DISTINCT {', '.join(named) or '1 AS one'} FROM {COMMON} WHERE comes"
 
     @property
     def rows(self) -> str:
         """Every row of the partitions that change, called `PARTITIONS`, as they are after the merge."""
         named = ", ".join(f"r.{quoted(each)} AS {quoted(each)}" for each in self.columns)
-        merged = f"SELECT k, IF({self._comes}, head, main) AS r FROM judged"
-        if self.partition_keys:
-            same = " AND ".join(f"k.{quoted(each)} <=> p.{quoted(each)}" for each in self.partition_keys)
-            merged += f" LEFT SEMI JOIN {PARTITIONS} p ON {same}"
-        return f"{self._judged} SELECT {named} FROM ({merged}) WHERE r IS NOT NULL"
+        same = " AND ".join(f"k.{quoted(each)} <=> p.{quoted(each)}" for each in self.partition_keys)
+        touched = f" LEFT SEMI JOIN {PARTITIONS} p ON {same}" if same else ""
+        return f"SELECT {named} FROM {COMMON}{touched} WHERE r IS NOT NULL"
 
     @property
     def _comes(self) -> str:

@@ -65,12 +65,16 @@ class Start:
 
 @dataclass(frozen=True)
 class Rows:
-    """What a query over versions gives. `partitions_sql` is for an overwrite of some partitions only."""
+    """What a query over versions gives. `partitions_sql` is for an overwrite of some partitions only.
+
+    `common_sql` is what both are made of, as `Write` has it.
+    """
 
     versions: Mapping[str, Version]
     sql: str
     overwrite: bool
     partitions_sql: str | None = None
+    common_sql: str | None = None
 
 
 def start_of(files: Files, table: TablePath) -> Start:
@@ -186,6 +190,7 @@ def rewrite(context: Context, hold: Hold, start: Start, rows: Rows, progress: Pr
         commit_user=commit_user(hold.journal.token),
         overwrite=rows.overwrite,
         partitions_sql=rows.partitions_sql,
+        common_sql=rows.common_sql,
     )
     try:
         with beating(context, hold), engine_of(context) as engine:

@@ -18,8 +18,9 @@ _HEAD = struct.Struct("<IB")
 _MESSAGE = 0
 _BATCH = 1
 
-# What the query of a `Write` may call the partitions that are replaced.
+# What the query of a `Write` may call the partitions that are replaced, and what both are made of.
 PARTITIONS = "__paimark_partitions"
+COMMON = "__paimark_common"
 
 Cause = Literal["statement", "cancelled", "engine"]
 
@@ -93,7 +94,8 @@ class Write(msgspec.Struct, frozen=True, tag=True):
 
     `schema`, `head` and `follows_main` must be so still at the commit (see `core.spark.target`). An
     `overwrite` replaces the whole table, or the partitions that the query `partitions_sql` gives: none of
-    them, no commit. For `sql` they are the view `PARTITIONS`.
+    them, no commit. For `sql` they are the view `PARTITIONS`. With `common_sql`, that alone is over versions,
+    and for both others it is the view `COMMON`.
     """
 
     number: int
@@ -107,6 +109,7 @@ class Write(msgspec.Struct, frozen=True, tag=True):
     commit_user: str
     overwrite: bool
     partitions_sql: str | None = None
+    common_sql: str | None = None
 
 
 class Cancel(msgspec.Struct, frozen=True, tag=True):

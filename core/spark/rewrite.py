@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 
 import msgspec
 from pyspark.sql import DataFrame, SparkSession
@@ -14,7 +15,7 @@ from core.spark.committing import commit_rows, encode_partitions, write_rows
 from core.spark.native.columns import NotNative
 from core.spark.native.scans import NativeScans
 from core.spark.paimon import open_table
-from core.spark.protocol import PARTITIONS, Ask, Reading, Version, Write
+from core.spark.protocol import COMMON, PARTITIONS, Ask, Reading, Version, Write
 from core.spark.scan import Scan, Warehouse
 from core.spark.tables import NATIVE, SCANNED, OpenedTable
 from core.spark.target import Target
@@ -77,7 +78,8 @@ def answer(sources: Sources, order: Ask) -> tuple[str, ...]:
 
 def write(sources: Sources, order: Write) -> int | None:
     """Make the commit; its snapshot's id, None when there was nothing to write. Raises `Refused`."""
-    warehouse, views, table = sources.warehouse, sources.views, parse_table_name(order.table)
+    session, warehouse, views = sources.session, sources.warehouse, sources.views
+    table = parse_table_name(order.table)
     with sources.named(order) as named, ExitStack() as ends:
         target = Target(
             warehouse=warehouse.uri,
@@ -92,8 +94,17 @@ def write(sources: Sources, order: Write) -> int | None:
             head=order.head,
             after_commit=None,
         )
+        is_small = _is_small(named.values())
+        query: Callable[[str], DataFrame] = partial(views.query, named=named, limit=None)
+        if order.common_sql is not None:
+            common = query(order.common_sql)
+            if is_small:
+                # Else making it twice is the smaller evil.
+                ends.callback(common.persist().unpersist)
+            ends.enter_context(_view(session, COMMON, common))
+            query = session.sql
         if order.partitions_sql is not None:
-            partitions = views.query(order.partitions_sql, named, None).limit(MOST_PARTITIONS + 1).toArrow()
+            partitions = query(order.partitions_sql).limit(MOST_PARTITIONS + 1).toArrow()
             if not partitions.num_rows:
                 return None
             # Of that many, all are as good as the whole table: the rows must then be all of them.
@@ -104,10 +115,9 @@ def write(sources: Sources, order: Write) -> int | None:
                 )
             if target.table_schema.partition_keys:
                 target = msgspec.structs.replace(target, partitions=encode_partitions(partitions))
-            sources.session.createDataFrame(partitions).createOrReplaceTempView(PARTITIONS)
-            ends.callback(sources.session.catalog.dropTempView, PARTITIONS)
-        rows = _as_declared(views.query(order.sql, named, None), target)
-        if _is_small(named.values()):
+            ends.enter_context(_view(session, PARTITIONS, session.createDataFrame(partitions)))
+        rows = _as_declared(query(order.sql), target)
+        if is_small:
             written = write_rows(target, rows.toArrow().to_batches())
             commit_rows(target, [written])
         else:
@@ -123,6 +133,15 @@ def landed(warehouse: Warehouse, target: Target) -> int | None:
         if row.commit_user == target.commit_user:
             return row.snapshot_id
     return None
+
+
+@contextmanager
+def _view(session: SparkSession, name: str, frame: DataFrame) -> Iterator[None]:
+    frame.createOrReplaceTempView(name)
+    try:
+        yield
+    finally:
+        session.catalog.dropTempView(name)
 
 
 def _is_small(tables: Iterable[OpenedTable]) -> bool:
