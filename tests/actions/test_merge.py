@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 import shutil
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -33,9 +31,6 @@ KEYED = pa.schema(
         pa.field("value", pa.string()),
     ]
 )
-# What a key holds in the base, then in the branch, then in main; None: no row, "": a row with a null.
-CASES = tuple(itertools.product((None, "a", ""), (None, "a", "b", ""), (None, "a", "b", "c", "")))
-State = Mapping[int, str]
 
 
 @pytest.fixture
@@ -43,65 +38,8 @@ def with_engine(engine: Engine, engine_warehouse: Path, tmp_path: Path) -> Conte
     return replace(context_on(engine_warehouse), audit_path=tmp_path / "audit", engine=lambda: engine)
 
 
-def overwrite(warehouse: Path, name: str, state: State) -> None:
-    """One OVERWRITE of the whole table."""
-    table = open_table(warehouse, name).copy({"dynamic-partition-overwrite": "false"})
-    builder = table.new_batch_write_builder().overwrite()
-    write, committing = builder.new_write(), builder.new_commit()
-    rows = [{"part": key % 3, "key": key, "value": text or None} for key, text in state.items()]
-    write.write_arrow(pa.Table.from_pylist(rows, schema=KEYED))
-    committing.commit(write.prepare_commit())
-    write.close()
-    committing.close()
-
-
 def state_of(warehouse: Path, name: str) -> dict[int, str]:
     return {row["key"]: row["value"] or "" for row in read_rows(warehouse, name)}
-
-
-def side(place: int) -> dict[int, str]:
-    return {key: text for key, case in enumerate(CASES) if (text := case[place]) is not None}
-
-
-def model(choice: str) -> dict[int, str]:
-    """A dictionary per side."""
-    found = {}
-    for key, (base, branch, main) in enumerate(CASES):
-        mine, theirs = branch != base, main != base
-        conflict = mine and theirs and branch != main
-        value = branch if mine and not (conflict and choice == "main") else main
-        if value is not None:
-            found[key] = value
-    return found
-
-
-@pytest.mark.parametrize("choice", ["branch", "main"])
-def test_every_combination_of_changes_is_merged_as_a_dictionary_would(
-    with_engine: Context, engine_warehouse: Path, choice: str
-) -> None:
-    table = TablePath(f"model_{choice}", "t")
-    name = table.full_name
-    create_table(
-        engine_warehouse,
-        name,
-        KEYED,
-        primary_keys=["part", "key"],
-        partition_keys=["part"],
-        options={"bucket": "2"},
-    )
-    overwrite(engine_warehouse, name, side(0))
-    done(with_engine, "create-tag", table=table, name="fork")
-    done(with_engine, "create-branch", table=table, name="fix", tag="fork")
-    overwrite(engine_warehouse, f"{name}$branch_fix", side(1))
-    overwrite(engine_warehouse, name, side(2))
-    conflicts = sum(branch != base != main and branch != main for base, branch, main in CASES)
-    with pytest.raises(Refused, match=f"^{conflicts} keys changed in main and in branch fix"):
-        merged(with_engine, table)
-    assert Lineage(with_engine.files, table.root()).latest_id() == 2
-    assert with_engine.files.names(table.savepoints) == []
-    merged(with_engine, table, choice)
-    assert state_of(engine_warehouse, name) == model(choice)
-    assert merge.plan(with_engine, table, {"name": "fix"}).empty
 
 
 def merged(context: Context, table: TablePath, choice: str = "fail") -> Outcome:
@@ -230,7 +168,7 @@ def test_nothing_is_merged_when_a_side_moved_since_the_plan(
 
 
 def test_rows_deleted_by_their_kind_column_leave_main(with_engine: Context, engine_warehouse: Path) -> None:
-    """pypaimon deletes rows only by the column that `rowkind.field` names."""
+    """pypaimon deletes rows only by that column; Avro is what Spark's own readers leave to it."""
     table, name = TablePath("kinds", "t"), "kinds.t"
     fields = [*KEYED, pa.field("kind", pa.string())]
     create_table(
@@ -239,7 +177,7 @@ def test_rows_deleted_by_their_kind_column_leave_main(with_engine: Context, engi
         pa.schema(fields),
         primary_keys=["part", "key"],
         partition_keys=["part"],
-        options={"bucket": "1", "rowkind.field": "kind"},
+        options={"bucket": "1", "rowkind.field": "kind", "file.format": "avro"},
     )
 
     def write(where: str, *rows: tuple[int, str, str]) -> None:
