@@ -1,4 +1,4 @@
-"""Spark writes to an object store as to a disk: rows of a query to a branch and to main."""
+"""Spark writes to an object store as to a disk: rows of a query to a branch and to main, and merged ones."""
 
 from __future__ import annotations
 
@@ -8,16 +8,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from core.actions.context import Context
+from core.errors import Refused
 from core.spark.arrow import read_batch
 from core.spark.client import Engine, EngineConfig
 from core.spark.protocol import Batch, Failed
 from core.statements import CallMode, run_statement
 from core.storage.open import open_files
+from core.table.layout import TablePath
 from tests.actions.acting import contents, context_on, done
-from tests.paimon import open_table
+from tests.paimon import commit, create_table, open_table
 from tests.spark.engine_fixture import rows
 from tests.storage.stores import BUCKET, s3_server
 
@@ -59,8 +62,14 @@ def ran(engine: Engine, sql: str) -> list[dict[str, Any]]:
     return found
 
 
+def stored(engine: Engine, name: str) -> list[dict[str, Any]]:
+    """A table's rows as pypaimon reads them."""
+    builder = open_table(engine.config.warehouse, name, engine.config.options).new_read_builder()
+    read: list[dict[str, Any]] = builder.new_read().to_arrow(builder.new_scan().plan().splits()).to_pylist()
+    return read
+
+
 def test_rows_are_inserted_on_s3(on_s3: Engine, context: Context) -> None:
-    uri, options = on_s3.config.warehouse, on_s3.config.options
     done(context, "create-branch", name="fix", tag="v2")
     insert = "INSERT INTO shop.`orders$branch_fix` SELECT order_id, 'fixed', 0 FROM shop.orders LIMIT 3"
     (made,) = ran(on_s3, insert)
@@ -70,7 +79,32 @@ def test_rows_are_inserted_on_s3(on_s3: Engine, context: Context) -> None:
         "INSERT OVERWRITE shop.orders SELECT * FROM shop.`orders$branch_fix` WHERE customer = 'fixed'",
     )
     assert (made["snapshot_id"], made["row_count"]) == (6, 3)
-    builder = open_table(uri, "shop.orders", options).new_read_builder()
-    read = builder.new_read().to_arrow(builder.new_scan().plan().splits()).to_pylist()
-    assert [row["customer"] for row in read] == ["fixed"] * 3
+    assert [row["customer"] for row in stored(on_s3, "shop.orders")] == ["fixed"] * 3
     assert len(rows(on_s3, "SELECT * FROM shop.orders VERSION AS OF 5")) == 8
+
+
+def test_rows_with_keys_are_merged_on_s3_and_taken_back(on_s3: Engine, context: Context) -> None:
+    uri, options, table = on_s3.config.warehouse, on_s3.config.options, TablePath("keyed", "t")
+    name, schema = table.full_name, pa.schema([("key", pa.int64()), ("value", pa.string())])
+    create_table(uri, name, schema, primary_keys=["key"], options={"bucket": "1"}, catalog_options=options)
+
+    def upsert(where: str, **values: str) -> None:
+        rows = {"key": [int(each[1:]) for each in values], "value": list(values.values())}
+        commit(uri, where, pa.table(rows, schema=schema), options)
+
+    def main() -> dict[int, str]:
+        return {row["key"]: row["value"] for row in stored(on_s3, name)}
+
+    upsert(name, k1="old", k2="old", k3="old")
+    done(context, "create-tag", table=table, name="fork")
+    done(context, "create-branch", table=table, name="fix", tag="fork")
+    upsert(f"{name}$branch_fix", k1="branch", k2="branch", k4="branch")
+    upsert(name, k2="main", k3="main")
+    with pytest.raises(Refused, match=r'^1 key changed in main and in branch fix.*: {"key":2}$'):
+        done(context, "merge-branch", table=table, name="fix")
+    assert (
+        done(context, "merge-branch", table=table, name="fix", on_conflict="main").result["snapshot_id"] == 3
+    )
+    assert main() == {1: "branch", 2: "main", 3: "main", 4: "branch"}
+    done(context, "undo", table=table)
+    assert main() == {1: "old", 2: "main", 3: "main"}
