@@ -82,16 +82,26 @@ HISTORIES = st.builds(
 )
 
 
-def every_combination(*choices: Choice) -> History:
-    """A key for each way in which base, branch and main may differ."""
+def every_combination() -> tuple[State, Changes, Changes]:
+    """A base, and what the branch and main change: a key for each way in which the three may differ."""
     cases = list(itertools.product((None, "a", ""), (None, "a", "b", ""), (None, "a", "b", "c", "")))
 
     def changes(place: int) -> Changes:
         return {key: case[place] for key, case in enumerate(cases) if case[place] != case[0]}
 
-    base = {key: case[0] for key, case in enumerate(cases) if case[0] is not None}
-    first = Round((changes(1),), (changes(2),), choices[0])
-    return History(base, (first, *(Round((), (), choice) for choice in choices[1:])))
+    return {key: case[0] for key, case in enumerate(cases) if case[0] is not None}, changes(1), changes(2)
+
+
+BASE, MINE, THEIRS = every_combination()
+REFUSED_AND_TOLD = History(BASE, (Round((MINE,), (THEIRS,), "fail"), Round((), (), "branch")))
+# Then the branch changes all keys, those too that main alone had changed, and main only some.
+TOLD_AND_REFUSED = History(
+    BASE,
+    (
+        Round((MINE,), (THEIRS,), "main"),
+        Round((dict.fromkeys(range(60), "d"),), (dict.fromkeys(range(0, 60, 7), "e"),), "fail"),
+    ),
+)
 
 
 @dataclass
@@ -183,8 +193,8 @@ TABLES = itertools.count()
     suppress_health_check=[HealthCheck.too_slow],
 )
 @given(HISTORIES)
-@example(every_combination("fail", "branch"))
-@example(every_combination("main"))
+@example(REFUSED_AND_TOLD)
+@example(TOLD_AND_REFUSED)
 def test_a_merge_does_what_two_dictionaries_do(
     context: Context, engine_warehouse: Path, history: History
 ) -> None:
