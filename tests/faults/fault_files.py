@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from pathlib import Path
 from typing import Literal
@@ -11,10 +12,32 @@ from tests.actions.acting import Wrapped
 
 Mode = Literal["before", "after", "half"]
 MODES: tuple[Mode, ...] = ("before", "after", "half")
+_EVERY = 3
+# What tells calls of one kind apart: numbers, and names that chance decides.
+_CHANGES = re.compile(r"[0-9a-f]{4,}|\d+|main-archive-[^/]*")
 
 
 class Death(BaseException):
     """`kill -9`: nothing of the program runs any more, and a store that takes nothing sees to that."""
+
+
+def can_be_half(call: str) -> bool:
+    """Whether a write has bytes, of which half may be there: dying in any other is dying before it."""
+    return call.startswith(("create ", "replace "))
+
+
+def some_of(calls: list[str], turn: int, known: set[str]) -> list[int]:
+    """Of a recovery's writes, counted from 1: the ends, each of a kind not yet known, every third besides.
+
+    Where that begins goes round with `turn`, which is to be another for each recovery of a test.
+    """
+    new = {
+        number: kind for number, call in enumerate(calls, 1) if (kind := _CHANGES.sub("", call)) not in known
+    }
+    known |= {*new.values()}
+    first_of_kind = {kind: number for number, kind in reversed(new.items())}.values()
+    rest = range(1 + turn % _EVERY, len(calls) + 1, _EVERY)
+    return sorted({1, len(calls), *first_of_kind, *rest}) if calls else []
 
 
 class FaultFiles(Wrapped):

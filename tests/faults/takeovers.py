@@ -18,6 +18,7 @@ from core.table.main_branch import main_root
 from core.table.savepoints import SavepointManager
 from tests.actions.acting import ORDERS, applied, contents, context_on, done, planned
 from tests.faults.fault_files import Death, FaultFiles, Mode
+from tests.faults.trees import put_back
 
 NOW = 1_780_000_000_000
 _CHANCE = re.compile(r"main-20\d{6}T\d{6}-[0-9a-f]{6}")
@@ -63,8 +64,7 @@ class Scene:
         self._put(self._start)
 
     def keep(self) -> None:
-        shutil.rmtree(self._kept, ignore_errors=True)
-        shutil.copytree(self._warehouse, self._kept)
+        put_back(self._warehouse, self._kept)
 
     def return_to_kept(self) -> None:
         self._put(self._kept)
@@ -77,10 +77,10 @@ class Scene:
         with pytest.raises(Death):
             done(self._context(FaultFiles(LocalFiles(str(self._warehouse)), point, "after")), "recover")
 
-    def count_recovery(self) -> int:
+    def writes_of_recovery(self) -> list[str]:
         counting = FaultFiles(LocalFiles(str(self._warehouse)))
         done(self._context(counting), "recover")
-        return len(counting.writes)
+        return counting.writes
 
     def recover(self) -> None:
         done(self._context(), "recover")
@@ -123,8 +123,7 @@ class Scene:
         return Lineage(files, main_root(files, ORDERS)).latest_id()
 
     def _put(self, directory: Path) -> None:
-        shutil.rmtree(self._warehouse)
-        shutil.copytree(directory, self._warehouse)
+        put_back(directory, self._warehouse)
 
     def _run(self, files: FaultFiles) -> None:
         context = self._context(files)

@@ -26,7 +26,8 @@ from tests.actions.acting import EVENTS, ORDERS, applied, contents, context_on, 
 from tests.actions.histories import TABLE, History
 from tests.conftest import EVENTS as EVENTS_SCHEMA
 from tests.conftest import ORDERS as ORDERS_SCHEMA
-from tests.faults.fault_files import MODES, Death, FaultFiles, Mode
+from tests.faults.fault_files import MODES, Death, FaultFiles, Mode, can_be_half
+from tests.faults.trees import put_back
 from tests.paimon import commit
 
 # Half-written files that no journal names: a recovery can't tell them from those of a living writer.
@@ -145,6 +146,8 @@ def scene(request: pytest.FixtureRequest, warehouse: Path, tmp_path: Path) -> Sc
 @pytest.mark.parametrize("mode", MODES)
 def test_every_write_can_be_the_last(scene: Scene, mode: Mode) -> None:
     for point, call in enumerate(scene.writes, start=1):
+        if mode == "half" and not can_be_half(call):
+            continue
         scene.reset()
         scene.die(point, mode)
         scene.assert_what_stays_is_whole(call)
@@ -192,8 +195,7 @@ class Scene:
         assert len(self.before.keys() - self.after.keys()) > freed
 
     def reset(self) -> None:
-        shutil.rmtree(self._table)
-        shutil.copytree(self._start, self._table)
+        put_back(self._start, self._table)
 
     def die(self, point: int, mode: Mode) -> None:
         with pytest.raises(Death):

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from core.actions.registry import ACTIONS
 from tests.faults import takeovers, test_crash_points, test_delete_and_expire, test_replace_main
 from tests.faults import test_rewriting as rewriting
-from tests.faults.fault_files import Mode
+from tests.faults.fault_files import Mode, can_be_half
 
 # `test_a_recovery_can_be_killed_too`, wherever there is one, kills it at its own writes.
 RECOVERY = "recover"
@@ -38,7 +38,7 @@ def points(test: Callable[..., None], action: str, case: str, writes: list[str])
     """Only what is created or replaced can be half-written."""
     for mode in parameters_of(test, "mode"):
         for number, call in enumerate(writes, start=1):
-            if mode != "half" or call.startswith(("create ", "replace ")):
+            if mode != "half" or can_be_half(call):
                 yield CrashPoint(action, case, number, call, mode)
 
 
