@@ -31,7 +31,6 @@ from core.actions.overwriting import (
     keep_safe,
     rewrite,
     rewriting_refusals,
-    size_of,
     version_of,
 )
 from core.actions.owner import running
@@ -41,6 +40,7 @@ from core.actions.removal import only_forward
 from core.errors import FileMissing, NotFound, Refused, UsageError
 from core.spark.protocol import Version
 from core.table.catalog import parse_table_name
+from core.table.files import size_of
 from core.table.forks import is_same_commit
 from core.table.layout import TablePath
 from core.table.records import Snapshot

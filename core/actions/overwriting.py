@@ -26,7 +26,6 @@ from core.errors import FileMissing, Refused, Unavailable
 from core.spark.client import Engine, EngineConfig
 from core.spark.protocol import Ask, Failed, StageProgress, Told, Version, Write
 from core.storage.files import Files
-from core.table.files import data_manifests, live_entries
 from core.table.layout import Root, TablePath
 from core.table.lineage import Lineage
 from core.table.main_branch import main_root
@@ -95,13 +94,6 @@ def version_of(root: Root, snapshot: Snapshot) -> Version:
 def rows_of(root: Root, snapshot: Snapshot) -> Rows:
     """All rows of a snapshot, to be the whole table's."""
     return Rows({"__paimark_then": version_of(root, snapshot)}, "SELECT * FROM __paimark_then", True)
-
-
-def size_of(files: Files, table: TablePath, snapshot: Snapshot) -> tuple[int, int]:
-    """Rows before key merging and bytes of a snapshot's data files."""
-    live = live_entries(files, table, data_manifests(files, table, snapshot))
-    rows = sum(int(entry.file["_ROW_COUNT"]) for entry in live)
-    return rows, sum(int(entry.file["_FILE_SIZE"]) for entry in live)
 
 
 def rewriting_refusals(start: Start) -> list[Refusal]:

@@ -24,13 +24,13 @@ from core.actions.overwriting import (
     rewrite,
     rewriting_refusals,
     rows_of,
-    size_of,
 )
 from core.actions.owner import running
 from core.actions.plan import Outcome, Plan, Refusal, Step
 from core.actions.removal import only_forward
 from core.errors import FileMissing, NotFound, Refused, UsageError
 from core.table.catalog import parse_table_name
+from core.table.files import size_of
 from core.table.layout import TablePath
 from core.table.lineage import Lineage
 

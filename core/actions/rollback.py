@@ -31,7 +31,6 @@ from core.actions.overwriting import (
     rewrite,
     rewriting_refusals,
     rows_of,
-    size_of,
     start_of,
 )
 from core.actions.owner import running
@@ -39,6 +38,7 @@ from core.actions.plan import Outcome, Plan, Refusal, Step
 from core.errors import FileMissing, NotFound, Refused, UsageError
 from core.storage.files import Files
 from core.table.catalog import parse_table_name
+from core.table.files import size_of
 from core.table.layout import Root, TablePath
 from core.table.lineage import Lineage
 from core.table.names import is_safe_name

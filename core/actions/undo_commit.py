@@ -20,13 +20,13 @@ from core.actions.overwriting import (
     rewriting_refusals,
     rows_of,
     saved,
-    size_of,
     start_of,
 )
 from core.actions.plan import Refusal, Step
 from core.actions.undo_log import Undoable
 from core.errors import FileMissing, Refused
 from core.storage.files import Files
+from core.table.files import size_of
 from core.table.forks import Side
 from core.table.layout import TablePath
 from core.table.lineage import Lineage

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -22,8 +22,11 @@ from core.spark.target import Target
 from core.spark.types import spark_schema
 from core.spark.views import Views
 from core.spark.write import clustered_for
+from core.storage.files import Files
 from core.table.catalog import parse_table_name
+from core.table.files import size_of
 from core.table.lineage import Lineage
+from core.table.records import Snapshot
 from core.travel.uses import TableUse
 
 # An overwrite of more partitions than this would name them all at each manifest.
@@ -94,7 +97,7 @@ def write(sources: Sources, order: Write) -> int | None:
             head=order.head,
             after_commit=None,
         )
-        is_small = _is_small(named.values())
+        is_small = _is_small(warehouse.files, order)
         query: Callable[[str], DataFrame] = partial(views.query, named=named, limit=None)
         if order.common_sql is not None:
             common = query(order.common_sql)
@@ -144,15 +147,14 @@ def _view(session: SparkSession, name: str, frame: DataFrame) -> Iterator[None]:
         session.catalog.dropTempView(name)
 
 
-def _is_small(tables: Iterable[OpenedTable]) -> bool:
-    """Whether all that a query over these tables gives can be held here."""
-    rows = size = 0
-    for table in tables:
-        if table.native is None:
-            return False
-        rows += sum(file.row_count for file in table.native.state.files)
-        size += sum(file.size for file in table.native.state.files)
-    return rows <= _FEW_ROWS and size <= _FEW_BYTES
+def _is_small(files: Files, order: Write) -> bool:
+    """Whether all that a query over the versions gives can be held here."""
+    rows, sizes = 0, 0
+    for version in order.versions.values():
+        snapshot = Snapshot.from_json(version.snapshot.encode(), "the order")
+        of_it = size_of(files, parse_table_name(order.table), snapshot)
+        rows, sizes = rows + of_it[0], sizes + of_it[1]
+    return bool(order.versions) and rows <= _FEW_ROWS and sizes <= _FEW_BYTES
 
 
 def _as_declared(frame: DataFrame, target: Target) -> DataFrame:

@@ -88,6 +88,13 @@ def live_entries(files: Files, table: TablePath, manifests: Iterable[ManifestMet
     return [entry for entry in added if entry.identity not in deleted]
 
 
+def size_of(files: Files, table: TablePath, snapshot: Snapshot) -> tuple[int, int]:
+    """Rows before key merging and bytes of a snapshot's data files. Raises `FileMissing` and `Corrupt`."""
+    live = live_entries(files, table, data_manifests(files, table, snapshot))
+    rows = sum(int(entry.file["_ROW_COUNT"]) for entry in live)
+    return rows, sum(int(entry.file["_FILE_SIZE"]) for entry in live)
+
+
 def data_files(
     files: Files, table: TablePath, snapshot: Snapshot, root: Root | None = None
 ) -> list[DataFile]:

@@ -13,11 +13,12 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from core.actions import overwriting, rollback
+from core.actions import rollback
 from core.actions.context import Context
 from core.actions.plan import Outcome, Plan
 from core.errors import NotFound, Refused, UsageError
 from core.spark.client import Engine
+from core.table.files import size_of
 from core.table.layout import TablePath
 from core.table.lineage import Lineage
 from core.table.savepoints import SavepointManager
@@ -58,7 +59,7 @@ def test_the_plan_says_what_will_be_rewritten_and_writes_nothing(warehouse: Path
     assert plan.refusals == ()
     copy = plan.steps[1]
     assert (copy.verb, copy.detail) == ("copy", "8 rows before key merging, through Spark")
-    files = overwriting.size_of(context.files, ORDERS, Lineage(context.files, ORDERS.root()).snapshot(2))
+    files = size_of(context.files, ORDERS, Lineage(context.files, ORDERS.root()).snapshot(2))
     assert copy.size == files[1] > 0
     assert plan.undo == "paimark undo shop.orders"
     assert any("Streaming readers skip" in each for each in plan.warnings)
