@@ -237,6 +237,11 @@ def test_the_partitions_a_branch_changed_are_told_by_their_files(context: Contex
     assert where_changed(context.files, survey(context.files, EVENTS, "fix")) == (
         " WHERE `day` IN ('2026-05-02', 'it\\'s \\\\ odd')"
     )
+    more = [f"2026-06-{number}" for number in range(10, 21)]
+    commit(warehouse, "shop.events$branch_fix", pa.table({"day": more, "kind": more}, schema=EVENTS_SCHEMA))
+    where = where_changed(context.files, survey(context.files, EVENTS, "fix"))
+    # Of so many Spark makes a set, by which no file is passed over.
+    assert where.endswith(" AND `day` BETWEEN '2026-05-02' AND 'it\\'s \\\\ odd'")
     nothing = pa.table({"day": [None], "kind": ["x"]}, schema=EVENTS_SCHEMA)
     commit(warehouse, "shop.events$branch_fix", nothing)
     assert where_changed(context.files, survey(context.files, EVENTS, "fix")) == ""
