@@ -65,6 +65,12 @@ def read_splits(scan: Scan, wanted: Iterable[Condition], splits: list[Any]) -> I
     yield from _builder(scan, wanted).new_read().to_arrow_batch_reader(splits)
 
 
+def _counted(table: Any, columns: Collection[str]) -> list[str]:
+    """A column that files hold, where none of the `columns` is one."""
+    held = [name for name in table.field_names if name not in table.partition_keys]
+    return [] if any(name in held for name in columns) else (held or table.field_names)[:1]
+
+
 def _builder(scan: Scan, wanted: Iterable[Condition]) -> Any:
     table = open_table(scan)
     builder = table.new_read_builder()
@@ -72,8 +78,9 @@ def _builder(scan: Scan, wanted: Iterable[Condition]) -> Any:
     if condition is not None:
         builder = builder.with_filter(condition)
     if scan.columns is not None:
-        # Without any column some readers have no rows to count.
-        builder = builder.with_projection(list(scan.columns) or [table.field_names[0]])
-    if scan.limit is not None:
+        # Without any column of the files some readers have no rows to count.
+        builder = builder.with_projection([*scan.columns, *_counted(table, scan.columns)])
+    # By this option pypaimon writes deletes that its limit counts as rows.
+    if scan.limit is not None and "rowkind.field" not in table.table_schema.options:
         builder = builder.with_limit(scan.limit)
     return builder

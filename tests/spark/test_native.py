@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import shutil
 from pathlib import Path
 from typing import Any
@@ -60,8 +61,8 @@ def test_every_type_and_partition_reads_alike(
 ) -> None:
     """In a table of a hostile name, with partitions of hostile names."""
     name = f"{HOSTILE} {file_format}.t"
-    times = ("seconds", "millis", "micros", "moment", "times")
-    fields = [field for field in SCHEMA if file_format == "parquet" or field.name not in times]
+    unread = ("seconds", "millis", "micros", "moment", "times", "day")
+    fields = [field for field in SCHEMA if file_format == "parquet" or field.name not in unread]
     schema = pa.schema([*fields, pa.field("part", pa.string())])
     create_table(
         engine_warehouse, name, schema, partition_keys=["part", "flag"], options={"file.format": file_format}
@@ -182,6 +183,17 @@ def test_a_key_reads_the_files_that_may_have_it(engine: Engine, engine_warehouse
             path.unlink()
     assert rows(engine, f"SELECT customer FROM {copy} WHERE order_id = 4") == [{"customer": "a"}]
     assert ask(engine, f"SELECT customer FROM {copy} WHERE order_id = 5").failure
+
+
+def test_a_key_of_an_early_day_is_found(engine: Engine, engine_warehouse: Path) -> None:
+    schema = pa.schema([pa.field("day", pa.date32(), nullable=False), ("note", pa.string())])
+    name = "native.days"
+    create_table(engine_warehouse, name, schema, primary_keys=["day"], options={"bucket": "1"})
+    days = [dt.date(1, 1, 1), dt.date(1582, 10, 4), dt.date(2026, 5, 1)]
+    commit(engine_warehouse, name, pa.table({"day": days, "note": ["a", "b", "c"]}, schema=schema))
+    for day, note in zip(days, "abc", strict=True):
+        found = agreed(engine, f"SELECT note FROM {name} WHERE day = DATE'{day.isoformat()}'")
+        assert found == [{"note": note}]
 
 
 @pytest.mark.parametrize("file_format", ["parquet", "orc"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from pathlib import Path
 
 import pyarrow as pa
@@ -34,6 +35,23 @@ def test_runs_that_overlap_are_merged_natively(engine: Engine, engine_warehouse:
         {"order_id": 139}
     ]
     assert len(agreed(engine, f"SELECT * FROM {name} LIMIT 400")) == 307
+
+
+def test_dates_of_the_old_calendar_are_left_to_the_python_source(
+    engine: Engine, engine_warehouse: Path, judge: Judge
+) -> None:
+    """Spark would move them by days. That there are none only statistics can say."""
+    schema, name = pa.schema([("id", pa.int64()), ("day", pa.date32())]), "orc.days"
+    create_table(engine_warehouse, name, schema, options={"file.format": "orc"})
+    judge.write(engine_warehouse, name, [{"id": 1, "day": dt.date(1582, 10, 15)}, {"id": 2, "day": None}])
+    assert len(agreed(engine, f"SELECT * FROM {name}")) == 2
+    judge.write(engine_warehouse, name, [{"id": 3, "day": dt.date(1582, 10, 14)}])
+    explained = ask(engine, f"EXPLAIN SELECT * FROM {name}").explained
+    assert explained.startswith(
+        "scan: python source (column day may hold dates before 1582-10-15 in orc files)"
+    )
+    found = ask(engine, f"SELECT id, cast(day AS string) AS day FROM {name} ORDER BY id").rows
+    assert [row["day"] for row in found] == ["1582-10-15", None, "1582-10-14"]
 
 
 def test_rows_that_share_a_number_are_left_to_the_python_source(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Iterator
+from contextlib import contextmanager
 from decimal import Context, Decimal
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.spark.client import Engine
+from core.spark.native.scans import SETTING
 from tests.paimon import commit, create_table
 from tests.spark.engine_fixture import ask, in_order, rows
 
@@ -112,18 +115,33 @@ def conditions(draw: st.DrawFn) -> str:
 def test_pushed_conditions_keep_what_spark_keeps(
     engine: Engine, table: str, filters: list[list[str]]
 ) -> None:
-    """`coalesce` can't be pushed down: what it is around, Spark decides alone."""
+    """By what reads for Spark, and by pypaimon. In the SELECT list conditions can't be pushed down."""
     columns = "id, cast(part AS string) AS part, name, cast(rate AS string) AS rate"
-    for pushed in (True, False):
-        parts = []
-        for number, filters_of_one in enumerate(filters):
-            condition = " AND ".join(f"({each})" for each in filters_of_one)
-            wanted = condition if pushed else f"coalesce({condition}, false)"
-            parts.append(f"SELECT {number} AS number, {columns} FROM {table} WHERE {wanted}")
-        found = in_order(rows(engine, " UNION ALL ".join(parts)))
-        if pushed:
-            with_pushing = found
-    assert with_pushing == found
+    wanted = [" AND ".join(f"({each})" for each in filters_of_one) for filters_of_one in filters]
+    judged = ", ".join(f"coalesce({each}, false) AS kept{number}" for number, each in enumerate(wanted))
+    all_rows = rows(engine, f"SELECT {columns}, {judged} FROM {table}")
+    kept = [
+        {"number": number, **{name: row[name] for name in ("id", "part", "name", "rate")}}
+        for number in range(len(wanted))
+        for row in all_rows
+        if row[f"kept{number}"]
+    ]
+    pushed = " UNION ALL ".join(
+        f"SELECT {number} AS number, {columns} FROM {table} WHERE {each}"
+        for number, each in enumerate(wanted)
+    )
+    assert in_order(rows(engine, pushed)) == in_order(kept)
+    with by_pypaimon(engine):
+        assert in_order(rows(engine, pushed)) == in_order(kept)
+
+
+@contextmanager
+def by_pypaimon(engine: Engine) -> Iterator[None]:
+    rows(engine, f"SET {SETTING} = python")
+    try:
+        yield
+    finally:
+        rows(engine, f"RESET {SETTING}")
 
 
 def test_conditions_reach_pypaimon(engine: Engine, engine_warehouse: Path) -> None:
@@ -175,3 +193,23 @@ def test_a_limit_reads_no_more_files_than_it_takes(engine: Engine, engine_wareho
     assert len(ask(engine, "SELECT * FROM push.few", limit=3).rows) == 3
     for more in ("WHERE id % 2 = 0 LIMIT 3", "ORDER BY id LIMIT 3", "LIMIT 20"):
         assert ask(engine, f"SELECT * FROM push.few {more}").failure
+
+
+def test_rows_are_counted_by_the_columns_of_partitions_alone(engine: Engine, engine_warehouse: Path) -> None:
+    """Which no file holds; Avro's reader counts no rows of no columns."""
+    name, schema = "push.counted", pa.schema([("day", pa.string()), ("number", pa.int64())])
+    create_table(engine_warehouse, name, schema, partition_keys=["day"], options={"file.format": "avro"})
+    commit(engine_warehouse, name, pa.table({"day": ["a", "a", "b"], "number": [1, 2, 3]}, schema=schema))
+    assert rows(engine, f"SELECT count(*) AS n FROM {name}") == [{"n": 3}]
+    found = rows(engine, f"SELECT day, count(*) AS n FROM {name} GROUP BY day ORDER BY day")
+    assert found == [{"day": "a", "n": 2}, {"day": "b", "n": 1}]
+
+
+def test_rows_that_delete_do_not_count_for_a_limit(engine: Engine, engine_warehouse: Path) -> None:
+    name = "push.deleted"
+    schema = pa.schema([pa.field("id", pa.int64(), nullable=False), ("kind", pa.string())])
+    options = {"bucket": "4", "rowkind.field": "kind", "file.format": "avro"}
+    create_table(engine_warehouse, name, schema, primary_keys=["id"], options=options)
+    kinds = ["-D" if number % 3 else "+I" for number in range(60)]
+    commit(engine_warehouse, name, pa.table({"id": list(range(60)), "kind": kinds}, schema=schema))
+    assert len(rows(engine, f"SELECT * FROM {name} LIMIT 20")) == 20

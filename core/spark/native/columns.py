@@ -23,7 +23,8 @@ _INTEGERS = {"TINYINT": 3, "SMALLINT": 5, "INT": 10, "INTEGER": 10, "BIGINT": 19
 _TEXTS = frozenset({"CHAR", "VARCHAR", "STRING"})
 # Spark has no reader for what Paimon stores these as.
 _UNREAD = frozenset({"TIME", "VARIANT", "BLOB", "MULTISET", "VECTOR"})
-# ORC has types of its own for these: Spark reads times in the machine's zone, and ORC pads texts.
+# ORC has types of its own for these: Spark reads times in the machine's zone, and ORC pads texts. What
+# becomes of old dates is in `old_dates`.
 _UNREAD_ORC = frozenset({"TIMESTAMP", "TIMESTAMP_LTZ", "CHAR"})
 
 
@@ -102,9 +103,11 @@ def quoted(name: str) -> str:
 
 def _check(wanted: Any, found: Any, file_format: str) -> None:
     """Raises `NotNative` unless Spark reads the column and its cast is Paimon's."""
+    is_nested = type(found.type).__name__ != "AtomicType"
     for each in _atoms(found.type):
         kind = ColumnType.of(each)
-        if kind.name in _UNREAD or (file_format == "orc" and kind.name in _UNREAD_ORC):
+        is_unread = kind.name in _UNREAD_ORC or (is_nested and kind.name == "DATE")
+        if kind.name in _UNREAD or (file_format == "orc" and is_unread):
             raise NotNative(f"column {wanted.name} of type {each} in {file_format} files")
     if not _is_wider(wanted.type, found.type):
         raise NotNative(f"column {wanted.name} was {_text(found.type)} and is {_text(wanted.type)}")

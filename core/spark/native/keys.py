@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import date, timedelta
 from functools import reduce
 from operator import and_
 from typing import Any
@@ -23,8 +22,6 @@ from pyspark.sql.types import (
 from core.spark.native.columns import quoted
 from core.spark.native.conditions import Condition
 
-_EPOCH = date(1970, 1, 1)
-
 
 def one_key(primary_keys: Sequence[str], types: StructType, conditions: Iterable[Condition]) -> Column | None:
     """That a row has the one key that the conditions leave; None where they leave more, or who knows."""
@@ -43,7 +40,8 @@ def _literal(kind: DataType, value: Any) -> Column | None:
     if value is None:
         return None
     if isinstance(kind, DateType):
-        return sql_functions.lit(_EPOCH + timedelta(days=value))
+        # Python's years of fewer than four digits do not come through.
+        return sql_functions.date_from_unix_date(sql_functions.lit(value))
     if isinstance(kind, IntegralType | StringType | DecimalType | BooleanType):
         return sql_functions.lit(value)
     return None

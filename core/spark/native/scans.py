@@ -21,6 +21,7 @@ from core.spark.native.columns import NotNative
 from core.spark.native.conditions import Condition
 from core.spark.native.first_rows import first_rows
 from core.spark.native.keys import one_key
+from core.spark.native.old_dates import require_no_old_dates
 from core.spark.native.pruning import Pruner
 from core.spark.native.relation import ListedFile, Relations
 from core.spark.native.state import FIRST_BIT, TableFile, TableState, table_state
@@ -212,6 +213,9 @@ class NativeScans:
                 self._unread_schemes[scheme] = self._why_unread(scheme)
             if why := self._unread_schemes[scheme]:
                 raise NotNative(why)
+        types = spark_schema(open_table(scan).fields)
+        pruner = Pruner(schema, state.schemas)
+        require_no_old_dates(state, types, pruner)
         if numbered := [group for group in state.merged if _by_number(group)]:
             # Only their rows show whether these can be merged so.
             try:
@@ -219,8 +223,6 @@ class NativeScans:
             except (Unmergeable, Corrupt, FileMissing) as reason:
                 raise NotNative(str(reason)) from reason
             self._whole.add(key)
-        types = spark_schema(open_table(scan).fields)
-        pruner = Pruner(schema, state.schemas)
         return NativeTable(key, root, tuple(schema.primary_keys), types, state, pruner)
 
     def _why_unread(self, scheme: str) -> str:

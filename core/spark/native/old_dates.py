@@ -1,0 +1,33 @@
+"""Dates before the Gregorian calendar in ORC files.
+
+Spark takes every ORC file to be written by the calendar of that time, as it writes them itself, and moves
+such dates by days. Paimon's writers use one calendar for all times.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+
+from pyspark.sql.types import DateType, StructType
+
+from core.spark.native.columns import NotNative
+from core.spark.native.conditions import Condition
+from core.spark.native.pruning import Pruner
+from core.spark.native.state import TableState
+
+_GREGORIAN = (date(1582, 10, 15) - date(1970, 1, 1)).days
+
+
+def require_no_old_dates(state: TableState, types: StructType, pruner: Pruner) -> None:
+    """Raises `NotNative` unless statistics say that no file holds one; `columns` has seen to nested ones."""
+    dates = [place for place, field in enumerate(types.fields) if isinstance(field.dataType, DateType)]
+    for file in state.files:
+        if file.file_format != "orc":
+            continue
+        columns = state.columns[file.schema_id, file.file_format]
+        for place in dates:
+            name = types.fields[place].name
+            if columns.made[place] in columns.read.names and pruner.may_hold(
+                file, [Condition(name, "<", (_GREGORIAN,))]
+            ):
+                raise NotNative(f"column {name} may hold dates before 1582-10-15 in orc files")
