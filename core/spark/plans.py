@@ -1,16 +1,20 @@
 """What a parsed or optimised plan of Spark's says: whether it only reads, what it needs of each table.
 
-Plans are JVM objects seen through py4j; a call costs 0.2 ms, so only what is needed is asked.
+Plans are JVM objects seen through py4j; a call costs 0.2 ms, so only what is needed is asked, and of an
+optimised plan all at once: `native/Plans.java` says what there is to say.
 """
 
 from __future__ import annotations
 
-import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import msgspec
+from pyspark.sql import DataFrame, SparkSession
 
+from core.spark.native.compiled import new_instance
 from core.spark.native.conditions import Condition, conditions
 from core.travel.tokens import keywords
 
@@ -23,16 +27,65 @@ _SESSION_COMMANDS = keywords(
     ShowCurrentNamespaceCommand ShowFunctions ShowNamespaces ShowNamespacesCommand ShowTableProperties
     ShowTables ShowViews UncacheTable"""
 )
-_STATEMENT_CLASSES = (
-    "org.apache.spark.sql.catalyst.plans.logical.Command",
-    "org.apache.spark.sql.catalyst.plans.logical.ParsedStatement",
-)
 # Nodes under which an INSERT can hide, and nodes that are a script or a statement made at run time.
 _WRAPPERS = frozenset({"UnresolvedWith", "Union"})
 _NOT_ONE_STATEMENT = frozenset({"CompoundBody", "UnresolvedExecuteImmediate", "ExecuteImmediateQuery"})
 # What a column of one of our tables carries through a plan: which view it belongs to.
 VIEW_KEY = "paimark.view"
-_ID = re.compile(r"#(\d+)")
+
+
+class Node(msgspec.Struct, frozen=True):
+    """A node of an optimised plan. `references` are ids of columns that it uses itself.
+
+    `limit` is a limit's expression, `condition` (an expression as JSON) that of a filter right above a table.
+    A table is a leaf with the `place` of one of our views, and with its `columns` as pairs of id and name.
+    """
+
+    kind: str
+    references: tuple[int, ...] = ()
+    children: tuple[Node, ...] = ()
+    limit: str = ""
+    condition: str | None = None
+    place: str | None = None
+    columns: tuple[tuple[int, str], ...] = ()
+
+
+_described = msgspec.json.Decoder(tuple[Node, ...])
+
+
+class Plans:
+    """Asks `native/Plans.java`, which is compiled when first asked."""
+
+    def __init__(self, session: SparkSession) -> None:
+        self._session = session
+
+    def is_query(self, plan: Any) -> bool:
+        """Whether a parsed plan only computes rows."""
+        name, nodes = simple_name(plan), [plan]
+        if name in _NOT_ONE_STATEMENT:
+            return False
+        while name in _WRAPPERS:
+            nodes.append(nodes[-1].children().apply(0))
+            name = simple_name(nodes[-1])
+        return not any(map(self._java.isStatement, nodes))
+
+    def frame(self, plan: Any) -> DataFrame:
+        """An analysed plan as a data frame."""
+        return DataFrame(self._java.frame(self._session._jsparkSession, plan), self._session)
+
+    def needs(self, frame: DataFrame, limit: int | None) -> dict[str, Needs]:
+        """What it reads of each of our views, when only `limit` of its rows are wanted."""
+        plan = frame._jdf.queryExecution().optimizedPlan()
+        return needs(_described.decode(self._java.described(plan)), limit)
+
+    def with_tables(self, frame: DataFrame, tables: Mapping[str, DataFrame]) -> DataFrame:
+        """The frame with these, by place, where stand-ins of theirs are. What it needs stays the same."""
+        found = self._java.withTables(frame._jdf, {place: table._jdf for place, table in tables.items()})
+        return DataFrame(found, self._session)
+
+    @cached_property
+    def _java(self) -> Any:
+        return new_instance(self._session, "Plans", VIEW_KEY)
 
 
 def simple_name(plan: Any) -> str:
@@ -40,27 +93,9 @@ def simple_name(plan: Any) -> str:
     return name
 
 
-def is_query(plan: Any, jvm: Any) -> bool:
-    """Whether a parsed plan only computes rows."""
-    return not any(
-        _is_a(node, name, jvm) for node in _statement_nodes(plan) for name in _STATEMENT_CLASSES
-    ) and (simple_name(plan) not in _NOT_ONE_STATEMENT)
-
-
 def is_session_command(plan: Any) -> bool:
     """Whether a parsed plan that is no query changes nothing outside the session."""
     return simple_name(plan) in _SESSION_COMMANDS
-
-
-def _statement_nodes(plan: Any) -> list[Any]:
-    nodes = [plan]
-    while simple_name(nodes[-1]) in _WRAPPERS:
-        nodes.append(nodes[-1].children().apply(0))
-    return nodes
-
-
-def _is_a(plan: Any, class_name: str, jvm: Any) -> bool:
-    return bool(jvm.java.lang.Class.forName(class_name).isInstance(plan))
 
 
 @dataclass(slots=True)
@@ -77,81 +112,64 @@ class Needs:
     again: bool = False
 
 
-def needs(optimized: Any, limit: int | None) -> dict[str, Needs]:
-    """What an optimised plan reads of each of our views, when only `limit` of its rows are wanted.
+def needs(plans: Sequence[Node], limit: int | None) -> dict[str, Needs]:
+    """What a plan, the first, reads of each of our views when only `limit` of its rows are wanted.
 
-    Only what certainly isn't needed is left out: past a node not known here all columns count.
+    The others are its subqueries. Only what certainly isn't needed is left out: past a node not known here
+    all columns count.
     """
     found: dict[str, Needs] = {}
-    _walk(optimized, None, limit, found)
-    subqueries = optimized.subqueriesAll()
-    for index in range(subqueries.size()):
-        _walk(subqueries.apply(index), None, None, found)
+    for plan in plans:
+        _walk(plan, None, limit, found)
+        limit = None
     return found
 
 
 def _walk(
-    node: Any,
-    wanted: frozenset[str] | None,
+    node: Node,
+    wanted: frozenset[int] | None,
     limit: int | None,
     found: dict[str, Needs],
-    filtered: Any = None,
+    condition: str | None = None,
 ) -> None:
     """`wanted` are ids of the node's output columns that are used, None for all.
 
-    `filtered` is the condition of the filter right above.
+    `condition` is that of the filter right above.
     """
-    children = node.children()
-    count = children.size()
-    if not count:
-        _leaf(node, wanted, limit, found, filtered)
+    if node.place is not None:
+        _leaf(node, node.place, wanted, limit, found, condition)
         return
-    kind = simple_name(node)
-    below: frozenset[str] | None = None
-    if kind in ("Project", "Aggregate"):
-        below = _references(node)
-    elif kind in ("Filter", "Sort", "Join", "Window", "GlobalLimit", "LocalLimit") and wanted is not None:
-        below = wanted | _references(node)
-    if kind in ("GlobalLimit", "LocalLimit"):
-        rows = literal_limit(node)
+    below: frozenset[int] | None = None
+    if node.kind in ("Project", "Aggregate"):
+        below = frozenset(node.references)
+    elif (
+        node.kind in ("Filter", "Sort", "Join", "Window", "GlobalLimit", "LocalLimit") and wanted is not None
+    ):
+        below = wanted.union(node.references)
+    if node.kind in ("GlobalLimit", "LocalLimit"):
+        rows = int(node.limit) if node.limit.isdigit() else None
         limit = rows if limit is None or (rows is not None and rows < limit) else limit
-    elif kind != "Project":
+    elif node.kind != "Project":
         limit = None
-    filtered = node.condition() if kind == "Filter" else None
-    for index in range(count):
-        _walk(children.apply(index), below, limit, found, filtered)
-
-
-def _references(node: Any) -> frozenset[str]:
-    # As text in one call; a name that holds `#5` only makes one column too many.
-    return frozenset(_ID.findall(node.references().toString()))
+    for child in node.children:
+        _walk(child, below, limit, found, node.condition)
 
 
 def _leaf(
-    leaf: Any, wanted: frozenset[str] | None, limit: int | None, found: dict[str, Needs], filtered: Any
+    leaf: Node,
+    place: str,
+    wanted: frozenset[int] | None,
+    limit: int | None,
+    found: dict[str, Needs],
+    condition: str | None,
 ) -> None:
-    output = leaf.output()
-    names: dict[int, str] = {}
-    needed: Needs | None = None
-    is_again = False
-    for index in range(output.size()):
-        column = output.apply(index)
-        view = msgspec.json.decode(column.metadata().json()).get(VIEW_KEY)
-        if view is None:
-            return
-        if needed is None:
-            is_again = view in found
-            needed = found.setdefault(view, Needs(limit=limit))
-        number = int(column.exprId().id())
-        names[number] = column.name()
-        if wanted is None or str(number) in wanted:
-            needed.columns.add(names[number])
-    if needed is None:
-        return
+    is_again = place in found
+    needed = found.setdefault(place, Needs(limit=limit))
+    needed.columns.update(name for number, name in leaf.columns if wanted is None or number in wanted)
     if needed.limit is not None:
         needed.limit = None if limit is None else max(limit, needed.limit)
     needed.again = is_again
-    stated = () if filtered is None else conditions(filtered.toJSON(), names)
+    stated = () if condition is None else conditions(condition, dict(leaf.columns))
     needed.conditions = tuple(each for each in stated if not is_again or each in needed.conditions)
 
 

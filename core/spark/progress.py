@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
 
 from py4j.protocol import Py4JError
-from pyspark import InheritableThread
 from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import SparkSession
 
@@ -14,38 +16,40 @@ from core.spark.protocol import StageProgress
 
 _EVERY_SECONDS = 0.3
 
+Report = Callable[[StageProgress], None]
+
 
 class ProgressWatch:
-    """Calls `report` from a thread of its own while the `with` block runs, whenever something moved."""
+    def __init__(self, session: SparkSession) -> None:
+        self._tracker: Any = session.sparkContext._jsc.sc().statusTracker()
+        # Kept for all statements: a thread that asks Spark has one in Java and a connection.
+        self._threads = ThreadPoolExecutor(thread_name_prefix="progress")
 
-    def __init__(self, session: SparkSession, tag: str, report: Callable[[StageProgress], None]) -> None:
-        self._tracker = session.sparkContext._jsc.sc().statusTracker()
-        self._tag = tag
-        self._report = report
-        self._over = threading.Event()
-        self._thread = InheritableThread(target=self._watch, daemon=True)
+    @contextmanager
+    def reporting(self, tag: str, report: Report) -> Iterator[None]:
+        """Call `report` from another thread, while inside, whenever something of the tag's jobs moved."""
+        over = threading.Event()
+        self._threads.submit(self._watch, tag, report, over)
+        try:
+            yield
+        finally:
+            over.set()
 
-    def __enter__(self) -> None:
-        self._thread.start()
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-
-    def _watch(self) -> None:
+    def _watch(self, tag: str, report: Report, over: threading.Event) -> None:
         last = None
-        while not self._over.wait(_EVERY_SECONDS):
+        while not over.wait(_EVERY_SECONDS):
             try:
-                seen = self._look()
+                seen = self._look(tag)
             except (Py4JError, PySparkException, OSError):
                 # The Java process is going away: whoever runs the statement says so.
                 return
-            if seen is not None and seen != last and not self._over.is_set():
-                self._report(seen)
+            if seen is not None and seen != last and not over.is_set():
+                report(seen)
                 last = seen
 
-    def _look(self) -> StageProgress | None:
+    def _look(self, tag: str) -> StageProgress | None:
         done = total = stages = stages_done = 0
-        for job in self._tracker.getJobIdsForTag(self._tag):
+        for job in self._tracker.getJobIdsForTag(tag):
             info = self._tracker.getJobInfo(job)
             if not info.isDefined():
                 continue

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyspark import InheritableThread
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql_functions
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import CalendarIntervalType, VariantType, YearMonthIntervalType
 
+from core.spark.native.compiled import compiled, new_instance, send_to_executors
 from core.spark.outlet import Outlet
-from core.spark.sender import Rows, ipc_stream, row_sender
+from core.spark.sender import HEAD, STREAM_END, Rows, ipc_stream
 
 if TYPE_CHECKING:
     from core.spark.session import Spark
@@ -22,12 +25,6 @@ SMALL_RESULT = 2_000
 # These have no Arrow type that others understand; as text they have one.
 _AS_TEXT = (CalendarIntervalType, VariantType, YearMonthIntervalType)
 _JOB_END_SECONDS = 10.0
-
-
-def frame_of(session: SparkSession, plan: Any) -> DataFrame:
-    """An analysed plan of Spark's as a data frame."""
-    jvm: Any = session._jvm
-    return DataFrame(jvm.org.apache.spark.sql.classic.Dataset.ofRows(session._jsparkSession, plan), session)
 
 
 def presentable(frame: DataFrame) -> DataFrame:
@@ -51,50 +48,77 @@ def is_small(optimized: Any) -> bool:
     return bool(most.isDefined()) and int(str(most.get())) <= SMALL_RESULT
 
 
-def collected(frame: DataFrame) -> Generator[Rows]:
-    """All rows of a small result."""
-    table = frame.toArrow()
-    zone = frame.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC"
-    table = table.cast(pa.schema([in_zone(field, zone) for field in table.schema]))
-    for batch in table.to_batches():
-        yield ipc_stream(batch).to_pybytes(), batch.num_rows
-
-
 def in_zone(field: pa.Field, zone: str) -> pa.Field:
     """A column of moments as one of that zone."""
     is_moment = pa.types.is_timestamp(field.type) and field.type.tz is not None
     return field.with_type(pa.timestamp("us", zone)) if is_moment else field
 
 
-def streamed(frame: DataFrame, spark: Spark, tag: str) -> Generator[Rows]:
-    """All rows in order while they are made. Closing the iterator ends the job, which runs under `tag`."""
-    outlet = Outlet(spark.host, spark.scratch)
-    names = frame.columns
-    context = frame.sparkSession.sparkContext
-    # Spark refuses names that are there twice, and the sender puts the right ones back.
-    numbered = frame.toDF(*(f"c{index}" for index in range(len(names))))
-    handed_in = numbered.mapInArrow(row_sender(outlet.address, outlet.token, names), "nothing int")
+class Results:
+    """Hands out the rows of data frames of one Spark."""
 
-    def run_job() -> None:
-        try:
+    def __init__(self, spark: Spark) -> None:
+        self._spark = spark
+        # A thread is kept, as each would bring a thread in Java with it and a connection.
+        self._jobs = ThreadPoolExecutor(thread_name_prefix="job")
+
+    def collected(self, frame: DataFrame) -> Generator[Rows]:
+        """All rows of a small result."""
+        schema = _schema(frame)
+        frames = self._java.collected(frame._jdf)
+        place = 0
+        while place < len(frames):
+            length, count = HEAD.unpack_from(frames, place)
+            place += HEAD.size + length
+            yield _stream(schema, frames[place - length : place]), count
+
+    def streamed(self, frame: DataFrame, tag: str) -> Generator[Rows]:
+        """All rows in order while they are made. Closing the iterator ends their job, which has the `tag`."""
+        java, schema = self._java, _schema(frame)
+        context = frame.sparkSession.sparkContext
+        outlet = Outlet(self._spark.host, self._spark.scratch)
+
+        def run_job() -> None:
             context.addJobTag(tag)
-            # Gives nothing back; what it is for is that the session's settings hold while it runs.
-            handed_in.collect()
-        except Exception as failure:
-            # The edge of a thread: whoever reads the rows raises it.
-            outlet.job_ended(failure)
-        else:
-            outlet.job_ended(None)
+            try:
+                java.send(frame._jdf, *outlet.address, outlet.token)
+            finally:
+                context.removeJobTag(tag)
 
-    job = InheritableThread(target=run_job, name="job", daemon=True)
-    job.start()
-    try:
-        yield from outlet.rows()
-    finally:
-        outlet.close()
-        with suppress(Exception):
-            context.cancelJobsWithTag(tag)
-        job.join(_JOB_END_SECONDS)
+        def ended(job: Future[None]) -> None:
+            failure = job.exception()
+            # Whoever reads the rows raises it.
+            outlet.job_ended(failure if failure is None or isinstance(failure, Exception) else None)
+
+        job = self._jobs.submit(run_job)
+        job.add_done_callback(ended)
+        try:
+            for data, count in outlet.rows():
+                yield _stream(schema, data), count
+        finally:
+            outlet.close()
+            if not job.done():
+                with suppress(Exception):
+                    context.cancelJobsWithTag(tag)
+                wait([job], _JOB_END_SECONDS)
+
+    @cached_property
+    def _java(self) -> Any:
+        session = self._spark.session
+        compiler = compiled(session, "ResultRows")
+        send_to_executors(session, compiler, self._spark.scratch / "result-rows.jar")
+        return new_instance(session, "ResultRows", compiler=compiler)
+
+
+def _schema(frame: DataFrame) -> bytes:
+    """The first message of an Arrow stream of the frame's rows."""
+    zone = frame.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC"
+    schema = to_arrow_schema(frame.schema)
+    return bytes(pa.schema([in_zone(field, zone) for field in schema]).serialize())
+
+
+def _stream(schema: bytes, batch: bytes) -> bytes:
+    return b"".join((schema, batch, STREAM_END))
 
 
 def cut(batch: Rows, rows: int) -> Rows:

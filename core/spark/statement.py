@@ -20,7 +20,7 @@ from core.spark.failures import failed
 from core.spark.holding_reads import HeldReads, snapshots_read
 from core.spark.insert import insert_rows, target_of
 from core.spark.native.scans import NativeScans
-from core.spark.plans import is_query, is_session_command, is_sorted, without_limit
+from core.spark.plans import Plans, is_session_command, is_sorted, without_limit
 from core.spark.progress import ProgressWatch
 from core.spark.protocol import (
     CANCELLED,
@@ -39,7 +39,7 @@ from core.spark.protocol import (
     Told,
     Write,
 )
-from core.spark.results import collected, cut, frame_of, is_small, presentable, streamed
+from core.spark.results import Results, cut, is_small, presentable
 from core.spark.scan import NO_TABLE, Scan, Warehouse
 from core.spark.sender import Rows
 from core.spark.session import Spark
@@ -85,7 +85,10 @@ class Runner:
         self._reads = HeldReads(files, start.read_only)
         self._natives = NativeScans(spark.session, self._warehouse)
         self._views = Views(spark.session, self._natives)
-        self._machine_zone = self._session.conf.get(_ZONE) or "UTC"
+        self._plans = Plans(spark.session)
+        self._results = Results(spark)
+        self._progress = ProgressWatch(spark.session)
+        self._zone = self._machine_zone = self._session.conf.get(_ZONE) or "UTC"
         self._given_database: str | None = None
         self._database: str | None = None
         self._job: Job | None = None
@@ -124,7 +127,7 @@ class Runner:
         """Go the way of a query once, on a table without rows: the first one is spared two seconds of it."""
         scan = Scan(str(self._spark.scratch), {}, "none", "none", None, "", NO_TABLE)
         frame = self._session.read.format("paimark").schema("a int").option("scan", scan.to_text()).load()
-        with closing(streamed(frame.where("a = 1"), self._spark, "paimark-warm-up")) as rows:
+        with closing(self._results.streamed(frame.where("a = 1"), "paimark-warm-up")) as rows:
             for _ in rows:
                 pass
         self._natives.warm_up()
@@ -166,7 +169,7 @@ class Runner:
     def _tagged(self, job: Job) -> Iterator[None]:
         self._context.addJobTag(job.tag)
         try:
-            with ProgressWatch(self._session, job.tag, job.tell):
+            with self._progress.reporting(job.tag, job.tell):
                 yield
         finally:
             with suppress(Py4JError, OSError):
@@ -201,13 +204,14 @@ class Runner:
 
     def _settle(self, order: Run) -> None:
         """The session's time zone and database for this statement."""
-        self._session.conf.set(_ZONE, order.time_zone or self._machine_zone)
+        self._zone = order.time_zone or self._machine_zone
+        self._session.conf.set(_ZONE, self._zone)
         # A USE holds until whoever asks comes with another database.
         if order.database != self._given_database or self._database is None:
             self._given_database = self._database = order.database
 
     def _open(self, statement: Statement) -> list[OpenedTable]:
-        zone = zone_of(self._session.conf.get(_ZONE) or "UTC")
+        zone = zone_of(self._zone)
         now = time.time_ns() // 1_000_000
         opener = Opener(self._warehouse, self._natives, self._database, zone, now)
         ours = (use for use in statement.uses if not (len(use.parts) == 1 and self._is_temporary(use)))
@@ -234,7 +238,7 @@ class Runner:
     def _ask_spark(self, job: Job, statement: Statement, insert: Insert | None, began: float) -> Finished:
         sql = self._text(job)
         plan = self._session._jsparkSession.sessionState().sqlParser().parsePlan(sql)
-        reads = is_query(plan, self._session._jvm)
+        reads = self._plans.is_query(plan)
         # Queries have two judges, the words and Spark's plan: each knows forms that the other does not.
         if (reads and statement.writes) or not (reads or is_session_command(plan)):
             raise Refused(
@@ -244,10 +248,8 @@ class Runner:
         if insert is not None:
             return self._insert(job, insert, reads, began)
         if reads:
-            limit = job.order.limit
             try:
-                frame = self._views.query(sql, job.named, None if limit is None else limit + 1)
-                return self._tell_rows(job, frame, began)
+                return self._tell_rows(job, self._views.planned(sql, job.named), began)
             finally:
                 self._views.drop(job.named)
         # A temporary view goes on using the names it was made of.
@@ -274,16 +276,19 @@ class Runner:
         limit, most = job.order.limit, None
         analyzed = frame._jdf.queryExecution().analyzed()
         if (inner := without_limit(analyzed)) is not None:
-            frame, most = frame_of(self._session, inner[0]), inner[1]
+            frame, most = self._plans.frame(inner[0]), inner[1]
         elif limit is not None and is_sorted(analyzed):
             frame = frame.limit(limit + 1)
         frame = presentable(frame)
-        types = tuple(each.dataType.simpleString() for each in frame.schema.fields)
-        job.tell(Columns(tuple(frame.columns), types))
-        if not frame.columns:
+        fields = frame.schema.fields
+        types = tuple(each.dataType.simpleString() for each in fields)
+        job.tell(Columns(tuple(each.name for each in fields), types))
+        if not fields:
             return Finished(0, False, time.monotonic() - began)
+        looked_at = [rows for rows in (most, None if limit is None else limit + 1) if rows is not None]
+        frame = self._views.reading(frame, job.named, min(looked_at, default=None))
         small = is_small(frame._jdf.queryExecution().optimizedPlan())
-        rows = collected(frame) if small else streamed(frame, self._spark, job.tag)
+        rows = self._results.collected(frame) if small else self._results.streamed(frame, job.tag)
         with closing(rows):
             sent, truncated = self._tell_batches(job, rows, most, limit)
         return Finished(sent, truncated, time.monotonic() - began)

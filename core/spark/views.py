@@ -1,30 +1,29 @@
 """Tables as views of the Spark session, under names that nobody types.
 
-A statement is analysed twice. First on stand-ins without rows, which shows what it needs of each table; then
-on the tables themselves, read with just those columns and rows. Were the second plan to need more than the
-first, which rests on the same schema, the whole table is read.
+A query is planned on stand-ins without rows, which shows what it needs of each table. Then the tables
+themselves, read with just those columns and rows, are put where their stand-ins are in the plan.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 from msgspec.structs import replace
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructField, StructType
 
-from core.spark.native.conditions import depends_on_the_moment
 from core.spark.native.scans import NativeScans
 from core.spark.paimon import open_table
-from core.spark.plans import VIEW_KEY, Needs, needs
+from core.spark.plans import VIEW_KEY, Needs, Plans
 from core.spark.scan import Scan
 from core.spark.tables import OpenedTable
 from core.spark.types import spark_schema
 
 PREFIX = "__paimark_"
-_KEPT_FRAMES = 64
+_KEPT = 64
 _ARROW_TYPES: Mapping[str, pa.DataType] = {
     "BIGINT": pa.int64(),
     "INT": pa.int32(),
@@ -38,7 +37,12 @@ class Views:
     def __init__(self, session: SparkSession, natives: NativeScans) -> None:
         self._session = session
         self._natives = natives
-        self._frames: OrderedDict[tuple[str, str], DataFrame] = OrderedDict()
+        self._plans = Plans(session)
+        # Of Spark over Connect there is none to be had.
+        java: Any = getattr(session, "_jsparkSession", None)
+        self._catalog: Any = None if java is None else java.sessionState().catalog()
+        # Frames and stand-ins.
+        self._made_before: OrderedDict[tuple[str, str], Any] = OrderedDict()
         self._made = 0
 
     def names(self, opened: Sequence[OpenedTable]) -> dict[str, OpenedTable]:
@@ -51,76 +55,75 @@ class Views:
 
         `limit` is how many of the result's rows will be looked at, None for all.
         """
-        if not any(table.scan for table in named.values()):
-            self.register(named)
-            return self._session.sql(sql)
-        self._register_stand_ins(named)
-        planned = self._needs(self._session.sql(sql), limit)
-        if depends_on_the_moment(sql):
-            for need in planned.values():
-                need.conditions = ()
-        self.register(named, planned)
-        frame = self._session.sql(sql)
-        if all(_covers(planned.get(place), need) for place, need in self._needs(frame, limit).items()):
-            return frame
-        self.register(named)
-        return self._session.sql(sql)
+        return self.reading(self.planned(sql, named), named, limit)
 
-    def register(self, named: Mapping[str, OpenedTable], wanted: Mapping[str, Needs] | None = None) -> None:
-        """Make the views. With `wanted`, by place, they lack rows, and have nulls in columns, not needed."""
+    def planned(self, sql: str, named: Mapping[str, OpenedTable]) -> DataFrame:
+        """The query over stand-ins: what it is called and made of is right, but there are no rows yet."""
         for place, (name, table) in enumerate(named.items()):
             if table.scan is None:
-                frame = _system_frame(self._session, table)
-            elif table.native is not None:
-                frame = self._natives.frame(table.native, (wanted or {}).get(str(place)))
-            elif wanted is None:
-                frame = self._frame(str(place), replace(table.scan, filters=False))
+                _system_frame(self._session, table).createOrReplaceTempView(name)
             else:
-                frame = self._frame(str(place), _narrowed(table.scan, wanted.get(str(place), Needs())))
+                self._catalog.createTempView(name, self._stand_in(str(place), table.scan), True)
+        return self._session.sql(sql)
+
+    def reading(self, frame: DataFrame, named: Mapping[str, OpenedTable], limit: int | None) -> DataFrame:
+        """What was planned, with the tables' rows."""
+        if not any(table.scan for table in named.values()):
+            return frame
+        needed = self._plans.needs(frame, limit)
+        opened = {str(place): table for place, table in enumerate(named.values())}
+        tables = {place: self._table(opened[place], need) for place, need in needed.items()}
+        return self._plans.with_tables(frame, tables) if tables else frame
+
+    def register(self, named: Mapping[str, OpenedTable]) -> None:
+        """Make views of the tables with all that is in them."""
+        for name, table in named.items():
+            is_listed = table.scan is None
+            frame = _system_frame(self._session, table) if is_listed else self._table(table, None)
             frame.createOrReplaceTempView(name)
 
     def drop(self, named: Mapping[str, OpenedTable]) -> None:
+        # Of Spark's own ways there, one tidies up after views that were cached; these are not.
+        drop = self._session.catalog.dropTempView if self._catalog is None else self._catalog.dropTempView
         for name in named:
-            self._session.catalog.dropTempView(name)
+            drop(name)
 
     def is_temporary(self, name: str) -> bool:
         """Whether the user has made a temporary view of that name."""
-        catalog = self._session._jsparkSession.sessionState().catalog()
-        return bool(catalog.getTempView(name).isDefined())
+        return bool(self._catalog.getTempView(name).isDefined())
 
-    def _register_stand_ins(self, named: Mapping[str, OpenedTable]) -> None:
-        for place, (name, table) in enumerate(named.items()):
-            if table.scan is None:
-                frame = _system_frame(self._session, table)
-            else:
-                frame = self._stand_in(str(place), table.scan)
-            frame.createOrReplaceTempView(name)
+    def _stand_in(self, place: str, scan: Scan) -> Any:
+        """As Spark's catalog has a view, whatever its name."""
+        return self._kept(("stand-in " + place, scan.schema), lambda: self._made_stand_in(place, scan))
 
-    def _stand_in(self, place: str, scan: Scan) -> DataFrame:
-        empty = self._session.createDataFrame
-        return self._kept(("stand-in " + place, scan.schema), lambda: empty([], _marked(scan, place)))
+    def _made_stand_in(self, place: str, scan: Scan) -> Any:
+        fields = spark_schema(open_table(scan).fields).fields
+        # They say in a plan which of the statement's tables they are of.
+        marked = [StructField(each.name, each.dataType, True, {VIEW_KEY: place}) for each in fields]
+        name = f"{PREFIX}stand_in"
+        self._session.createDataFrame([], StructType(marked)).createOrReplaceTempView(name)
+        made = self._catalog.getRawTempView(name).get()
+        self._catalog.dropTempView(name)
+        return made
 
-    def _frame(self, place: str, scan: Scan) -> DataFrame:
+    def _table(self, table: OpenedTable, need: Needs | None) -> DataFrame:
+        """The rows that are needed, None for all; columns not needed may be nulls."""
+        if table.native is not None:
+            return self._natives.frame(table.native, need)
+        assert table.scan is not None
+        scan = replace(table.scan, filters=False) if need is None else _narrowed(table.scan, need)
         text = scan.to_text()
-        reader = self._session.read.format("paimark").schema(_marked(scan, place)).option("scan", text)
+        schema = spark_schema(open_table(scan).fields)
+        reader = self._session.read.format("paimark").schema(schema).option("scan", text)
         # Once Spark has told a source the conditions of a statement, it reads every later one by them.
-        return reader.load() if scan.filters else self._kept((place, text), reader.load)
+        return reader.load() if scan.filters else self._kept(("", text), reader.load)
 
-    def _kept(self, key: tuple[str, str], make: Callable[[], DataFrame]) -> DataFrame:
-        frame = self._frames.pop(key, None) or make()
-        self._frames[key] = frame
-        if len(self._frames) > _KEPT_FRAMES:
-            self._frames.popitem(last=False)
-        return frame
-
-    def _needs(self, frame: DataFrame, limit: int | None) -> dict[str, Needs]:
-        return needs(frame._jdf.queryExecution().optimizedPlan(), limit)
-
-
-def _marked(scan: Scan, place: str) -> StructType:
-    """The table's columns, saying in a plan which of the statement's tables they are of."""
-    fields = spark_schema(open_table(scan).fields).fields
-    return StructType([StructField(each.name, each.dataType, True, {VIEW_KEY: place}) for each in fields])
+    def _kept(self, key: tuple[str, str], make: Callable[[], Any]) -> Any:
+        made = self._made_before.pop(key, None) or make()
+        self._made_before[key] = made
+        if len(self._made_before) > _KEPT:
+            self._made_before.popitem(last=False)
+        return made
 
 
 def _narrowed(scan: Scan, need: Needs) -> Scan:
@@ -132,13 +135,6 @@ def _narrowed(scan: Scan, need: Needs) -> Scan:
         limit=need.limit,
         filters=not need.again,
     )
-
-
-def _covers(planned: Needs | None, found: Needs) -> bool:
-    """Whether what was read for a plan is enough for the one that was made of it."""
-    if planned is None or not found.columns <= planned.columns or (found.again and not planned.again):
-        return False
-    return planned.limit is None or (found.limit is not None and found.limit <= planned.limit)
 
 
 def _system_frame(session: SparkSession, table: OpenedTable) -> DataFrame:

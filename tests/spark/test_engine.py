@@ -147,6 +147,8 @@ def test_a_statement_that_runs_is_cancelled(engine: Engine) -> None:
 
 def test_cancel_frees_workers_that_do_not_listen(engine: Engine, engine_warehouse: Path) -> None:
     sql = "SELECT count(*) FROM shop.events a, shop.events b, range(100000000) r"
+    # Which works in workers.
+    rows(engine, "SET spark.paimark.scan = python")
     rows(engine, "SELECT count(*) FROM shop.events")
     stopped: list[int] = []
 
@@ -170,6 +172,7 @@ def test_cancel_frees_workers_that_do_not_listen(engine: Engine, engine_warehous
         if Path(f"/proc/{pid}").exists():
             os.kill(pid, signal.SIGCONT)
     assert rows(engine, "SELECT count(*) AS n FROM shop.events") == [{"n": 6}]
+    rows(engine, "RESET spark.paimark.scan")
 
 
 def test_only_one_statement_runs_at_a_time(engine: Engine) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 from decimal import Decimal
 from typing import Any
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 from pypaimon.schema.data_types import AtomicType, DataField
 from pypaimon.table.row.generic_row import GenericRow, GenericRowSerializer
 
-from core.spark.native.conditions import Condition, Operator, conditions, depends_on_the_moment
+from core.spark.native.conditions import Condition, Operator, conditions
 from core.spark.native.pruning import Pruner
 from core.spark.native.state import TableFile
 from core.table.manifests import ManifestEntry
@@ -221,9 +220,3 @@ def test_conditions_are_taken_from_a_plan(expression: list[dict[str, Any]], expe
     found = conditions(json.dumps(both), {4: "a"})
     assert found == (() if expected is None else (Condition("a", expected[0], tuple(expected[1:])),))
     assert conditions(json.dumps(node("Or", expression, expression)), {4: "a"}) == ()
-
-
-def test_what_a_clock_says_is_no_condition() -> None:
-    assert depends_on_the_moment("SELECT * FROM t WHERE day < Current_Date")
-    assert depends_on_the_moment(f"SELECT * FROM t WHERE at < now() AND day > '{dt.date(2026, 1, 1)}'")
-    assert not depends_on_the_moment("SELECT * FROM t WHERE day < DATE'2026-05-01'")

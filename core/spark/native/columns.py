@@ -6,14 +6,11 @@ become wider since. Anything else is left to the Python source, with the reason.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pyspark.sql import Column
-from pyspark.sql import functions as sql_functions
-from pyspark.sql.types import DoubleType, FloatType, StructField, StructType
+from pyspark.sql.types import StructType
 
 from core.errors import StatementFailed
 from core.spark.types import spark_schema
@@ -42,11 +39,6 @@ class FileColumns:
 
     read: StructType
     made: tuple[str | None, ...]
-
-    def select(self, table: StructType) -> list[Column]:
-        """The table's columns, of the table's types and with its fields' metadata."""
-        made = zip(table.fields, self.made, strict=True)
-        return [_column(field, name).alias(field.name, metadata=field.metadata) for field, name in made]
 
 
 def file_columns(
@@ -84,16 +76,6 @@ def table_types(fields: Sequence[Any]) -> StructType:
 def _require_distinct(names: Collection[str]) -> None:
     if len({name.lower() for name in names}) < len(names):
         raise NotNative("columns differ by upper and lower case only")
-
-
-def _column(field: StructField, name: str | None) -> Column:
-    made = sql_functions.lit(None) if name is None else sql_functions.col(quoted(name))
-    made = made.cast(field.dataType)
-    if isinstance(field.dataType, FloatType | DoubleType):
-        # The same value, but no column that a condition is pushed down to: files' statistics leave NaN out,
-        # and Spark, for which it is greater than all numbers, would pass over rows.
-        return sql_functions.nanvl(made, sql_functions.lit(math.nan).cast(field.dataType))
-    return made
 
 
 def quoted(name: str) -> str:

@@ -6,7 +6,6 @@ of them must hold for a row to count; one that is not understood is left out, wh
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date
 from decimal import Decimal
@@ -27,8 +26,6 @@ _COMPARISONS: Mapping[str, tuple[Operator, Operator]] = {
 }
 _NULL_TESTS: Mapping[str, Operator] = {"IsNull": "null", "IsNotNull": "not null"}
 _EPOCH = date(1970, 1, 1)
-# Their value at one moment, which the optimiser writes in their place, is another at the next.
-_OF_THE_MOMENT = re.compile(r"now|current_|localtime|curdate|unix_timestamp", re.IGNORECASE)
 
 
 class Condition(msgspec.Struct, frozen=True):
@@ -48,11 +45,6 @@ class _Node:
         self.facts = next(nodes)
         self.kind = str(self.facts["class"]).rpartition(".")[2]
         self.children = [_Node(nodes) for _ in range(self.facts["num-children"])]
-
-
-def depends_on_the_moment(sql: str) -> bool:
-    """Whether a statement's conditions may be others when it is analysed again."""
-    return _OF_THE_MOMENT.search(sql) is not None
 
 
 def conditions(expression_json: str, columns: Mapping[int, str]) -> tuple[Condition, ...]:

@@ -93,7 +93,7 @@ def _constant(file: TableFile, state: TableState, name: str, rows: int) -> pa.Ar
 
 
 def _value(kind: pa.DataType, text: str | None) -> Any:
-    """What `FileList.java` makes of the text."""
+    """What `Scans.java` makes of the text."""
     if text is None or pa.types.is_string(kind):
         return text
     if pa.types.is_date(kind):

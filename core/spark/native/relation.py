@@ -1,20 +1,22 @@
 """Files as a relation of Spark's own readers: exactly those given, with an explicit schema, nothing listed.
 
-Spark takes the list as a `FileIndex`, which is a Java class. Ours is compiled once a session by the compiler
-that Spark carries for its queries, so there is no jar; it lives where statements are planned, never on
-executors.
+Spark takes the list as a `FileIndex`, which is a Java class: ours is in `Scans.java`. It lives where
+statements are planned, never on executors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib.resources import files as resources
+from functools import cached_property
 from typing import Any
 
 import msgspec
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
+
+from core.spark.native.columns import quoted
+from core.spark.native.compiled import new_instance
 
 _FORMATS = {
     "parquet": "org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat",
@@ -34,12 +36,10 @@ class ListedFile:
 
 
 class Relations:
-    """Makes data frames of files."""
+    """Makes data frames of files. Each method is one call: what they do takes Python hundreds."""
 
     def __init__(self, session: SparkSession) -> None:
         self._session = session
-        self._jvm: Any = getattr(session, "_jvm", None)
-        self._list_class: Any = None
 
     def frame(
         self,
@@ -53,43 +53,19 @@ class Relations:
 
         There is at least one constant, and none is called like a column.
         """
-        jvm, session = self._jvm, self._session._jsparkSession
-        rows = [[file.address, file.size, *file.values] for file in listed]
-        arguments = session, root, self._schema(constants), msgspec.json.encode(rows).decode()
-        relation = jvm.org.apache.spark.sql.execution.datasources.HadoopFsRelation(
-            self._new_list(arguments),
-            self._schema(constants),
-            self._schema(columns),
-            jvm.scala.Option.apply(None),
-            self._instance(_FORMATS[file_format]),
-            self._map(_OPTIONS),
-            session,
-        )
-        return DataFrame(session.baseRelationToDataFrame(relation), self._session)
+        rows = msgspec.json.encode([[file.address, file.size, *file.values] for file in listed]).decode()
+        made = self._java.files(root, _FORMATS[file_format], columns.json(), constants.json(), rows, _OPTIONS)
+        return DataFrame(made, self._session)
 
-    def _schema(self, columns: StructType) -> Any:
-        return self._jvm.org.apache.spark.sql.types.DataType.fromJson(columns.json())
+    def surviving(self, frame: DataFrame, row_index: str, first_bit: str, words: DataFrame) -> DataFrame:
+        """The rows whose bit is set in `words`, one row of numbers; `first_bit` is null for files without."""
+        return DataFrame(self._java.surviving(frame._jdf, row_index, first_bit, words._jdf), self._session)
 
-    def _map(self, options: Mapping[str, str]) -> Any:
-        return self._jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(dict(options))
+    def columns(self, frame: DataFrame, table: StructType, made: Iterable[str | None]) -> DataFrame:
+        """A table's columns, of its types, each made of the column named or of nulls."""
+        names = [None if name is None else quoted(name) for name in made]
+        return DataFrame(self._java.columns(frame._jdf, table.json(), names), self._session)
 
-    def _instance(self, class_name: str) -> Any:
-        return self._jvm.java.lang.Class.forName(class_name).getConstructors()[0].newInstance(self._array(()))
-
-    def _new_list(self, arguments: tuple[Any, ...]) -> Any:
-        if self._list_class is None:
-            self._list_class = self._compiled()
-        return self._list_class.getConstructors()[0].newInstance(self._array(arguments))
-
-    def _compiled(self) -> Any:
-        compiler = self._jvm.org.codehaus.janino.SimpleCompiler()
-        compiler.setParentClassLoader(self._jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader())
-        compiler.cook((resources(__package__) / "FileList.java").read_text(encoding="utf-8"))
-        return compiler.getClassLoader().loadClass("FileList")
-
-    def _array(self, values: tuple[Any, ...]) -> Any:
-        gateway: Any = self._session.sparkContext._gateway
-        array = gateway.new_array(self._jvm.java.lang.Object, len(values))
-        for place, value in enumerate(values):
-            array[place] = value
-        return array
+    @cached_property
+    def _java(self) -> Any:
+        return new_instance(self._session, "Scans", self._session._jsparkSession)

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as sql_functions
 from pyspark.sql.types import LongType, StructField, StructType
 
 from core.errors import Corrupt, FileMissing
@@ -20,7 +19,6 @@ from core.spark.merging.overlap import overlap_groups
 from core.spark.native.columns import NotNative
 from core.spark.native.conditions import Condition
 from core.spark.native.first_rows import first_rows
-from core.spark.native.keys import one_key
 from core.spark.native.old_dates import require_no_old_dates
 from core.spark.native.pruning import Pruner
 from core.spark.native.relation import ListedFile, Relations
@@ -54,7 +52,6 @@ class NativeTable:
 
     key: tuple[str, ...]
     root: Root
-    primary_keys: tuple[str, ...]
     types: StructType
     state: TableState
     pruner: Pruner
@@ -148,10 +145,6 @@ class NativeScans:
             frame = self.frame(table, None)
         else:
             frame = self._frame(table, filled, bits)
-        has_key = one_key(table.primary_keys, table.types, wanted.conditions)
-        if has_key is not None:
-            # Said to Spark too: it then knows that the result is small.
-            frame = frame.where(has_key).limit(1)
         return _Kept(frame, _weight(filled, bits))
 
     def _limited(self, table: NativeTable, columns: frozenset[str], limit: int) -> _Kept:
@@ -200,9 +193,9 @@ class NativeScans:
 
     def _counted(self, table: NativeTable, rows: int) -> DataFrame:
         """So many rows, of which nobody looks at a column."""
-        nulls = [sql_functions.lit(None).cast(each.dataType).alias(each.name) for each in table.types.fields]
         slices = 1 + rows // _ROWS_A_TASK
-        return self._session.range(0, rows, 1, slices).select(*nulls)
+        counted = self._session.range(0, rows, 1, slices)
+        return self._relations.columns(counted, table.types, [None] * len(table.types))
 
     def _opened(self, key: tuple[str, ...], root: Root, scan: Scan) -> NativeTable:
         schema = TableSchema.from_json(scan.schema.encode(), root.schemas)
@@ -223,7 +216,7 @@ class NativeScans:
             except (Unmergeable, Corrupt, FileMissing) as reason:
                 raise NotNative(str(reason)) from reason
             self._whole.add(key)
-        return NativeTable(key, root, tuple(schema.primary_keys), types, state, pruner)
+        return NativeTable(key, root, types, state, pruner)
 
     def _why_unread(self, scheme: str) -> str:
         """Why Spark can't open files of the scheme; empty if it can."""
@@ -276,22 +269,15 @@ class NativeScans:
         if merged and not row_index.startswith("_metadata."):
             read = StructType([*read.fields, StructField(row_index, LongType())])
         frame = self._relation(table, kind[1], read, listed)
-        if not merged:
-            return frame.select(*columns.select(table.types))
-        # Taken before anything is built upon it: further up Spark no longer knows it.
-        chosen = frame.select("*", sql_functions.col(row_index).alias("__paimon_row"))
-        bit = sql_functions.col(FIRST_BIT) + sql_functions.col("__paimon_row")
-        word = sql_functions.get(self._words(words), sql_functions.shiftright(bit, 6).cast("int"))
-        is_set = sql_functions.getbit(word, bit.bitwiseAND(63)) == 1
-        return chosen.where(sql_functions.col(FIRST_BIT).isNull() | is_set).select(
-            *columns.select(table.types)
-        )
+        if merged:
+            frame = self._relations.surviving(frame, row_index, FIRST_BIT, self._words(words))
+        return self._relations.columns(frame, table.types, columns.made)
 
-    def _words(self, words: Any) -> Any:
+    def _words(self, words: Any) -> DataFrame:
         import pyarrow as pa
 
         column = pa.ListArray.from_arrays(pa.array([0, len(words)], pa.int32()), pa.array(words))
-        return self._session.createDataFrame(pa.table({"words": column})).scalar()
+        return self._session.createDataFrame(pa.table({"words": column}))
 
     def _relation(
         self, table: NativeTable, file_format: str, columns: StructType, listed: Iterable[ListedFile]

@@ -167,7 +167,7 @@ def _check_file(entry: ManifestEntry, name: str) -> None:
 
 
 class _PartitionTexts:
-    """The values of serialised partitions as `FileList.java` takes them."""
+    """The values of serialised partitions as `Scans.java` takes them."""
 
     def __init__(self, schema: TableSchema) -> None:
         types = {field.name: field.type for field in schema.fields}

@@ -3,33 +3,119 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import java.math.BigDecimal;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.api.python.PythonUtils;
-import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.Column;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.classic.Dataset;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.datasources.FileFormat;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.PartitionPath;
 import org.apache.spark.sql.execution.datasources.PartitionSpec;
 import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex;
+import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.BooleanType;
 import org.apache.spark.sql.types.ByteType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DateType;
 import org.apache.spark.sql.types.Decimal;
 import org.apache.spark.sql.types.DecimalType;
+import org.apache.spark.sql.types.DoubleType;
+import org.apache.spark.sql.types.FloatType;
 import org.apache.spark.sql.types.IntegerType;
+import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.ShortType;
 import org.apache.spark.sql.types.StringType;
+import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Exactly the files it is given, each with values of its own for the partition columns; lists no directory.
+ * Data frames of exactly the files given, in a table's columns.
  *
  * <p>Compiled where Spark runs, by the compiler that Spark brings for its own queries (Janino: no lambdas, no
- * generics). To Spark every file is a partition, in a directory of its own whose name is its number.
+ * generics).
  */
-public class FileList extends PartitioningAwareFileIndex {
+public class Scans {
+    private final SparkSession session;
+
+    public Scans(SparkSession session) {
+        this.session = session;
+    }
+
+    /** The files' own {@code columns}, then their {@code constants}; schemas and {@code listed} are JSON. */
+    public Dataset files(
+            String root, String format, String columns, String constants, String listed, Map options)
+            throws Exception {
+        StructType constant = schema(constants);
+        HadoopFsRelation relation =
+                new HadoopFsRelation(
+                        new FileList(session, root, constant, listed),
+                        constant,
+                        schema(columns),
+                        scala.Option.apply(null),
+                        (FileFormat) Class.forName(format).getConstructors()[0].newInstance(new Object[0]),
+                        PythonUtils.toScalaMap(options),
+                        session);
+        return (Dataset) (Object) session.baseRelationToDataFrame(relation);
+    }
+
+    /** Those rows whose bit is set; {@code firstBit} is a column with the bit of a file's row 0, or null. */
+    public Dataset surviving(Dataset files, String rowIndex, String firstBit, Dataset words) {
+        // Taken before anything is built upon it: further up Spark no longer knows it.
+        String row = "__paimon_row";
+        Dataset numbered =
+                select(files, new Column[] {functions.col("*"), functions.col(rowIndex).as(row)});
+        Column bit = functions.col(firstBit).plus(functions.col(row));
+        Column word = functions.get(words.scalar(), functions.shiftright(bit, 6).cast("int"));
+        Column isSet = functions.getbit(word, bit.bitwiseAND(Integer.valueOf(63))).equalTo(Integer.valueOf(1));
+        return (Dataset) (Object) numbered.where(functions.col(firstBit).isNull().or(isSet));
+    }
+
+    /**
+     * The columns of a {@code table}, a schema as JSON. For each of them {@code made} names, quoted, the column
+     * that it is made of, or null.
+     */
+    public Dataset columns(Dataset rows, String table, List made) {
+        StructField[] fields = schema(table).fields();
+        Column[] columns = new Column[fields.length];
+        for (int place = 0; place < fields.length; place++) {
+            String name = (String) made.get(place);
+            Column column = name == null ? functions.lit(null) : functions.col(name);
+            columns[place] = as(column, fields[place]);
+        }
+        return select(rows, columns);
+    }
+
+    private static Column as(Column column, StructField field) {
+        Column made = column.cast(field.dataType());
+        if (field.dataType() instanceof FloatType || field.dataType() instanceof DoubleType) {
+            // The same value, but no column that a condition is pushed down to: files' statistics leave NaN
+            // out, and Spark, for which it is greater than all numbers, would pass over rows.
+            made = functions.nanvl(made, functions.lit(Double.valueOf(Double.NaN)).cast(field.dataType()));
+        }
+        return made.as(field.name(), Metadata.empty());
+    }
+
+    private static Dataset select(Dataset rows, Column[] columns) {
+        return (Dataset) (Object) rows.select(columns);
+    }
+
+    private static StructType schema(String json) {
+        return (StructType) DataType.fromJson(json);
+    }
+}
+
+/**
+ * Exactly the files it is given, each with values of its own for the partition columns; lists no directory.
+ *
+ * <p>To Spark every file is a partition, in a directory of its own whose name is its number.
+ */
+final class FileList extends PartitioningAwareFileIndex {
     private final scala.collection.immutable.Seq roots;
     private final PartitionSpec partitions;
     private final scala.collection.mutable.LinkedHashMap files = new scala.collection.mutable.LinkedHashMap();

@@ -1,0 +1,245 @@
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.ArrayList;
+import java.util.Map;
+import org.apache.spark.api.python.PythonUtils;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.RowFactory;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.Literal$;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
+import org.apache.spark.sql.catalyst.expressions.aggregate.Count;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.Command;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
+import org.apache.spark.sql.catalyst.plans.logical.LocalLimit;
+import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.ParsedStatement;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.Range;
+import org.apache.spark.sql.classic.Dataset;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.LogicalRDD;
+import scala.Function1;
+import scala.collection.Iterator;
+import scala.collection.immutable.Seq;
+import scala.runtime.AbstractPartialFunction;
+
+/**
+ * What of plans takes more than a few calls from Python: said in one text, and changed in one go.
+ *
+ * <p>Compiled where Spark runs, as {@code Scans} is; never on executors.
+ */
+public class Plans {
+    private final String key;
+
+    /** {@code key} is what columns of our tables' stand-ins carry: the name of the table's place. */
+    public Plans(String key) {
+        this.key = key;
+    }
+
+    /** Whether a node of a parsed plan does more than compute rows. */
+    public boolean isStatement(LogicalPlan node) {
+        return node instanceof Command || node instanceof ParsedStatement;
+    }
+
+    public Dataset frame(SparkSession session, LogicalPlan plan) {
+        return Dataset.ofRows(session, plan);
+    }
+
+    /** An optimised plan and its subqueries as a list of JSON; {@code plans.py} says what is in it. */
+    public String described(LogicalPlan plan) {
+        ArrayNode plans = new ObjectMapper().createArrayNode();
+        describe(plan, plans);
+        Iterator subqueries = plan.subqueriesAll().iterator();
+        while (subqueries.hasNext()) {
+            describe((LogicalPlan) subqueries.next(), plans);
+        }
+        return plans.toString();
+    }
+
+    private void describe(LogicalPlan node, ArrayNode into) {
+        ObjectNode said = into.addObject();
+        said.put("kind", node.getClass().getSimpleName());
+        if (node.children().isEmpty()) {
+            String place = placeOf(node);
+            if (place != null) {
+                said.put("place", place);
+                ArrayNode columns = said.putArray("columns");
+                Iterator each = node.output().iterator();
+                while (each.hasNext()) {
+                    Attribute column = (Attribute) each.next();
+                    columns.addArray().add(column.exprId().id()).add(column.name());
+                }
+            }
+            return;
+        }
+        ArrayNode references = said.putArray("references");
+        Iterator used = node.references().iterator();
+        while (used.hasNext()) {
+            references.add(((Attribute) used.next()).exprId().id());
+        }
+        if (node instanceof GlobalLimit) {
+            said.put("limit", ((GlobalLimit) node).limitExpr().toString());
+        } else if (node instanceof LocalLimit) {
+            said.put("limit", ((LocalLimit) node).limitExpr().toString());
+        } else if (node instanceof Filter && placeOf(((Filter) node).child()) != null) {
+            said.put("condition", ((Filter) node).condition().toJSON());
+        }
+        ArrayNode children = said.putArray("children");
+        Iterator each = node.children().iterator();
+        while (each.hasNext()) {
+            describe((LogicalPlan) each.next(), children);
+        }
+    }
+
+    private String placeOf(LogicalPlan node) {
+        // Only these are: where no row is left the optimiser puts another leaf with the same columns.
+        if (!(node instanceof LogicalRDD) || node.output().isEmpty()) {
+            return null;
+        }
+        Attribute first = (Attribute) node.output().head();
+        return first.metadata().contains(key) ? first.metadata().getString(key) : null;
+    }
+
+    /**
+     * The frame of an optimised plan with data frames, by place, where the stand-ins are.
+     *
+     * <p>Nothing is analysed again, so what was found of the plan is true of this one.
+     */
+    public Dataset withTables(Dataset planned, Map tables) {
+        LogicalPlan optimized = planned.queryExecution().optimizedPlan();
+        LogicalPlan whole = (LogicalPlan) optimized.transformUpWithSubqueries(new Replacing(this, tables));
+        whole = named(whole, planned.queryExecution().analyzed().output());
+        whole.setAnalyzed();
+        return Dataset.ofRows((SparkSession) (Object) planned.sparkSession(), whole);
+    }
+
+    /** The optimiser may write a column's name as another place of the statement has it. */
+    private static LogicalPlan named(LogicalPlan plan, Seq wanted) {
+        boolean isAsWanted = true;
+        ArrayList columns = new ArrayList();
+        for (int place = 0; place < wanted.length(); place++) {
+            Attribute column = (Attribute) plan.output().apply(place);
+            Attribute as = (Attribute) wanted.apply(place);
+            isAsWanted = isAsWanted && column.name().equals(as.name());
+            columns.add(alias(column, as));
+        }
+        return isAsWanted ? plan : new Project(PythonUtils.toSeq(columns), plan);
+    }
+
+    LogicalPlan replaced(LogicalPlan node, Map tables) {
+        if (node instanceof Aggregate) {
+            return counted((Aggregate) node);
+        }
+        String place = placeOf(node);
+        if (place == null) {
+            return node;
+        }
+        LogicalPlan table = ((Dataset) tables.get(place)).queryExecution().analyzed();
+        if (table.output().length() != node.output().length()) {
+            throw new IllegalStateException("a table has other columns than its stand-in");
+        }
+        ArrayList columns = new ArrayList();
+        for (int number = 0; number < node.output().length(); number++) {
+            Attribute column = (Attribute) table.output().apply(number);
+            columns.add(alias(column, (Attribute) node.output().apply(number)));
+        }
+        return new Project(PythonUtils.toSeq(columns), table);
+    }
+
+    private static Alias alias(Attribute column, Attribute as) {
+        Seq none = PythonUtils.toSeq(new ArrayList());
+        return new Alias(column, as.name(), as.exprId(), none, scala.Option.apply(as.metadata()), none);
+    }
+
+    /** One row where an aggregate over all of so many rows does nothing but count them: no task is needed. */
+    private static LogicalPlan counted(Aggregate aggregate) {
+        LogicalPlan below = aggregate.child();
+        while (below instanceof Project) {
+            below = ((Project) below).child();
+        }
+        if (!(below instanceof Range) || !aggregate.groupingExpressions().isEmpty()) {
+            return aggregate;
+        }
+        Counting counting = new Counting(((Range) below).numElements().toLong());
+        ArrayList columns = new ArrayList();
+        Iterator each = aggregate.aggregateExpressions().iterator();
+        while (each.hasNext()) {
+            columns.add(((Expression) each.next()).transformUp(counting));
+        }
+        if (!counting.isAll) {
+            return aggregate;
+        }
+        ArrayList rows = new ArrayList();
+        rows.add(RowFactory.create(new Object[0]));
+        Seq none = PythonUtils.toSeq(new ArrayList());
+        LogicalPlan row = LocalRelation.fromExternalRows(none, PythonUtils.toSeq(rows));
+        return new Project(PythonUtils.toSeq(columns), row);
+    }
+}
+
+/** Tables for their stand-ins. */
+final class Replacing extends AbstractPartialFunction {
+    private final Plans plans;
+    private final Map tables;
+
+    Replacing(Plans plans, Map tables) {
+        this.plans = plans;
+        this.tables = tables;
+    }
+
+    public boolean isDefinedAt(Object node) {
+        return true;
+    }
+
+    public Object applyOrElse(Object node, Function1 otherwise) {
+        return plans.replaced((LogicalPlan) node, tables);
+    }
+}
+
+/** The number of rows for what counts rows. */
+final class Counting extends AbstractPartialFunction {
+    private final Literal rows;
+    boolean isAll = true;
+
+    Counting(long rows) {
+        this.rows = Literal$.MODULE$.apply(Long.valueOf(rows));
+    }
+
+    public boolean isDefinedAt(Object expression) {
+        return true;
+    }
+
+    public Object applyOrElse(Object expression, Function1 otherwise) {
+        if (!(expression instanceof AggregateExpression)) {
+            return expression;
+        }
+        if (countsRows((AggregateExpression) expression)) {
+            return rows;
+        }
+        isAll = false;
+        return expression;
+    }
+
+    private static boolean countsRows(AggregateExpression function) {
+        if (!(function.aggregateFunction() instanceof Count) || function.isDistinct() || function.filter().isDefined()) {
+            return false;
+        }
+        Iterator counted = ((Count) function.aggregateFunction()).children().iterator();
+        while (counted.hasNext()) {
+            Object each = counted.next();
+            if (!(each instanceof Literal) || ((Literal) each).value() == null) {
+                return false;
+            }
+        }
+        return true;
+    }
+}

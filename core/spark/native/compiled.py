@@ -1,0 +1,42 @@
+"""Java classes of ours for Spark's process.
+
+Compiled once a session by the compiler that Spark carries for its queries (Janino): there is no jar to bring.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Mapping
+from importlib.resources import files as resources
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+
+def compiled(session: SparkSession, name: str) -> Any:
+    """The compiler of `<name>.java`, done."""
+    jvm: Any = session._jvm
+    compiler = jvm.org.codehaus.janino.SimpleCompiler()
+    compiler.setParentClassLoader(jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader())
+    compiler.cook((resources(__package__) / f"{name}.java").read_text(encoding="utf-8"))
+    return compiler
+
+
+def new_instance(session: SparkSession, name: str, *arguments: Any, compiler: Any = None) -> Any:
+    """An object of the class in `<name>.java`, which `compiler` has compiled already where there is one."""
+    gateway: Any = session.sparkContext._gateway
+    given = gateway.new_array(gateway.jvm.java.lang.Object, len(arguments))
+    for place, argument in enumerate(arguments):
+        given[place] = argument
+    made = (compiler or compiled(session, name)).getClassLoader().loadClass(name)
+    return made.getConstructors()[0].newInstance(given)
+
+
+def send_to_executors(session: SparkSession, compiler: Any, path: Path) -> None:
+    """For classes that travel with tasks. `path` is where their jar may be."""
+    classes: Mapping[str, bytes] = compiler.getBytecodes()
+    with zipfile.ZipFile(path, "w") as jar:
+        for name, code in classes.items():
+            jar.writestr(f"{name}.class", code)
+    session.sparkContext._jsc.addJar(str(path))
