@@ -26,6 +26,8 @@ def spark_settings(master: str | None, conf: Mapping[str, str], scratch: Path) -
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.shuffle.partitions": "4",
+        # A longer IN becomes a set, which nothing can be pruned by.
+        "spark.sql.optimizer.inSetConversionThreshold": "100",
         # A file costs little to open here; by Spark's own 4 MB small files would fill tasks of their own.
         "spark.sql.files.openCostInBytes": "262144",
         "spark.sql.python.filterPushdown.enabled": "true",

@@ -182,6 +182,8 @@ def test_a_key_reads_the_files_that_may_have_it(engine: Engine, engine_warehouse
         if pq.read_table(path)["order_id"][0].as_py() != 1:
             path.unlink()
     assert rows(engine, f"SELECT customer FROM {copy} WHERE order_id = 4") == [{"customer": "a"}]
+    many = ", ".join(map(str, range(-30, 5)))
+    assert len(rows(engine, f"SELECT customer FROM {copy} WHERE order_id IN ({many})")) == 4
     assert ask(engine, f"SELECT customer FROM {copy} WHERE order_id = 5").failure
 
 
