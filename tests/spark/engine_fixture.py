@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 
 from core.spark.arrow import read_batch
 from core.spark.client import Engine, EngineConfig
+from core.spark.native.scans import SETTING
 from core.spark.protocol import Batch, Columns, Event, Explained, Failed, Finished, Reading
 
 # Survives only if properties are escaped as Java reads them.
@@ -78,6 +80,16 @@ def rows(engine: Engine, sql: str, **options: Any) -> list[dict[str, Any]]:
 def in_order(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Rows in an order that does not depend on how they came."""
     return sorted(found, key=repr)
+
+
+@contextmanager
+def by_pypaimon(engine: Engine) -> Iterator[None]:
+    """Inside, Spark reads our tables through the Python source."""
+    rows(engine, f"SET {SETTING} = python")
+    try:
+        yield
+    finally:
+        rows(engine, f"RESET {SETTING}")
 
 
 @pytest.fixture(scope="session")

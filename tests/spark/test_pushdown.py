@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
-from contextlib import contextmanager
 from decimal import Context, Decimal
 from pathlib import Path
 
@@ -15,9 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.spark.client import Engine
-from core.spark.native.scans import SETTING
 from tests.paimon import commit, create_table
-from tests.spark.engine_fixture import ask, in_order, rows
+from tests.spark.engine_fixture import ask, by_pypaimon, in_order, rows
 
 SCHEMA = pa.schema(
     [
@@ -136,15 +133,6 @@ def test_pushed_conditions_keep_what_spark_keeps(
     with by_pypaimon(engine):
         found = rows(engine, " UNION ALL ".join(selects[:half]))
     assert in_order(found) == in_order([each for each in kept if each["number"] < half])
-
-
-@contextmanager
-def by_pypaimon(engine: Engine) -> Iterator[None]:
-    rows(engine, f"SET {SETTING} = python")
-    try:
-        yield
-    finally:
-        rows(engine, f"RESET {SETTING}")
 
 
 def test_conditions_reach_pypaimon(engine: Engine, engine_warehouse: Path) -> None:

@@ -10,14 +10,15 @@ import pytest
 from core.spark.client import Engine
 from core.spark.home import find_spark
 from core.spark.worker_imports import leave_out_spark_jar
-from tests.spark.engine_fixture import rows
+from tests.spark.engine_fixture import by_pypaimon, rows
 from tests.spark.test_engine import processes_of
 
 
 def test_workers_import_the_installed_pyspark(engine: Engine) -> None:
     assert find_spark({}).is_of_pyspark
-    rows(engine, "SELECT id FROM range(3000)")
-    workers = [pid for pid, command in processes_of(engine) if "worker_daemon pyspark.worker" in command]
+    with by_pypaimon(engine):
+        rows(engine, "SELECT order_id FROM shop.orders")
+    workers = [pid for pid, command in processes_of(engine) if "daemon pyspark." in command]
     assert workers
     for pid in workers:
         given = Path(f"/proc/{pid}/environ").read_bytes()
