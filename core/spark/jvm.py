@@ -7,12 +7,13 @@ for. Runs in the engine's process.
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import struct
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from core.errors import Unavailable
@@ -60,6 +61,11 @@ _LATE_SECOND_COMPILER = (
     "-XX:Tier4CompileThreshold=50000",
     "-XX:Tier4BackEdgeThreshold=160000",
 )
+# Scans make much that is garbage at once: Java's own choice takes a tenth more CPU, and threads of its own.
+_COLLECTOR = "-XX:+UseParallelGC"
+_A_COLLECTOR = re.compile(r"-XX:\+Use\w*GC\b")
+# Where Java itself looks for options, beside its command line.
+_OPTION_VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 # What a person who asks for one of these has in mind is not ours.
 _NOT_WITH_ARCHIVE = ("-Xshare", "-XX:SharedArchiveFile", "-XX:ArchiveClassesAtExit", "-XX:AOT", "-javaagent")
 # The exit code of a JVM under -XX:+ExitOnOutOfMemoryError, and of Spark's executor on the same.
@@ -92,6 +98,7 @@ def launch(
         f"-Xmx{settings['spark.driver.memory']}",
         *FLAGS,
         *_LATE_SECOND_COMPILER,
+        *collector(_java_options(settings), os.environ),
         *(archive.start_flags(scratch) if archive is not None else ()),
         f"-Djava.io.tmpdir={scratch}",
         f"-Dderby.system.home={scratch}",
@@ -112,6 +119,12 @@ def launch(
     if _imports_pyspark_here(spark, settings):
         del environment["SPARK_HOME"]
     return subprocess.Popen(command, stdin=subprocess.PIPE, env=environment)
+
+
+def collector(options: Sequence[str], environment: Mapping[str, str]) -> tuple[str, ...]:
+    """The option for the garbage collector, none where one was chosen: with two Java does not start."""
+    given = [*options, *(environment.get(name, "") for name in _OPTION_VARIABLES)]
+    return () if any(map(_A_COLLECTOR.search, given)) else (_COLLECTOR,)
 
 
 def _imports_pyspark_here(spark: SparkHome, settings: Mapping[str, str]) -> bool:

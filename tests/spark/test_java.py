@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from core.errors import Unavailable
 from core.spark.java import find_java
+from core.spark.jvm import collector
 
 
 def install(home: Path, said: str, release: str | None = None) -> Path:
@@ -72,3 +74,15 @@ def test_without_any_java_one_sentence_says_what_to_install() -> None:
         find_java({}, places=(), bundled=False)
     assert refused.value.message == "Spark needs Java 17 or newer and none was found"
     assert "paimark[java]" in refused.value.hint and refused.value.exit_code == 3
+
+
+@pytest.mark.parametrize("chosen", ["", "-XX:+UseSerialGC", "-Xmx1g -XX:+UseG1GC -Dx=y"])
+@pytest.mark.parametrize("variable", [None, "JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS"])
+def test_a_garbage_collector_that_was_chosen_stays(chosen: str, variable: str | None) -> None:
+    """Ours beside it would end Java at once."""
+    environment = {} if variable is None else {variable: chosen}
+    options = collector(chosen.split() if variable is None else [], environment)
+    assert bool(options) is not bool(chosen)
+    java = str(find_java().executable)
+    command = [java, *options, *(chosen.split() if variable is None else []), "-version"]
+    subprocess.run(command, env={**os.environ, **environment}, check=True, capture_output=True)
