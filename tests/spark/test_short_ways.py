@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -18,7 +19,7 @@ from tests.spark.engine_fixture import ask, in_order, rows
 
 PLAIN, KEYED, EMPTY = "brief.plain", "brief.keyed", "brief.empty"
 # Twelve rows, every third without a customer; of the other table six, one of them deleted and two replaced.
-COUNTS = {
+COUNTS: dict[str, list[dict[str, Any]]] = {
     "count(*) AS n FROM plain": [{"n": 12}],
     "count(1), count(*) FROM plain": [{"count(1)": 12}],
     "count(who) AS n, count(*) AS m FROM plain": [{"n": 8, "m": 12}],
