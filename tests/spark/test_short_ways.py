@@ -102,6 +102,10 @@ def test_rows_come_under_the_names_that_were_written(engine: Engine) -> None:
         assert answer.columns.names == ("ORDER_ID", "a b", "Part", "Part")
         for event in answer.of(Batch):
             assert read_batch(event).schema.names == ["ORDER_ID", "a b", "Part", "Part"]
+    # All columns in their order: of this the optimiser leaves nothing but the table.
+    for where in ("", "LIMIT 3"):
+        answer = ask(engine, f"SELECT ORDER_ID, who, Price, PART FROM {PLAIN} {where}")
+        assert answer.rows and list(answer.rows[0]) == ["ORDER_ID", "who", "Price", "PART"]
     assert ask(engine, "SELECT 1 AS a, 2 AS a").columns.names == ("a", "a")
 
 

@@ -8,10 +8,11 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
-import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Count;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
@@ -130,7 +131,7 @@ public class Plans {
             Attribute column = (Attribute) plan.output().apply(place);
             Attribute as = (Attribute) wanted.apply(place);
             isAsWanted = isAsWanted && column.name().equals(as.name());
-            columns.add(alias(column, as));
+            columns.add(alias(column, as, NamedExpression$.MODULE$.newExprId()));
         }
         return isAsWanted ? plan : new Project(PythonUtils.toSeq(columns), plan);
     }
@@ -150,14 +151,15 @@ public class Plans {
         ArrayList columns = new ArrayList();
         for (int number = 0; number < node.output().length(); number++) {
             Attribute column = (Attribute) table.output().apply(number);
-            columns.add(alias(column, (Attribute) node.output().apply(number)));
+            Attribute as = (Attribute) node.output().apply(number);
+            columns.add(alias(column, as, as.exprId()));
         }
         return new Project(PythonUtils.toSeq(columns), table);
     }
 
-    private static Alias alias(Attribute column, Attribute as) {
+    private static Alias alias(Attribute column, Attribute as, ExprId id) {
         Seq none = PythonUtils.toSeq(new ArrayList());
-        return new Alias(column, as.name(), as.exprId(), none, scala.Option.apply(as.metadata()), none);
+        return new Alias(column, as.name(), id, none, scala.Option.apply(as.metadata()), none);
     }
 
     /** One row where an aggregate over all of so many rows does nothing but count them: no task is needed. */
