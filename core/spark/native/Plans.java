@@ -8,11 +8,9 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
-import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Count;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
@@ -113,27 +111,14 @@ public class Plans {
     /**
      * The frame of an optimised plan with data frames, by place, where the stand-ins are.
      *
-     * <p>Nothing is analysed again, so what was found of the plan is true of this one.
+     * <p>Nothing is analysed again, so what was found of the plan is true of this one. Its columns are called
+     * as they were: Spark's optimiser leaves names alone.
      */
     public Dataset withTables(Dataset planned, Map tables) {
         LogicalPlan optimized = planned.queryExecution().optimizedPlan();
         LogicalPlan whole = (LogicalPlan) optimized.transformUpWithSubqueries(new Replacing(this, tables));
-        whole = named(whole, planned.queryExecution().analyzed().output());
         whole.setAnalyzed();
         return Dataset.ofRows((SparkSession) (Object) planned.sparkSession(), whole);
-    }
-
-    /** The optimiser may write a column's name as another place of the statement has it. */
-    private static LogicalPlan named(LogicalPlan plan, Seq wanted) {
-        boolean isAsWanted = true;
-        ArrayList columns = new ArrayList();
-        for (int place = 0; place < wanted.length(); place++) {
-            Attribute column = (Attribute) plan.output().apply(place);
-            Attribute as = (Attribute) wanted.apply(place);
-            isAsWanted = isAsWanted && column.name().equals(as.name());
-            columns.add(alias(column, as, NamedExpression$.MODULE$.newExprId()));
-        }
-        return isAsWanted ? plan : new Project(PythonUtils.toSeq(columns), plan);
     }
 
     LogicalPlan replaced(LogicalPlan node, Map tables) {
@@ -152,14 +137,14 @@ public class Plans {
         for (int number = 0; number < node.output().length(); number++) {
             Attribute column = (Attribute) table.output().apply(number);
             Attribute as = (Attribute) node.output().apply(number);
-            columns.add(alias(column, as, as.exprId()));
+            columns.add(alias(column, as));
         }
         return new Project(PythonUtils.toSeq(columns), table);
     }
 
-    private static Alias alias(Attribute column, Attribute as, ExprId id) {
+    private static Alias alias(Attribute column, Attribute as) {
         Seq none = PythonUtils.toSeq(new ArrayList());
-        return new Alias(column, as.name(), id, none, scala.Option.apply(as.metadata()), none);
+        return new Alias(column, as.name(), as.exprId(), none, scala.Option.apply(as.metadata()), none);
     }
 
     /** One row where an aggregate over all of so many rows does nothing but count them: no task is needed. */
