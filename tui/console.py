@@ -7,6 +7,7 @@ import gc
 import os
 import signal
 import time
+from functools import partial
 from typing import ClassVar
 
 from textual import events
@@ -152,7 +153,7 @@ class Console(App[None]):
             if entry is not None:
                 self.call_later(entry.run)
 
-        await self.push_screen(PaletteScreen(entries(self)), chosen)
+        await self.push_screen(PaletteScreen(partial(entries, self)), chosen)
 
     async def action_quit(self) -> None:
         """Leave; while a change is being written, only when asked twice."""

@@ -228,5 +228,8 @@ def test_an_engine_killed_on_its_way_to_the_commit_made_it_or_not(
         assert scene.main() == before
     gunner[0].join()
     assert len(shots) >= 2
+    # The next one's engine is not to be taken for this.
+    dying = engine._process
+    assert dying is not None and dying.wait(lambda: dying.ended, 60)
     after = ((before[0] or 0) + 1, of_branch, 1, [f"{name} of fix"])
     scene.assert_whole([before, after], f"shot when {sign} showed")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tests.tui.conftest import act
 from tests.tui.driving import Sitting, sitting
+from tui.screens.palette import Entry, PaletteScreen
 
 
 async def to_orders(console: Sitting) -> None:
@@ -174,6 +175,17 @@ async def test_the_palette_does_anything_by_name(warehouse: Path) -> None:
         await console.type("create-tag")
         await console.press("enter")
         await console.sees("create-tag · shop.orders")
+
+
+async def test_the_palette_finds_what_is_listed_while_it_is_open(warehouse: Path) -> None:
+    async with sitting(warehouse, (120, 40)) as console:
+        await console.sees("● events")
+        offered = [Entry("log", "what was done", "L", list)]
+        await console.app.push_screen(PaletteScreen(lambda: list(offered)))
+        await console.type("late")
+        await console.sees("No row matches")
+        offered.append(Entry("shop.late", "table", "", list))
+        await console.sees("shop.late ", " table ")
 
 
 async def test_help_lists_the_keys_of_the_bindings(warehouse: Path) -> None:

@@ -37,6 +37,8 @@ async def test_a_branch_is_compared_with_main_and_the_rows_exported(
         await console.sees("▾ ")
         await console.press("colon")
         await console.type("looked.t")
+        # Of the session's many databases it may be the last one listed.
+        await console.sees(" looked.t ", " table ")
         await console.press("enter")
         await console.sees("● t", "1 of 1")
         await console.press("3")

@@ -14,6 +14,8 @@ from tui.screens.dialog import Dialog
 from tui.sources import Column, Records
 from tui.widgets.record_grid import RecordGrid
 
+_LOOK_AGAIN_SECONDS = 0.3
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -43,9 +45,10 @@ class PaletteScreen(Dialog[Entry]):
         Binding("pagedown", "move(10)", "page down", show=False, id="palette.page_down"),
     ]
 
-    def __init__(self, entries: Sequence[Entry]) -> None:
+    def __init__(self, offered: Callable[[], Sequence[Entry]]) -> None:
         super().__init__()
-        self._all = self._entries = entries
+        self._offered = offered
+        self._all = self._entries = offered()
         self._grid = RecordGrid(
             [Column("", style="accent", most=36), Column("", most=60), Column("", style="quiet")], head=False
         )
@@ -60,13 +63,24 @@ class PaletteScreen(Dialog[Entry]):
     def on_mount(self) -> None:
         self._grid.show(Records(self._entries, Entry.values), note="Nothing of that name.")
         self.set_focus(self._input)
+        self.set_interval(_LOOK_AGAIN_SECONDS, self._look_again)
 
-    def on_input_changed(self, event: Input.Changed) -> None:
+    def on_input_changed(self) -> None:
+        self._show_matching()
+
+    def _look_again(self) -> None:
+        """Tables of a big warehouse may still be listed."""
+        found = self._offered()
+        if len(found) != len(self._all):
+            self._all = found
+            self._show_matching()
+
+    def _show_matching(self) -> None:
         # What is called so comes before what only speaks of it.
-        typed = event.value.strip().lower()
+        typed = self._input.value.strip().lower()
         self._entries = sorted(self._all, key=lambda entry: not entry.name.lower().startswith(typed))
         self._grid.show(Records(self._entries, Entry.values))
-        self._grid.filter(event.value)
+        self._grid.filter(self._input.value)
 
     def on_input_submitted(self) -> None:
         index = self._grid.index
