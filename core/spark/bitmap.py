@@ -16,7 +16,7 @@ from core.spark.merging.kept import KeptBits
 from core.spark.merging.limbs import is_text
 from core.spark.merging.model import Bits, MergeGroup, Unmergeable
 from core.spark.merging.opening import file_opener
-from core.spark.merging.survive import survivors
+from core.spark.merging.survive import first_survivors, survivors
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,6 +29,9 @@ _TEXT_BYTES = 64
 # What is worth a task.
 _TASK_BYTES = 64 << 20
 _KEPT_BYTES = 128 << 20
+# How many rows of a file are looked at for the first few that survive, and of how many files.
+_HEADS = (1 << 12, 1 << 16)
+_MOST_HEADS = 64
 
 _kept = KeptBits(_KEPT_BYTES)
 
@@ -57,6 +60,26 @@ def merge_bits(
         for index, group in enumerate(groups)
         for file, bits in zip(group.files, found[index], strict=True)
     }
+
+
+def first_bits(options: Mapping[str, str], group: MergeGroup, rows: int) -> dict[str, Bits]:
+    """Bits of files' first rows, as many as show `rows` that survive, by path; maybe of no rows.
+
+    For a few rows of big files, that need not all be merged then. Raises as `merge_bits`.
+    """
+    if len(group.files) > _MOST_HEADS or not all(file.has_row_numbers for file in group.files):
+        return {}
+    open_file = file_opener(options)
+    for first in _HEADS:
+        found = first_survivors(group, open_file, first) or []
+        if sum(bits.popcount() for bits in found) >= rows:
+            return {file.path: bits for file, bits in zip(group.files, found, strict=True)}
+    return {}
+
+
+def is_made(group: MergeGroup) -> bool:
+    """Whether `merge_bits` has the group's bits already."""
+    return _kept.get(group) is not None
 
 
 def _local_bytes(spark: SparkSession) -> int:

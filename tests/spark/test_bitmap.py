@@ -26,7 +26,7 @@ from core.spark.merging.limbs import is_text, limbs_of, ranked, reversed_order, 
 from core.spark.merging.model import Bits, FileColumns, MergeFile, MergeGroup, MergeRules, joined
 from core.spark.merging.opening import file_opener
 from core.spark.merging.overlap import overlap_groups
-from core.spark.merging.survive import survivors
+from core.spark.merging.survive import first_survivors, survivors
 
 MOMENT = dt.datetime(1582, 10, 4, 1, 2, 3, 456789)
 # A few values of each type, in Paimon's order; keys are drawn from them, so that files have keys in common.
@@ -109,6 +109,18 @@ def test_the_newest_version_of_a_key_survives(bucket: Bucket) -> None:
             assert bits.rows == file.row_count
             assert bits.popcount() == bits.truths().sum()
             found[file.path] = bits.truths().tolist()
+        for first in (1, 3, 1000):
+            some = first_survivors(group, opener, first)
+            assert some is not None
+            for file, bits in zip(group.files, some, strict=True):
+                assert bits.truths().tolist() == found[file.path][: bits.rows]
+            # One file at least is told of as far as it was read.
+            assert any(
+                bits.rows >= min(first, 7, file.row_count)
+                for file, bits in zip(group.files, some, strict=True)
+            )
+            if first == 1000 and max(file.row_count for file in group.files) <= 7:
+                assert [bits.rows for bits in some] == [file.row_count for file in group.files]
     newest: dict[tuple[int, ...], tuple[Any, tuple[int, int]]] = {}
     for index, (_, rows) in enumerate(bucket.files):
         for place, row in enumerate(rows):

@@ -210,3 +210,25 @@ def test_deleted_rows_are_gone(engine: Engine, engine_warehouse: Path, file_form
     assert agreed(engine, f"SELECT count(*) AS n FROM {name}") == [{"n": 1}]
     assert agreed(engine, f"SELECT * FROM {name} WHERE order_id = 3") == []
     assert [row["order_id"] for row in agreed(engine, f"SELECT * FROM {name} LIMIT 5")] == [2]
+
+
+def test_the_first_rows_of_big_files_are_merged_by_a_glance_at_them(
+    engine: Engine, engine_warehouse: Path
+) -> None:
+    """Of deleted rows at the start more is looked at."""
+    schema, name = ORDERS.append(pa.field("kind", pa.string())), "native.big"
+    options = {"bucket": "1", "rowkind.field": "kind"}
+    create_table(engine_warehouse, name, schema, primary_keys=["order_id"], options=options)
+    count = 60_000
+    for customer, kinds in (
+        ("a", ["+I"] * count),
+        ("b", ["-D"] * 5_000 + ["+U"] * (count - 5_000)),
+    ):
+        columns = [range(count), [customer] * count, [1.0] * count, kinds]
+        commit(engine_warehouse, name, pa.table(dict(zip(schema.names, columns, strict=True)), schema=schema))
+    few = read_natively(engine, f"SELECT order_id, customer FROM {name} LIMIT 7")
+    assert [row["customer"] for row in few] == ["b"] * 7
+    assert len({row["order_id"] for row in few}) == 7 and min(row["order_id"] for row in few) >= 5_000
+    assert len(read_natively(engine, f"SELECT customer FROM {name} LIMIT 2000")) == 2_000
+    assert read_natively(engine, f"SELECT count(*) AS n FROM {name}") == [{"n": count - 5_000}]
+    assert len(read_natively(engine, f"SELECT customer FROM {name} LIMIT 1999")) == 1_999

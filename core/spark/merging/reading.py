@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Protocol
 
 import numpy as np
@@ -45,8 +46,10 @@ class Kinds:
     numbers: Limb | None
 
 
-def read_rows(file: MergeFile, rules: MergeRules, open_file: OpenFile, *, with_numbers: bool) -> KeyRows:
-    """Raises `Corrupt` for a file that is not as its manifest says."""
+def read_rows(
+    file: MergeFile, rules: MergeRules, open_file: OpenFile, *, with_numbers: bool, first: int | None = None
+) -> KeyRows:
+    """All rows, or the first so many. Raises `Corrupt` for a file that is not as its manifest says."""
     with _opened(file, open_file) as opened:
         there = set(opened.names)
         columns = rules.columns[file.schema_id]
@@ -56,7 +59,7 @@ def read_rows(file: MergeFile, rules: MergeRules, open_file: OpenFile, *, with_n
         numbers = [_SEQUENCE] if with_numbers else []
         kinds = [_KIND] if file.may_retract and opened.may_retract() else []
         wanted = [*key, *(name for name in fields if name is not None), *numbers, *kinds]
-        table = opened.read(list(dict.fromkeys(wanted)))
+        table = opened.read(list(dict.fromkeys(wanted)), first)
         return KeyRows(
             key=[table.column(name) for name in key],
             fields=[None if name is None else table.column(name) for name in fields],
@@ -80,7 +83,9 @@ class _Opened(Protocol):
     rows: int
     names: Sequence[str]
 
-    def read(self, columns: list[str]) -> pa.Table: ...
+    def read(self, columns: list[str], first: int | None = None) -> pa.Table:
+        """All rows, or the first so many."""
+        ...
 
     def may_retract(self) -> bool:
         """False when the file itself says that no row does."""
@@ -94,8 +99,12 @@ class _Parquet:
         self.rows: int = self._file.metadata.num_rows
         self.names: Sequence[str] = self._file.schema_arrow.names
 
-    def read(self, columns: list[str]) -> pa.Table:
-        return self._file.read(columns=columns)
+    def read(self, columns: list[str], first: int | None = None) -> pa.Table:
+        if first is None:
+            return self._file.read(columns=columns)
+        batches = list(islice(self._file.iter_batches(first, columns=columns), 1))
+        # A batch ends with its row group.
+        return pa.Table.from_batches(batches) if batches else self._file.read(columns=columns)
 
     def may_retract(self) -> bool:
         metadata = self._file.metadata
@@ -115,8 +124,8 @@ class _Orc:
         self.rows: int = self._file.nrows
         self.names: Sequence[str] = self._file.schema.names
 
-    def read(self, columns: list[str]) -> pa.Table:
-        return self._file.read(columns=columns)
+    def read(self, columns: list[str], first: int | None = None) -> pa.Table:
+        return self._file.read(columns=columns).slice(0, first)
 
     def may_retract(self) -> bool:
         # pyarrow shows no statistics of ORC files.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -47,6 +48,53 @@ def survivors(group: MergeGroup, open_file: OpenFile) -> list[Bits]:
     made = [_bits(file, truth, each.numbers) for file, truth, each in zip(aged, truths, rows, strict=True)]
     found = dict(zip(by_age, made, strict=True))
     return [found[index] for index in range(len(files))]
+
+
+def first_survivors(group: MergeGroup, open_file: OpenFile, first: int) -> list[Bits] | None:
+    """The bits of some of each file's first rows: of those up to the least key that all files were read to.
+
+    At most `first` rows of a file are read. They are sorted by key; None where they are not.
+    Raises as `survivors`.
+    """
+    files, rules = group.files, group.rules
+    with_numbers = ages_overlap(files)
+    rows = [read_rows(file, rules, open_file, with_numbers=with_numbers, first=first) for file in files]
+    heads = [replace(file, row_count=len(each.key[0])) for file, each in zip(files, rows, strict=True)]
+    by_age = sorted(
+        range(len(files)), key=lambda index: (files[index].min_sequence, files[index].max_sequence)
+    )
+    if len(files) == 1:
+        aged = [_living(heads[0], rows[0].retracts)]
+    else:
+        aged = _surviving(rules, [heads[index] for index in by_age], [rows[index] for index in by_age])
+    truths = dict(zip(by_age, aged, strict=True))
+    ranks = _ranks(rules, rows)
+    if not all((each[1:] > each[:-1]).all() for each in ranks):
+        return None
+    ends = [
+        rank[-1] for rank, file in zip(ranks, files, strict=True) if len(rank) and len(rank) < file.row_count
+    ]
+    told = [np.searchsorted(rank, min(ends), side="right") if ends else len(rank) for rank in ranks]
+    return [Bits.of(truths[index][: told[index]]) for index in range(len(files))]
+
+
+def _ranks(rules: MergeRules, rows: Sequence[KeyRows]) -> list[NDArray[np.int64]]:
+    """A number for each row of each file, that compares as the keys do."""
+    limbs: list[Limb] = []
+    for index, type_text in enumerate(rules.key_types):
+        if is_text(type_text):
+            texts = [text_values(each.key[index]) for each in rows]
+            limbs += ranked(pa.chunked_array([chunk for each in texts for chunk in each.chunks]))
+        else:
+            parts = [limbs_of(each.key[index], type_text) for each in rows]
+            limbs += [np.concatenate(part) for part in zip(*parts, strict=True)]
+    order = np.lexsort(limbs[::-1])
+    is_new = np.zeros(len(order), dtype=np.bool_)
+    for limb in limbs:
+        is_new[1:] |= limb[order][1:] != limb[order][:-1]
+    found = np.empty(len(order), dtype=np.int64)
+    found[order] = np.cumsum(is_new)
+    return np.split(found, np.cumsum([len(each.key[0]) for each in rows])[:-1])
 
 
 def _bits(file: MergeFile, survives: NDArray[np.bool_], numbers: Limb | None) -> Bits:

@@ -34,7 +34,7 @@ def first_rows(
 ) -> pa.Table:
     """`limit` rows of Parquet files, fewer if there are no more; columns not among `columns` are null.
 
-    Raises `FileMissing` and `Corrupt`.
+    Bits may be of a file's first rows only: no more are read then. Raises `FileMissing` and `Corrupt`.
     """
     schema = to_arrow_schema(types)
     batches = []
@@ -42,8 +42,10 @@ def first_rows(
     for file in files:
         with open_file(file.address) as source:
             for batch in _batches(source, file, state, bits.get(file.address), columns, limit):
-                batches.append(as_spark_reads(batch.slice(0, left), schema))
-                left -= batches[-1].num_rows
+                # Spark takes an empty batch for the end of all.
+                if batch.num_rows:
+                    batches.append(as_spark_reads(batch.slice(0, left), schema))
+                    left -= batches[-1].num_rows
                 if not left:
                     return pa.Table.from_batches(batches, schema)
     return pa.Table.from_batches(batches, schema)
@@ -79,9 +81,13 @@ def _batches(
             ]
             whole = pa.RecordBatch.from_arrays([*arrays, pa.nulls(count)], names=[*made, _ROWS])
             if survives is not None:
-                whole = whole.filter(survives.slice(row, count))
+                told = survives.slice(row, count)
+                whole = whole.slice(0, len(told)).filter(told)
             row += count
             yield whole
+            if survives is not None and row >= len(survives):
+                # Of what comes behind nothing is known, or there is none.
+                return
     except (pa.ArrowInvalid, pa.ArrowKeyError) as error:
         raise Corrupt(f"{file.address} can't be read ({error})") from error
 

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import LongType, StructField, StructType
 
 from core.errors import Corrupt, FileMissing
-from core.spark.bitmap import merge_bits
+from core.spark.bitmap import first_bits, is_made, merge_bits
 from core.spark.merging.model import Bits, MergeGroup, Unmergeable, joined
 from core.spark.merging.opening import file_opener
 from core.spark.merging.overlap import overlap_groups
@@ -36,6 +36,8 @@ _KEPT_STATES = 32
 _KEPT_FILES = 20_000
 # So many are opened one after another for a few rows.
 _FEW_FILES = 8
+# Merging all of fewer rows takes no longer than a glance at some.
+_WORTH_HEADS = 100_000
 # What Java holds of a file in a list.
 _FILE_BYTES = 1_000
 _KEPT_FRAMES = 64
@@ -148,15 +150,23 @@ class NativeScans:
         return _Kept(frame, _weight(filled, bits))
 
     def _limited(self, table: NativeTable, columns: frozenset[str], limit: int) -> _Kept:
-        files, bits = self._enough(table.state, limit)
+        files, bits = self._enough(table.state, limit, by_heads=limit <= SMALL_RESULT)
+        if limit <= SMALL_RESULT and not _are_quick(files):
+            # Spark takes whole files' bits.
+            files, bits = self._enough(table.state, limit, by_heads=False)
         if limit > SMALL_RESULT or not _are_quick(files):
             return _Kept(self._frame(table, files, bits).limit(limit), _weight(files, bits))
         open_file = file_opener(self._warehouse.options)
         rows = first_rows(table.state, table.types, files, bits, columns, limit, open_file)
         return _Kept(self._session.createDataFrame(rows, table.types), rows.nbytes)
 
-    def _enough(self, state: TableState, limit: int) -> tuple[list[TableFile], dict[str, Bits]]:
-        """Files that have so many rows together: first those read whole, then as few merged as can be."""
+    def _enough(
+        self, state: TableState, limit: int, *, by_heads: bool
+    ) -> tuple[list[TableFile], dict[str, Bits]]:
+        """Files that have so many rows together: first those read whole, then as few merged as can be.
+
+        `by_heads`: bits of big files' first rows will do.
+        """
         by_address = {file.address: file for file in state.files}
         merged = [[by_address[file.path] for file in group.files] for group in state.merged]
         hidden = {file.address for files in merged for file in files}
@@ -166,12 +176,20 @@ class NativeScans:
         whole = [file for file in state.files if file.address not in hidden]
         for group, files in zip([None, *state.merged], [whole, *merged], strict=True):
             if found < limit and group is not None:
-                bits |= merge_bits(self._session, self._warehouse.options, [group])
+                bits |= self._enough_of(group, limit - found if by_heads else None)
             for file in files:
                 if found < limit and (rows := _rows(file, bits)):
                     enough.append(file)
                     found += rows
         return enough, bits
+
+    def _enough_of(self, group: MergeGroup, rows: int | None) -> dict[str, Bits]:
+        """A group's bits; of first rows of its files only, where those show so many `rows`."""
+        if rows is not None and group.row_count > _WORTH_HEADS and not is_made(group):
+            found = first_bits(self._warehouse.options, group, rows)
+            if found:
+                return found
+        return merge_bits(self._session, self._warehouse.options, [group])
 
     def _chosen(
         self, table: NativeTable, conditions: tuple[Condition, ...]
