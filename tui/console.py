@@ -7,7 +7,6 @@ import gc
 import os
 import signal
 import time
-from functools import partial
 from typing import ClassVar
 
 from textual import events
@@ -153,7 +152,11 @@ class Console(App[None]):
             if entry is not None:
                 self.call_later(entry.run)
 
-        await self.push_screen(PaletteScreen(partial(entries, self)), chosen)
+        def offered() -> list[Entry]:
+            self.browse.tables.learn()
+            return entries(self)
+
+        await self.push_screen(PaletteScreen(offered), chosen)
 
     async def action_quit(self) -> None:
         """Leave; while a change is being written, only when asked twice."""

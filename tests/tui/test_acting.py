@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from tests.conftest import ORDERS
+from tests.paimon import create_table
 from tests.tui.conftest import act
 from tests.tui.driving import Sitting, sitting
 from tui.screens.palette import Entry, PaletteScreen
@@ -175,6 +177,17 @@ async def test_the_palette_does_anything_by_name(warehouse: Path) -> None:
         await console.type("create-tag")
         await console.press("enter")
         await console.sees("create-tag · shop.orders")
+
+
+async def test_the_palette_finds_tables_of_closed_databases(warehouse: Path) -> None:
+    create_table(warehouse, "zoo.animals", ORDERS)
+    async with sitting(warehouse, (120, 40)) as console:
+        await console.sees("● events", "▸ zoo")
+        await console.press("colon")
+        await console.type("animals")
+        await console.sees("zoo.animals ", " table ")
+        await console.press("enter")
+        await console.sees("▾ zoo", "● animals")
 
 
 async def test_the_palette_finds_what_is_listed_while_it_is_open(warehouse: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -12,7 +12,8 @@ from textual.containers import Vertical
 from textual.message import Message
 from textual.timer import Timer
 
-from core.errors import PaimarkError
+from core.errors import PaimarkError, Unavailable
+from core.storage.files import Files
 from core.table.catalog import databases, tables
 from core.table.layout import TablePath
 from tui.background import Slot
@@ -21,6 +22,9 @@ from tui.panes.pane import Desk
 from tui.session import Session
 from tui.sources import Column, Records
 from tui.widgets.record_grid import Edge, RecordGrid
+
+# Those of a database, or why they can't be listed.
+Tables = list[TablePath] | PaimarkError
 
 # How long the cursor rests on a table before it is read: walking past costs nothing.
 _REST = 0.15
@@ -56,7 +60,7 @@ class TablesPane(Vertical):
         self.desk = desk
         self.grid = RecordGrid([Column("", most=200)], head=False, at_edge=self._at_edge)
         self.databases: list[str] = []
-        self.tables: dict[str, list[TablePath] | PaimarkError] = {}
+        self.tables: dict[str, Tables] = {}
         self.shown: TablePath | None = None
         self._open: set[str] = set()
         self._slots: dict[str, Slot[list[TablePath]]] = {}
@@ -68,6 +72,7 @@ class TablesPane(Vertical):
 
     def on_mount(self) -> None:
         self._listing: Slot[list[str]] = Slot(self.app, "databases", self.take_databases, self.fail)
+        self._learning: Slot[tuple[str, Tables]] = Slot(self.app, "tables", self._learn, self._learn_none)
         if not self.databases:
             self.grid.say("Reading …")
 
@@ -76,6 +81,8 @@ class TablesPane(Vertical):
     def reload(self) -> None:
         """Read the databases, and the tables of those that are open, again."""
         self._listing.ask(lambda report: report(databases(self.session.files)))
+        # Closed ones are read when they are opened.
+        self.tables = {name: found for name, found in self.tables.items() if name in self._open}
         for database in self._open:
             self._read(database)
 
@@ -90,9 +97,27 @@ class TablesPane(Vertical):
         self._open.add(database)
         self._show()
 
+    def learn(self) -> None:
+        """List the tables of closed databases as well, for whoever looks for one by its name."""
+        missing = [each for each in self.databases if each not in self.tables]
+        if missing and not self._learning.busy:
+            self._learning.ask(lambda report: list_tables(self.session.files, missing, report))
+
+    def _learn(self, found: tuple[str, Tables]) -> None:
+        self.tables.setdefault(*found)
+
+    def _learn_none(self, error: PaimarkError) -> None:
+        for name in self.databases:
+            # Opening it tries again.
+            self.tables.setdefault(name, error)
+        self._noted(error)
+
+    def _noted(self, error: PaimarkError) -> None:
+        self.post_message(Noted(error.message, "bad"))
+
     def fail(self, error: PaimarkError) -> None:
         self.grid.say(error.message, error.hint)
-        self.post_message(Noted(error.message, "bad"))
+        self._noted(error)
 
     def mark(self, table: TablePath) -> None:
         """This table is the one in view: the cursor goes to it."""
@@ -171,7 +196,7 @@ class TablesPane(Vertical):
     def _read(self, database: str) -> None:
         def failed(error: PaimarkError) -> None:
             self.tables[database] = error
-            self.post_message(Noted(error.message, "bad"))
+            self._noted(error)
             self._show()
 
         if database not in self._slots:
@@ -208,3 +233,14 @@ class TablesPane(Vertical):
             TreeLine(f" {'●' if table == self.shown else ' '} {table.name}", database, table)
             for table in found
         ]
+
+
+def list_tables(files: Files, names: Sequence[str], report: Callable[[tuple[str, Tables]], None]) -> None:
+    """In a thread, database by database. Raises `Unavailable`."""
+    for name in names:
+        try:
+            report((name, tables(files, name)))
+        except Unavailable:
+            raise
+        except PaimarkError as error:
+            report((name, error))
