@@ -28,7 +28,7 @@ demo: setup ## build a small real warehouse and open the console on it
 test: check ## check, then run every test
 	@$(python) -m pytest $(in_two)
 
-test-long: check ## check, then run every test, also those that take minutes
+test-long: check ## check, then run every test, also those that take minutes, and new generated examples
 	@$(python) -m pytest $(in_two) --long
 
 check: setup ## lint, format, types and import rules

@@ -1,16 +1,31 @@
-"""Tests that take minutes: marked `long`, run by `make test-long`, and never left out in silence."""
+"""What `make test-long` runs beyond `make test`: tests marked `long`, and generated examples from new seeds.
+
+A test that is left out is named. Without `--long` Hypothesis generates the same examples each time; a failure
+that new seeds find becomes an `@example` of its test.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 _LEFT_OUT = pytest.StashKey[list[str]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--long", action="store_true", help="Run the tests that take minutes, too.")
+    parser.addoption("--long", action="store_true", help="Run also what takes minutes, and new examples.")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Before test modules are imported: `@settings` takes from the profile what it does not say itself.
+
+    No deadline: examples write files, and a busy machine is no fault of theirs.
+    """
+    settings.register_profile("the same each time", derandomize=True, deadline=None)
+    settings.register_profile("new seeds", derandomize=False, deadline=None, print_blob=True)
+    settings.load_profile("new seeds" if config.getoption("--long") else "the same each time")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
