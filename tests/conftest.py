@@ -15,7 +15,7 @@ from tests.spark.standalone import SPARING
 
 __all__ = ["engine", "engine_warehouse"]
 
-pytest_plugins = ["tests.long"]
+pytest_plugins = ["tests.isolation", "tests.long"]
 
 ORDERS = pa.schema(
     [
