@@ -7,6 +7,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from textual import events
+from textual.keys import key_to_character
 from textual.pilot import Pilot
 
 from core.config import Settings
@@ -36,6 +38,12 @@ class Sitting:
     async def press(self, *keys: str) -> None:
         for key in keys:
             await self.pilot.press(key)
+
+    async def burst(self, *keys: str) -> None:
+        """Keys that are all there before the first one is looked at, as over a slow line."""
+        for key in keys:
+            self.app.post_message(events.Key(key, key_to_character(key)))
+        await self.pilot.pause()
 
     async def type(self, text: str) -> None:
         await self.press(*text)

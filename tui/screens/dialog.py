@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, TypeVar
 
+from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
@@ -21,7 +22,7 @@ Result = TypeVar("Result")
 
 
 class Dialog(ModalScreen[Result]):
-    """Escape closes it."""
+    """Escape closes it. Every screen that can be closed is one."""
 
     AUTO_FOCUS = ""
     DEFAULT_CSS = """
@@ -56,6 +57,14 @@ class Dialog(ModalScreen[Result]):
         others = sum(child.outer_size.height + child.styles.margin.height for child in text.siblings)
         room = self.app.size.height - others - text.styles.margin.height - _FRAME
         text.styles.height = max(_LEAST, min(text.needed(text.size.width or self.app.size.width - 10), room))
+
+    def dismiss(self, result: Result | None = None) -> AwaitComplete:
+        """Close it. Idempotent: the first result counts.
+
+        Textual's own method takes away the screen on top, whichever that is, and a second key can be on its
+        way when the first one closes the dialog.
+        """
+        return super().dismiss(result) if self.is_current else AwaitComplete()
 
     def action_close(self) -> None:
         self.dismiss(None)

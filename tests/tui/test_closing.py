@@ -1,0 +1,117 @@
+"""A screen closes once, however often and however fast it is told to."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.screen import Screen
+from textual.widgets import Input
+
+import tui.screens
+from core.actions.registry import action
+from core.table.layout import TablePath
+from core.travel.wanted import Wanted
+from tests.tui.driving import Sitting, sitting
+from tui.history import Ran
+from tui.peeking import Peeking
+from tui.screens.browse import BrowseScreen
+from tui.screens.confirm import ConfirmScreen
+from tui.screens.dialog import Dialog
+from tui.screens.export import ExportScreen
+from tui.screens.help import HelpScreen
+from tui.screens.history import HistoryScreen
+from tui.screens.looking import LookingScreen
+from tui.screens.palette import Entry, PaletteScreen
+from tui.screens.peek import PeekScreen
+from tui.screens.plan_dialog import PlanDialog
+from tui.screens.record import RecordScreen
+from tui.session import Session, Target
+from tui.widgets.detail_strip import Detail
+
+TABLE, NO_TABLE = TablePath("shop", "orders"), TablePath("shop", "gone")
+# These lie at the bottom and are never closed.
+NEVER_CLOSED = {BrowseScreen, LookingScreen}
+# Leaves the program, on purpose.
+LEAVING = {"ctrl+q"}
+
+MAKE: dict[type[Screen[Any]], Callable[[Session, Path], Dialog[Any]]] = {
+    ConfirmScreen: lambda session, place: ConfirmScreen("Really?", "DELETE FROM t"),
+    ExportScreen: lambda session, place: ExportScreen("Two rows."),
+    HelpScreen: lambda session, place: HelpScreen(),
+    HistoryScreen: lambda session, place: HistoryScreen([Ran(0, "SELECT 1", "1 row")]),
+    PaletteScreen: lambda session, place: PaletteScreen(lambda: [Entry("one", "of one", "", int)]),
+    PeekScreen: lambda session, place: PeekScreen("t", Peeking(session, Target(NO_TABLE), Wanted())),
+    PlanDialog: lambda session, place: PlanDialog(session, action("create-savepoint"), TABLE, {}),
+    RecordScreen: lambda session, place: RecordScreen(Detail("snapshot 1", (("id", "1"),))),
+}
+
+
+def screen_classes() -> set[type[Screen[Any]]]:
+    """Every screen of the console."""
+    for module in pkgutil.iter_modules(tui.screens.__path__):
+        importlib.import_module(f"tui.screens.{module.name}")
+    return {each for each in subclasses(Screen) if each.__module__.startswith("tui.")}
+
+
+def subclasses(cls: type[Any]) -> Iterator[type[Any]]:
+    for each in cls.__subclasses__():
+        yield each
+        yield from subclasses(each)
+
+
+def test_every_screen_that_closes_is_tried_here() -> None:
+    """A new screen is a `Dialog`, which closes once, and is added to `MAKE`."""
+    assert screen_classes() - NEVER_CLOSED - {Dialog} == set(MAKE)
+
+
+@pytest.mark.parametrize("cls", MAKE, ids=lambda cls: cls.__name__)
+async def test_no_key_pressed_twice_in_a_screen_closes_more_than_the_screen(
+    cls: type[Screen[Any]], warehouse: Path
+) -> None:
+    async with sitting(warehouse) as console:
+        await console.sees("● events")
+        for key in await keys_of(console, cls, warehouse):
+            answers: list[object] = []
+            screen = MAKE[cls](console.app.session, warehouse)
+            await console.app.push_screen(screen, answers.append)
+            if isinstance(screen, ExportScreen):
+                # A name that can be written, so that Enter closes it.
+                screen.query_one(Input).value = f"{warehouse}/rows.csv"
+            await console.burst(key, key)
+            assert console.app.is_running, key
+            assert console.app.screen_stack[0] is console.app.browse, key
+            assert len(answers) == (screen not in console.app.screen_stack), key
+            await back_to_the_tables(console)
+
+
+async def keys_of(console: Sitting, cls: type[Screen[Any]], warehouse: Path) -> list[str]:
+    await console.app.push_screen(MAKE[cls](console.app.session, warehouse))
+    await console.pilot.pause()
+    keys = set(console.app.screen.active_bindings) - LEAVING
+    await back_to_the_tables(console)
+    assert "escape" in keys
+    return sorted(keys)
+
+
+async def back_to_the_tables(console: Sitting) -> None:
+    while console.app.screen is not console.app.browse:
+        await console.app.pop_screen()
+
+
+async def test_a_plan_that_was_applied_is_closed_by_two_enters(warehouse: Path) -> None:
+    """The second key goes to the screen below, like any other."""
+    for key in ("enter", "space", "escape"):
+        async with sitting(warehouse) as console:
+            await console.sees("● events")
+            await console.press("s")
+            await console.sees("[ Apply ]")
+            await console.press("a")
+            await console.sees("[ Close ]")
+            await console.burst(key, key)
+            await console.loses("[ Close ]")
+            assert console.app.is_running
