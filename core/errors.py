@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class PaimarkError(Exception):
     """Something a person must read. `message` is one sentence; `hint` says what to do next."""
@@ -56,3 +59,14 @@ class Unavailable(PaimarkError):
     """Storage, catalog or engine did not answer."""
 
     exit_code = 3
+
+
+@contextmanager
+def hints_told() -> Iterator[None]:
+    """Put hints into the words of errors: those are all that Spark shows of what a worker raises."""
+    try:
+        yield
+    except PaimarkError as error:
+        if error.hint:
+            error.args = (f"{error.message}. {error.hint}",)
+        raise

@@ -4,13 +4,14 @@ Spark applies every condition again to what comes back, so what counts here is t
 row that Spark would keep. Left out are: floating-point columns (Spark holds that NaN equals NaN and is larger
 than all else), timestamps (a literal depends on the session), decimals of more than 28 digits (pyspark rounds
 such a literal, by Python's decimal context), conditions inside nested columns, negations.
-In a table with a primary key only key and partition columns count: other conditions hold after merging.
+In a table with a primary key only key and partition columns count: other conditions hold after merging. A
+column whose type was changed has no condition at all: see `type_changes`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -50,20 +51,18 @@ class Condition(msgspec.Struct, frozen=True):
     values: tuple[Any, ...] = ()
 
 
-def conditions(
-    filters: Iterable[Filter], columns: dict[str, str], allowed: Collection[str]
-) -> list[Condition]:
-    """What pypaimon may be told. `columns` maps names to Paimon's type texts; all of them must hold."""
-    found = (_condition(each, columns, allowed) for each in filters)
+def conditions(filters: Iterable[Filter], columns: Mapping[str, str]) -> list[Condition]:
+    """What pypaimon may be told. `columns` are those allowed, with their Paimon types; all must hold."""
+    found = (_condition(each, columns) for each in filters)
     return [each for each in found if each is not None]
 
 
-def _condition(each: Filter, columns: dict[str, str], allowed: Collection[str]) -> Condition | None:
+def _condition(each: Filter, columns: Mapping[str, str]) -> Condition | None:
     path: tuple[str, ...] = getattr(each, "attribute", ())
-    if len(path) != 1 or path[0] not in allowed:
+    if len(path) != 1 or path[0] not in columns:
         return None
     column = path[0]
-    kind = columns.get(column, "")
+    kind = columns[column]
     if method := _NULL_TESTS.get(type(each)):
         return Condition(method, column)
     if not _EXACT.fullmatch(kind):

@@ -18,6 +18,7 @@ from pypaimon.table.file_store_table import FileStoreTable
 
 from core.spark.filters import Condition, predicate
 from core.spark.scan import Scan
+from core.spark.type_changes import columns_of_one_type, require_convertible
 
 # pypaimon's own 1024 rows cost a Python call and an Arrow message for each few kilobytes.
 _BATCH_ROWS = "8192"
@@ -43,21 +44,34 @@ def open_table(scan: Scan) -> Any:
     return table
 
 
-def condition_columns(table: Any) -> tuple[dict[str, str], Collection[str]]:
-    """The columns' types by name, and which of them conditions may be given on."""
-    columns = {field.name: str(field.type) for field in table.fields}
-    keys = {*table.primary_keys, *table.partition_keys}
-    return columns, keys if table.primary_keys else columns.keys()
+def condition_columns(table: Any) -> dict[str, str]:
+    """The types, by name, of the columns that conditions may be given on."""
+    same = columns_of_one_type(table.fields, table.schema_manager.list_all())
+    allowed = same & {*table.primary_keys, *table.partition_keys} if table.primary_keys else same
+    return {field.name: str(field.type) for field in table.fields if field.name in allowed}
 
 
 def plan_splits(scan: Scan, wanted: Iterable[Condition]) -> list[Any]:
-    """The pieces to read, in pypaimon's order."""
+    """The pieces to read, in pypaimon's order. Raises `Refused` where it would misread a column."""
     splits: list[Any] = _builder(scan, wanted).new_scan().plan().splits()
+    require_readable(scan, splits)
     if "rowkind.field" in open_table(scan).table_schema.options:
         for split in splits:
             # pypaimon writes deletes by this option and counts none: read as they are they would come back.
             split.raw_convertible &= all(file.level for file in split.files)
     return splits
+
+
+def require_readable(scan: Scan, splits: Iterable[Any]) -> None:
+    """Raises `Refused` naming a column whose type was changed to one that pypaimon makes other values of."""
+    table = open_table(scan)
+    wanted = [field for field in table.fields if scan.columns is None or field.name in scan.columns]
+    older = {file.schema_id for split in splits for file in split.files} - {table.table_schema.id}
+    for schema_id in sorted(older):
+        written = table.schema_manager.get_schema(schema_id)
+        # Of one that is missing pypaimon says so itself.
+        if written is not None:
+            require_convertible(f"{scan.database}.{scan.table}", wanted, written.fields)
 
 
 def read_splits(scan: Scan, wanted: Iterable[Condition], splits: list[Any]) -> Iterator[pa.RecordBatch]:

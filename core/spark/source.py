@@ -20,7 +20,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, InputPa
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from core.errors import UsageError
+from core.errors import UsageError, hints_told
 from core.spark.options import catalog_options
 from core.spark.scan import Scan
 from core.spark.worker_imports import settle
@@ -110,11 +110,11 @@ class PaimarkReader(DataSourceReader):
         from core.spark.paimon import condition_columns, open_table
 
         if self.scan.filters:
-            columns, allowed = condition_columns(open_table(self.scan))
-            self.conditions = conditions(filters, columns, allowed)
+            self.conditions = conditions(filters, condition_columns(open_table(self.scan)))
         # All go back: what pypaimon is told only spares reading, Spark decides.
         return filters
 
+    @hints_told()
     def partitions(self) -> list[InputPartition]:
         from core.spark.paimon import plan_splits
 

@@ -17,7 +17,7 @@ from pypaimon.read.scanner.file_scanner import FileScanner
 from pypaimon.snapshot.snapshot import Snapshot as PaimonSnapshot
 
 from core.errors import Refused
-from core.spark.paimon import open_table, plan_splits, read_splits
+from core.spark.paimon import open_table, plan_splits, read_splits, require_readable
 from core.spark.scan import Scan
 from core.storage.files import Files
 from core.table.layout import TablePath
@@ -111,6 +111,7 @@ class Batch:
         takes_out = state.commit_kind == "OVERWRITE"
         scanner = FileScanner(table, manifests, is_streaming=is_streaming and not takes_out)
         splits: list[Any] = scanner.scan().splits()
+        require_readable(self._scan, splits)
         return splits
 
     def _in_order(self, splits: list[Any]) -> list[Any]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, get_args
 
-from core.errors import PaimarkError, UsageError
+from core.errors import UsageError
 from core.travel.literals import read_timestamp
 from core.travel.zones import epoch_ms
 
@@ -28,17 +27,6 @@ class ReadOptions:
     follows_main: bool
     most: int | None
     with_kinds: bool
-
-
-@contextmanager
-def hints_told() -> Iterator[None]:
-    """Of an error Spark shows the words, and they are all that a person gets to see."""
-    try:
-        yield
-    except PaimarkError as error:
-        if error.hint:
-            error.args = (f"{error.message}. {error.hint}",)
-        raise
 
 
 def read_options(options: Mapping[str, str]) -> ReadOptions:

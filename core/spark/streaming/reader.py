@@ -35,13 +35,13 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StringType, StructField, StructType
 
-from core.errors import NotFound, Refused, UsageError
+from core.errors import NotFound, Refused, UsageError, hints_told
 from core.spark.options import catalog_options
 from core.spark.scan import Scan, Warehouse, make_scan
 from core.spark.source import grouped
 from core.spark.streaming.following import changes, in_new_main, main_moved, next_end, whole_state
 from core.spark.streaming.offsets import NOTHING_READ, Offset, Place, read_offset
-from core.spark.streaming.options import hints_told, read_options
+from core.spark.streaming.options import read_options
 from core.spark.streaming.starting import beginning
 from core.storage.open import open_files
 from core.table.catalog import find_table

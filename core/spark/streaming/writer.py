@@ -26,9 +26,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMessage
 
-from core.errors import Corrupt, PaimarkError, Refused, UsageError
+from core.errors import Corrupt, PaimarkError, Refused, UsageError, hints_told
 from core.spark.options import catalog_options
-from core.spark.streaming.options import hints_told
 from core.spark.target import Target
 from core.spark.write import looked_up
 from core.storage.open import open_files

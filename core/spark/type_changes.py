@@ -1,0 +1,157 @@
+"""Columns whose type was changed, while files of the older type are still read.
+
+pypaimon converts such values by Arrow's rules, and stock Paimon by its own. Where the two differ the column
+is refused by its name. Conditions on such a column are Spark's alone: statistics, buckets and dictionaries of
+older files hold values of the older type.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from core.errors import Refused
+from core.table.column_types import ColumnType
+
+# The most digits of each, and the most characters with a sign.
+_DIGITS = {"TINYINT": 3, "SMALLINT": 5, "INT": 10, "BIGINT": 19}
+_FAMILIES = {
+    **dict.fromkeys((*_DIGITS, "INTEGER"), "integer"),
+    **dict.fromkeys(("FLOAT", "DOUBLE"), "fraction"),
+    **dict.fromkeys(("CHAR", "VARCHAR", "STRING"), "text"),
+    **dict.fromkeys(("BINARY", "VARBINARY", "BYTES"), "bytes"),
+    "NUMERIC": "DECIMAL",
+}
+# Pairs of families that Arrow converts as Paimon does, or fails to convert: whatever the lengths.
+_ALIKE = frozenset(
+    {
+        ("integer", "integer"),
+        ("integer", "fraction"),
+        ("integer", "BOOLEAN"),
+        ("BOOLEAN", "integer"),
+        ("BOOLEAN", "fraction"),
+        ("fraction", "fraction"),
+        ("DECIMAL", "integer"),
+        ("DECIMAL", "DECIMAL"),
+        ("DATE", "TIMESTAMP"),
+        ("text", "integer"),
+        ("text", "fraction"),
+        ("text", "BOOLEAN"),
+        ("text", "DATE"),
+        ("text", "TIMESTAMP"),
+    }
+)
+_DATE_LENGTH, _SECONDS_LENGTH, _FALSE_LENGTH = 10, 19, 5
+# Of decimals with more of them Arrow writes some with an exponent.
+_MOST_PLAIN_DECIMALS = 6
+
+
+def converts_alike(old: ColumnType, new: ColumnType) -> bool:
+    """Whether pypaimon makes the same value of `new` of every value of `old` as stock Paimon, or fails."""
+    if old == new:
+        return True
+    pair = _family(old), _family(new)
+    if pair in _ALIKE or pair == ("DECIMAL", "fraction"):
+        # Paimon rounds a decimal to a FLOAT once, Arrow twice.
+        return pair != ("DECIMAL", "fraction") or new.name == "DOUBLE"
+    match pair:
+        case "integer", "DECIMAL":
+            digits, scale = new.decimal
+            return digits - scale >= _DIGITS[_integer(old)]
+        case _, "text":
+            longest = _longest_text(old)
+            return longest is not None and longest <= _room(new)
+        case "bytes" | "text", "bytes":
+            return new.name != "BINARY" and (_room(old) if pair[0] == "bytes" else math.inf) <= _room(new)
+        case ("TIMESTAMP", "TIMESTAMP") | ("TIMESTAMP_LTZ", "TIMESTAMP_LTZ"):
+            return old.fraction <= new.fraction
+    return False
+
+
+def columns_of_one_type(fields: Iterable[Any], schemas: Iterable[Any]) -> set[str]:
+    """The names of pypaimon's `fields` that have the same type in all of its `schemas` that have them."""
+    written: dict[int, list[Any]] = {}
+    for schema in schemas:
+        for field in schema.fields:
+            written.setdefault(field.id, []).append(field.type)
+    return {
+        field.name
+        for field in fields
+        if all(old == new for other in written.get(field.id, ()) for old, new in _leaves(other, field.type))
+    }
+
+
+def require_convertible(table: str, fields: Iterable[Any], written: Sequence[Any]) -> None:
+    """Raises `Refused` naming a column of `fields` that files with the columns `written` have another way."""
+    by_id = {field.id: field for field in written}
+    for field in fields:
+        found = by_id.get(field.id)
+        if found is None or all(converts_alike(*pair) for pair in _leaves(found.type, field.type)):
+            continue
+        raise Refused(
+            f"Column {field.name} of {table} was {_text(found.type)} and is {_text(field.type)}: what files "
+            "from before hold of it nothing here converts as stock Paimon does",
+            "Leave it out, or read a version from before the change; a stock engine's full compaction "
+            "writes the values anew (CALL sys.compact).",
+        )
+
+
+def _family(kind: ColumnType) -> str:
+    return _FAMILIES.get(kind.name, kind.name)
+
+
+def _integer(kind: ColumnType) -> str:
+    return "INT" if kind.name == "INTEGER" else kind.name
+
+
+def _room(kind: ColumnType) -> float:
+    """How many characters or bytes fit. None at all in CHAR, which Paimon fills up with spaces."""
+    if kind.name in ("STRING", "BYTES"):
+        return math.inf
+    return -1 if kind.name == "CHAR" else kind.first or 1
+
+
+def _longest_text(kind: ColumnType) -> float | None:
+    """Characters that any value may take; None where Arrow writes some otherwise than Paimon."""
+    match _family(kind):
+        case "integer":
+            return _DIGITS[_integer(kind)] + 1
+        case "BOOLEAN":
+            return _FALSE_LENGTH
+        case "DATE":
+            return _DATE_LENGTH
+        case "TIMESTAMP":
+            return _SECONDS_LENGTH + 1 + kind.fraction
+        case "text":
+            return math.inf if kind.name == "STRING" else kind.first or 1
+        case "bytes":
+            return math.inf
+        case "DECIMAL" if kind.decimal[1] <= _MOST_PLAIN_DECIMALS:
+            # A sign, a zero and the point.
+            return kind.decimal[0] + 3
+    return None
+
+
+def _leaves(old: Any, new: Any) -> Iterator[tuple[ColumnType, ColumnType]]:
+    """The types of single values in two types, side by side; a pair of unlike types where the shapes part."""
+    match type(old).__name__, type(new).__name__:
+        case "AtomicType", "AtomicType":
+            yield ColumnType.of(old.type), ColumnType.of(new.type)
+        case "ArrayType", "ArrayType":
+            yield from _leaves(old.element, new.element)
+        case "MapType", "MapType":
+            yield from _leaves(old.key, new.key)
+            yield from _leaves(old.value, new.value)
+        case "RowType", "RowType":
+            written = {field.id: field.type for field in old.fields}
+            for field in new.fields:
+                if field.id in written:
+                    yield from _leaves(written[field.id], field.type)
+        case old_kind, new_kind:
+            if old_kind != new_kind or str(old) != str(new):
+                yield ColumnType(old_kind, None, None, False), ColumnType(new_kind, 0, None, False)
+
+
+def _text(kind: Any) -> str:
+    return str(getattr(kind, "type", kind))
