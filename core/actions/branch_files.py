@@ -154,7 +154,7 @@ def _finished(path: str) -> str | None:
 def _paths_below(files: Files, directory: str) -> Iterator[str]:
     for entry in files.entries(directory):
         path = f"{directory}/{entry.name}"
-        if entry.is_directory:
+        if entry.is_directory and not entry.is_link:
             yield from _paths_below(files, path)
         else:
             yield path

@@ -21,7 +21,7 @@ from core.actions.checks import (
     undone_on_failure,
 )
 from core.actions.context import Context, Progress
-from core.actions.deletion import freed_steps, kept_by, outside_refusals
+from core.actions.deletion import freed_steps, kept_by
 from core.actions.features import changelog_refusals, feature_refusals
 from core.actions.owner import running
 from core.actions.plan import Outcome, Plan, Refusal, Step
@@ -73,7 +73,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         arguments={"name": name, "keep": keeps, "retired": retired},
         fingerprint=found.fingerprint if found else root.directory,
         steps=(copied, gone) if keeps else (*freed_steps(freed), gone, *released),
-        kept=("All its snapshots, tags and files, under the new name",) if keeps else kept_by(freed),
+        kept=("All its snapshots, tags and files, under the new name",) if keeps else kept_by(table, freed),
         warnings=tuple(_warnings(context, table, name, found)),
         refusals=tuple(refusals),
         freed_files=len(freed.files),
@@ -194,7 +194,7 @@ def _freed(context: Context, root: Root) -> tuple[Freed, list[Step], list[Refusa
             steps += [Step("delete", path, "nothing else needs it") for path in sorted(pin.paths)]
     except (NotFound, Refused) as error:
         return Freed(), [], [*refusals, Refusal(error.message, error.hint)]
-    return freed, steps, [*refusals, *outside_refusals(table, freed)]
+    return freed, steps, refusals
 
 
 def _warnings(context: Context, table: TablePath, name: str, found: State | None) -> list[str]:

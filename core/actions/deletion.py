@@ -26,7 +26,7 @@ from core.actions.owner import running
 from core.actions.plan import Outcome, Plan, Refusal, Step
 from core.actions.reclaim import Freed, freed_by
 from core.actions.references import Leaving, identity
-from core.actions.removal import Removed, only_forward, remove, said
+from core.actions.removal import Removed, only_forward, remove, said, stranger
 from core.errors import FileMissing, Refused
 from core.storage.files import Files
 from core.table.catalog import parse_table_name
@@ -35,6 +35,9 @@ from core.table.layout import Root, TablePath
 from core.table.lineage import Lineage
 from core.table.main_branch import all_roots, main_root
 from core.table.records import Savepoint, Tag
+
+# Names shown of many.
+_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -153,7 +156,7 @@ def plan_deletion(
             Step("check", "every root", "what else needs its files, read again before any goes"),
             *freed_steps(freed),
         ),
-        kept=kept_by(freed),
+        kept=kept_by(table, freed),
         warnings=() if target.tag else (f"{what} has no tag: files of it may be gone already",),
         refusals=tuple(refusals),
         freed_files=len(freed.files),
@@ -170,16 +173,7 @@ def what_goes(
         freed = freed_by(files, table, replace(leaving, paths=leaving.paths | repair.paths))
     except Refused as error:
         refusals.append(Refusal(error.message, error.hint))
-    refusals += outside_refusals(table, freed)
     return freed, repair
-
-
-def outside_refusals(table: TablePath, freed: Freed) -> list[Refusal]:
-    outside = sum(each.is_outside for each in freed.files)
-    if not outside:
-        return []
-    reason = f"{said(outside, 'file')} of {table.full_name} to be deleted would lie outside the warehouse"
-    return [Refusal(reason, "Delete with the engine that wrote the table.")]
 
 
 def freed_steps(freed: Freed) -> list[Step]:
@@ -194,13 +188,17 @@ def _freed_step(noun: str, group: Sequence[StoredFile]) -> Step:
     )
 
 
-def kept_by(freed: Freed) -> tuple[str, ...]:
-    """Who needs what is shared."""
-    if not freed.keepers:
-        return ()
-    shown = freed.keepers[:5]
-    more = f" and {len(freed.keepers) - len(shown)} more" if len(freed.keepers) > len(shown) else ""
-    return (f"What is shared stays, for it is needed by {', '.join(shown)}{more}",)
+def kept_by(table: TablePath, freed: Freed) -> tuple[str, ...]:
+    """Who needs what is shared, and what else stays."""
+    found = [stranger(table, path) for path in freed.strangers[:_SHOWN]]
+    if (more := len(freed.strangers) - _SHOWN) > 0:
+        found.append(f"{more} more files that are none of {table.full_name}")
+    if freed.keepers:
+        shown = freed.keepers[:_SHOWN]
+        more = len(freed.keepers) - len(shown)
+        also = f" and {more} more" if more else ""
+        found.append(f"What is shared stays, for it is needed by {', '.join(shown)}{also}")
+    return tuple(found)
 
 
 def apply_deletion(

@@ -112,7 +112,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             *freed_steps(freed),
             Step("delete", _range_said(gone), "oldest first"),
         ),
-        kept=(*kept_by(freed), f"{said(len(ids) - len(gone), 'snapshot')} from {end} on"),
+        kept=(*kept_by(table, freed), f"{said(len(ids) - len(gone), 'snapshot')} from {end} on"),
         warnings=tuple(_limits(ids, end, rules, consumer)),
         refusals=tuple(refusals),
         freed_files=len(freed.files),

@@ -22,9 +22,11 @@ from core.actions.registry import Action, Danger
 from core.errors import Cancelled, FileMissing, NotFound, StatementFailed, Unavailable, UsageError
 from core.spark.protocol import Event, Failed, Finished, Inserting, Reading, Run, StageProgress, Told
 from core.storage.files import Files
+from core.storage.no_follow import link_in_the_way
 from core.table.files import data_manifests, live_entries
 from core.table.layout import Root, TablePath
 from core.table.lineage import Lineage
+from core.table.links import linked_directories
 from core.table.main_branch import branch_root
 from core.table.manifests import ManifestEntry
 from core.table.names import named_table
@@ -64,6 +66,8 @@ class Inserts:
         insert, files = self.insert, context.files
         root, schema, head = self._seen(files)
         refusals = read_only_refusals(context) + _refusals(root, schema)
+        links = map(link_in_the_way, linked_directories(files, table))
+        refusals += [Refusal(each.message, each.hint) for each in links]
         where = f"{root.label} of {table.full_name}"
         number = 1 if head is None else head.snapshot.id + 1
         steps = [Step("create", root.snapshot(number), "one commit, through Spark")]

@@ -25,12 +25,16 @@ _ATTEMPTS = 3
 
 @dataclass(frozen=True)
 class Freed:
-    """The files that go, in the order they go. `keepers` are the references that need what is shared."""
+    """The files that go, in the order they go. `keepers` are the references that need what is shared.
+
+    `strangers` are the paths of files that were named and are not the table's own: they stay.
+    """
 
     data: tuple[StoredFile, ...] = ()
     manifests: tuple[StoredFile, ...] = ()
     lists: tuple[StoredFile, ...] = ()
     keepers: tuple[str, ...] = ()
+    strangers: tuple[str, ...] = ()
 
     @property
     def files(self) -> tuple[StoredFile, ...]:
@@ -42,6 +46,7 @@ class Freed:
             self.manifests + other.manifests,
             self.lists + other.lists,
             tuple(dict.fromkeys(self.keepers + other.keepers)),
+            self.strangers + other.strangers,
         )
 
 
@@ -97,17 +102,18 @@ def _count(
     shared = {state.name for state in kept.states if state.manifests & reached.manifests} | touched
     shared |= {name for manifest, name in kept.partial.items() if manifest in reached.manifests}
     return Freed(
-        tuple(_sized(files, data.values())),
+        tuple(_sized(files, (each for each in data.values() if each.is_own))),
         tuple(_sized(files, (each for each in reached.manifest_files() if each.path not in kept.paths))),
         tuple(_sized(files, (each for each in reached.list_files() if each.path not in kept.paths))),
         tuple(dict.fromkeys(each.name for each in survivors if each.name in shared)),
+        tuple(sorted(each.path for each in data.values() if not each.is_own)),
     )
 
 
 def _sized(files: Files, found: Iterable[StoredFile]) -> Iterator[StoredFile]:
     for each in {each.path: each for each in found}.values():
-        size = each.size if each.is_outside or each.size is not None else files.size(each.path)
-        if size is not None or each.is_outside:
+        size = each.size if each.size is not None else files.size(each.path)
+        if size is not None:
             yield replace(each, size=size)
 
 

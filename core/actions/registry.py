@@ -10,11 +10,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, cast
 
+from msgspec.structs import replace
+
 from core.actions.context import Context, Progress
-from core.actions.plan import Outcome, Plan
+from core.actions.plan import Outcome, Plan, Refusal
 from core.errors import UsageError
+from core.storage.no_follow import link_in_the_way
 from core.table.catalog import parse_table_name
 from core.table.layout import TablePath
+from core.table.links import linked_directories, require_no_links
 from core.table.names import near_names
 
 __all__ = ["ACTIONS", "Action", "Argument", "Progress", "action", "must_be_agreed_to"]
@@ -75,9 +79,12 @@ def _defined(
     moves_main: bool = False,
 ) -> Action:
     def plan(context: Context, table: TablePath, given: Mapping[str, object]) -> Plan:
-        return cast(MakePlan, importlib.import_module(module).plan)(context, table, given)
+        found = cast(MakePlan, importlib.import_module(module).plan)(context, table, given)
+        links = map(link_in_the_way, linked_directories(context.files, table))
+        return replace(found, refusals=(*found.refusals, *(Refusal(e.message, e.hint) for e in links)))
 
     def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
+        require_no_links(context.files, parse_table_name(plan.table))
         outcome = cast(ApplyPlan, importlib.import_module(module).apply)(context, plan, progress)
         if moves_main and not plan.empty:
             from core.actions.auto_savepoint import after_commit

@@ -9,16 +9,18 @@ and these before lists, so that what is left always tells what else must go.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from core.actions import journal
 from core.actions.context import Context, Progress
 from core.actions.reclaim import Freed, freed_by
 from core.actions.references import Leaving, roots_and_guards
-from core.errors import PaimarkError, Unavailable
+from core.errors import PaimarkError, Refused, Unavailable
 from core.storage.files import Files
 from core.table.files import StoredFile
 from core.table.layout import TablePath
@@ -62,6 +64,10 @@ def remove(
         removed += gone
         hold = journal.note(context, hold, part + done)
         progress(f"deleted {said(gone.files, _NOUNS[kind])} ({gone.size} bytes)")
+        for why, count in sweep.kept.items():
+            progress(f"kept {said(count, _NOUNS[kind])} that nothing needs: {why}")
+        for path in sweep.strangers:
+            progress(stranger(hold.table, path))
     return hold, removed
 
 
@@ -70,6 +76,11 @@ _NOUNS = {"data": "data file", "manifests": "manifest", "lists": "manifest list"
 
 def said(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def stranger(table: TablePath, path: str) -> str:
+    """What is said of a file that a manifest names and that is never deleted."""
+    return f"{path} stays: a manifest names it, and it is no file of {table.full_name}"
 
 
 @contextmanager
@@ -97,6 +108,9 @@ class _Sweep:
         self._seen: frozenset[str] = frozenset()
         self._looked = -_LOOK_EVERY
         self._freed: dict[str, StoredFile] = {}
+        # How many files could not be deleted safely, by why.
+        self.kept: Counter[str] = Counter()
+        self.strangers: tuple[str, ...] = ()
 
     def run(self) -> Removed:
         self._look()
@@ -106,8 +120,10 @@ class _Sweep:
             self._look()
             # A reference that came since may need some of them.
             batch = [each for each in batch if each.path in self._freed]
-            delete_all(self._context.files, [each.path for each in batch])
-            removed += Removed(len(batch), sum(each.size or 0 for each in batch))
+            kept = delete_all(self._context.files, [each.path for each in batch])
+            self.kept.update(kept.values())
+            gone = [each for each in batch if each.path not in kept]
+            removed += Removed(len(gone), sum(each.size or 0 for each in gone))
         return removed
 
     def _look(self) -> None:
@@ -121,6 +137,7 @@ class _Sweep:
             self._seen = seen
             freed = freed_by(self._context.files, table, self._leaving, with_data=self._kind == "data")
             self._freed = {each.path: each for each in _of_kind(freed, self._kind)}
+            self.strangers = freed.strangers
 
 
 def _of_kind(freed: Freed, kind: str) -> Sequence[StoredFile]:
@@ -138,12 +155,21 @@ def holders(files: Files, table: TablePath) -> frozenset[str]:
     return frozenset(found)
 
 
-def delete_all(files: Files, paths: Sequence[str]) -> None:
-    """Many in flight, but for a handful."""
+def delete_all(files: Files, paths: Sequence[str]) -> dict[str, str]:
+    """Many in flight, but for a handful. Which stay, as deleting them is not safe, and why."""
+    delete = partial(_delete, files)
     if len(paths) < _AT_ONCE:
-        for path in paths:
-            files.delete(path)
-        return
-    with ThreadPoolExecutor(_IN_FLIGHT) as pool:
-        for _ in pool.map(files.delete, paths):
-            pass
+        answers = [delete(path) for path in paths]
+    else:
+        with ThreadPoolExecutor(_IN_FLIGHT) as pool:
+            answers = list(pool.map(delete, paths))
+    return {path: why for path, why in zip(paths, answers, strict=True) if why is not None}
+
+
+def _delete(files: Files, path: str) -> str | None:
+    """Why the file stays; None when it is gone."""
+    try:
+        files.delete(path)
+    except Refused as error:
+        return error.message
+    return None

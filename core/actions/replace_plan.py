@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from core.actions import journal
 from core.actions.checks import read_only_refusals
 from core.actions.context import Context
-from core.actions.deletion import freed_steps, outside_refusals
+from core.actions.deletion import freed_steps
 from core.actions.features import changelog_refusals, feature_refusals
 from core.actions.plan import Plan, Refusal, Step
 from core.actions.reclaim import Freed, freed_by
@@ -83,7 +83,7 @@ def _freed(context: Context, found: Takeover, archive: str | None) -> tuple[Free
         freed = freed_by(files, main.table, leaving_of(files, main, frozenset(kept)))
     except Refused as error:
         return Freed(), [*refusals, Refusal(error.message, error.hint)]
-    return freed, [*refusals, *outside_refusals(main.table, freed)]
+    return freed, refusals
 
 
 def _steps(

@@ -88,7 +88,7 @@ def delete_files(files: Files, root: Root, names: Sequence[str]) -> None:
 
 
 def remove_root(files: Files, root: Root) -> None:
-    """Remove a branch root with all that is in it, half-written files too."""
+    """Remove a branch root with all that is in it: half-written files too, and links themselves."""
     if root.branch is None:
         raise ValueError("the table directory is never removed")
     names = list(_all_below(files, root.directory, ""))
@@ -122,14 +122,16 @@ def _below(files: Files, directory: str, prefix: str) -> Iterator[tuple[str, int
     for entry in files.entries(directory):
         path, name = f"{directory}/{entry.name}", f"{prefix}/{entry.name}"
         if entry.is_directory:
-            yield from _below(files, path, name)
+            # What a link leads to is no part of the root.
+            if not entry.is_link:
+                yield from _below(files, path, name)
         elif meant_for(entry.name) is None:
             yield name, entry.size
 
 
 def _all_below(files: Files, directory: str, prefix: str) -> Iterator[str]:
     for entry in files.entries(directory):
-        if entry.is_directory:
+        if entry.is_directory and not entry.is_link:
             yield from _all_below(files, f"{directory}/{entry.name}", f"{prefix}{entry.name}/")
         else:
             yield f"{prefix}{entry.name}"

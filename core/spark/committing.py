@@ -24,6 +24,7 @@ from core.storage.files import Files
 from core.storage.open import open_files
 from core.table.layout import Root
 from core.table.lineage import Lineage
+from core.table.links import require_no_links
 from core.table.records import Snapshot
 
 BUCKET_COLUMN = "__paimark_bucket"
@@ -54,7 +55,8 @@ def write_rows(target: Target, batches: Iterable[pa.RecordBatch], behind: int = 
     Rows of one key count by their order in the task, and by their task where `behind`, a distance of
     sequence numbers, differs from task to task. What was written is deleted again when anything fails.
     """
-    table = open_target(target)
+    files, table = open_files(target.warehouse, target.options), open_target(target)
+    require_no_links(files, target.root.table)
     writer = BatchTableWrite(table, target.commit_user, {} if target.overwrite else None)
     if behind:
         known = writer.file_store_write._load_seq_number_stats
@@ -70,6 +72,12 @@ def write_rows(target: Target, batches: Iterable[pa.RecordBatch], behind: int = 
         raise
     finally:
         writer.close()
+    paths = [str(file.file_path) for message in messages for file in message.new_files]
+    try:
+        require_no_links(files, target.root.table, paths)
+    except Refused:
+        delete_rows(target, [messages])
+        raise
     return messages
 
 

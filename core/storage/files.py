@@ -14,16 +14,21 @@ class Entry(NamedTuple):
     """One directory entry. `size` is in bytes, 0 for a directory.
 
     `modified` is when the file was written (epoch ms), 0 for a directory and where the store does not tell.
+    Of a symbolic link all but `is_link` tells of what it leads to.
     """
 
     name: str
     is_directory: bool
     size: int
     modified: int = 0
+    is_link: bool = False
 
 
 class Files(Protocol):
-    """A warehouse's files. Any call may raise `Unavailable` when the store does not answer."""
+    """A warehouse's files. Any call may raise `Unavailable` when the store does not answer.
+
+    Links are followed by what reads. What changes files follows none inside a table, and raises `Refused`.
+    """
 
     @property
     def uri(self) -> str:
@@ -50,6 +55,9 @@ class Files(Protocol):
     def size(self, path: str) -> int | None:
         """Bytes of a file; None when it does not exist."""
 
+    def links(self, directories: Iterable[str]) -> list[str]:
+        """The paths of symbolic links to directories that lie in these; none where a store has no links."""
+
     def create(self, path: str, data: bytes) -> bool:
         """Write a new file, whole or not at all, making its directories.
 
@@ -60,7 +68,7 @@ class Files(Protocol):
         """Write or overwrite a file; a reader sees the old or the new bytes, never a part."""
 
     def delete(self, path: str) -> None:
-        """Remove a file; nothing happens when it does not exist."""
+        """Remove a file, or a link itself; nothing happens when it does not exist."""
 
     def prune(self, directory: str) -> None:
         """Remove the directory, and those below it, as far as they hold no file.

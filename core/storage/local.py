@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 
 from core.errors import FileMissing, Refused, Unavailable
 from core.storage.files import Entry
+from core.storage.no_follow import parent_directory
 from core.storage.paths import checked, checked_directory, is_plain, no_warehouse
 
 # Larger than nearly every metadata file: one read call, and a second that says "end".
@@ -92,11 +93,23 @@ class LocalFiles:
             return None
         return found.st_size if stat.S_ISREG(found.st_mode) else None
 
+    def links(self, directories: Iterable[str]) -> list[str]:
+        return [
+            f"{directory}/{entry.name}"
+            for directory in directories
+            for entry in self.entries(directory)
+            if entry.is_link and entry.is_directory
+        ]
+
     def create(self, path: str, data: bytes) -> bool:
-        target = self._file(path)
-        with _said_plainly(path), _temporary(target, data) as written:
+        name = _name(checked(path))
+        with (
+            _said_plainly(path),
+            parent_directory(self._root, path, making=True) as directory,
+            _temporary(directory, name, data) as written,
+        ):
             try:
-                os.link(written, target)
+                os.link(written, name, src_dir_fd=directory, dst_dir_fd=directory, follow_symlinks=False)
             except FileExistsError:
                 return False
             except OSError as error:
@@ -106,24 +119,39 @@ class LocalFiles:
                         "Use a file system with hard links, or an object store.",
                     ) from error
                 raise
-            _sync_directory(os.path.dirname(target))
+            _sync_directory(directory)
         return True
 
     def replace(self, path: str, data: bytes) -> None:
-        target = self._file(path)
-        with _said_plainly(path), _temporary(target, data) as written:
-            os.replace(written, target)
-            _sync_directory(os.path.dirname(target))
+        name = _name(checked(path))
+        with (
+            _said_plainly(path),
+            parent_directory(self._root, path, making=True) as directory,
+            _temporary(directory, name, data) as written,
+        ):
+            os.replace(written, name, src_dir_fd=directory, dst_dir_fd=directory)
+            _sync_directory(directory)
 
     def delete(self, path: str) -> None:
-        with suppress(FileMissing), _said_plainly(path):
-            os.unlink(self._file(path))
+        name = _name(checked(path))
+        with (
+            suppress(FileMissing),
+            _said_plainly(path),
+            parent_directory(self._root, path) as directory,
+        ):
+            os.unlink(name, dir_fd=directory)
 
     def prune(self, directory: str) -> None:
-        path = self._file(directory)
-        with suppress(FileMissing), _said_plainly(directory):
-            for below, _, _ in os.walk(path, topdown=False):
-                _remove_if_empty(below)
+        name = _name(checked(directory))
+        with (
+            suppress(FileMissing),
+            _said_plainly(directory),
+            parent_directory(self._root, directory) as parent,
+        ):
+            for _, below, _, descriptor in os.fwalk(name, topdown=False, dir_fd=parent):
+                for each in below:
+                    _remove_if_empty(each, descriptor)
+            _remove_if_empty(name, parent)
 
     def _file(self, path: str) -> str:
         return f"{self._root}/{checked(path)}"
@@ -139,15 +167,20 @@ class LocalFiles:
             return None
 
 
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
 def _entry(item: os.DirEntry[str]) -> Entry:
+    is_link = item.is_symlink()
     if item.is_dir():
-        return Entry(item.name, True, 0)
+        return Entry(item.name, True, 0, is_link=is_link)
     try:
         found = item.stat()
-        return Entry(item.name, False, found.st_size, found.st_mtime_ns // 1_000_000)
+        return Entry(item.name, False, found.st_size, found.st_mtime_ns // 1_000_000, is_link)
     except FileNotFoundError:
         # Deleted since it was listed, or a link to nowhere.
-        return Entry(item.name, False, 0)
+        return Entry(item.name, False, 0, is_link=is_link)
 
 
 def _read_whole(path: str, directory: int | None) -> bytes:
@@ -168,12 +201,11 @@ def _read_whole(path: str, directory: int | None) -> bytes:
 
 
 @contextmanager
-def _temporary(target: str, data: bytes) -> Iterator[str]:
-    """A flushed file beside `target`. Its name is the one that Paimon gives its own temporary files."""
-    directory, name = os.path.split(target)
-    os.makedirs(directory, exist_ok=True)
-    path = f"{directory}/.{name}.{uuid.uuid4()}"
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+def _temporary(directory: int, name: str, data: bytes) -> Iterator[str]:
+    """A flushed file beside `name`. What it is called Paimon calls its own temporary files."""
+    written = f".{name}.{uuid.uuid4()}"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    descriptor = os.open(written, flags, 0o666, dir_fd=directory)
     try:
         try:
             view = memoryview(data)
@@ -182,29 +214,27 @@ def _temporary(target: str, data: bytes) -> Iterator[str]:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-        yield path
+        yield written
     finally:
         with suppress(FileNotFoundError):
-            os.unlink(path)
+            os.unlink(written, dir_fd=directory)
 
 
-def _sync_directory(path: str) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+def _sync_directory(descriptor: int) -> None:
     try:
         os.fsync(descriptor)
     except OSError as error:
         # Some network file systems keep directories in order by themselves and refuse the call.
         if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):
             raise
-    finally:
-        os.close(descriptor)
 
 
-def _remove_if_empty(path: str) -> None:
+def _remove_if_empty(name: str, parent: int) -> None:
+    """A link to a directory is not one, and stays."""
     try:
-        os.rmdir(path)
+        os.rmdir(name, dir_fd=parent)
     except OSError as error:
-        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT):
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT, errno.ENOTDIR):
             raise
 
 

@@ -12,9 +12,14 @@ _HOSTILE = re.compile(r"(?:^|/)(?:\.{0,2}(?:/|$))|[\x00-\x1f\x7f\\]")
 
 def checked(path: str) -> str:
     """The path itself. Raises `Refused` when it could leave the warehouse or garble a terminal."""
-    if _HOSTILE.search(path):
+    if not is_inside(path):
         raise Refused(f"{path!r} is not a path inside the warehouse", "A name may hold no '..', '/' or '\\'.")
     return path
+
+
+def is_inside(path: str) -> bool:
+    """Whether `checked` takes the path."""
+    return _HOSTILE.search(path) is None
 
 
 def is_plain(name: str) -> bool:

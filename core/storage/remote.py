@@ -89,6 +89,9 @@ class RemoteFiles:
         except FileMissing:
             return None
 
+    def links(self, directories: Iterable[str]) -> list[str]:
+        return []
+
     def create(self, path: str, data: bytes) -> bool:
         full = self._file(path)
         if not self._can_create:

@@ -5,13 +5,15 @@ What a changelog alone needs is not among them: a tag does not keep it.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core.errors import Corrupt, FileMissing, Refused
 from core.storage.files import Files
+from core.storage.paths import is_inside
 from core.table.layout import Root, TablePath
 from core.table.lineage import Lineage
 from core.table.main_branch import main_root
@@ -27,6 +29,13 @@ from core.table.partitions import PartitionNames
 from core.table.records import Snapshot, TableSchema
 
 _LISTINGS_IN_FLIGHT = 16
+# Below a table: the file of a bucket, and of its index directory.
+_IN_BUCKET = re.compile(
+    r"(?!(?:branch|changelog|consumer|manifest|savepoint|schema|snapshot|statistics|tag)/)"
+    r"(?:[^/]+/)*bucket-(?:\d+|postpone)/[^/]+",
+    re.DOTALL,
+)
+_INDEX = re.compile(r"index/[^/]+", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +63,14 @@ class StoredFile:
 
     `path` is relative to the warehouse, or an address when `is_outside`; `size` is bytes, None where no
     metadata says. `kind`: manifest-list, manifest, manifest-extra, index-manifest, index, statistics, data,
-    data-extra.
+    data-extra. `is_own`: it lies where the table keeps such files; a manifest may name any file.
     """
 
     kind: str
     path: str
     size: int | None
     is_outside: bool = False
+    is_own: bool = True
 
 
 def data_manifests(files: Files, table: TablePath, snapshot: Snapshot) -> list[ManifestMeta]:
@@ -187,21 +197,34 @@ class Places:
     def stored(self, file: DataFile) -> Iterator[StoredFile]:
         """The data file and its side files, which lie beside it."""
         path, is_outside = _located(file.path, file.external_path)
-        yield StoredFile("data", path, file.size, is_outside)
+        data = self._stored("data", path, file.size, is_outside)
+        # By its name alone a file is known to be needed by others.
+        yield data if path.rpartition("/")[2] == file.file_name else replace(data, is_own=False)
         directory = path.rpartition("/")[0]
         for extra in file.extra_files:
-            yield StoredFile("data-extra", f"{directory}/{extra}", None, is_outside)
+            yield self._stored("data-extra", f"{directory}/{extra}", None, is_outside)
 
     def index(self, entry: IndexEntry) -> StoredFile:
         """The file that an entry of an index manifest names."""
         if entry.external_path:
             path, is_outside = _located(self._inside(entry.external_path), entry.external_path)
-            return StoredFile("index", path, entry.file_size, is_outside)
+            return self._stored("index", path, entry.file_size, is_outside)
         path = self._table.index_file(entry.file_name)
         # Global indexes belong to no bucket and stay in the table's own index directory.
         if self._index_beside_data and entry.index_type in ("DELETION_VECTORS", "HASH"):
             path = self._in_bucket(self._names.path(entry.partition), entry.bucket, entry.file_name)
-        return StoredFile("index", path, entry.file_size)
+        return self._stored("index", path, entry.file_size)
+
+    def _stored(self, kind: str, path: str, size: int | None, is_outside: bool = False) -> StoredFile:
+        return StoredFile(kind, path, size, is_outside, not is_outside and self._is_own(kind, path))
+
+    def _is_own(self, kind: str, path: str) -> bool:
+        """Whether a writer of this table gives such a path to such a file."""
+        table, separator, below = path.partition(f"{self._table.directory}/")
+        if table or not separator or not is_inside(path):
+            return False
+        is_index = kind == "index" and _INDEX.fullmatch(below) is not None
+        return is_index or _IN_BUCKET.fullmatch(below) is not None
 
     def _in_bucket(self, partition: str, bucket: int, name: str) -> str:
         directory = "/".join(part for part in (self._subdirectory, partition) if part)

@@ -79,6 +79,9 @@ class Wrapped:
     def size(self, path: str) -> int | None:
         return self.inner.size(path)
 
+    def links(self, directories: Iterable[str]) -> list[str]:
+        return self.inner.links(directories)
+
     def create(self, path: str, data: bytes) -> bool:
         return self.inner.create(path, data)
 

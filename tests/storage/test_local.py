@@ -77,7 +77,7 @@ def test_a_reader_sees_the_old_or_the_new_bytes_while_a_file_is_replaced(tmp_pat
 def test_a_file_being_written_has_a_name_that_no_engine_takes_for_metadata(tmp_path: Path) -> None:
     program = (
         "import os, sys; from core.storage.local import LocalFiles\n"
-        "os.link = lambda *_: os._exit(9)\n"
+        "os.link = lambda *_, **__: os._exit(9)\n"
         "LocalFiles(sys.argv[1]).create('t/tag/tag-x', b'{}')"
     )
     assert subprocess.run([sys.executable, "-c", program, str(tmp_path)]).returncode == 9

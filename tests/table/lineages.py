@@ -89,6 +89,9 @@ class CountingFiles:
         self.reads.append(path)
         return self.files.size(path)
 
+    def links(self, directories: Iterable[str]) -> list[str]:
+        return self.files.links(directories)
+
     def create(self, path: str, data: bytes) -> bool:
         return self.files.create(path, data)
 

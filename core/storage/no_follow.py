@@ -1,0 +1,69 @@
+"""The way to a file that is to be written or deleted, on which no link inside a table is followed.
+
+Each directory is opened relative to the one above, so that nobody can put a link in its place meanwhile.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from core.errors import Refused
+
+# A warehouse's owner may keep a database or a table on another disk, by a link. What lies in a table was
+# written by whoever may write to the table, who need not be allowed to change anything else.
+_MAY_BE_LINKS = 2
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+
+
+@contextmanager
+def parent_directory(root: str, path: str, *, making: bool = False) -> Iterator[int]:
+    """A descriptor of the directory that holds the file at `path`, which is relative to `root`.
+
+    `making` creates the directories that are missing. Raises `OSError`, and `Refused` for a link on the way.
+    """
+    *directories, _ = path.split("/")
+    top = "/".join([root, *directories[:_MAY_BE_LINKS]])
+    if making:
+        os.makedirs(top, exist_ok=True)
+    descriptor = os.open(top, _DIRECTORY)
+    try:
+        for depth in range(_MAY_BE_LINKS, len(directories)):
+            below = _below(descriptor, directories, depth, making=making)
+            os.close(descriptor)
+            descriptor = below
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def link_in_the_way(path: str) -> Refused:
+    """The link at `path` is in the way of a change."""
+    return Refused(
+        f"{path} is a link: nothing is changed through it",
+        "Put the directory itself in its place, or remove the link.",
+    )
+
+
+def _below(descriptor: int, directories: list[str], depth: int, *, making: bool) -> int:
+    name = directories[depth]
+    if making:
+        with suppress(FileExistsError):
+            os.mkdir(name, dir_fd=descriptor)
+    try:
+        return os.open(name, _DIRECTORY | os.O_NOFOLLOW, dir_fd=descriptor)
+    except OSError as error:
+        # Systems differ in which of the two they say of a link.
+        if error.errno in (errno.ELOOP, errno.ENOTDIR) and _is_link(name, descriptor):
+            raise link_in_the_way("/".join(directories[: depth + 1])) from error
+        raise
+
+
+def _is_link(name: str, descriptor: int) -> bool:
+    try:
+        return stat.S_ISLNK(os.lstat(name, dir_fd=descriptor).st_mode)
+    except FileNotFoundError:
+        return False

@@ -1,0 +1,58 @@
+"""Links inside a table, in the place of a directory that changes of the table write to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from core.storage.files import Files
+from core.storage.no_follow import link_in_the_way
+from core.table.layout import BRANCH_PREFIX, TablePath
+
+_PARTS = {"snapshot", "schema", "tag", "changelog", "consumer"}
+_OWN = _PARTS | {"branch", "manifest", "savepoint", "statistics", "index"}
+# A bucket, or a partition.
+_DATA = re.compile(r"bucket-.*|[^/]+=.*", re.DOTALL)
+
+
+def linked_directories(files: Files, table: TablePath) -> list[str]:
+    """The paths of the table's own directories that are links, sorted. Reading goes through them.
+
+    Of data only the directories at the table's top are looked at.
+    """
+    # Listed one by one, and so not at all where a store has no links.
+    return sorted(path for path in files.links(_directories(files, table)) if _is_own(table, path))
+
+
+def require_no_links(files: Files, table: TablePath, written: Iterable[str] = ()) -> None:
+    """Raises `Refused` where a change of the table would have to go through a link.
+
+    `written` are addresses of data files: of the directories that lead to them none may be a link.
+    """
+    found = linked_directories(files, table)
+    for path in found or files.links(sorted(_partitions(table, written))):
+        raise link_in_the_way(path)
+
+
+def _directories(files: Files, table: TablePath) -> Iterator[str]:
+    yield table.directory
+    yield table.branches
+    for entry in files.entries(table.branches):
+        if entry.is_directory and entry.name.startswith(BRANCH_PREFIX):
+            yield f"{table.branches}/{entry.name}"
+
+
+def _is_own(table: TablePath, path: str) -> bool:
+    directory, _, name = path.rpartition("/")
+    if directory == table.directory:
+        return name in _OWN or _DATA.fullmatch(name) is not None
+    return name in _PARTS if directory != table.branches else name.startswith(BRANCH_PREFIX)
+
+
+def _partitions(table: TablePath, addresses: Iterable[str]) -> set[str]:
+    """The directories between the table and the buckets of these files."""
+    found: set[str] = set()
+    for address in addresses:
+        parts = address.partition(f"/{table.directory}/")[2].split("/")[:-2]
+        found.update("/".join([table.directory, *parts[:depth]]) for depth in range(1, len(parts) + 1))
+    return found
