@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from core.actions import claims, deletion
 from core.actions.checks import integer_argument
 from core.actions.context import Context, Progress
-from core.actions.deletion import Target, created_from, seen, tags_named
+from core.actions.deletion import Target, dependents_refusals, seen, tags_named
 from core.actions.plan import Outcome, Plan, Refusal
 from core.actions.references import identity, roots_and_guards
 from core.errors import NotFound, UsageError
@@ -52,11 +52,11 @@ def _find(context: Context, table: TablePath, number: int) -> tuple[Target, list
         holder = next(iter(tags)).label
         hint = f"{holder} has a tag {name}, which another engine made: delete it with that."
         raise NotFound(error.message, hint) from error
-    refusals = _refusals(context, table, savepoint, tags)
     tag = next((tag for tag, _ in tags.values()), None)
     home = next(iter(tags), None) or _root_of(context, savepoint, table)
     target = Target(table, name, home, tuple(tags), tag, savepoint, seen(data, tags))
-    return target, refusals
+    refusals = _refusals(context, table, savepoint, tags)
+    return target, refusals + dependents_refusals(files, target, f"savepoint {number}")
 
 
 def _root_of(context: Context, savepoint: Savepoint, table: TablePath) -> Root:
@@ -81,13 +81,4 @@ def _refusals(
         found.append(
             Refusal(f"Tag {name} holds different snapshots in {roots}", "Delete the wrong one first.")
         )
-    if len(tags) > 1:
-        first, *_ = tags.values()
-        for branch in created_from(context.files, table, name, first[0], besides=()):
-            found.append(
-                Refusal(
-                    f"Branch {branch} was created from savepoint {number}",
-                    f"Delete branch {branch} first, if nobody needs it.",
-                )
-            )
     return found

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from core.actions import deletion
 from core.actions.checks import required_text, text_argument
 from core.actions.context import Context, Progress
-from core.actions.deletion import Target, created_from, seen, tags_named
+from core.actions.deletion import Target, dependents_refusals, seen, tags_named
 from core.actions.plan import Outcome, Plan, Refusal
 from core.actions.references import identity
 from core.table.catalog import parse_table_name
@@ -66,11 +66,4 @@ def _refusals(context: Context, target: Target, tag: Tag) -> list[Refusal]:
         return [Refusal(f"Tag {name} protects what a statement reads", "It goes when that ends.")]
     if name.startswith(_OURS):
         return [Refusal(f"Tag {name} is kept by the program for a merge", "It goes with its branch.")]
-    if target.home != main_root(context.files, target.table):
-        return []
-    return [
-        Refusal(
-            f"Branch {each} was created from tag {name}", f"Delete branch {each} first, if nobody needs it."
-        )
-        for each in created_from(context.files, target.table, name, tag, besides=target.roots)
-    ]
+    return dependents_refusals(context.files, target, f"tag {name}")

@@ -21,6 +21,7 @@ from core.actions.checks import (
     undone_on_failure,
 )
 from core.actions.context import Context, Progress
+from core.actions.dependents import dependents
 from core.actions.features import feature_refusals
 from core.actions.owner import running
 from core.actions.plan import Outcome, Plan, Refusal, Step
@@ -32,8 +33,7 @@ from core.storage.files import Files
 from core.table.catalog import parse_table_name
 from core.table.files import StoredFile
 from core.table.layout import Root, TablePath
-from core.table.lineage import Lineage
-from core.table.main_branch import all_roots, main_root
+from core.table.main_branch import main_root
 from core.table.records import Savepoint, Tag
 
 # Names shown of many.
@@ -118,15 +118,14 @@ def seen(savepoint: bytes, tags: dict[Root, tuple[Tag, bytes]]) -> str:
     return fingerprint(*parts)
 
 
-def created_from(files: Files, table: TablePath, name: str, tag: Tag, besides: Sequence[Root]) -> list[str]:
-    """The living branches that were made from this tag of another root: it is the first thing they hold."""
-    main = main_root(files, table)
-    others = [root for root in all_roots(files, table) if root not in (main, table.root(), *besides)]
-    return [
-        root.label
-        for root, (copy, _) in tags_named(files, others, name).items()
-        if identity(copy) == identity(tag) and Lineage(files, root).earliest_id() == tag.id
-    ]
+def dependents_refusals(files: Files, target: Target, what: str) -> list[Refusal]:
+    """Why a tag of main stays: a branch each; `what` is what a person calls it. Raises `Corrupt`."""
+    main, name = main_root(files, target.table), target.tag_name
+    if target.tag is None or main not in target.roots:
+        return []
+    found = dependents(files, target.table, target.tag, [root.tag(name) for root in target.roots])
+    hint = "Without it stock expiry on main can delete files of the branch: delete that first."
+    return [Refusal(f"{each} {what}", hint) for each in found]
 
 
 def plan_deletion(

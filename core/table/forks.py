@@ -6,6 +6,7 @@ fork both lineages hold the same snapshots, after it none: a bisection of the id
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -51,11 +52,15 @@ class Comparison:
 
 
 class Side:
-    """What one root knows of its snapshots: one listing, one read of the tags, each when first asked for."""
+    """What one root knows of its snapshots: one listing, one read of the tags, each when first asked for.
 
-    def __init__(self, files: Files, root: Root) -> None:
+    `going` are paths of tags that count no more.
+    """
+
+    def __init__(self, files: Files, root: Root, going: Collection[str] = ()) -> None:
         self.root = root
         self.lineage = Lineage(files, root)
+        self._going = going
 
     @cached_property
     def snapshot_ids(self) -> list[int]:
@@ -64,7 +69,11 @@ class Side:
     @cached_property
     def tags(self) -> dict[str, Tag]:
         """Without those of reads, which nobody made to keep."""
-        return {name: tag for name, tag in self.lineage.tags() if not is_read_tag(name)}
+        return {
+            name: tag
+            for name, tag in self.lineage.tags()
+            if not is_read_tag(name) and self.root.tag(name) not in self._going
+        }
 
     @property
     def latest_id(self) -> int | None:

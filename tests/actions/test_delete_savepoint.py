@@ -17,6 +17,7 @@ from core.table.main_branch import all_roots
 from core.table.savepoints import SavepointManager
 from tests.actions.acting import ORDERS, Meanwhile, NoWrites, applied, contents, context_on, done, planned
 from tests.actions.histories import needed_by_all
+from tests.actions.taking_over import add, branched
 from tests.conftest import ORDERS as ORDERS_SCHEMA
 from tests.paimon import commit, open_table, read_rows
 
@@ -101,8 +102,8 @@ def test_a_branch_made_from_it_keeps_it(context: Context, orders: Path) -> None:
     done(context, "create-branch", name="fix", tag="savepoint.1")
     before = contents(orders)
     plan = planned(context, "delete-savepoint", id=1)
-    assert reasons(plan) == ["Branch fix was created from savepoint 1"]
-    with pytest.raises(Refused, match="Branch fix was created from savepoint 1"):
+    assert reasons(plan) == ["Branch fix parts from main at savepoint 1"]
+    with pytest.raises(Refused, match="Branch fix parts from main at savepoint 1"):
         applied(context, plan)
     assert contents(orders) == before
 
@@ -111,8 +112,25 @@ def test_a_branch_made_from_it_by_stock_paimon_keeps_it(context: Context, wareho
     done(context, "create-savepoint", snapshot=3)
     open_table(warehouse, "shop.orders").branch_manager().create_branch("stock", "savepoint.1")
     assert reasons(planned(context, "delete-savepoint", id=1)) == [
-        "Branch stock was created from savepoint 1"
+        "Branch stock parts from main at savepoint 1"
     ]
+
+
+def test_a_branch_keeps_it_that_expired_its_first_snapshot(context: Context, warehouse: Path) -> None:
+    done(context, "create-savepoint", snapshot=3)
+    branched(context, tag="savepoint.1")
+    add(context, "shop.orders$branch_fix", 101)
+    done(context, "expire-snapshots", branch="fix", retain_last=1)
+    plan = planned(context, "delete-savepoint", id=1)
+    assert reasons(plan) == ["Branch fix has files of savepoint 1"]
+    with pytest.raises(Refused, match="Branch fix has files of savepoint 1"):
+        applied(context, plan)
+    # When the branch has moved on, what it needs is its own.
+    row = pa.table({"order_id": [9], "customer": ["c9"], "price": [9.0]}, schema=ORDERS_SCHEMA)
+    commit(warehouse, "shop.orders$branch_fix", row, overwrite=True)
+    done(context, "expire-snapshots", branch="fix", retain_last=1)
+    done(context, "delete-savepoint", id=1)
+    assert len(read_rows(warehouse, "shop.orders$branch_fix")) == 1
 
 
 def test_a_savepoint_of_a_branch_goes_without_main_noticing(

@@ -12,6 +12,7 @@ from core.actions.plan import Plan
 from core.errors import NotFound, Refused
 from core.table.lineage import Lineage
 from tests.actions.acting import ORDERS, applied, contents, done, planned
+from tests.actions.taking_over import add
 from tests.conftest import ORDERS as ORDERS_SCHEMA
 from tests.paimon import commit, open_table, read_rows
 
@@ -77,13 +78,52 @@ def test_a_tag_of_a_branch_goes_without_main_noticing(
 
 def test_a_tag_that_a_branch_was_made_from_stays(context: Context, warehouse: Path) -> None:
     done(context, "create-branch", name="b", tag="v2")
-    assert reasons(planned(context, "delete-tag", name="v2")) == ["Branch b was created from tag v2"]
+    assert reasons(planned(context, "delete-tag", name="v2")) == ["Branch b parts from main at tag v2"]
+
+
+def test_a_tag_stays_when_its_branch_expired_its_first_snapshot(context: Context) -> None:
+    """Stock expiry on main spares only what main's own tags hold: the branch stands on this one still."""
+    done(context, "create-branch", name="b", tag="v2")
+    add(context, "shop.orders$branch_b", 100)
+    add(context, "shop.orders$branch_b", 101)
+    done(context, "expire-snapshots", branch="b", retain_last=1)
+    plan = planned(context, "delete-tag", name="v2")
+    assert reasons(plan) == ["Branch b parts from main at tag v2"]
+    with pytest.raises(Refused, match="parts from main at tag v2"):
+        applied(context, plan)
+
+
+def test_a_tag_stays_while_a_branch_has_files_of_it(context: Context, warehouse: Path) -> None:
+    """Where the branch keeps no record of its fork, its oldest state tells what it has of main."""
+    done(context, "create-branch", name="b", tag="v2")
+    add(context, "shop.orders$branch_b", 100)
+    done(context, "expire-snapshots", branch="b", retain_last=1)
+    done(context, "delete-tag", name="v2", branch="b")
+    assert reasons(planned(context, "delete-tag", name="v2")) == ["Branch b has files of tag v2"]
     # When the branch has moved on, what it needs is its own.
     replace_rows(warehouse, "$branch_b")
     done(context, "expire-snapshots", branch="b", retain_last=1)
     rows = read_rows(warehouse, "shop.orders$branch_b")
     done(context, "delete-tag", name="v2")
     assert read_rows(warehouse, "shop.orders$branch_b") == rows
+
+
+def test_a_tag_goes_while_another_of_main_holds_its_snapshot(context: Context, warehouse: Path) -> None:
+    done(context, "create-branch", name="b", tag="v2")
+    done(context, "create-tag", name="soon", snapshot=2, retain="1 d")
+    assert reasons(planned(context, "delete-tag", name="v2")) == ["Branch b parts from main at tag v2"]
+    done(context, "create-savepoint", snapshot=2)
+    done(context, "delete-tag", name="v2")
+    assert read_rows(warehouse, "shop.orders$branch_b")
+    assert reasons(planned(context, "delete-savepoint", id=1)) == ["Branch b parts from main at savepoint 1"]
+
+
+def test_a_tag_stays_where_a_branch_without_it_parts_from_main(context: Context, orders: Path) -> None:
+    """As a branch made by hand, or one whose own tag was deleted: its first snapshot is the tag's."""
+    done(context, "create-branch", name="b", tag="v2")
+    add(context, "shop.orders$branch_b", 100)
+    (orders / "branch/branch-b/tag/tag-v2").unlink()
+    assert reasons(planned(context, "delete-tag", name="v2")) == ["Branch b parts from main at tag v2"]
 
 
 def test_a_savepoints_tag_is_left_to_delete_savepoint(context: Context, orders: Path) -> None:

@@ -20,7 +20,7 @@ from core.storage.local import LocalFiles
 from core.table.files import missing_files, needed_files
 from core.table.layout import TablePath
 from core.table.lineage import Lineage
-from core.table.main_branch import all_roots
+from core.table.main_branch import all_roots, branch_names
 from core.table.savepoints import SavepointManager
 from tests.actions.acting import EVENTS, ORDERS, applied, contents, context_on, done, planned
 from tests.actions.histories import TABLE, History
@@ -66,13 +66,15 @@ def savepoint_of_a_snapshot(warehouse: Path, context: Context) -> None:
     done(context, "create-savepoint", snapshot=4)
 
 
-def savepoint_of_two_roots(warehouse: Path, context: Context) -> None:
-    done(context, "create-savepoint", snapshot=4)
-    done(context, "create-branch", name="b", tag="savepoint.1")
+def savepoint_of_three_roots(warehouse: Path, context: Context) -> None:
+    """Of the branch that became main, of the previous main, and as a guard in the table directory."""
+    done(context, "create-savepoint", snapshot=1)
+    done(context, "create-branch", name="b", tag="v2")
     replace_orders(warehouse, "$branch_b")
-    done(context, "expire-snapshots", branch="b", retain_last=1)
-    replace_orders(warehouse)
-    forget(warehouse, 1, 2, 3, 4)
+    done(context, "replace-main-branch", name="b")
+    done(context, "expire-snapshots", retain_last=1)
+    archive = next(each for each in branch_names(context.files, ORDERS) if each != "b")
+    done(context, "expire-snapshots", branch=archive, retain_last=1)
 
 
 def savepoint_without_tag(warehouse: Path, context: Context) -> None:
@@ -125,7 +127,7 @@ def every_kind_in_a_tag(warehouse: Path, context: Context) -> None:
 CASES = (
     Case("savepoint of an expired snapshot", "delete-savepoint", expired_savepoint, {"id": 1}),
     Case("savepoint of a snapshot", "delete-savepoint", savepoint_of_a_snapshot, {"id": 1}),
-    Case("savepoint of two roots", "delete-savepoint", savepoint_of_two_roots, {"id": 1}),
+    Case("savepoint of three roots", "delete-savepoint", savepoint_of_three_roots, {"id": 1}),
     Case("savepoint without its tag", "delete-savepoint", savepoint_without_tag, {"id": 1}),
     Case("tag of an expired snapshot", "delete-tag", expired_tag, {"name": "v2"}),
     Case("tag on a branch", "delete-tag", tag_on_a_branch, {"name": "mine", "branch": "b"}),
