@@ -14,6 +14,7 @@ import msgspec
 
 from core.actions import audit, journal, pins, stages, undo_log
 from core.actions.checks import (
+    fingerprint,
     read_only_refusals,
     require_allowed,
     require_unmoved,
@@ -32,7 +33,7 @@ from core.actions.rewriting import with_options
 from core.actions.root_files import remove_root, root_files
 from core.actions.root_move import is_moved, move_root
 from core.actions.root_removal import drop_root, leaving_of
-from core.actions.takeover import State, savepoints_held_alone, state
+from core.actions.takeover import State, held_by, savepoints_held_alone, state
 from core.actions.undo_log import Undoable
 from core.errors import NotFound, Refused
 from core.table.catalog import parse_table_name
@@ -71,7 +72,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         table=table.full_name,
         summary=summary,
         arguments={"name": name, "keep": keeps, "retired": retired},
-        fingerprint=found.fingerprint if found else root.directory,
+        fingerprint=_seen(context, root, found),
         steps=(copied, gone) if keeps else (*freed_steps(freed), gone, *released),
         kept=("All its snapshots, tags and files, under the new name",) if keeps else kept_by(table, freed),
         warnings=tuple(_warnings(context, table, name, found)),
@@ -159,8 +160,12 @@ def _find(context: Context, table: TablePath, name: str) -> tuple[Root, State | 
 
 def _as_planned(context: Context, table: TablePath, plan: Plan) -> tuple[Root, State | None]:
     root, found = _find(context, table, str(plan.arguments["name"]))
-    require_unmoved(table, plan, found.fingerprint if found else root.directory)
+    require_unmoved(table, plan, _seen(context, root, found))
     return root, found
+
+
+def _seen(context: Context, root: Root, found: State | None) -> str:
+    return found.fingerprint if found else fingerprint(root.directory, held_by(context.files, root))
 
 
 def _refusals(context: Context, root: Root, *, keeps: bool) -> list[Refusal]:

@@ -8,6 +8,8 @@ from core.actions.checks import fingerprint
 from core.actions.context import Context
 from core.actions.holding import ChosenSnapshot, choose
 from core.actions.plan import Refusal
+from core.actions.root_files import PARTS, TAGS, part_of
+from core.actions.temporaries import meant_for
 from core.errors import Corrupt, FileMissing, NotFound, Refused
 from core.storage.files import Files
 from core.table.files import missing_files, needed_files
@@ -20,17 +22,27 @@ from core.table.savepoints import SavepointManager
 
 @dataclass(frozen=True)
 class State:
-    """A root as a plan saw it: its newest snapshot and its newest schema, with their bytes."""
+    """A root as a plan saw it: its newest snapshot and its newest schema, with their bytes.
+
+    `held` is the fingerprint of all else that it holds.
+    """
 
     root: Root
     head: ChosenSnapshot | None
     schema_id: int
     schema: bytes
+    held: str
+
+    @property
+    def newest(self) -> str:
+        """The fingerprint of its newest state: for who leaves the root where it is."""
+        head = self.head.data if self.head else b""
+        return fingerprint(self.root.directory, head, str(self.schema_id), self.schema)
 
     @property
     def fingerprint(self) -> str:
-        head = self.head.data if self.head else b""
-        return fingerprint(self.root.directory, head, str(self.schema_id), self.schema)
+        """Of all that goes when the root is moved or removed."""
+        return fingerprint(self.newest, self.held)
 
     @property
     def said(self) -> str:
@@ -59,7 +71,7 @@ class Takeover:
 
     @property
     def fingerprint(self) -> str:
-        return fingerprint(self.main.fingerprint, self.branch.fingerprint)
+        return fingerprint(self.main.fingerprint, self.branch.newest)
 
     @property
     def said(self) -> str:
@@ -72,7 +84,25 @@ def state(files: Files, root: Root) -> State:
     ids = lineage.schema_ids()
     if not ids:
         raise NotFound(f"{root.label} of {root.table.full_name} has no schema", "Delete it, or restore one.")
-    return State(root, choose(files, root, None), ids[-1], files.read(root.schema(ids[-1])))
+    held = held_by(files, root)
+    # The newest snapshot last: what moved meanwhile shows as soon as it can.
+    schema = files.read(root.schema(ids[-1]))
+    return State(root, choose(files, root, None), ids[-1], schema, held)
+
+
+def held_by(files: Files, root: Root) -> str:
+    """A fingerprint of the names of all files of a root, and of its tags, which may change under a name.
+
+    A snapshot that changes under its name changes the newest one too.
+    """
+    names = [
+        f"{part}/{name}"
+        for part in PARTS
+        for name in sorted(files.names(f"{root.directory}/{part}"))
+        if meant_for(name) is None
+    ]
+    tags = files.read_many(f"{root.directory}/{each}" for each in part_of(names, TAGS))
+    return fingerprint(*names, *(data or b"" for data in tags))
 
 
 def survey(files: Files, main: Root, branch: Root) -> Takeover:

@@ -42,7 +42,7 @@ class Reversal:
 
     @property
     def fingerprint(self) -> str:
-        return fingerprint(self.entry.token, self.main.fingerprint, self.previous.fingerprint)
+        return fingerprint(self.entry.token, self.main.newest, self.previous.fingerprint)
 
     @property
     def said(self) -> str:

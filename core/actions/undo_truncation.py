@@ -37,7 +37,7 @@ class Restoring:
 
     @property
     def fingerprint(self) -> str:
-        return fingerprint(self.entry.token, self.main.fingerprint, self.archive.fingerprint)
+        return fingerprint(self.entry.token, self.main.newest, self.archive.fingerprint)
 
     @property
     def said(self) -> str:
@@ -52,11 +52,14 @@ class Restoring:
     def refusals(self, context: Context) -> list[Refusal]:
         files, main = context.files, Side(context.files, self.cut.main)
         found = claim_refusals(context, self.cut.archive)
-        clashes = [
-            name
-            for name, tag in Side(files, self.cut.archive).tags.items()
-            if tag.id > self.cut.keep and name in main.tags
-        ]
+        tags = Side(files, self.cut.archive).tags
+        clashes = [name for name, tag in tags.items() if tag.id > self.cut.keep and name in main.tags]
+        lost = [name for name, tag in tags.items() if tag.id <= self.cut.keep and name not in main.tags]
+        if lost:
+            reason = (
+                f"Branch {self.cut.archive.label} would go with its tag {', '.join(lost)}, which main lacks"
+            )
+            found.append(Refusal(reason, "Make it on main, then delete it there, first."))
         if clashes:
             reason = f"Main has other tags of these names by now: {', '.join(clashes)}"
             found.append(Refusal(reason, "Delete them first."))

@@ -118,6 +118,16 @@ def test_an_archive_that_went_on_is_not_put_back(context: Context) -> None:
     assert refusal.reason == f"Branch {archive.label} of shop.orders has gone on since rollback to v2"
 
 
+def test_a_tag_made_on_the_archive_is_not_lost_with_it(context: Context) -> None:
+    """Of the snapshot where main was cut, which main has too, but not under this tag."""
+    _, archive = truncated(context)
+    done(context, "create-tag", name="checked", snapshot=2, branch=archive.label)
+    [refusal] = planned(context, "undo").refusals
+    assert refusal.reason == f"Branch {archive.label} would go with its tag checked, which main lacks"
+    done(context, "delete-tag", name="checked", branch=archive.label)
+    done(context, "undo")
+
+
 def test_what_was_merged_after_it_can_be_merged_again(context: Context) -> None:
     branched(context, tag=_tagged(context, 5))
     done(context, "merge-branch", name="fix")
