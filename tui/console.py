@@ -23,11 +23,9 @@ from tui.opening import Opening
 from tui.panes.log import Log
 from tui.screens.browse import BrowseScreen
 from tui.session import Session
-from tui.theme import DARK, PALETTES, SIXTEEN, make_theme
+from tui.theme import PALETTES, best_theme, make_theme, wants_no_colors
 from tui.widgets.cells import cut
 from tui.widgets.key_bar import KeyBar
-
-_SIXTEEN_COLOURS = ("standard", "windows", None)
 
 
 class Console(App[None]):
@@ -52,15 +50,19 @@ class Console(App[None]):
     ]
 
     def __init__(self, session: Session, opening: Opening, *, start_engine: bool = True) -> None:
-        super().__init__()
+        no_colors = wants_no_colors(os.environ)
+        if not no_colors:
+            # Textual counts one that is set to nothing, too.
+            os.environ.pop("NO_COLOR", None)
+        # Else Textual turns colours to greys, and the terminal's own, which it can't know, to black on black.
+        super().__init__(ansi_color=True if no_colors else None)
         self._start_engine = start_engine
         self._asked_to_quit = False
         self.session = session
         self.log_lines = Log()
         for name in PALETTES:
             self.register_theme(make_theme(name))
-        plain = self.no_color or self.console._color_system is None
-        self.theme = SIXTEEN if plain or self.console.color_system in _SIXTEEN_COLOURS else DARK
+        self.theme = best_theme(self.console.color_system, no_colors=no_colors)
         self.browse = BrowseScreen(session, opening, self.log_lines)
 
     def get_default_screen(self) -> Screen[None]:

@@ -54,7 +54,7 @@ def entries(console: Console) -> list[Entry]:
         Entry(
             f"theme {name.removeprefix('paimark-')}", "colours", "", partial(setattr, console, "theme", name)
         )
-        for name in PALETTES
+        for name in ([] if console.no_color else PALETTES)
     ]
     found.append(Entry("quit", "leave Paimark", "ctrl+q", console.exit))
     for tables in browse.tables.tables.values():

@@ -1,4 +1,7 @@
-"""Colours: one calm palette in three renderings. What a colour says, a word or a sign says too."""
+"""Colours: one calm palette in three renderings. What a colour says, a word or a sign says too.
+
+Under NO_COLOR the sixteen colours' rendering is used, and Textual sends none of them.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,8 @@ from textual.theme import Theme
 DARK = "paimark-dark"
 LIGHT = "paimark-light"
 SIXTEEN = "paimark-16"
+# As Rich calls what a terminal can show.
+_SIXTEEN_COLOURS = ("standard", "windows", None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +85,16 @@ _SIXTEEN = Palette(
     sixteen=True,
 )
 PALETTES: Mapping[str, Palette] = MappingProxyType({DARK: _DARK, LIGHT: _LIGHT, SIXTEEN: _SIXTEEN})
+
+
+def wants_no_colors(environ: Mapping[str, str]) -> bool:
+    """Whether NO_COLOR is set; set to nothing it does not count (no-color.org)."""
+    return bool(environ.get("NO_COLOR"))
+
+
+def best_theme(color_system: str | None, *, no_colors: bool) -> str:
+    """The rendering for what Rich says of the terminal; None is one that shows no colours."""
+    return SIXTEEN if no_colors or color_system in _SIXTEEN_COLOURS else DARK
 
 
 def make_theme(name: str) -> Theme:

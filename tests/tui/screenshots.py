@@ -1,7 +1,8 @@
 """`python -m tests.tui.screenshots`: the pictures in screenshots/, taken from the real console.
 
 It builds the demo warehouse, starts the console on it with a real Spark, presses keys, and writes what the
-terminal shows. Two sizes: 120x40 and 80x24.
+terminal shows. Two sizes: 120x40 and 80x24; a few of the smaller ones also in sixteen colours and under
+NO_COLOR.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import re
 import tempfile
 from pathlib import Path
 
-# Before Textual is imported: the pictures have all colours, whatever this terminal has.
+# Before Textual is imported: the pictures have all colours, whatever this terminal has. Only those under
+# NO_COLOR set it, each for its own console.
 os.environ["TEXTUAL_COLOR_SYSTEM"] = "truecolor"
 os.environ["TEXTUAL_ANIMATIONS"] = "none"
 os.environ.pop("NO_COLOR", None)
@@ -27,26 +29,57 @@ from tests.table.branches import create_branch
 from tests.tui.driving import Sitting, sitting
 from tui.engine_room import EngineRoom
 from tui.session import Session
-from tui.theme import DARK
+from tui.theme import DARK, SIXTEEN
 
 PICTURES = Path(__file__).parent.parent.parent / "screenshots"
 ORDERS = TablePath("shop", "orders")
 INTERVAL = "'savepoint.create-interval' = '1 d'"
 # As another engine makes it: its own expiry can destroy savepoints.
 NIGHTLY = "nightly"
-SIZES = {"": (120, 40), "-80x24": (80, 24)}
+SMALL = (80, 24)
+SIZES = {"": (120, 40), "-80x24": SMALL}
+
+
+def take_picture(console: Sitting, name: str) -> None:
+    """Write what the terminal shows now."""
+    # A picture fetches nothing from anywhere: the reader's own monospace font will do.
+    picture = re.sub(
+        r"@font-face \{.*?\}", "", console.app.export_screenshot(title="paimark"), flags=re.DOTALL
+    )
+    (PICTURES / f"{name}.svg").write_text(picture)
+    print(f"screenshots/{name}.svg")
+
+
+async def glance(console: Sitting, suffix: str) -> None:
+    """A few screens in which colours say much: rows, a refused plan, a destructive one, the palette."""
+    await console.sees("● customers")
+    await console.press("G")
+    await console.sees("● orders", "snapshot 18", "◆")
+    await console.press("enter", "j")
+    await console.sees("snapshot 17")
+    take_picture(console, f"snapshots{suffix}")
+    await console.press("t")
+    await console.type("savepoint.9")
+    await console.press("enter")
+    await console.sees("REFUSED")
+    take_picture(console, f"refused{suffix}")
+    await console.press("escape", "3", "g", "j", "R")
+    await console.sees("[ Cancel ]", "to confirm")
+    take_picture(console, f"replace{suffix}")
+    await console.press("escape", "colon")
+    await console.type("cre")
+    await console.sees("create-savepoint")
+    take_picture(console, f"palette{suffix}")
+    await console.press("escape", "2", "G", "enter")
+    await console.sees("VERSION AS OF 'savepoint.1'")
+    take_picture(console, f"query{suffix}")
 
 
 async def tour(console: Sitting, warehouse: Path, suffix: str, savepoint: int, branch: str) -> None:
     """Make a savepoint, a branch from it, and read it back: a picture at each stop."""
 
     def take(name: str) -> None:
-        # A picture fetches nothing from anywhere: the reader's own monospace font will do.
-        picture = re.sub(
-            r"@font-face \{.*?\}", "", console.app.export_screenshot(title="paimark"), flags=re.DOTALL
-        )
-        (PICTURES / f"{name}{suffix}.svg").write_text(picture)
-        print(f"screenshots/{name}{suffix}.svg")
+        take_picture(console, f"{name}{suffix}")
 
     console.app.theme = DARK
     await console.sees("● customers")
@@ -148,6 +181,13 @@ async def main() -> None:
                     await tour(
                         console, warehouse, suffix, savepoint=number + 2, branch=f"restock{suffix[1:3]}"
                     )
+            for suffix, no_color in (("-16-colours", ""), ("-no-color", "1")):
+                # Textual takes it out of the environment when the console is made.
+                os.environ["NO_COLOR"] = no_color
+                session = Session(settings, EngineRoom(settings, room.engine))
+                async with sitting(warehouse, SMALL, session=session) as console:
+                    console.app.theme = SIXTEEN
+                    await glance(console, suffix)
         finally:
             room.close()
 
