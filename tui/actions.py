@@ -10,6 +10,8 @@ from tui.session import Target, Version
 DELETING = {"Savepoints": "delete-savepoint", "Branches": "delete-branch", "Tags": "delete-tag"}
 # What switches stock expiry off on a branch.
 PROTECTING = "alter-branch-schema"
+# What is done to the table, whatever row the cursor is on.
+OF_THE_TABLE = ("undo",)
 _OF_A_BRANCH = ("delete-branch", "merge-branch", "replace-main-branch")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, overload
 
 from tui.sources import Column
@@ -56,6 +56,13 @@ class ArrowRows:
         place = bisect_right(self._ends, index)
         start = self._ends[place - 1] if place else 0
         return ArrowRow(self._batches[place], index - start)
+
+    def key(self, index: int) -> int:
+        """Rows of a result only come behind those that are there."""
+        return index
+
+    def find(self, key: Hashable) -> int | None:
+        return key if isinstance(key, int) and key < len(self) else None
 
     def with_batch(self, batch: Any) -> ArrowRows:
         return ArrowRows([*self._batches, batch])

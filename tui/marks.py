@@ -12,10 +12,11 @@ from tui.session import Target, Version
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A version of the table in view. `snapshot_id` is None for the head of a branch."""
+    """A version of the table in view. `snapshot_id` and `commit_time` are None for the head of a branch."""
 
     wanted: Wanted
     snapshot_id: int | None = None
+    commit_time: int | None = None
 
     @property
     def label(self) -> str:
@@ -36,7 +37,7 @@ def mark_of(target: Target, version: Version | None) -> Mark | None:
         return None
     if version.version is None:
         return Mark(Wanted(None if version.branch == MAIN else version.branch))
-    return Mark(Wanted(target.branch, version.version), version.snapshot_id)
+    return Mark(Wanted(target.branch, version.version), version.snapshot_id, version.commit_time)
 
 
 def pair_to_compare(marks: list[Mark], here: Mark | None, target: Target) -> tuple[Mark, Mark] | None:

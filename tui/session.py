@@ -35,12 +35,15 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """What a row stands for in `VERSION AS OF`, or a branch, or (all None) the table itself."""
+    """What a row stands for in `VERSION AS OF`, or a branch, or (all None) the table itself.
+
+    `commit_time` (epoch ms) is the snapshot's: its number may be given again."""
 
     version: str | None = None
     branch: str | None = None
     tag: str | None = None
     snapshot_id: int | None = None
+    commit_time: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

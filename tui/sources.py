@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
@@ -28,19 +28,31 @@ class Column:
 
 
 class RowSource(Protocol):
-    """Rows of raw values, in the order of the columns. `row` must be cheap."""
+    """Rows of raw values, in the order of the columns. `row` and `key` must be cheap."""
 
     def __len__(self) -> int: ...
 
     def row(self, index: int) -> Sequence[object]: ...
 
+    def key(self, index: int) -> Hashable:
+        """Which record the row stands for: the same in a later source that still has the record."""
+
+    def find(self, key: Hashable) -> int | None:
+        """Where the record with this key is."""
+
 
 class Records(Generic[T]):
-    """Rows made from records on demand."""
+    """Rows made from records on demand. Without `key` a record is known by its first value."""
 
-    def __init__(self, records: Sequence[T], values: Callable[[T], Sequence[object]]) -> None:
+    def __init__(
+        self,
+        records: Sequence[T],
+        values: Callable[[T], Sequence[object]],
+        key: Callable[[T], Hashable] | None = None,
+    ) -> None:
         self.records = records
         self._values = values
+        self._key = key or (lambda record: str(values(record)[0]))
 
     def __len__(self) -> int:
         return len(self.records)
@@ -48,7 +60,13 @@ class Records(Generic[T]):
     def row(self, index: int) -> Sequence[object]:
         return self._values(self.records[index])
 
+    def key(self, index: int) -> Hashable:
+        return self._key(self.records[index])
 
-def tuples(rows: Sequence[Sequence[object]]) -> Records[Sequence[object]]:
-    """Rows that are their values."""
-    return Records(rows, lambda row: row)
+    def find(self, key: Hashable) -> int | None:
+        return next((index for index in range(len(self)) if self.key(index) == key), None)
+
+
+def tuples(rows: Sequence[Sequence[object]]) -> Records[tuple[int, Sequence[object]]]:
+    """Rows that are their values, each known by its place."""
+    return Records(list(enumerate(rows)), lambda numbered: numbered[1], lambda numbered: numbered[0])

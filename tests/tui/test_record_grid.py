@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Hashable, Sequence
 from contextlib import asynccontextmanager
 
 from textual.app import App, ComposeResult
@@ -28,6 +28,12 @@ class Numbers:
     def row(self, index: int) -> Sequence[object]:
         self.asked.add(index)
         return (index, f"name {index}", "x" * (index % 50))
+
+    def key(self, index: int) -> Hashable:
+        return self.row(index)[0]
+
+    def find(self, key: Hashable) -> int | None:
+        return next((index for index in range(self.count) if self.key(index) == key), None)
 
 
 class OneGrid(App[None]):
@@ -57,6 +63,14 @@ async def grid_of(
         yield app, pilot
 
 
+async def until(pilot: Pilot[None], is_so: Callable[[], bool]) -> None:
+    for _ in range(500):
+        if is_so():
+            return
+        await pilot.pause(0.01)
+    raise AssertionError("It did not happen")
+
+
 async def test_only_rows_in_sight_and_a_sample_are_asked_for() -> None:
     source = Numbers(100_000)
     async with grid_of(source) as (app, pilot):
@@ -83,10 +97,7 @@ async def test_moving_through_a_hundred_thousand_rows() -> None:
 async def test_a_filter_over_many_rows_runs_in_a_thread_and_arrives() -> None:
     async with grid_of(Numbers(20_000)) as (app, pilot):
         app.grid.filter("name 19999")
-        for _ in range(500):
-            await pilot.pause(0.01)
-            if app.grid.count == 1:
-                break
+        await until(pilot, lambda: app.grid.count == 1)
         assert app.grid.index == 19_999
         assert "name 19999" in app.line(1)
         app.grid.filter("")
@@ -120,6 +131,69 @@ async def test_the_cursor_stays_on_its_record_when_rows_come_on_top() -> None:
         assert app.grid.source.row(app.grid.index or 0)[0] == 8
         app.grid.show(Newest(12))
         assert app.grid.source.row(app.grid.index or 0)[0] == 8
+
+
+async def test_rows_and_their_order_change_together() -> None:
+    """Many sorted rows are put in order in a thread: until it is done the old ones stay, all of them."""
+
+    class Newest(Numbers):
+        def row(self, index: int) -> Sequence[object]:
+            return (self.count - index, "n", "")
+
+        def find(self, key: Hashable) -> int | None:
+            return self.count - int(str(key))
+
+    async with grid_of(Newest(5000)) as (app, pilot):
+        await pilot.press("o", "O")
+        await until(pilot, lambda: app.grid.cursor == 4999)
+        await pilot.press("g", "j")
+        assert app.grid.source.row(app.grid.index or 0)[0] == 2
+        app.grid.show(Newest(5003))
+        assert app.line(2).startswith("▌      2")
+        assert len(app.grid.source) == 5000
+        await until(pilot, lambda: len(app.grid.source) == 5003)
+        assert app.grid.source.row(app.grid.index or 0)[0] == 2
+        assert app.line(2).startswith("▌      2")
+
+
+async def test_the_cursor_is_on_no_row_when_its_record_went_away() -> None:
+    class Left(Numbers):
+        """All but the sixth."""
+
+        def row(self, index: int) -> Sequence[object]:
+            return (index + (index >= 5), "n", "")
+
+    async with grid_of(Numbers(10)) as (app, pilot):
+        await pilot.press("j", "j", "j", "j", "j")
+        app.grid.show(Left(9))
+        assert (app.grid.index, app.grid.lost, app.grid.position) == (None, 5, "– of 9")
+        assert app.line(6).startswith("·      6")
+        await pilot.press("j")
+        assert (app.grid.source.row(app.grid.index or 0)[0], app.grid.lost) == (6, None)
+        app.grid.show(Numbers(10))
+        assert app.grid.index == 6
+        # Gone and back again: nobody moved it meanwhile.
+        await pilot.press("k")
+        app.grid.show(Left(9))
+        assert app.grid.lost == 5
+        app.grid.show(Numbers(10))
+        assert app.grid.index == 5
+        app.grid.show(Left(9))
+        await pilot.press("k")
+        assert app.grid.source.row(app.grid.index or 0)[0] == 4
+
+
+async def test_a_filter_that_hides_the_record_goes_to_the_first_row_and_none_keeps_it() -> None:
+    async with grid_of(Numbers(30)) as (app, pilot):
+        await pilot.press(*"jjjjjjj")
+        app.grid.filter("no such row")
+        assert (app.grid.index, app.grid.lost) == (None, None)
+        app.grid.filter("")
+        assert app.grid.index == 7
+        app.grid.filter("name 2")
+        assert app.grid.index == 2
+        app.grid.filter("")
+        assert app.grid.index == 2
 
 
 async def test_wide_characters_keep_the_columns_in_line() -> None:

@@ -19,6 +19,7 @@ from tui.background import Report
 from tui.formats import counted
 from tui.panes.record_pane import Found, RecordPane
 from tui.panes.snapshots import snapshot_facts
+from tui.record_key import RecordKey
 from tui.session import Session, Target, Version
 from tui.sources import Column, Records
 from tui.widgets.detail_strip import Detail
@@ -80,14 +81,14 @@ class BranchesPane(RecordPane[BranchRows]):
             for known in branches.branch_rows(self.session.files, target.table)
         ]
         viewed = self.session.open(target)
-        report(Found(viewed, Records(rows, _values), (opened.root, tuple(names))))
+        report(Found(viewed, Records(rows, _values, _key), (opened.root, tuple(names))))
 
     def fingerprint(self, target: Target) -> Hashable:
         opened = self.session.open(Target(target.table))
         return opened.root, tuple(branch_names(self.session.files, target.table))
 
     def detail(self, index: int) -> Detail:
-        row = self._record(index)
+        row = self.rows.records[index]
         known = row.known
         title = f"branch {row.name}" + (" (main)" if row.is_main and row.name != MAIN else "")
         facts = [("health", _HEALTH[known.health])] if known.health in _HEALTH else []
@@ -108,18 +109,16 @@ class BranchesPane(RecordPane[BranchRows]):
         return Detail(title, (*facts, ("directory", row.root.directory)))
 
     def version(self, index: int) -> Version | None:
-        row = self._record(index)
+        row = self.rows.records[index]
         return Version(branch=MAIN if row.is_main else row.name)
 
     async def action_view(self) -> None:
         """Show the snapshots, savepoints, tags and schema of this branch."""
-        if self.grid.index is not None:
-            row = self._record(self.grid.index)
-            await self.desk.view_branch(None if row.is_main else row.name)
-
-    def _record(self, index: int) -> BranchRow:
-        assert self.found is not None
-        return self.found.rows.records[index]
+        if self.grid.index is None:
+            self.says_no_row()
+            return
+        row = self.rows.records[self.grid.index]
+        await self.desk.view_branch(None if row.is_main else row.name)
 
 
 def _branch_row(session: Session, table: TablePath, main: Root, known: branches.BranchRow) -> BranchRow:
@@ -129,6 +128,10 @@ def _branch_row(session: Session, table: TablePath, main: Root, known: branches.
     except PaimarkError as error:
         # One unreadable branch must not hide the others.
         return BranchRow(root, known, problem=error.message)
+
+
+def _key(row: BranchRow) -> RecordKey:
+    return RecordKey(row.root, "branch", row.name, row.known.create_time)
 
 
 def _values(row: BranchRow) -> Sequence[object]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -15,8 +15,9 @@ from core.errors import PaimarkError
 from tui.background import Report, Slot
 from tui.formats import counted
 from tui.marks import Mark, mark_of
-from tui.messages import Noted
+from tui.messages import Noted, Said
 from tui.panes.pane import Desk
+from tui.record_key import RecordKey
 from tui.session import Opened, Session, Target, Version
 from tui.sources import Column, RowSource, tuples
 from tui.widgets.detail_strip import Detail
@@ -35,7 +36,6 @@ class Found(Generic[S]):
     rows: S
     fingerprint: Hashable
     total: int | None = None
-    columns: tuple[Column, ...] | None = None
     left_out: tuple[str, ...] = ()
 
 
@@ -64,9 +64,7 @@ class RecordPane(Vertical, Generic[S]):
         self.target: Target | None = None
         self.found: Found[S] | None = None
         self.problem: PaimarkError | None = None
-        self.grid = RecordGrid(
-            self.COLUMNS, frozen=self.FROZEN, at_edge=self._at_edge, is_marked=self._is_marked
-        )
+        self.grid = RecordGrid(self.COLUMNS, frozen=self.FROZEN, at_edge=self._at_edge, sign=self._sign)
         self._asked: Target | None = None
         self._ready = False
 
@@ -101,18 +99,27 @@ class RecordPane(Vertical, Generic[S]):
         """What `y` copies."""
         return str(self.grid.source.row(index)[0])
 
+    @property
+    def rows(self) -> S:
+        """The rows that the grid shows: what an index of its is an index into."""
+        return cast(S, self.grid.source)
+
     # Loading
 
     def aim(self, target: Target) -> None:
         """Show another table or branch, now if this pane is in view, else when it is."""
         self.target = target
+        if self._ready:
+            # What is still being read is of the other one.
+            self._asked = None if self._reading.busy else self._asked
+            self._reading.drop()
+            self._checking.drop()
         self.load_if_stale()
 
     def load_if_stale(self) -> None:
         if self._ready and self.display and self.target is not None and self._asked != self.target:
             self.found = self.problem = None
-            self.grid.filter("")
-            self.grid.say(f"Reading {self.TITLE.lower()} …")
+            self.grid.clear(f"Reading {self.TITLE.lower()} …")
             self.load()
 
     def load(self) -> None:
@@ -132,8 +139,11 @@ class RecordPane(Vertical, Generic[S]):
                 self.post_message(Noted(sentence, "warn"))
         self.found = found
         self.problem = None
-        self.grid.show(found.rows, found.columns, note=self.EMPTY)
+        self._show(found)
         self.post_message(self.Changed(self))
+
+    def _show(self, found: Found[S]) -> None:
+        self.grid.show(found.rows, note=self.EMPTY, total=found.total)
 
     def fail(self, error: PaimarkError) -> None:
         self.problem = error
@@ -167,9 +177,27 @@ class RecordPane(Vertical, Generic[S]):
     def current_detail(self) -> Detail:
         index = self.grid.index
         if index is None:
-            return Detail(position=self.position)
+            return Detail(self.no_row, position=self.position)
         detail = self.detail(index)
-        return Detail(detail.title, detail.facts, self.position)
+        return Detail(detail.title, detail.facts, self.position, self.grid.source.key(index))
+
+    @property
+    def no_row(self) -> str:
+        """Why the cursor is on none of the rows there are; empty where it is on one."""
+        grid, lost = self.grid, self.grid.lost
+        if isinstance(lost, RecordKey):
+            hidden = grid.source.find(lost) is not None
+            return f"{lost.name} no longer matches /{grid.order.text}" if hidden else f"{lost.name} is gone"
+        if grid.going_to_end:
+            return "The last row is still being read"
+        return f"No row matches /{grid.order.text}" if len(grid.source) and not grid.count else ""
+
+    def says_no_row(self) -> bool:
+        """Say so where the cursor is on no row: a key must not act on the neighbour of what one looked at."""
+        reason = self.no_row
+        if reason:
+            self.post_message(Said(f"{reason}: move to a row first", "warn"))
+        return bool(reason)
 
     @property
     def current_version(self) -> Version | None:
@@ -185,8 +213,9 @@ class RecordPane(Vertical, Generic[S]):
     def _mark(self, index: int) -> Mark | None:
         return None if self.found is None else mark_of(self.found.opened.target, self.version(index))
 
-    def _is_marked(self, index: int) -> bool:
-        return bool(self.desk.marks) and self._mark(index) in self.desk.marks
+    def _sign(self, index: int) -> str:
+        """One cell before a row: whether it is marked."""
+        return "*" if self.desk.marks and self._mark(index) in self.desk.marks else " "
 
     @property
     def position(self) -> str:
@@ -209,6 +238,10 @@ class RecordPane(Vertical, Generic[S]):
             return ""
         return f"{len(found.rows) if found.total is None else found.total:,}"
 
+    def is_of(self, target: Target | None) -> bool:
+        """Whether what it shows is of this table and branch."""
+        return self.found is not None and self.found.opened.target == target
+
     def focus_first(self) -> None:
         self.screen.set_focus(self.grid)
 
@@ -224,6 +257,8 @@ class RecordPane(Vertical, Generic[S]):
         version = self.current_version
         if version is not None:
             await self.desk.prepare(version)
+        else:
+            self.says_no_row()
 
     def _at_edge(self, edge: Edge) -> None:
         if edge == "left":

@@ -17,6 +17,7 @@ from core.table.savepoints import SavepointManager
 from tui.background import Report
 from tui.formats import age, duration, exact_time, format_value
 from tui.panes.record_pane import Found, RecordPane
+from tui.record_key import RecordKey, commit_of
 from tui.session import Target, Version
 from tui.sources import Column, Records
 from tui.widgets.detail_strip import Detail
@@ -44,6 +45,18 @@ class SavepointLine:
     def mark(self) -> str | None:
         return f"! {self.health}" if self.health != _OK else None
 
+    def key(self, root: Root) -> RecordKey:
+        name = savepoint_tag(self.id)
+        if self.savepoint is not None:
+            return RecordKey(root, "savepoint", name, self.savepoint.full_manifest_list)
+        return RecordKey(root, "tag", name, None if self.tag is None else commit_of(self.tag))
+
+    @property
+    def commit_time(self) -> int | None:
+        if self.savepoint is not None:
+            return self.savepoint.snapshot_time
+        return None if self.tag is None else self.tag.time_millis
+
     @property
     def keepers(self) -> str | None:
         return ", ".join(self.kept_by) or None
@@ -52,8 +65,8 @@ class SavepointLine:
 class SavepointRows(Records[SavepointLine]):
     """`automatic` says when the next one is made by itself."""
 
-    def __init__(self, lines: Sequence[SavepointLine], automatic: str) -> None:
-        super().__init__(lines, _values)
+    def __init__(self, root: Root, lines: Sequence[SavepointLine], automatic: str) -> None:
+        super().__init__(lines, _values, lambda line: line.key(root))
         self.automatic = automatic
 
 
@@ -81,7 +94,7 @@ class SavepointsPane(RecordPane[SavepointRows]):
         files = self.session.files
         manager = SavepointManager(files, target.table)
         lines = sorted(_lines(files, manager, opened.root), key=lambda line: -line.id)
-        rows = SavepointRows(lines, _automatic(files, opened.root))
+        rows = SavepointRows(opened.root, lines, _automatic(files, opened.root))
         report(Found(opened, rows, (opened.root, seen), left_out=tuple(manager.unreadable.values())))
 
     def fingerprint(self, target: Target) -> Hashable:
@@ -103,7 +116,7 @@ class SavepointsPane(RecordPane[SavepointRows]):
         return "" if self.found is None else self.found.rows.automatic
 
     def detail(self, index: int) -> Detail:
-        line = self._record(index)
+        line = self.rows.records[index]
         now_ms = int(time.time() * 1000)
         protected = _PROTECTED_BY.get(line.health, savepoint_tag(line.id))
         facts = [
@@ -119,16 +132,12 @@ class SavepointsPane(RecordPane[SavepointRows]):
         return Detail(title, tuple(fact for fact in facts if fact[1]))
 
     def version(self, index: int) -> Version | None:
-        line = self._record(index)
+        line = self.rows.records[index]
         name = savepoint_tag(line.id)
-        return Version(version=name, tag=name, snapshot_id=line.snapshot_id)
+        return Version(version=name, tag=name, snapshot_id=line.snapshot_id, commit_time=line.commit_time)
 
     def name_of(self, index: int) -> str:
-        return savepoint_tag(self._record(index).id)
-
-    def _record(self, index: int) -> SavepointLine:
-        assert self.found is not None
-        return self.found.rows.records[index]
+        return savepoint_tag(self.rows.records[index].id)
 
 
 def _lines(files: Files, manager: SavepointManager, root: Root) -> list[SavepointLine]:
@@ -194,8 +203,18 @@ def _savepoint_facts(
 def _values(line: SavepointLine) -> Sequence[object]:
     savepoint = line.savepoint
     if savepoint is None:
-        committed = line.tag.time_millis if line.tag is not None else None
-        return (line.id, line.mark, line.snapshot_id, committed, None, None, line.keepers, None, None, None)
+        return (
+            line.id,
+            line.mark,
+            line.snapshot_id,
+            line.commit_time,
+            None,
+            None,
+            line.keepers,
+            None,
+            None,
+            None,
+        )
     return (
         line.id,
         line.mark,

@@ -10,12 +10,14 @@ from typing import ClassVar
 import msgspec
 from textual.binding import Binding, BindingType
 
+from core.table.layout import Root
 from core.table.lineage import Lineage
 from core.table.records import TableSchema
 from tui.background import Report
 from tui.formats import exact_time
 from tui.panes.pane import Desk
 from tui.panes.record_pane import Found, RecordPane
+from tui.record_key import RecordKey
 from tui.session import Session, Target, Version
 from tui.sources import Column, Records
 from tui.widgets.detail_strip import Detail
@@ -33,6 +35,9 @@ class SchemaLine:
     comment: str | None
     field_id: int | None = None
 
+    def key(self, root: Root) -> RecordKey:
+        return RecordKey(root, "column" if self.what == "column" else "option", self.name, self.field_id)
+
     def values(self) -> Sequence[object]:
         return (self.name, self.what, self.value, self.role, self.since, self.comment)
 
@@ -41,9 +46,9 @@ class SchemaRows(Records[SchemaLine]):
     """The lines of one version of the schema."""
 
     def __init__(
-        self, schema: TableSchema | None, versions: Sequence[int], lines: Sequence[SchemaLine]
+        self, root: Root, schema: TableSchema | None, versions: Sequence[int], lines: Sequence[SchemaLine]
     ) -> None:
-        super().__init__(lines, SchemaLine.values)
+        super().__init__(lines, SchemaLine.values, lambda line: line.key(root))
         self.schema = schema
         self.versions = versions
 
@@ -81,15 +86,14 @@ class SchemaPane(RecordPane[SchemaRows]):
         history = _history(opened.lineage, [each for each in ids if chosen is not None and each <= chosen])
         lines = _lines(history)
         schema = history[-1] if history else None
-        report(Found(opened, SchemaRows(schema, ids, lines), (opened.root, tuple(ids))))
+        report(Found(opened, SchemaRows(opened.root, schema, ids, lines), (opened.root, tuple(ids))))
 
     def fingerprint(self, target: Target) -> Hashable:
         opened = self.session.open(target)
         return opened.root, tuple(opened.lineage.schema_ids())
 
     def detail(self, index: int) -> Detail:
-        assert self.found is not None
-        rows = self.found.rows
+        rows = self.rows
         schema, line = rows.schema, rows.records[index]
         if schema is None:
             return Detail()

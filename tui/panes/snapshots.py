@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from bisect import bisect_left
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 import msgspec
@@ -13,6 +14,7 @@ from textual.timer import Timer
 
 from core.errors import PaimarkError
 from core.table.layout import SAVEPOINT_TAG_PREFIX, Root
+from core.table.lineage import Lineage
 from core.table.records import Snapshot
 from core.table.rows import SnapshotRow
 from tui.background import Report, Slot
@@ -21,6 +23,7 @@ from tui.messages import Noted
 from tui.opening import PAGE, Newest
 from tui.panes.pane import Desk
 from tui.panes.record_pane import Found, RecordPane
+from tui.record_key import Commit, RecordKey, commit_of, commit_of_row, snapshot_key
 from tui.session import Opened, Session, Target, Version
 from tui.sources import Column, Records
 from tui.widgets.detail_strip import Detail
@@ -32,7 +35,48 @@ _REST = 0.05
 # When a slow store has not answered by then, what the row itself says is shown.
 _LATE = 0.4
 
-SnapshotRows = Records[SnapshotRow]
+# A record read whole, and which it is.
+Whole = tuple[RecordKey, Snapshot]
+
+
+class SnapshotRows(Records[SnapshotRow]):
+    """The commits of a root, newest first, and what keeps some of them."""
+
+    def __init__(self, root: Root, records: Sequence[SnapshotRow], kept_by: Mapping[Commit, str]) -> None:
+        super().__init__(records, self._values_of, lambda row: snapshot_key(root, commit_of_row(row)))
+        self._kept_by = kept_by
+        self._kept_ids = {commit.id for commit in kept_by}
+
+    def find(self, key: Hashable) -> int | None:
+        """By bisection: there may be a hundred thousand."""
+        if not isinstance(key, RecordKey) or not isinstance(key.made, Commit):
+            return None
+        place = bisect_left(self.records, -key.made.id, key=lambda row: -row.snapshot_id)
+        return place if place < len(self) and self.key(place) == key else None
+
+    def kept_by(self, index: int) -> str:
+        """The tags that keep its files."""
+        return self._kept_by_of(self.records[index]) or ""
+
+    def _kept_by_of(self, row: SnapshotRow) -> str | None:
+        if row.snapshot_id not in self._kept_ids:
+            return None
+        return self._kept_by.get(commit_of_row(row))
+
+    def _values_of(self, row: SnapshotRow) -> Sequence[object]:
+        kept_by = self._kept_by_of(row)
+        return (
+            row.snapshot_id,
+            _sign(kept_by),
+            row.commit_time,
+            row.commit_time,
+            row.commit_kind,
+            row.total_record_count,
+            row.delta_record_count,
+            row.schema_id,
+            kept_by,
+            row.commit_user,
+        )
 
 
 class SnapshotsPane(RecordPane[SnapshotRows]):
@@ -55,16 +99,16 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
 
     def __init__(self, session: Session, desk: Desk) -> None:
         super().__init__(session, desk)
-        self._marks: Mapping[int, str] = {}
-        self._whole: Snapshot | None = None
+        self._kept_by: Mapping[Commit, str] = {}
+        self._whole: Whole | None = None
         self._marked_at: Hashable = None
         self._want_all = False
         self._pauses: list[Timer] = []
         self._known: tuple[Root | None, Sequence[SnapshotRow]] = (None, ())
 
     def on_mount(self) -> None:
-        self._looking: Slot[Snapshot] = Slot(self.app, "snapshot", self._looked, self._not_seen)
-        self._marking: Slot[Mapping[int, str]] = Slot(self.app, "marks", self._marked, self._not_seen)
+        self._looking: Slot[Whole] = Slot(self.app, "snapshot", self._looked, self._not_seen)
+        self._marking: Slot[Mapping[Commit, str]] = Slot(self.app, "marks", self._marked, self._not_seen)
 
     def first_page(self, newest: Newest) -> None:
         """What was read before there was a screen."""
@@ -79,21 +123,21 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
         if root != opened.root:
             before = ()
         newest = opened.lineage.newest(PAGE)
-        rows = _joined(newest, before)
         if len(newest) < PAGE:
-            report(self._found(opened, rows, None))
+            report(self._found(opened, newest, None))
             return
+        rows = _joined(newest, before)
         if not before:
             report(self._found(opened, rows, None))
-        ids = opened.lineage.snapshot_ids()
-        total, oldest = len(ids), ids[0] if ids else 0
-        rows = [row for row in rows if row.snapshot_id >= oldest]
+        ids = set(opened.lineage.snapshot_ids())
+        rows = [row for row in rows if row.snapshot_id in ids]
+        total = len(ids)
         report(self._found(opened, rows, total))
         while self._want_all and report.wanted and len(rows) < total:
-            chunk = opened.lineage.newest(_CHUNK, before=rows[-1].snapshot_id)
-            if not chunk:
-                break
+            chunk = opened.lineage.newest(_CHUNK, before=rows[-1].snapshot_id) if rows else []
             rows = [*rows, *chunk]
+            # Some may have expired since they were counted, or can't be read.
+            total = total if chunk else len(rows)
             report(self._found(opened, rows, total))
 
     def reload(self) -> None:
@@ -102,23 +146,26 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
 
     def fingerprint(self, target: Target) -> Hashable:
         opened = self.session.open(target)
-        return opened.root, opened.lineage.latest_id()
+        root, rows = self._known
+        newest = opened.lineage.newest(1)
+        # Expiry takes the oldest; which of those there are that is may cost a listing.
+        oldest_left = root != opened.root or not rows or opened.lineage.has_snapshot(rows[-1].snapshot_id)
+        return opened.root, commit_of_row(newest[0]) if newest else None, oldest_left
 
     def take(self, found: Found[SnapshotRows]) -> None:
         if self.found is None or self.found.opened.root != found.opened.root:
-            self._marks = {}
+            self._kept_by = {}
         self._known = (found.opened.root, found.rows.records)
-        super().take(found)
+        super().take(self._with_marks(found))
         if self._marked_at != found.fingerprint:
             self._marked_at = found.fingerprint
             self._marking.ask(lambda report: report(_read_marks(found.opened)))
 
     def detail(self, index: int) -> Detail:
-        row = self._row(index)
+        row = self.rows.records[index]
         now_ms = int(time.time() * 1000)
-        whole = self._whole
-        if whole is not None and whole.id == row.snapshot_id:
-            facts = snapshot_facts(whole, now_ms, self._marks.get(whole.id, ""))
+        if self._whole is not None and self._whole[0] == self.rows.key(index):
+            facts = snapshot_facts(self._whole[1], now_ms, self.rows.kept_by(index))
         else:
             facts = [
                 ("committed", exact_time(row.commit_time, now_ms)),
@@ -128,16 +175,17 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
         return Detail(f"snapshot {row.snapshot_id}", tuple(facts))
 
     def version(self, index: int) -> Version | None:
-        snapshot_id = self._row(index).snapshot_id
-        return Version(version=f"snapshot.{snapshot_id}", snapshot_id=snapshot_id)
+        row = self.rows.records[index]
+        name = f"snapshot.{row.snapshot_id}"
+        return Version(version=name, snapshot_id=row.snapshot_id, commit_time=row.commit_time)
 
     def name_of(self, index: int) -> str:
-        return f"snapshot.{self._row(index).snapshot_id}"
+        return f"snapshot.{self.rows.records[index].snapshot_id}"
 
     @property
     def at_newest(self) -> bool:
-        """Whether the cursor is on the newest snapshot."""
-        return self.grid.index == 0
+        """Whether the cursor was left on the newest snapshot, not put there."""
+        return self.grid.index == 0 and not self.has_focus_within
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         if self._want_all:
@@ -152,7 +200,7 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
         for timer in self._pauses:
             timer.stop()
         index = self.grid.index
-        if index is None or (self._whole is not None and self._whole.id == self._row(index).snapshot_id):
+        if index is None or (self._whole is not None and self._whole[0] == self.rows.key(index)):
             return True
         self._pauses = [self.set_timer(_REST, self._look), self.set_timer(_LATE, self._late)]
         return self._whole is None
@@ -160,48 +208,39 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
     def _late(self) -> None:
         self.post_message(self.Changed(self))
 
-    def _row(self, index: int) -> SnapshotRow:
-        assert self.found is not None
-        return self.found.rows.records[index]
-
     def _found(self, opened: Opened, rows: Sequence[SnapshotRow], total: int | None) -> Found[SnapshotRows]:
-        latest = rows[0].snapshot_id if rows else None
+        newest = commit_of_row(rows[0]) if rows else None
         left_out = tuple(opened.lineage.unreadable.values())
-        return Found(opened, Records(rows, self._values), (opened.root, latest), total, left_out=left_out)
-
-    def _values(self, row: SnapshotRow) -> Sequence[object]:
-        return (
-            row.snapshot_id,
-            _sign(self._marks.get(row.snapshot_id)),
-            row.commit_time,
-            row.commit_time,
-            row.commit_kind,
-            row.total_record_count,
-            row.delta_record_count,
-            row.schema_id,
-            self._marks.get(row.snapshot_id),
-            row.commit_user,
-        )
+        found = SnapshotRows(opened.root, rows, {})
+        return Found(opened, found, (opened.root, newest, True), total, left_out=left_out)
 
     def _look(self) -> None:
         """Read the record under the cursor whole, now that the cursor rests on it."""
         index, found = self.grid.index, self.found
         if index is None or found is None:
             return
-        lineage, snapshot_id = found.opened.lineage, self._row(index).snapshot_id
-        self._looking.ask(lambda report: report(lineage.snapshot(snapshot_id)))
+        lineage, snapshot_id = found.opened.lineage, self.rows.records[index].snapshot_id
+        self._looking.ask(lambda report: report(_read_whole(lineage, snapshot_id)))
 
-    def _looked(self, snapshot: Snapshot) -> None:
-        self._whole = snapshot
+    def _looked(self, whole: Whole) -> None:
+        self._whole = whole
         self.post_message(self.Changed(self))
 
     def _not_seen(self, error: PaimarkError) -> None:
         self.post_message(Noted(error.message, "warn"))
 
-    def _marked(self, marks: Mapping[int, str]) -> None:
-        self._marks = marks
-        if marks and self.found is not None:
-            self.grid.show(self.found.rows, note=self.EMPTY)
+    def _marked(self, kept_by: Mapping[Commit, str]) -> None:
+        found = self.found
+        if found is None or kept_by == self._kept_by:
+            return
+        self._kept_by = kept_by
+        self.found = self._with_marks(found)
+        self._show(self.found)
+        self.post_message(self.Changed(self))
+
+    def _with_marks(self, found: Found[SnapshotRows]) -> Found[SnapshotRows]:
+        rows = SnapshotRows(found.opened.root, found.rows.records, self._kept_by)
+        return replace(found, rows=rows)
 
 
 def _sign(kept_by: str | None) -> str:
@@ -221,15 +260,20 @@ def _joined(newest: list[SnapshotRow], before: Sequence[SnapshotRow]) -> list[Sn
     return newest
 
 
-def _read_marks(opened: Opened) -> dict[int, str]:
+def _read_marks(opened: Opened) -> dict[Commit, str]:
     """What keeps each snapshot's files: the names of its tags, savepoints first."""
-    names: dict[int, list[str]] = {}
+    names: dict[Commit, list[str]] = {}
     for name, tag in opened.lineage.tags():
-        names.setdefault(tag.id, []).append(name)
+        names.setdefault(commit_of(tag), []).append(name)
     return {
-        snapshot_id: ", ".join(sorted(tags, key=lambda name: not name.startswith(SAVEPOINT_TAG_PREFIX)))
-        for snapshot_id, tags in names.items()
+        commit: ", ".join(sorted(tags, key=lambda name: not name.startswith(SAVEPOINT_TAG_PREFIX)))
+        for commit, tags in names.items()
     }
+
+
+def _read_whole(lineage: Lineage, snapshot_id: int) -> Whole:
+    snapshot = lineage.snapshot(snapshot_id)
+    return snapshot_key(lineage.root, commit_of(snapshot)), snapshot
 
 
 def snapshot_facts(snapshot: Snapshot, now_ms: int, kept_by: str = "") -> list[tuple[str, str]]:

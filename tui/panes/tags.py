@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Hashable, Sequence
+from functools import partial
 from typing import ClassVar
 
+from core.table.layout import Root
 from core.table.read_tags import is_read_tag
 from core.table.records import Tag
 from core.table.tag_times import created_ms
@@ -13,6 +15,7 @@ from tui.background import Report
 from tui.formats import exact_time
 from tui.panes.record_pane import Found, RecordPane
 from tui.panes.snapshots import snapshot_facts
+from tui.record_key import RecordKey, commit_of
 from tui.session import Target, Version
 from tui.sources import Column, Records
 from tui.widgets.detail_strip import Detail
@@ -45,14 +48,15 @@ class TagsPane(RecordPane[TagRows]):
         names = frozenset(opened.lineage.tag_names())
         tags = sorted(opened.lineage.tags(), key=lambda named: (-named[1].id, named[0]))
         left_out = tuple(opened.lineage.unreadable.values())
-        report(Found(opened, Records(tags, _values), (opened.root, names), left_out=left_out))
+        rows = Records(tags, _values, partial(_key, opened.root))
+        report(Found(opened, rows, (opened.root, names), left_out=left_out))
 
     def fingerprint(self, target: Target) -> Hashable:
         opened = self.session.open(target)
         return opened.root, frozenset(opened.lineage.tag_names())
 
     def detail(self, index: int) -> Detail:
-        name, tag = self._record(index)
+        name, tag = self.rows.records[index]
         now_ms = int(time.time() * 1000)
         facts = [("snapshot", str(tag.id)), *snapshot_facts(tag, now_ms)]
         until = _kept_until(tag)
@@ -61,12 +65,13 @@ class TagsPane(RecordPane[TagRows]):
         return Detail(f"tag {name}", tuple(facts))
 
     def version(self, index: int) -> Version | None:
-        name, tag = self._record(index)
-        return Version(version=name, tag=name, snapshot_id=tag.id)
+        name, tag = self.rows.records[index]
+        return Version(version=name, tag=name, snapshot_id=tag.id, commit_time=tag.time_millis)
 
-    def _record(self, index: int) -> NamedTag:
-        assert self.found is not None
-        return self.found.rows.records[index]
+
+def _key(root: Root, named: NamedTag) -> RecordKey:
+    name, tag = named
+    return RecordKey(root, "tag", name, commit_of(tag))
 
 
 def _values(named: NamedTag) -> Sequence[object]:

@@ -12,7 +12,7 @@ from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 
 from core.table.layout import MAIN, TablePath
-from tui.actions import DELETING, arguments_from
+from tui.actions import DELETING, OF_THE_TABLE, arguments_from
 from tui.around import Around, look_around
 from tui.background import Slot, post
 from tui.messages import Copied, Said
@@ -216,10 +216,10 @@ class BrowseScreen(LookingScreen):
     def on_record_pane_changed(self, event: RecordPane.Changed) -> None:
         pane = event.pane
         found = pane.found
-        if found is not None and found.opened.target == self.target:
+        if found is not None and pane.is_of(self.target):
             self._placed(found.opened)
         for number, known in self._panes.items():
-            if known is pane and pane.count_text:
+            if known is pane and pane.count_text and pane.is_of(self.target):
                 self.tab_bar.count(number, pane.count_text)
         if pane is self.pane:
             self._look()
@@ -300,6 +300,8 @@ class BrowseScreen(LookingScreen):
         text = self.pane.copy_text()
         if text:
             self.post_message(Copied(text))
+        else:
+            self._says_no_row()
 
     def action_copy_record(self) -> None:
         detail = self.pane.current_detail
@@ -307,6 +309,8 @@ class BrowseScreen(LookingScreen):
             from tui.screens.record import as_json
 
             self.post_message(Copied(as_json(detail)))
+        else:
+            self._says_no_row()
 
     async def action_record(self) -> None:
         detail = self.pane.current_detail
@@ -315,17 +319,19 @@ class BrowseScreen(LookingScreen):
 
             self._record = RecordScreen(detail)
             await self.app.push_screen(self._record)
+        else:
+            self._says_no_row()
 
     def action_delete(self) -> None:
         self.action_act(DELETING[TABS[self.tab]])
 
     def action_act(self, name: str) -> None:
         """The dialog of an action, filled in from the row under the cursor."""
-        if self.target is None:
+        if self.target is None or (name not in OF_THE_TABLE and self._says_no_row()):
             return
         pane = self.pane
         version = pane.current_version if isinstance(pane, RecordPane) else None
-        # A savepoint is made of the newest snapshot wherever no older one is pointed at.
+        # A savepoint is made of the newest snapshot wherever none is pointed at.
         newest = self.snapshots.at_newest if pane is self.snapshots else name == "create-savepoint"
         given = arguments_from(name, self.target, version, newest=newest)
         self._open_dialog(name, given)
@@ -359,6 +365,8 @@ class BrowseScreen(LookingScreen):
         from tui.actions import PROTECTING, protection_of
 
         pane = self.pane
+        if self._says_no_row():
+            return
         version = pane.current_version if isinstance(pane, RecordPane) else None
         if version is None or version.branch in (None, MAIN):
             self.post_message(Said("Go to a branch: main is expired by its own options", "warn"))

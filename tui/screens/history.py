@@ -52,7 +52,7 @@ class HistoryScreen(Dialog[str]):
         self.set_focus(self._input)
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        self._grid.filter(event.value)
+        self._grid.filter(event.value, to_top=True)
 
     def on_input_submitted(self) -> None:
         index = self._grid.index

@@ -107,6 +107,7 @@ class LookingScreen(Screen[None]):
         """Mark the row under the cursor, or take its mark away."""
         mark = self._mark_here
         if mark is None:
+            self._says_no_row()
             return
         self._mark(toggled(self.marks, mark))
         labels = " and ".join(each.label for each in self.marks)
@@ -117,6 +118,11 @@ class LookingScreen(Screen[None]):
     def _mark_here(self) -> Mark | None:
         pane = self.pane_in_use
         return None if pane is None else pane.current_mark
+
+    def _says_no_row(self) -> bool:
+        """Whether the keys go to rows of which the cursor is on none; then it is said."""
+        pane = self.pane_in_use
+        return pane is not None and pane.says_no_row()
 
     def _mark(self, marks: list[Mark]) -> None:
         self.marks = marks
@@ -129,7 +135,7 @@ class LookingScreen(Screen[None]):
         from core.travel.diff import make_difference
 
         target = self.target
-        if target is None:
+        if target is None or (len(self.marks) != 2 and self._says_no_row()):
             return
         pair = pair_to_compare(self.marks, self._mark_here, target)
         if pair is None:
@@ -152,7 +158,7 @@ class LookingScreen(Screen[None]):
     def action_peek(self) -> None:
         """The first rows of the row under the cursor, or of the table, without Spark."""
         target = self.target
-        if target is None:
+        if target is None or self._says_no_row():
             return
         from core.travel.wanted import Wanted
         from tui.peeking import Peeking

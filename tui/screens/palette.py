@@ -80,7 +80,7 @@ class PaletteScreen(Dialog[Entry]):
         typed = self._input.value.strip().lower()
         self._entries = sorted(self._all, key=lambda entry: not entry.name.lower().startswith(typed))
         self._grid.show(Records(self._entries, Entry.values))
-        self._grid.filter(self._input.value)
+        self._grid.filter(self._input.value, to_top=True)
 
     def on_input_submitted(self) -> None:
         index = self._grid.index

@@ -40,7 +40,8 @@ class RecordScreen(Dialog[None]):
 
     def show(self, detail: Detail) -> None:
         """The same record, of which more is known now."""
-        if detail.title == self._detail.title and detail.facts != self._detail.facts:
+        is_same = (detail.key, detail.title) == (self._detail.key, self._detail.title)
+        if is_same and detail.facts and detail.facts != self._detail.facts:
             self._detail = detail
             self._show()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from core.text import clean_text
@@ -17,11 +17,15 @@ _NARROWEST = 25
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """`title` names the record, `facts` are its fields as (name, value), `position` says which row it is."""
+    """`title` names the record, `facts` are its fields as (name, value), `position` says which row it is.
+
+    `key` is the record's own, so that more facts are never added to those of another one.
+    """
 
     title: str = ""
     facts: tuple[tuple[str, str], ...] = ()
     position: str = ""
+    key: Hashable = None
 
 
 class DetailStrip(Lines):

@@ -2,13 +2,17 @@
 
 Textual's DataTable measures every cell of every row on the event loop; this one asks its source for the rows
 in sight and nothing else. Keyboard only: no scrollbars, no mouse.
+
+The cursor is on a record, not on a line: it goes where its record goes when rows come, go or are put in
+another order. When the record goes away the cursor is on none until it is moved, so that no key acts on a
+neighbour.
 """
 
 from __future__ import annotations
 
 import time
-from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from typing import ClassVar, Literal
 
 from rich.style import Style
@@ -23,7 +27,9 @@ from tui.background import Report, Slot
 from tui.keymap import GRID
 from tui.sources import Column, RowSource, tuples
 from tui.theme import inks
+from tui.widgets.grid_cursor import Cursor
 from tui.widgets.grid_paint import GUTTER, measure, note_lines, paint_head, paint_row, visible_columns
+from tui.widgets.grid_view import View
 from tui.widgets.lines import strip_of
 from tui.widgets.row_order import Order, arrange
 
@@ -33,6 +39,8 @@ Edge = Literal["left", "right", "top"]
 # Fewer rows than this are put in order at once; more, in a thread.
 AT_ONCE = 2000
 _KEPT_STRIPS = 400
+# The style of the row that has this bar.
+_BASES = {"▌": "cursor", "▏": "cursor-away"}
 
 
 class RecordGrid(Widget, can_focus=True):
@@ -50,100 +58,135 @@ class RecordGrid(Widget, can_focus=True):
         head: bool = True,
         frozen: int = 0,
         at_edge: Callable[[Edge], None] = lambda edge: None,
-        is_marked: Callable[[int], bool] = lambda index: False,
+        sign: Callable[[int], str] = lambda index: " ",
         id: str | None = None,  # noqa: A002 - Textual's own name for it
     ) -> None:
+        """`sign` is one cell before a row, of the row at an index of the source."""
         super().__init__(id=id)
         self.columns: Sequence[Column] = columns
-        self.source: RowSource = tuples(())
         self.order = Order()
-        self.cursor = 0
         self.first_column = frozen
         self._frozen = frozen
         self._at_edge = at_edge
-        self._is_marked = is_marked
+        self._sign = sign
         self._head = 1 if head else 0
         self._top = 0
-        self._chosen: array[int] | None = None
+        self._view = View(tuples(()))
+        # Newer than the view's while it is put in order.
+        self._given: RowSource = self._view.source
+        self._total: int | None = None
+        self._cursor = Cursor()
+        # What a person asked of the rows that are put in order now: other ones, from the first one on.
+        self._asked = self._to_top = False
         self._widths: list[int] = measure(columns, self.source, 0)
         self._note: tuple[str, str] = ("", "")
-        self._strips: dict[tuple[int, bool, bool], Strip] = {}
+        self._strips: dict[tuple[int, str], Strip] = {}
         self._styles: dict[str, Style] = {}
         self._now_ms = 0
-        self._to_top = False
-        self._ordering: Slot[array[int] | None] | None = None
+        self._ordering: Slot[View] | None = None
 
     # What it shows
 
-    def show(self, source: RowSource, columns: Sequence[Column] | None = None, *, note: str = "") -> None:
-        """Other rows. The cursor stays on its record where it can; `note` is for no rows."""
+    def show(
+        self,
+        source: RowSource,
+        columns: Sequence[Column] | None = None,
+        *,
+        note: str = "",
+        total: int | None = None,
+    ) -> None:
+        """Other rows. `note` is for no rows; `total` is how many there will be when these are not all yet."""
         now_ms = int(time.time() * 1000)
         if columns is not None and list(columns) != list(self.columns):
             self.columns = columns
-            self._widths = []
-            self.first_column, self.order = self._frozen, Order()
+            self._start_over()
         found = measure(self.columns, source, now_ms)
         # Widths only grow while the columns stay, so that a refresh never makes the picture jump.
-        self._widths = (
-            [max(pair) for pair in zip(found, self._widths, strict=True)] if self._widths else found
-        )
-        old, old_index = self.source, self.index
-        self.source = source
+        self._widths = [max(pair) for pair in zip(found, self._widths, strict=True)]
         self._now_ms = now_ms
         self._note = (note, "")
-        if self.order.natural:
-            moved = _same_record(old, old_index, source)
-            self._arranged(None, moved)
-        else:
-            self._arrange()
+        self._given, self._total = source, total
+        self._arrange()
 
     def remark(self) -> None:
         """Other rows are marked."""
         self._repaint()
 
     def say(self, message: str, hint: str = "") -> None:
-        """No rows, and why."""
-        self.source = tuples(())
-        self._arranged(None, 0)
+        """No rows, and why. The cursor is on its record again if that comes back."""
         self._note = (message, hint)
+        self._given, self._total = tuples(()), None
+        if self._ordering is not None:
+            self._ordering.drop()
+        self._set_view(View(self._given), Cursor(0, self._cursor.held))
+
+    def clear(self, message: str) -> None:
+        """Rows of something else will come: no filter, no sort, and the cursor on no record."""
+        self._start_over()
+        self.say(message)
+
+    def _start_over(self) -> None:
+        self._widths = measure(self.columns, tuples(()), 0)
+        self.first_column, self.order, self._cursor = self._frozen, Order(), Cursor()
+
+    @property
+    def source(self) -> RowSource:
+        """The rows that are shown, and those that the filter hides."""
+        return self._view.source
 
     @property
     def count(self) -> int:
         """How many rows are shown: those that the filter lets through."""
-        return len(self.source) if self._chosen is None else len(self._chosen)
+        return len(self._view)
+
+    @property
+    def cursor(self) -> int:
+        """Which of the rows shown the cursor is on, or would be."""
+        return self._cursor.place
 
     @property
     def index(self) -> int | None:
-        """The source's index of the row under the cursor."""
-        if not 0 <= self.cursor < self.count:
-            return None
-        return self.cursor if self._chosen is None else self._chosen[self.cursor]
+        """The source's index of the row under the cursor; None where it is on no record."""
+        on_record = self.cursor < self.count and self._cursor.on_record
+        return self._view.index(self.cursor) if on_record else None
+
+    @property
+    def lost(self) -> Hashable | None:
+        """The key of the record that went away under the cursor, until the cursor is moved."""
+        return self._cursor.held if self._cursor.lost else None
+
+    @property
+    def going_to_end(self) -> bool:
+        """Whether the cursor will be on the last row, which is not read yet."""
+        return self._cursor.to_end
 
     @property
     def position(self) -> str:
         """`3 of 13`, with the filter and how many rows it hides."""
         total = len(self.source)
-        place = min(self.cursor + 1, self.count)
-        if self._chosen is None or not self.order.words:
-            return f"{place:,} of {total:,}" if total else ""
-        return f"/{self.order.text}  {place:,} of {self.count:,} ({total:,} in all)"
+        place = "–" if self.index is None and self.count else f"{self.cursor + 1 if self.count else 0:,}"
+        if self._view.chosen is None or not self.order.words:
+            return f"{place} of {total:,}" if total else ""
+        return f"/{self.order.text}  {place} of {self.count:,} ({total:,} in all)"
 
     # Moving
 
-    def move_to(self, cursor: int) -> None:
+    def move_to(self, place: int) -> None:
         """Put the cursor on a row (clamped) and bring it into sight."""
-        cursor = max(0, min(cursor, self.count - 1))
-        if cursor == self.cursor:
-            return
-        old, self.cursor = self.cursor, cursor
-        if not self._scroll_into_sight():
-            self._refresh_rows(old, cursor)
-        self.post_message(self.Moved())
+        self._move(self._cursor.moved(self._view, place))
 
     def action_move(self, rows: int) -> None:
         if rows < 0 and self.cursor == 0:
             self._at_edge("top")
-        self.move_to(self.cursor + rows)
+        self._move(self._cursor.stepped(self._view, rows))
+
+    def _move(self, cursor: Cursor) -> None:
+        old, self._cursor = self._cursor, cursor
+        if cursor == old:
+            return
+        if not self._scroll_into_sight():
+            self._refresh_rows(old.place, cursor.place)
+        self.post_message(self.Moved())
 
     def action_page(self, pages: int) -> None:
         step = max(1, self._rows_in_sight)
@@ -158,7 +201,10 @@ class RecordGrid(Widget, can_focus=True):
         self.move_to(0)
 
     def action_last(self) -> None:
+        """To the last row; where more are still being read, to each end until the last has come."""
         self.move_to(self.count - 1)
+        if self._total is not None and self._total > len(self._given):
+            self._move(replace(self._cursor, to_end=True))
 
     def action_columns(self, columns: int) -> None:
         shown = self._shown()
@@ -180,10 +226,12 @@ class RecordGrid(Widget, can_focus=True):
 
         await FilterLine.open_for(self)
 
-    def filter(self, text: str) -> None:
-        """Show the rows that hold these words; `!words` for those that do not."""
+    def filter(self, text: str, *, to_top: bool = False) -> None:
+        """Show the rows that hold these words; `!words` for those that do not.
+
+        The cursor goes to the first of them if its record is not among them, or if `to_top` says so."""
         self.order = Order(text, self.order.column, self.order.descending)
-        self._to_top = True
+        self._asked, self._to_top = True, to_top
         self._arrange()
 
     def action_sort(self) -> None:
@@ -204,34 +252,31 @@ class RecordGrid(Widget, can_focus=True):
             self._arrange()
 
     def _arrange(self) -> None:
-        source, columns, order, now_ms = self.source, self.columns, self.order, self._now_ms
-        if self._ordering is None:
-            self._ordering = Slot(
-                self.app, "order", self._arranged_later, lambda error: self.say(error.message)
-            )
+        source, columns, order, now_ms = self._given, self.columns, self.order, self._now_ms
         if order.natural or len(source) <= AT_ONCE:
-            self._ordering.drop()
-            self._arranged_later(arrange(source, columns, order, now_ms))
+            if self._ordering is not None:
+                self._ordering.drop()
+            self._arranged(View(source, arrange(source, columns, order, now_ms)))
             return
 
-        def work(report: Report[array[int] | None]) -> None:
-            report(arrange(source, columns, order, now_ms, lambda: report.wanted))
+        def work(report: Report[View]) -> None:
+            report(View(source, arrange(source, columns, order, now_ms, lambda: report.wanted)))
 
+        if self._ordering is None:
+            self._ordering = Slot(self.app, "order", self._arranged, lambda error: self.say(error.message))
         self._ordering.ask(work)
-        # The old order may point past the end of a shorter source until the new one is there.
-        if self._chosen is not None and len(self._chosen) and max(self._chosen) >= len(source):
-            self._arranged(None, 0)
 
-    def _arranged_later(self, chosen: array[int] | None) -> None:
-        cursor, self._to_top = (0 if self._to_top else self.cursor), False
-        self._arranged(chosen, cursor)
+    def _arranged(self, view: View) -> None:
+        cursor = Cursor() if self._to_top else self._cursor
+        complete = self._total is None or len(view.source) >= self._total
+        cursor = cursor.followed(view, complete=complete, asked=self._asked)
+        self._asked = self._to_top = False
+        self._set_view(view, cursor)
 
-    def _arranged(self, chosen: array[int] | None, cursor: int) -> None:
-        at_top = self._top == 0
-        shift = cursor - self.cursor
-        self._chosen = chosen
-        self.cursor = max(0, min(cursor, self.count - 1))
-        if not at_top:
+    def _set_view(self, view: View, cursor: Cursor) -> None:
+        shift = cursor.place - self._cursor.place
+        self._view, self._cursor = view, cursor
+        if self._top:
             self._top = max(0, min(self._top + shift, self.count - self._rows_in_sight))
         self._scroll_into_sight()
         self._repaint()
@@ -257,30 +302,30 @@ class RecordGrid(Widget, can_focus=True):
         place = self._top + y - self._head
         if place >= self.count:
             return self._note_line(y - self._head)
-        at_cursor = place == self.cursor
-        key = (place, at_cursor, self.has_focus)
-        strip = self._strips.get(key)
+        bar = self._bar(place)
+        strip = self._strips.get((place, bar))
         if strip is None:
             if len(self._strips) > _KEPT_STRIPS:
                 self._strips.clear()
-            strip = self._strips[key] = self._paint(place, at_cursor)
+            strip = self._strips[place, bar] = self._paint(place, bar)
         return strip
 
-    def _paint(self, place: int, at_cursor: bool) -> Strip:
-        index = place if self._chosen is None else self._chosen[place]
-        if at_cursor:
-            base = self._styles["cursor" if self.has_focus else "cursor-away"]
-        else:
-            base = self._styles["base"]
-        # The mark says where the cursor is without colour, and its thickness whether the keys go here.
-        mark = ("▌" if self.has_focus else "▏") if at_cursor else " "
-        mark += "*" if self._is_marked(index) else " "
+    def _bar(self, place: int) -> str:
+        """Says where the cursor is without colour, and by its thickness whether the keys go here."""
+        if place != self.cursor:
+            return " "
+        if not self._cursor.on_record:
+            return "·"
+        return "▌" if self.has_focus else "▏"
+
+    def _paint(self, place: int, bar: str) -> Strip:
+        index = self._view.index(place)
         return paint_row(
             self.source.row(index),
             self.columns,
             self._shown(),
-            gutter=mark,
-            base=base,
+            gutter=bar + self._sign(index),
+            base=self._styles[_BASES.get(bar, "base")],
             styles=self._styles,
             width=self.size.width,
             now_ms=self._now_ms,
@@ -322,8 +367,9 @@ class RecordGrid(Widget, can_focus=True):
         height = self._rows_in_sight
         if not height:
             return False
-        top = min(self._top, self.cursor, max(0, self.count - height))
-        top = max(top, self.cursor - height + 1)
+        cursor = min(self.cursor, max(0, self.count - 1))
+        top = min(self._top, cursor, max(0, self.count - height))
+        top = max(top, cursor - height + 1)
         if top == self._top:
             return False
         self._top = top
@@ -354,14 +400,3 @@ class RecordGrid(Widget, can_focus=True):
 
     def on_blur(self) -> None:
         self._refresh_rows(self.cursor)
-
-
-def _same_record(old: RowSource, old_index: int | None, new: RowSource) -> int:
-    """Where the record that was at `old_index` is now, looked for where rows come and go: at either end."""
-    if old_index is None or not len(new):
-        return 0
-    identity = old.row(old_index)[0]
-    shifted = old_index + len(new) - len(old)
-    near = [shifted, old_index, *range(max(0, old_index - 100), old_index + 101)]
-    found = (each for each in near if 0 <= each < len(new) and new.row(each)[0] == identity)
-    return next(found, old_index)

@@ -1,0 +1,48 @@
+"""Which record a row stands for, so that no other with the same number or name is ever taken for it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Literal
+
+from core.table.layout import Root
+from core.table.records import Snapshot
+from core.table.rows import SnapshotRow
+
+Kind = Literal["snapshot", "savepoint", "branch", "tag", "column", "option"]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordKey:
+    """A record of a root (a table and a branch).
+
+    Numbers and names are given again, after a truncation or a deletion: `made` differs then.
+    """
+
+    root: Root
+    kind: Kind
+    name: str
+    made: Hashable = None
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """What tells two commits of one number apart. `time_ms` is epoch milliseconds."""
+
+    id: int
+    time_ms: int
+    user: str
+    identifier: int
+
+
+def commit_of(snapshot: Snapshot) -> Commit:
+    return Commit(snapshot.id, snapshot.time_millis, snapshot.commit_user, snapshot.commit_identifier)
+
+
+def commit_of_row(row: SnapshotRow) -> Commit:
+    return Commit(row.snapshot_id, row.commit_time, row.commit_user, row.commit_identifier)
+
+
+def snapshot_key(root: Root, commit: Commit) -> RecordKey:
+    return RecordKey(root, "snapshot", f"snapshot.{commit.id}", commit)
