@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
 
 # C0 and C1 controls, DEL, bidirectional overrides and isolates, line and paragraph separators, and the
 # zero-width marks that let one name look like another.
@@ -18,6 +19,14 @@ def clean_text(value: object) -> str:
     so that a name which hides something does not look like one that does not.
     """
     return _HOSTILE.sub(_replacement, str(value))
+
+
+def local_time(epoch_ms: int) -> str:
+    """`2026-05-01 12:00:00` in the zone of this machine. Writers' clocks may say anything."""
+    try:
+        return datetime.fromtimestamp(epoch_ms / 1000).isoformat(" ", "seconds")
+    except (OverflowError, ValueError, OSError):
+        return f"{epoch_ms} ms since 1970"
 
 
 def _replacement(match: re.Match[str]) -> str:

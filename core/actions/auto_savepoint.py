@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from threading import Event
 
 import msgspec
@@ -30,6 +29,7 @@ from core.table.lineage import Lineage
 from core.table.main_branch import branch_root
 from core.table.records import Savepoint, Snapshot
 from core.table.savepoints import SavepointManager
+from core.text import local_time
 
 ACTION = "auto-savepoint"
 OPTION = "savepoint.create-interval"
@@ -41,8 +41,8 @@ _LONGEST_SLEEP, _SHORTEST_SLEEP = 60.0, 1.0
 class Schedule:
     """When the next savepoint of a root is due. Times and lengths are milliseconds.
 
-    `interval` is None where the table has no such option. `due_at` is None then, and while the last savepoint
-    holds the newest snapshot.
+    `interval` is None where the table has no such option. `due_at` is None then, and while a savepoint holds
+    the newest snapshot.
     """
 
     interval: int | None
@@ -68,13 +68,13 @@ def schedule(files: Files, root: Root, now: int) -> Schedule:
     interval = parse_duration(text)
     if interval <= 0:
         raise UsageError(f"{OPTION} of {root.table.full_name} is {text!r}", "Write it like 1 h or 1 d.")
-    last = max(SavepointManager(files, root.table).of_root(root), key=lambda each: each.id, default=None)
+    saved = SavepointManager(files, root.table).of_root(root)
+    last = max(saved, key=lambda each: each.id, default=None)
     newest = Lineage(files, root).latest()
-    if newest is None:
+    if newest is None or any(_holds(each, newest) for each in saved):
         return Schedule(interval, last, None)
-    if last is None:
-        return Schedule(interval, None, now)
-    return Schedule(interval, last, _saved_at(last, now) + interval if _is_newer(newest, last) else None)
+    saved_at = _saved_at(saved, now)
+    return Schedule(interval, last, now if saved_at is None else saved_at + interval)
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
@@ -229,13 +229,17 @@ def _watches(claim: claims.Claim, root: Root) -> bool:
     return claim.root == root.branch and claim.created_by == "interval"
 
 
-def _saved_at(last: Savepoint, now: int) -> int:
-    """When the last one was made. A time to come was a clock's mistake: then its snapshot's, or now."""
-    return next((each for each in (last.save_time, last.snapshot_time) if each <= now), now)
+def _saved_at(saved: Sequence[Savepoint], now: int) -> int | None:
+    """When the last one was made. A time to come was a clock's mistake: then its snapshot's counts.
+
+    None where all that is known is times to come, which must not hold up the next savepoint until then.
+    """
+    times = (each.save_time if each.save_time <= now else each.snapshot_time for each in saved)
+    return max((each for each in times if each <= now), default=None)
 
 
-def _is_newer(newest: Snapshot, last: Savepoint) -> bool:
-    return newest.id > last.saved_snapshot_id or newest.time_millis > last.snapshot_time
+def _holds(savepoint: Savepoint, snapshot: Snapshot) -> bool:
+    return (savepoint.saved_snapshot_id, savepoint.snapshot_time) == (snapshot.id, snapshot.time_millis)
 
 
 def _why_not(found: Schedule) -> str:
@@ -243,7 +247,7 @@ def _why_not(found: Schedule) -> str:
         return f"has no option {OPTION}"
     if found.due_at is None:
         return "has nothing newer than its last savepoint" if found.last else "has no snapshot to save"
-    return f"is due for a savepoint at {datetime.fromtimestamp(found.due_at / 1000):%Y-%m-%d %H:%M:%S}"
+    return f"is due for a savepoint at {local_time(found.due_at)}"
 
 
 def _outcome(plan: Plan, saved: Savepoint | None, message: str) -> Outcome:

@@ -41,6 +41,7 @@ from core.table.layout import Root, TablePath
 from core.table.lineage import Lineage
 from core.table.main_branch import branch_root
 from core.table.records import Snapshot
+from core.text import local_time
 
 ACTION = "expire-snapshots"
 _BEGUN = "the point of no return"
@@ -85,7 +86,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             summary=f"No snapshot of {where} is to expire",
             arguments=resolved,
             fingerprint="",
-            warnings=tuple(_why_none(ids, rules, consumer)),
+            warnings=tuple(_why_none(lineage, ids, rules, consumer, context.clock())),
             refusals=tuple(read_only_refusals(context)),
             empty=True,
         )
@@ -113,7 +114,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             Step("delete", _range_said(gone), "oldest first"),
         ),
         kept=(*kept_by(table, freed), f"{said(len(ids) - len(gone), 'snapshot')} from {end} on"),
-        warnings=tuple(_limits(ids, end, rules, consumer)),
+        warnings=tuple(_limits(lineage, ids, end, rules, consumer, context.clock())),
         refusals=tuple(refusals),
         freed_files=len(freed.files),
         freed_bytes=total,
@@ -306,16 +307,27 @@ def _how_many_older(lineage: Lineage, ids: Sequence[int], since: int) -> int:
     return len(ids)
 
 
-def _limits(ids: list[int], end: int, rules: Rules, consumer: int | None) -> list[str]:
-    if consumer is not None and consumer == end < ids[-1] - rules.at_least + 1:
+def _limits(
+    lineage: Lineage, ids: list[int], end: int, rules: Rules, consumer: int | None, now_ms: int
+) -> list[str]:
+    """Why the snapshot `end` and later ones stay, where it is not for their number or their time."""
+    if end > ids[-1] - rules.at_least:
+        return []
+    if consumer == end:
         return [f"A consumer still reads from snapshot {consumer}: it and later ones stay"]
-    return []
+    committed = lineage.snapshot(end).time_millis
+    if committed <= now_ms:
+        return []
+    return [
+        f"Snapshot {end} says that it was committed at {local_time(committed)}, which is still to come: "
+        "it and later ones stay. Expire them by their number, with --retain-last"
+    ]
 
 
-def _why_none(ids: list[int], rules: Rules, consumer: int | None) -> list[str]:
+def _why_none(lineage: Lineage, ids: list[int], rules: Rules, consumer: int | None, now_ms: int) -> list[str]:
     if rules.at_least >= _FOREVER:
         return ["The branch's own options keep every snapshot: give --retain-last or --older-than"]
-    return _limits(ids, ids[0], rules, consumer) if ids else []
+    return _limits(lineage, ids, ids[0], rules, consumer, now_ms) if ids else []
 
 
 def _range_said(ids: Sequence[int]) -> str:

@@ -15,6 +15,7 @@ class Entry(NamedTuple):
 
     `modified` is when the file was written (epoch ms), 0 for a directory and where the store does not tell.
     Of a symbolic link all but `is_link` tells of what it leads to.
+    `etag` is the store's own mark of what the file holds, None where a listing does not tell it.
     """
 
     name: str
@@ -22,6 +23,7 @@ class Entry(NamedTuple):
     size: int
     modified: int = 0
     is_link: bool = False
+    etag: str | None = None
 
 
 class Files(Protocol):
@@ -42,6 +44,9 @@ class Files(Protocol):
 
     def names(self, directory: str) -> list[str]:
         """The names in a directory in no particular order, as cheaply as the store can."""
+
+    def etags(self, directory: str) -> dict[str, str | None]:
+        """As `names`, each with the etag of the file where the same listing tells it."""
 
     def read(self, path: str) -> bytes:
         """The whole file. Raises `FileMissing`."""

@@ -66,6 +66,9 @@ class RemoteFiles:
     def names(self, directory: str) -> list[str]:
         return [entry.name for entry in self.entries(directory)]
 
+    def etags(self, directory: str) -> dict[str, str | None]:
+        return {entry.name: entry.etag for entry in self.entries(directory)}
+
     def read(self, path: str) -> bytes:
         (data,) = self.read_many([path])
         if data is None:
@@ -126,9 +129,9 @@ class RemoteFiles:
             # The listing of a file is that file; and some stores list a directory's own marker.
             if name.lstrip("/") != full.lstrip("/"):
                 is_directory = item["type"] == "directory"
-                found.append(
-                    Entry(name.rpartition("/")[2], is_directory, 0 if is_directory else item["size"] or 0)
-                )
+                size = 0 if is_directory else item["size"] or 0
+                etag = item.get("etag")
+                found.append(Entry(name.rpartition("/")[2], is_directory, size, etag=etag))
         return found
 
     def _size(self, full: str) -> int | None:

@@ -48,7 +48,7 @@ class S3Files(RemoteFiles):
                 # Empty: the marker that some tools leave for a directory.
                 if name:
                     modified = int(item["LastModified"].timestamp() * 1000)
-                    found.append(Entry(name, False, item["Size"], modified))
+                    found.append(Entry(name, False, item["Size"], modified, etag=item.get("ETag")))
             for item in page.get("CommonPrefixes", ()):
                 found.append(Entry(item["Prefix"][len(prefix) : -1], True, 0))
             if not page.get("IsTruncated"):

@@ -20,6 +20,8 @@ RECOVERY_PREFIX = "RECOVER-"
 STREAM_PREFIX = "STREAM-"
 SAVEPOINT_TAG_PREFIX = "savepoint."
 MAIN = "main"
+# The longest number that is surely within the 64 bits of an id.
+MAX_DIGITS = 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +168,19 @@ class Root:
     def changelog(self, snapshot_id: int) -> str:
         """What is kept of an expired snapshot for those who read its changes."""
         return f"{self.changelogs}/{CHANGELOG_PREFIX}{snapshot_id}"
+
+
+def number_in(name: str, prefix: str) -> int | None:
+    """The number of a file called `<prefix><number>`; None for any other name."""
+    digits = name[len(prefix) :]
+    is_number = (
+        name.startswith(prefix)
+        and digits.isdecimal()
+        and digits.isascii()
+        and len(digits) <= MAX_DIGITS
+        and (digits[0] != "0" or digits == "0")
+    )
+    return int(digits) if is_number else None
 
 
 def savepoint_tag(savepoint_id: int) -> str:

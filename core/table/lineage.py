@@ -6,16 +6,17 @@ files it speaks of, and a listing decides where it fails. Ids may have holes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from core.errors import Corrupt, FileMissing, NotFound, Unavailable
 from core.storage.files import Files
 from core.table.catalog import table_missing
-from core.table.layout import SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root
+from core.table.commit_times import CommitTimes, read_commit_times
+from core.table.layout import MAX_DIGITS, SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root
 from core.table.main_branch import root_exists
 from core.table.names import checked_name, is_safe_name, near_names
-from core.table.reading import MAX_DIGITS, numbered, read_records
-from core.table.records import DECODE_ERRORS, Snapshot, TableSchema, Tag
+from core.table.reading import numbered, read_records
+from core.table.records import DECODE_ERRORS, UNREADABLE_HINT, Snapshot, TableSchema, Tag, misnamed
 from core.table.rows import SnapshotRow, row_decoder
 
 __all__ = ["Lineage", "numbered"]
@@ -28,7 +29,7 @@ _ATTEMPTS = 3
 
 
 class Lineage:
-    """The reading side of one root. Nothing is remembered between calls but `unreadable`.
+    """The reading side of one root. It remembers nothing between calls but `unreadable`.
 
     `unreadable` maps the path of each half-written file that a list had to leave out to a sentence about it.
     """
@@ -132,18 +133,20 @@ class Lineage:
         return (found for _, found in read_records(Snapshot, self.files, paths, self.unreadable))
 
     def at_or_before(self, time_ms: int) -> Snapshot | None:
-        """The newest snapshot committed at or before the time (epoch ms); None when all are later.
+        """The snapshot committed last of those at or before the time (epoch ms); None when all are later.
 
-        One listing, then at most log2(n) + 1 reads: commit times are taken to rise with the ids, which
-        Paimon's writers see to. Raises `Corrupt` when a half-written snapshot could be the answer.
+        Of several committed at once the one with the highest id. Raises `Corrupt` when a half-written
+        snapshot could be the answer.
         """
-        for _ in range(_ATTEMPTS):
-            try:
-                return self._bisect(self.snapshot_ids(), time_ms)
-            except FileMissing:
-                # Expired since it was listed, so the listing no longer bounds the answer.
-                continue
-        raise self._moving()
+        return self._chosen(lambda found: self._readable(found, time_ms).last_at(time_ms))
+
+    def oldest(self) -> Snapshot | None:
+        """The snapshot with the earliest commit time; None without any that can be read."""
+        return self._chosen(lambda found: found.oldest())
+
+    def first_since(self, time_ms: int) -> int | None:
+        """The lowest id of those committed at the time (epoch ms) or later; None when all are earlier."""
+        return self._commit_times().first_since(time_ms)
 
     def tags(self) -> list[tuple[str, Tag]]:
         """The tags by name."""
@@ -220,35 +223,48 @@ class Lineage:
                 missing += 1
                 continue
             try:
-                append(decode(data))
+                row = decode(data)
             except DECODE_ERRORS as error:
                 path = f"{prefix}{snapshot_id}"
                 unreadable[path] = f"{path} is not a whole snapshot record ({error})"
+                continue
+            if row.snapshot_id == snapshot_id:
+                append(row)
+            else:
+                path = f"{prefix}{snapshot_id}"
+                unreadable[path] = misnamed(path, row.snapshot_id)
         return missing
 
-    def _bisect(self, ids: list[int], time_ms: int) -> Snapshot | None:
-        broken: dict[int, Corrupt] = {}
-        best: Snapshot | None = None
-        low, high = 0, len(ids)
-        while low < high:
-            middle = (low + high) // 2
-            path = self.root.snapshot(ids[middle])
+    def _chosen(self, choose: Callable[[CommitTimes], int | None]) -> Snapshot | None:
+        """The snapshot that is chosen by the times of all."""
+        for _ in range(_ATTEMPTS):
+            found = self._commit_times()
+            chosen = choose(found)
+            if chosen is None:
+                return None
+            path = self.root.snapshot(chosen)
             try:
-                probed = Snapshot.from_json(self.files.read(path), path)
-            except Corrupt as reason:
-                broken[ids.pop(middle)] = reason
-                high -= 1
+                snapshot = Snapshot.from_json(self.files.read(path), path)
+            except FileMissing:
+                # Expired since it was listed.
                 continue
-            if probed.time_millis <= time_ms:
-                best, low = probed, middle + 1
-            else:
-                high = middle
-        floor = best.id if best else 0
-        ceiling = ids[low] if low < len(ids) else None
-        for snapshot_id, error in broken.items():
-            if snapshot_id > floor and (ceiling is None or snapshot_id < ceiling):
-                raise error
-        return best
+            if snapshot.time_millis == found.times[chosen]:
+                return snapshot
+        raise self._moving()
+
+    def _readable(self, found: CommitTimes, time_ms: int) -> CommitTimes:
+        if (untold := found.untold(time_ms)) is not None:
+            raise Corrupt(untold, UNREADABLE_HINT)
+        return found
+
+    def _commit_times(self) -> CommitTimes:
+        found = read_commit_times(self.files, self.root)
+        for path in [each for each in self.unreadable if each.startswith(self.root.snapshots)]:
+            del self.unreadable[path]
+        self.unreadable.update((self.root.snapshot(each), why) for each, why in found.broken.items())
+        if not found.times and not found.broken:
+            self._require_root()
+        return found
 
     def _hint(self, path: str) -> int | None:
         """What a hint file says; None when it is missing or says nothing usable."""

@@ -6,24 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from core.errors import Corrupt
 from core.storage.files import Files
+from core.table.layout import number_in
 from core.table.records import R
-
-# The longest number that is surely within the 64 bits of an id.
-MAX_DIGITS = 18
 
 
 def numbered(names: Iterable[str], prefix: str) -> list[int]:
     """The numbers of the files called `<prefix><number>`, ascending."""
-    start = len(prefix)
-    return sorted(
-        int(digits)
-        for name in names
-        if name.startswith(prefix)
-        and (digits := name[start:]).isdecimal()
-        and digits.isascii()
-        and len(digits) <= MAX_DIGITS
-        and (digits[0] != "0" or digits == "0")
-    )
+    return sorted(number for name in names if (number := number_in(name, prefix)) is not None)
 
 
 def read_records(

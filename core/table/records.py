@@ -8,25 +8,41 @@ milliseconds, sizes bytes, counts rows before key merging. Source: Apache Paimon
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Self, TypeVar
 
 import msgspec
 
 from core.errors import Corrupt
 from core.storage.files import Files
+from core.table.layout import (
+    CHANGELOG_PREFIX,
+    SAVEPOINT_PREFIX,
+    SCHEMA_PREFIX,
+    SNAPSHOT_PREFIX,
+    number_in,
+)
 
 # What the decoder raises for bytes that are no record; deep nesting makes it recurse.
 DECODE_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
+# It goes with its savepoint, so it must not name a file of another kind.
+ListName = Annotated[str, msgspec.Meta(pattern=r"^manifest-list-[\w.-]+\Z")]
+
+UNREADABLE_HINT = "It may be half-written: refresh in a moment, or run `paimark doctor`."
+
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A JSON object on disk, with what it says that we do not know."""
+    """A JSON object on disk, with what it says that we do not know.
 
+    A file called by one of `numbered` and a number holds the record with that number as its `id`.
+    """
+
+    numbered: ClassVar[tuple[str, ...]] = ()
     unknown: dict[str, Any] = msgspec.field(default_factory=dict, name="_unknown")
 
     @classmethod
     def from_json(cls, data: bytes, source: str) -> Self:
-        """Decode; `source` (a path) is named when the bytes are not a whole record."""
+        """Decode. `source` (a path) is named when the bytes are not a whole record, or another's."""
         return decode_record(cls, data, source)
 
     @classmethod
@@ -63,19 +79,30 @@ def _names_on_disk(kind: type[Record]) -> frozenset[str]:
 
 
 def decode_record(kind: type[R], data: bytes, source: str) -> R:
-    """One record from JSON bytes. Raises `Corrupt` naming `source`."""
+    """One record from JSON bytes. Raises `Corrupt` naming `source`, also when its name gives another id."""
     try:
         fields = msgspec.json.decode(data, type=dict[str, Any])
-        return msgspec.convert(kind.with_unknown_apart(fields), kind)
+        record = msgspec.convert(kind.with_unknown_apart(fields), kind)
     except DECODE_ERRORS as error:
         raise Corrupt(
             f"{source} is not a whole {kind.__name__.lower()} record ({error})",
-            "It may be half-written: refresh in a moment, or run `paimark doctor`.",
+            UNREADABLE_HINT,
         ) from error
+    name, said = source.rpartition("/")[2], getattr(record, "id", None)
+    if any(number_in(name, prefix) not in (None, said) for prefix in kind.numbered):
+        raise Corrupt(misnamed(source, said), "Somebody copied or edited it: put it right by hand.")
+    return record
+
+
+def misnamed(path: str, said_id: int | None) -> str:
+    """What is wrong with a file whose record is not the one that its name promises."""
+    return f"{path} holds the record of another: its id is {said_id}"
 
 
 class Snapshot(Record, frozen=True, kw_only=True):
     """One commit. `version` 3 is Paimon 1.x/2.x."""
+
+    numbered: ClassVar[tuple[str, ...]] = (SNAPSHOT_PREFIX, CHANGELOG_PREFIX)
 
     version: int | None = None
     id: int
@@ -123,6 +150,8 @@ class SchemaField(Record, frozen=True, kw_only=True):
 class TableSchema(Record, frozen=True, kw_only=True):
     """One version of a table's definition."""
 
+    numbered: ClassVar[tuple[str, ...]] = (SCHEMA_PREFIX,)
+
     version: int = 1
     id: int
     fields: list[SchemaField]
@@ -154,11 +183,13 @@ class Savepoint(Record, frozen=True, kw_only=True):
     it was saved; `record_count` is the snapshot's total, before key merging; `branch` is where it was made.
     """
 
+    numbered: ClassVar[tuple[str, ...]] = (SAVEPOINT_PREFIX,)
+
     version: int = 1
     id: int
     saved_snapshot_id: int
     schema_id: int
-    full_manifest_list: str
+    full_manifest_list: ListName
     record_count: int
     save_time: int
     snapshot_time: int

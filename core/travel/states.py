@@ -91,8 +91,9 @@ class States:
         return max(found, key=_newest_then_livest, default=None)
 
     def earliest(self) -> State | None:
-        first = self.lineage.earliest_id()
-        live = None if first is None else self.snapshot(first)
+        """The state with the earliest commit time."""
+        first = self.lineage.oldest()
+        live = None if first is None else State("snapshot", f"snapshot.{first.id}", first)
         return min([*([live] if live else []), *self.kept], key=lambda state: state.time, default=None)
 
     def that_saved(self, snapshot_id: int) -> tuple[list[State], list[State]]:

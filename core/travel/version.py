@@ -64,14 +64,10 @@ def resolve_time(files: Files, root: Root, time_ms: int, asked: str = "", *, zon
         raise _nothing_so_old(states, f"{asked} ({shown})" if asked else shown, zone)
     note = ""
     if found.kind != "snapshot":
-        # Commit times that do not rise with the ids can hide a live snapshot from the bisection.
-        live = states.snapshot(found.snapshot.id)
-        found = live if live is not None and live.time == found.time else found
-    if found.kind != "snapshot":
         older = _how_much_older(time_ms - found.time)
         note = f"No snapshot from then is left: {found.label} serves, {older}."
-    unread = " ".join(f"{sentence}." for sentence in states.lineage.unreadable.values())
-    return _resolved(states, found, asked or _shown(time_ms, zone), f"{note} {unread}".strip())
+    note = " ".join(part for part in (note, _unread(states)) if part)
+    return _resolved(states, found, asked or _shown(time_ms, zone), note)
 
 
 def resolve_latest(files: Files, root: Root) -> Resolved | None:
@@ -128,7 +124,10 @@ class _Versions:
         reused = ""
         if others:
             names = ", ".join(state.name for state in others)
-            reused = f"{names} saved an earlier snapshot of that number, before ids were given again."
+            reused = (
+                f"{names} saved a snapshot of that number, at a time that does not fit those around it: ids "
+                f"were given again since, or a clock was wrong. To read it, ask for '{others[0].name}'."
+            )
         raise self._unknown(reused, near=snapshot_id)
 
     def _savepoint(self, savepoint_id: int) -> Resolved:
@@ -181,22 +180,13 @@ class _Versions:
 
     def _watermark(self, watermark: int) -> Resolved:
         """The earliest snapshot whose watermark is at or after this one; those without any come before."""
-        ids = self.states.lineage.snapshot_ids()
-        best: State | None = None
-        low, high = 0, len(ids)
-        while low < high:
-            middle = (low + high) // 2
-            probed = self.states.snapshot(ids[middle])
-            if probed is None:
-                ids.pop(middle)
-                high -= 1
-            elif probed.snapshot.watermark is not None and probed.snapshot.watermark >= watermark:
-                best, high = probed, middle
-            else:
-                low = middle + 1
-        if best is None:
-            raise self._unknown("No snapshot has a watermark so late.")
-        return self._found(best, f"{best.name} is the earliest with a watermark of {watermark} or later.")
+        for each in self.states.lineage.snapshots():
+            # Watermarks may fall: a writer that knows of none leaves it out, and the next begins anew.
+            if each.watermark is not None and each.watermark >= watermark:
+                reached = State("snapshot", f"snapshot.{each.id}", each)
+                note = f"{reached.name} is the earliest with a watermark of {watermark} or later."
+                return self._found(reached, f"{note} {_unread(self.states)}".strip())
+        raise self._unknown(f"No snapshot has a watermark so late. {_unread(self.states)}".strip())
 
     def _unknown(self, hint: str, near: int | None = None) -> NotFound:
         ids = self.states.lineage.snapshot_ids()
@@ -224,6 +214,15 @@ class _Versions:
 
 def _resolved(states: States, state: State, asked: str, note: str = "") -> Resolved:
     return Resolved(states.root, state.kind, state.name, state.snapshot, asked, note)
+
+
+def _unread(states: States) -> str:
+    """About the files that could not be read, and so could not be the answer."""
+    sentences = list(states.lineage.unreadable.values())
+    if not sentences:
+        return ""
+    more = f", and {len(sentences) - 1} more can't be read" if len(sentences) > 1 else ""
+    return f"{sentences[0]}{more}."
 
 
 def _nothing_so_old(states: States, asked: str, zone: tzinfo) -> NotFound:

@@ -67,6 +67,9 @@ class Wrapped:
     def names(self, directory: str) -> list[str]:
         return self.inner.names(directory)
 
+    def etags(self, directory: str) -> dict[str, str | None]:
+        return self.inner.etags(directory)
+
     def read(self, path: str) -> bytes:
         return self.inner.read(path)
 

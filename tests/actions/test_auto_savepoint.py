@@ -104,6 +104,22 @@ def test_a_clock_that_jumps_makes_no_burst_and_no_standstill(context: Context, w
 
 
 @pytest.mark.usefixtures("hourly")
+def test_a_savepoint_from_a_time_to_come_of_a_snapshot_from_one_holds_up_nothing(
+    context: Context, warehouse: Path, orders: Path
+) -> None:
+    latest = orders / "snapshot/snapshot-5"
+    record = msgspec.json.decode(latest.read_bytes())
+    latest.write_bytes(msgspec.json.encode({**record, "timeMillis": NOW + 900 * HOUR}))
+    once(at(context, NOW + 1000 * HOUR), ORDERS)
+    assert once(at(context, NOW), ORDERS) is None
+    for step in range(4):
+        add_rows(warehouse)
+        once(at(context, NOW + step), ORDERS)
+    assert ids(context) == [1, 2]
+    assert once(at(context, NOW + 2 * HOUR), ORDERS)
+
+
+@pytest.mark.usefixtures("hourly")
 def test_two_watchers_at_once_make_one(context: Context, warehouse: Path) -> None:
     """The second comes right after the first claimed, the third right after it tagged."""
     made = []

@@ -159,6 +159,23 @@ def test_the_tables_own_options_decide_when_nothing_is_given(context: Context, o
     assert planned(context, "expire-snapshots").arguments["end"] == 5
 
 
+def test_a_snapshot_from_a_time_to_come_keeps_what_is_behind_it_and_that_is_said(
+    context: Context, orders: Path
+) -> None:
+    now = int(time.time() * 1000)
+    for number in range(1, 6):
+        set_time(orders, number, now - (6 - number) * 3_600_000)
+    set_time(orders, 2, now + 10 * 365 * 86_400_000)
+    plan = planned(context, "expire-snapshots", older_than="1 ms")
+    assert plan.arguments["end"] == 2
+    [warning] = plan.warnings
+    assert warning.startswith("Snapshot 2 says that it was committed at 20")
+    assert warning.endswith(
+        "which is still to come: it and later ones stay. Expire them by their number, with --retain-last"
+    )
+    assert planned(context, "expire-snapshots", retain_last=1).arguments["end"] == 5
+
+
 @pytest.mark.parametrize(
     ("arguments", "end"),
     [

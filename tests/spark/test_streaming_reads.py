@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -124,6 +125,17 @@ def test_a_stream_from_a_time_has_the_changes_since(log: Path) -> None:
     assert ids(before_all.all()) == [1, 2, 3, 4, 5]
     to_come = Query(log, "shop.log", **{"scan.timestamp": "2999-01-01"})
     assert ids(to_come.all()) == []
+
+
+def test_a_stream_from_a_time_leaves_out_nothing_from_then_where_a_clock_was_ahead(log: Path) -> None:
+    first = lineage(log, "shop.log").snapshot(1).time_millis
+    for number, hours in enumerate([0, 8, 1, 2, 3], start=1):
+        path = log / f"shop.db/log/snapshot/snapshot-{number}"
+        record = json.loads(path.read_bytes())
+        path.write_text(json.dumps({**record, "timeMillis": first + hours * 3_600_000}))
+    since = str(first + 4 * 3_600_000)
+    query = Query(log, "shop.log", **{"scan.mode": "from-timestamp", "scan.timestamp-millis": since})
+    assert ids(query.all()) == [2, 3, 4, 5]
 
 
 def test_an_expired_start_begins_with_the_savepoint_that_saved_it(log: Path) -> None:

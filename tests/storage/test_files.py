@@ -82,6 +82,18 @@ def test_entries_tell_files_from_directories(store: Files) -> None:
     assert [entry[:3] for entry in store.entries("")] == [Entry("t", True, 0)[:3]]
 
 
+def test_an_etag_is_told_for_every_name_and_changes_with_the_file(store: Files) -> None:
+    store.create("t/a", b"x")
+    store.create("t/b", b"x")
+    first = store.etags("t")
+    assert sorted(first) == ["a", "b"]
+    assert store.etags("t") == first
+    store.replace("t/b", b"y")
+    second = store.etags("t")
+    assert second["a"] == first["a"]
+    assert second["b"] is None or second["b"] != first["b"]
+
+
 def test_a_directory_that_is_missing_or_a_file_has_no_entries(store: Files) -> None:
     store.create("t/file", b"x")
     assert store.entries("t/missing") == store.entries("t/file") == []

@@ -45,6 +45,14 @@ def test_a_file_costs_one_get_however_many_are_read(s3: S3Server, address: str) 
     assert all(each.startswith("GET ") for each in found)
 
 
+def test_etags_cost_one_listing(s3: S3Server, address: str) -> None:
+    files = open_s3(s3, address)
+    files.replace("t/a", b"x")
+    before = len(s3.requests())
+    assert None not in files.etags("t").values()
+    assert len(s3.requests()) == before + 1
+
+
 def test_listing_nothing_costs_one_request(s3: S3Server, address: str) -> None:
     files = open_s3(s3, address)
     before = len(s3.requests())

@@ -72,6 +72,10 @@ class CountingFiles:
         self.listings.append(directory)
         return self.files.names(directory)
 
+    def etags(self, directory: str) -> dict[str, str | None]:
+        self.listings.append(directory)
+        return self.files.etags(directory)
+
     def read(self, path: str) -> bytes:
         self.reads.append(path)
         return self.files.read(path)

@@ -83,6 +83,24 @@ def test_the_range_of_an_unbroken_history_and_of_an_empty_table(tmp_path: Path) 
         resolve_version(*Layout([]).write(tmp_path / "c"), "9")
 
 
+@pytest.mark.parametrize(
+    ("time_ms", "snapshot_id"),
+    [(5 * HOUR, 5), (2 * HOUR, 2), (2 * HOUR + 1, 2), (3 * HOUR, 4), (9 * HOUR, 3), (HOUR, 1)],
+)
+def test_a_clock_that_was_ahead_for_one_commit_hides_no_later_state(
+    tmp_path: Path, time_ms: int, snapshot_id: int
+) -> None:
+    hours = {1: 1, 2: 2, 3: 9, 4: 3, 5: 4}
+    files, root = Layout([snapshot(each, hour * HOUR) for each, hour in hours.items()]).write(tmp_path)
+    assert resolve_time(files, root, time_ms).snapshot.id == snapshot_id
+
+
+def test_where_the_first_clock_was_ahead_the_earliest_state_is_a_later_snapshot(tmp_path: Path) -> None:
+    files, root = Layout([snapshot(1, 9 * HOUR), snapshot(2, 3 * HOUR)]).write(tmp_path)
+    with pytest.raises(NotFound, match=r"the earliest state is snapshot.2, of 1970-01-01 03:00"):
+        resolve_time(files, root, HOUR)
+
+
 def test_a_tag_called_like_a_number_wins_and_says_so(tmp_path: Path) -> None:
     files, root = Layout([S[1], S[2], S[3]], {"2": S[1]}).write(tmp_path)
     resolved = resolve_version(files, root, "2")
@@ -105,7 +123,7 @@ def test_ids_given_again_since_are_not_answered_from_the_earlier_history(tmp_pat
     layout = Layout([S[3], snapshot(4, 20 * HOUR), snapshot(6, 22 * HOUR)], {}, {1: old})
     with pytest.raises(NotFound) as missing:
         resolve_version(*layout.write(tmp_path / "below"), "snapshot.5")
-    assert missing.value.hint.startswith("savepoint.1 saved an earlier snapshot of that number")
+    assert missing.value.hint.startswith("savepoint.1 saved a snapshot of that number, at a time that")
     # Here the old history went on for longer than the new one has.
     late = Layout([snapshot(6, 4 * HOUR)], {"old": old})
     with pytest.raises(NotFound):

@@ -17,14 +17,18 @@ from tests.travel.roots import Layout, snapshot
 
 
 @st.composite
-def layouts(draw: st.DrawFn) -> Layout:
-    """A history of up to 20 commits, of which any may have expired and any may be kept."""
+def layouts(draw: st.DrawFn, any_clocks: bool = False) -> Layout:
+    """A history of up to 20 commits, of which any may have expired and any may be kept.
+
+    With `any_clocks` times and watermarks may fall from one commit to the next.
+    """
     count = draw(st.integers(0, 20))
-    steps = draw(st.lists(st.integers(0, 3), min_size=count, max_size=count))
+    lowest = -3 if any_clocks else 0
+    steps = draw(st.lists(st.integers(lowest, 3), min_size=count, max_size=count))
     watermark = 0
     history: list[Snapshot] = []
     for number, step in enumerate(steps, start=1):
-        watermark += draw(st.integers(0, 2))
+        watermark = max(0, watermark + draw(st.integers(lowest, 2)))
         time_ms = (history[-1].time_millis if history else 1000) + step
         history.append(snapshot(number, time_ms, watermark or None))
     if not history:
@@ -42,7 +46,7 @@ def states(layout: Layout) -> list[Snapshot]:
 
 
 @unhurried(200)
-@given(layouts(), st.lists(st.integers(995, 1065), min_size=1, max_size=5))
+@given(layouts() | layouts(any_clocks=True), st.lists(st.integers(995, 1065), min_size=1, max_size=5))
 def test_a_time_is_the_newest_state_not_after_it(layout: Layout, times: list[int]) -> None:
     with tempfile.TemporaryDirectory() as directory:
         files, root = layout.write(Path(directory))
@@ -98,7 +102,7 @@ def test_every_tag_and_savepoint_answers_by_name(layout: Layout) -> None:
 
 
 @unhurried(100)
-@given(layouts(), st.integers(-1, 45))
+@given(layouts() | layouts(any_clocks=True), st.integers(-1, 45))
 def test_a_watermark_is_the_first_snapshot_to_reach_it(layout: Layout, watermark: int) -> None:
     with tempfile.TemporaryDirectory() as directory:
         files, root = layout.write(Path(directory))

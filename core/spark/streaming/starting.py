@@ -62,17 +62,20 @@ def _is_live(states: States, found: Resolved) -> bool:
 
 
 def _since(states: States, latest: Snapshot | None, time_ms: int) -> Place:
-    """Behind the newest snapshot from before the time.
+    """Before the first snapshot from the time or after it: clocks may fall, and none from then is left out.
 
-    Where such have expired it is the whole state of the closest savepoint at or before the time: what came
-    between is in it, or in the snapshots that are left.
+    Where the one before it has expired it is the whole state of the closest savepoint at or before the time:
+    what came between is in it, or in the snapshots that are left.
     """
     if latest is None:
         return _before_all(states.root)
-    before = states.lineage.at_or_before(time_ms - 1)
-    if before is not None and (before.id == latest.id or states.lineage.has_snapshot(before.id + 1)):
-        return place_of(states.root, before)
-    if before is None and states.lineage.earliest_id() == 1:
+    first = states.lineage.first_since(time_ms)
+    if first is None:
+        return place_of(states.root, latest)
+    before = states.snapshot(first - 1)
+    if before is not None:
+        return place_of(states.root, before.snapshot)
+    if first == 1:
         return _before_all(states.root)
     closest = max(
         (state for state in states.kept_savepoints if state.time <= time_ms),

@@ -1,0 +1,135 @@
+"""When the snapshots of a root were committed.
+
+Writers put their bare wall clocks into snapshots, so that times need not rise with ids. Nothing but its own
+file proves when a snapshot was committed, neither its neighbours nor the age of the file: no bisection may be
+trusted, and a lookup by time reads every snapshot. Where a listing tells etags a process reads each snapshot
+once; on a local disk reading a file again costs no more than asking whether it is still the same.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from threading import Lock
+
+import msgspec
+
+from core.storage.files import Files
+from core.table.layout import SNAPSHOT_PREFIX, Root, number_in
+from core.table.records import DECODE_ERRORS, misnamed
+
+# About 50 MB.
+_MOST_REMEMBERED = 200_000
+
+# Time (epoch ms) and the file's etag, by snapshot id.
+_Times = dict[int, tuple[int, str | None]]
+
+
+class _Committed(msgspec.Struct, gc=False, rename={"time": "timeMillis"}):
+    id: int
+    time: int
+
+
+class _Memory:
+    """The times in the roots that were looked at last, by store and directory."""
+
+    def __init__(self) -> None:
+        self._roots: dict[tuple[str, str], _Times] = {}
+        self._lock = Lock()
+
+    def recall(self, key: tuple[str, str]) -> _Times:
+        with self._lock:
+            return self._roots.get(key, {})
+
+    def keep(self, key: tuple[str, str], times: _Times) -> None:
+        with self._lock:
+            self._roots.pop(key, None)
+            self._roots[key] = times
+            while len(self._roots) > 1 and sum(map(len, self._roots.values())) > _MOST_REMEMBERED:
+                del self._roots[next(iter(self._roots))]
+
+
+_memory = _Memory()
+
+
+@dataclass(frozen=True, slots=True)
+class CommitTimes:
+    """`times` are epoch ms by snapshot id, ascending; `broken` has a sentence about each half-written one."""
+
+    times: Mapping[int, int]
+    broken: Mapping[int, str]
+
+    def last_at(self, time_ms: int) -> int | None:
+        """The id of the snapshot committed last of those at or before the time; the highest of equals."""
+        found = ((time, each) for each, time in self.times.items() if time <= time_ms)
+        return max(found, default=(0, None))[1]
+
+    def first_since(self, time_ms: int) -> int | None:
+        """The lowest id of a snapshot committed at the time or later."""
+        return next((each for each, time in self.times.items() if time >= time_ms), None)
+
+    def oldest(self) -> int | None:
+        return min(self.times, key=lambda each: (self.times[each], each), default=None)
+
+    def untold(self, time_ms: int) -> str | None:
+        """About a half-written snapshot that could be `last_at` the time, by the times of its neighbours."""
+        last = self.last_at(time_ms)
+        answer = (-math.inf, 0) if last is None else (self.times[last], last)
+        ids = list(self.times)
+        for number, sentence in self.broken.items():
+            at = bisect_left(ids, number)
+            below = self.times[ids[at - 1]] if at else -math.inf
+            above = self.times[ids[at]] if at < len(ids) else math.inf
+            if min(below, above) <= time_ms and (max(below, above), number) > answer:
+                return sentence
+        return None
+
+
+def read_commit_times(files: Files, root: Root) -> CommitTimes:
+    """One listing, and a read of each file that this process has not read yet."""
+    key = (files.uri, root.snapshots)
+    known = _memory.recall(key)
+    etags = _listed(files, root)
+    found = {
+        number: known[number]
+        for number, etag in etags.items()
+        if etag is not None and number in known and known[number][1] == etag
+    }
+    times, broken = _read(files, root, [number for number in etags if number not in found])
+    found.update((number, (time_ms, etags[number])) for number, time_ms in times.items())
+    if rememberable := {number: each for number, each in found.items() if each[1] is not None}:
+        _memory.keep(key, rememberable)
+    return CommitTimes({number: found[number][0] for number in etags if number in found}, broken)
+
+
+def _listed(files: Files, root: Root) -> dict[int, str | None]:
+    """The etag of each snapshot's file by id, ascending."""
+    found = (
+        (number, etag)
+        for name, etag in files.etags(root.snapshots).items()
+        if (number := number_in(name, SNAPSHOT_PREFIX)) is not None
+    )
+    return dict(sorted(found))
+
+
+def _read(files: Files, root: Root, ids: Sequence[int]) -> tuple[dict[int, int], dict[int, str]]:
+    """The times by id, and sentences about what can't be read. What has expired since has neither."""
+    decode = msgspec.json.Decoder(_Committed).decode
+    times: dict[int, int] = {}
+    broken: dict[int, str] = {}
+    contents = files.read_many(map(root.snapshot, ids))
+    for number, data in zip(ids, contents, strict=True):
+        if data is None:
+            continue
+        try:
+            found = decode(data)
+        except DECODE_ERRORS as error:
+            broken[number] = f"{root.snapshot(number)} is not a whole snapshot record ({error})"
+            continue
+        if found.id == number:
+            times[number] = found.time
+        else:
+            broken[number] = misnamed(root.snapshot(number), found.id)
+    return times, broken
