@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from typing import Literal
+from typing import ClassVar, Literal
 
 from core.actions import guards
 from core.actions.checks import undone_on_failure
@@ -30,7 +30,7 @@ from core.table.layout import (
 from core.table.lineage import numbered
 from core.table.main_branch import all_roots
 from core.table.manifests import write_manifest_list
-from core.table.records import Record, Savepoint
+from core.table.records import ListName, Record, Savepoint
 
 VERSION = 1
 CreatedBy = Literal["manual", "interval", "safety"]
@@ -43,13 +43,15 @@ class Claim(Record, frozen=True, kw_only=True):
     the tag's bytes, `full_manifest_list` the name of the file to be written.
     """
 
+    numbered: ClassVar[tuple[str, ...]] = (CLAIM_PREFIX,)
+
     version: int = VERSION
     id: int
     token: str
     root: str | None = None
     snapshot_id: int
     tag_digest: str
-    full_manifest_list: str
+    full_manifest_list: ListName
     save_time: int
     comment: str | None = None
     created_by: str
@@ -69,7 +71,7 @@ def read_claim(context: Context, table: TablePath, savepoint_id: int) -> Claim |
     except FileMissing:
         return None
     claim = Claim.from_json(data, path)
-    if claim.version != VERSION or claim.id != savepoint_id:
+    if claim.version != VERSION:
         raise Corrupt(
             f"{path} is not a claim of format {VERSION}", "Recover it with the version that wrote it."
         )

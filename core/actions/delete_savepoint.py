@@ -72,6 +72,14 @@ def _refusals(
     found = []
     if claims.read_claim(context, table, number):
         found.append(Refusal(f"Savepoint {number} is still being made", "Wait, or run `paimark recover`."))
+    for other in SavepointManager(context.files, table).all():
+        if other.id != number and other.full_manifest_list == savepoint.full_manifest_list:
+            found.append(
+                Refusal(
+                    f"Savepoints {number} and {other.id} name the same manifest list",
+                    "One of the two files was copied or edited: put it right by hand.",
+                )
+            )
     for root, (tag, _) in tags.items():
         if tag.id != savepoint.saved_snapshot_id:
             reason = f"Tag {name} of {root.label} holds snapshot {tag.id}, not {savepoint.saved_snapshot_id}"

@@ -10,7 +10,7 @@ import pytest
 
 from core.actions.context import Context
 from core.actions.plan import Plan
-from core.errors import NotFound, PaimarkError, Refused
+from core.errors import Corrupt, NotFound, PaimarkError, Refused
 from core.table.files import missing_files, needed_files
 from core.table.lineage import Lineage
 from core.table.main_branch import all_roots
@@ -53,6 +53,46 @@ def test_the_plan_frees_exactly_what_it_says(context: Context, warehouse: Path, 
     # The two data files of snapshot 3: those of 1 and 2 are the tag's too.
     assert len([path for path in freed if path.startswith("bucket-")]) == 2
     assert plan.freed_bytes == sum(len(before[path]) for path in freed) == outcome.result["freed_bytes"]
+
+
+def edit(path: Path, **fields: object) -> None:
+    path.write_bytes(msgspec.json.encode({**msgspec.json.decode(path.read_bytes()), **fields}))
+
+
+def test_a_savepoint_that_says_it_is_another_is_not_deleted_nor_the_other(
+    context: Context, orders: Path
+) -> None:
+    done(context, "create-savepoint", snapshot=3)
+    done(context, "create-savepoint", snapshot=4)
+    edit(orders / "savepoint/savepoint-2", id=1)
+    before = contents(orders)
+    with pytest.raises(Corrupt, match=r"savepoint-2 holds the record of another: its id is 1$"):
+        planned(context, "delete-savepoint", id=2)
+    # Nothing can be told of what the damaged one keeps.
+    [reason] = reasons(planned(context, "delete-savepoint", id=1))
+    assert "savepoint-2 holds the record of another" in reason
+    assert contents(orders) == before
+
+
+@pytest.mark.parametrize("name", ["savepoint-1", "LATEST", "../manifest/x", ""])
+def test_a_savepoint_that_names_no_manifest_list_is_not_deleted(
+    context: Context, orders: Path, name: str
+) -> None:
+    done(context, "create-savepoint", snapshot=3)
+    done(context, "create-savepoint", snapshot=4)
+    edit(orders / "savepoint/savepoint-2", fullManifestList=name)
+    with pytest.raises(Corrupt, match=r"is not a whole savepoint record .* at `\$\.fullManifestList`"):
+        planned(context, "delete-savepoint", id=2)
+
+
+def test_a_savepoint_that_names_the_list_of_another_is_not_deleted(context: Context, orders: Path) -> None:
+    done(context, "create-savepoint", snapshot=3)
+    done(context, "create-savepoint", snapshot=4)
+    first = msgspec.json.decode((orders / "savepoint/savepoint-1").read_bytes())
+    edit(orders / "savepoint/savepoint-2", fullManifestList=first["fullManifestList"])
+    for number in (1, 2):
+        plan = planned(context, "delete-savepoint", id=number)
+        assert reasons(plan) == [f"Savepoints {number} and {3 - number} name the same manifest list"]
 
 
 def test_every_other_reference_keeps_its_files(context: Context, warehouse: Path, orders: Path) -> None:
