@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from core.spark.protocol import Columns, Event, Explained, Failed, Finished, Reading, StageProgress
@@ -14,12 +14,13 @@ from tui.widgets.query_status import bar, problem, reading
 
 if TYPE_CHECKING:
     from core.travel.diff import Difference
+    from tui.comparing import Totals
 
 
 class Result:
     """Fed with the engine's events. `base` is where the statement starts in the editor's text.
 
-    The rows of a `difference` are counted by what became of them.
+    Of a `difference` the totals come before its rows.
     """
 
     def __init__(self, statement: str, base: int, began: float, difference: Difference | None = None) -> None:
@@ -34,8 +35,8 @@ class Result:
         self.explained: str | None = None
         self.types: tuple[str, ...] = ()
         self._stage: StageProgress | None = None
-        self._difference = difference
-        self._tally: Counter[str] = Counter()
+        self.difference = difference
+        self._counts: Mapping[str, int] | None = None
 
     @property
     def running(self) -> bool:
@@ -62,8 +63,10 @@ class Result:
     def take_batch(self, batch: Any) -> None:
         """More rows (a pyarrow RecordBatch)."""
         self.rows = self.rows.with_batch(batch)
-        if self._difference is not None:
-            self._tally += self._difference.tally(batch)
+
+    def take_totals(self, totals: Totals) -> None:
+        """How many rows of the difference there are."""
+        self._counts = totals.counts
 
     @property
     def plan_rows(self) -> Any:
@@ -87,7 +90,7 @@ class Result:
             return failed[0], [*failed[1:], *more]
         if isinstance(self.end, Finished):
             return self._finished(self.end), [*self._told, *more]
-        return self._running(now, engine), more
+        return self._running(now, engine), [*self._told, *more]
 
     def _finished(self, end: Finished) -> Line:
         took = (f"  in {seconds(end.seconds)}", "quiet")
@@ -101,9 +104,9 @@ class Result:
     @property
     def _told(self) -> list[Line]:
         """What became of the rows of a difference."""
-        if self._difference is None:
+        if self.difference is None or self._counts is None:
             return []
-        told = ", ".join(f"{self._tally[each]:,} {each}" for each in self._difference.changes)
+        told = ", ".join(f"{self._counts.get(each, 0):,} {each}" for each in self.difference.changes)
         return [[(told, "strong")]]
 
     def _running(self, now: float, engine: str) -> Line:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from core.storage.files import Files
@@ -222,11 +222,12 @@ class Difference:
 def make_difference(
     files: Files, table: TablePath, old: Wanted, new: Wanted, keys: Sequence[str] = ()
 ) -> Difference:
-    """Look both versions up. `keys` are columns in place of the primary key.
+    """Look both versions up, heads at the snapshot that is the newest now, so that what is counted and what
+    is shown are of the same two. `keys` are columns in place of the primary key.
 
     Raises `NotFound` for a version or key that is not there, `Refused` where the primary keys differ.
     """
-    left, right = find_version(files, table, old), find_version(files, table, new)
+    left, right = _pinned(find_version(files, table, old)), _pinned(find_version(files, table, new))
     pairs = pair_columns(left.schema, right.schema, shared_field_id(files, left.root, right.root))
     found = key_pairs(left, right, pairs, keys)
     primary = set(right.schema.primary_keys)
@@ -240,6 +241,14 @@ def make_difference(
         is_unique=bool(primary) and primary <= {pair.name for pair in found},
         is_main=(left.root == main, right.root == main),
     )
+
+
+def _pinned(version: DiffVersion) -> DiffVersion:
+    """A head whose schema no commit has yet can't be: its new columns are not in the snapshot."""
+    newest = version.snapshot
+    if version.name is not None or newest is None or newest.schema_id != version.schema.id:
+        return version
+    return replace(version, name=f"snapshot.{newest.id}")
 
 
 def _field(pair: Pair, new: bool) -> SchemaField | None:

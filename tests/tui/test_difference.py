@@ -72,3 +72,39 @@ async def test_a_branch_is_compared_with_main_and_the_rows_exported(
         pane.prepare("SELECT * FROM looked.t VERSION AS OF 'sta")
         await console.press("tab")
         await console.until(lambda: pane.editor.text.endswith("'start"))
+
+
+async def test_the_totals_of_a_difference_are_of_all_its_rows_not_of_those_shown(
+    engine_warehouse: Path, engine: Engine
+) -> None:
+    create_table(engine_warehouse, "looked.big", ORDERS, primary_keys=["order_id"], options={"bucket": "1"})
+    commit(engine_warehouse, "looked.big", orders(*((number, "a", 1.0) for number in range(700))))
+    open_table(engine_warehouse, "looked.big").create_tag("start", 1)
+    changed = [(number, "a", 2.0) for number in range(600)]
+    commit(
+        engine_warehouse, "looked.big", orders(*changed, *((number, "b", 1.0) for number in range(700, 1050)))
+    )
+    create_table(engine_warehouse, "looked.log", ORDERS)
+    for count in (2, 600):
+        commit(engine_warehouse, "looked.log", orders(*((number, "a", 1.0) for number in range(count))))
+    engine.wait_ready(120)
+    settings = Settings(str(engine_warehouse))
+    session = Session(settings, EngineRoom(settings, engine))
+    async with sitting(engine_warehouse, (120, 40), session=session) as console:
+        await console.sees("▾ ")
+        for table, counts in {
+            "looked.big": "350 added, 0 removed, 600 changed",
+            "looked.log": "600 added, 0 removed",
+        }.items():
+            await console.press("colon")
+            await console.type(table)
+            await console.sees(f" {table} ", " table ")
+            await console.press("enter")
+            await console.sees(f"● {table.removeprefix('looked.')}")
+            await console.press("1", "g")
+            await console.sees("1 of 2")
+            await console.press("j", "D")
+            await console.sees(f"-- {table}: from snapshot.1 to main", counts, "✓ first 500 rows of more")
+            # What was counted and what is shown are of one snapshot, whatever is committed meanwhile.
+            assert "VERSION AS OF 'snapshot.2'" in console.app.query_one(QueryPane).editor.text
+            await console.until(lambda: console.app.query_one(QueryPane).grid.has_focus)

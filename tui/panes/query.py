@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -21,6 +21,7 @@ from core.spark.protocol import Batch, Event, Failed, Finished
 from core.statements import action_called
 from core.travel.sql import read_statement
 from tui.background import post
+from tui.comparing import Totals, difference_events
 from tui.completing import Completing
 from tui.engine_room import engine_line
 from tui.exporting import Export, batches_of, write_file
@@ -213,8 +214,10 @@ class QueryPane(Vertical):
         """In a thread: hand over each event as it comes, the rows decoded."""
         app = self.app
         try:
-            for event in self.room.run(result.statement, database, ROW_LIMIT):
-                if isinstance(event, Batch):
+            for event in self._events(result, database):
+                if isinstance(event, Totals):
+                    post(app, partial(result.take_totals, event))
+                elif isinstance(event, Batch):
                     post(app, partial(self._take_batch, result, read_batch(event)))
                 else:
                     post(app, partial(self._take, result, event))
@@ -222,6 +225,16 @@ class QueryPane(Vertical):
             # The edge of a thread: without a word here the pane would say "running" for ever.
             fault = unexpected(error)
             post(app, partial(self._take, result, Failed(fault.message, fault.hint)))
+
+    def _events(self, result: Result, database: str | None) -> Iterator[Event | Totals]:
+        if result.difference is None:
+            return self.room.run(result.statement, database, ROW_LIMIT)
+        return difference_events(
+            lambda sql, limit: self.room.run(sql, database, limit),
+            result.difference,
+            ROW_LIMIT,
+            lambda: result.cancelling,
+        )
 
     def _take_batch(self, result: Result, batch: object) -> None:
         result.take_batch(batch)
