@@ -13,30 +13,35 @@ from pypaimon.common.options import Options
 from pypaimon.common.options.config import CatalogOptions
 from pypaimon.schema.table_schema import TableSchema
 from pypaimon.snapshot.snapshot import Snapshot
-from pypaimon.snapshot.time_travel_util import SCAN_KEYS
 from pypaimon.table.file_store_table import FileStoreTable
 
+from core.errors import Refused
 from core.spark.filters import Condition, predicate
 from core.spark.scan import Scan
+from core.spark.table_options import ignored_deletes
 from core.spark.type_changes import columns_of_one_type, require_convertible
 
-# pypaimon's own 1024 rows cost a Python call and an Arrow message for each few kilobytes.
-_BATCH_ROWS = "8192"
+_OPTIONS = {
+    # pypaimon's own 1024 rows cost a Python call and an Arrow message for each few kilobytes.
+    "read.batch-size": "8192",
+    # A table does not decide what reads it.
+    "scan.native-plan.enabled": "false",
+    "read.native.enabled": "false",
+}
+# What a table's own options say about that is answered by the snapshot.
+_SAY_WHERE_TO_READ = ("scan.", "incremental-")
 
 
 def open_table(scan: Scan) -> Any:
     """pypaimon's table whose every scan reads the scan's snapshot. Touches no storage."""
     options = Options({**scan.options, CatalogOptions.WAREHOUSE.key(): scan.warehouse})
     schema = JSON.from_json(scan.schema, TableSchema)
-    # What a table's own options say about where to read from is answered by the snapshot.
-    kept = {name: value for name, value in schema.options.items() if name not in SCAN_KEYS}
+    kept = {name: value for name, value in schema.options.items() if not name.startswith(_SAY_WHERE_TO_READ)}
     table = FileStoreTable(
         FileIO.get(scan.warehouse, options),
         Identifier.create(scan.database, scan.table, branch=scan.branch),
         f"{scan.warehouse.rstrip('/')}/{scan.database}.db/{scan.table}",
-        schema.copy(
-            new_options={**kept, "read.batch-size": _BATCH_ROWS, "scan.native-plan.enabled": "false"}
-        ),
+        schema.copy(new_options=kept | _OPTIONS),
     )
     # pypaimon looks here before all else. Its public way takes ids and tag names, which it would resolve
     # again by rules of its own, and can't read a snapshot that expired and is held by a savepoint or tag.
@@ -66,12 +71,33 @@ def require_readable(scan: Scan, splits: Iterable[Any]) -> None:
     """Raises `Refused` naming a column whose type was changed to one that pypaimon makes other values of."""
     table = open_table(scan)
     wanted = [field for field in table.fields if scan.columns is None or field.name in scan.columns]
+    require_deletes_done(scan, table, splits)
     older = {file.schema_id for split in splits for file in split.files} - {table.table_schema.id}
     for schema_id in sorted(older):
         written = table.schema_manager.get_schema(schema_id)
         # Of one that is missing pypaimon says so itself.
         if written is not None:
             require_convertible(f"{scan.database}.{scan.table}", wanted, written.fields)
+
+
+def require_deletes_done(scan: Scan, table: Any, splits: Iterable[Any]) -> None:
+    """Raises `Refused` where files hold deletes that count for nothing: pypaimon does them all the same."""
+    options = table.table_schema.options
+    option = ignored_deletes(options)
+    if (
+        option is None
+        or not table.primary_keys
+        or options.get("merge-engine", "deduplicate") != "deduplicate"
+    ):
+        return
+    # pypaimon counts none of the deletes that it writes, which it does by this option.
+    is_counted = "rowkind.field" not in options
+    if not is_counted or any(file.delete_row_count for split in splits for file in split.files):
+        raise Refused(
+            f"{scan.database}.{scan.table} has the option {option} = true, and its files hold deletes: the "
+            "Python source would do them",
+            "A stock engine's full compaction takes them out (CALL sys.compact).",
+        )
 
 
 def read_splits(scan: Scan, wanted: Iterable[Condition], splits: list[Any]) -> Iterator[pa.RecordBatch]:

@@ -17,6 +17,7 @@ from core.spark.native.scans import NativeScans
 from core.spark.paimon import open_table
 from core.spark.protocol import COMMON, PARTITIONS, Ask, Reading, Version, Write
 from core.spark.scan import Scan, Warehouse
+from core.spark.table_options import require_obeyed
 from core.spark.tables import NATIVE, SCANNED, OpenedTable
 from core.spark.target import Target
 from core.spark.types import spark_schema
@@ -26,7 +27,7 @@ from core.storage.files import Files
 from core.table.catalog import parse_table_name
 from core.table.files import size_of
 from core.table.lineage import Lineage
-from core.table.records import Snapshot
+from core.table.records import Snapshot, TableSchema
 from core.travel.uses import TableUse
 
 # An overwrite of more partitions than this would name them all at each manifest.
@@ -66,6 +67,8 @@ class Sources:
             # Every version is read by one definition: columns go by their ids, whatever they were called.
             schema=version.schema or order.schema,
         )
+        options = TableSchema.from_json(scan.schema.encode(), "the schema").options
+        require_obeyed(order.table, options, version.branch, "root")
         native = None
         with suppress(NotNative):
             native = self.natives.open(table.root(version.branch), scan)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import msgspec
 
 from core.errors import NotFound
+from core.spark.table_options import Asked, require_obeyed
 from core.storage.files import Files
 from core.table.layout import Root
 from core.table.lineage import Lineage
@@ -55,11 +56,19 @@ class Warehouse:
     options: Mapping[str, str]
 
 
-def make_scan(warehouse: Warehouse, root: Root, snapshot: Snapshot | None, *, pinned: bool) -> Scan:
+def make_scan(
+    warehouse: Warehouse,
+    root: Root,
+    snapshot: Snapshot | None,
+    *,
+    pinned: bool,
+    is_alone: bool = False,
+) -> Scan:
     """What to read of a root at a snapshot (None: a table without one).
 
     `pinned` reads take the columns the table had at the snapshot; others those it has now, as in Paimon.
-    Raises `NotFound` when the schema is missing.
+    `is_alone`: the root's rows are wanted whatever the table's options say of other branches. Raises
+    `NotFound` when the schema is missing, `Refused` for an option that nothing here obeys.
     """
     lineage = Lineage(warehouse.files, root)
     schema = (
@@ -67,6 +76,8 @@ def make_scan(warehouse: Warehouse, root: Root, snapshot: Snapshot | None, *, pi
     )
     if schema is None:
         raise NotFound(f"{root.table.full_name} has no schema", "`paimark doctor` looks into it.")
+    asked: Asked = "root" if is_alone else "version" if pinned else "table"
+    require_obeyed(root.table.full_name, schema.options, root.branch, asked)
     return Scan(
         warehouse=warehouse.uri,
         options=dict(warehouse.options),

@@ -157,6 +157,7 @@ def _looked_up(options: Mapping[str, str]) -> Scan:
     from core.spark.scan import Warehouse, make_scan
     from core.storage.open import open_files
     from core.table.catalog import find_table
+    from core.table.layout import MAIN
     from core.table.lineage import Lineage
     from core.table.main_branch import branch_root
     from core.travel.version import resolve_version
@@ -169,4 +170,5 @@ def _looked_up(options: Mapping[str, str]) -> Scan:
     version = options.get("version")
     snapshot = resolve_version(files, root, version).snapshot if version else Lineage(files, root).latest()
     warehouse = Warehouse(files, options["warehouse"], own)
-    return make_scan(warehouse, root, snapshot, pinned=version is not None)
+    is_alone = options.get("branch") == MAIN
+    return make_scan(warehouse, root, snapshot, pinned=version is not None, is_alone=is_alone)

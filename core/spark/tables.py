@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 
-from core.errors import NotFound, StatementFailed, UsageError
+from core.errors import NotFound, Refused, StatementFailed, UsageError
 from core.spark.native.columns import NotNative
 from core.spark.native.scans import NativeScans, NativeTable
 from core.spark.protocol import Reading
 from core.spark.scan import Scan, Warehouse, make_scan
 from core.table.catalog import databases, find_table, table_exists
-from core.table.layout import Root, TablePath
+from core.table.layout import MAIN, Root, TablePath
 from core.table.main_branch import branch_root
 from core.table.names import SystemName, is_safe_name, near_names, split_system_name
 from core.table.system_tables import Row, SystemTable, system_table
@@ -65,7 +65,7 @@ class Opener:
             return self._open(sql, use)
         except StatementFailed:
             raise
-        except (NotFound, UsageError) as error:
+        except (NotFound, Refused, UsageError) as error:
             raise StatementFailed(error.message, error.hint, use.position) from error
 
     def _open(self, sql: str, use: TableUse) -> OpenedTable | None:
@@ -84,7 +84,8 @@ class Opener:
             return self._system(sql, use, root, label, system_table(name.system), name.branch)
         resolved = TravelSource(files, root, self.zone).as_written(sql, use, now_ms=self.now_ms)
         snapshot = resolved.snapshot if resolved is not None else None
-        scan = make_scan(self.warehouse, root, snapshot, pinned=use.clause is not None)
+        is_pinned, is_alone = use.clause is not None, f"branch_{MAIN}" in use.parts[-1].split("$")
+        scan = make_scan(self.warehouse, root, snapshot, pinned=is_pinned, is_alone=is_alone)
         version = self._version(resolved, root, name.branch)
         note = resolved.note if resolved is not None else ""
         try:

@@ -2,6 +2,7 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
+import java.lang.reflect.Field;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Paths;
@@ -13,6 +14,7 @@ import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
+import org.apache.paimon.CoreOptions;
 import org.apache.paimon.append.AppendCompactCoordinator;
 import org.apache.paimon.append.AppendCompactTask;
 import org.apache.paimon.casting.CastExecutor;
@@ -30,6 +32,7 @@ import org.apache.paimon.fs.local.LocalFileIO;
 import org.apache.paimon.manifest.BucketEntry;
 import org.apache.paimon.operation.BaseAppendFileStoreWrite;
 import org.apache.paimon.operation.LocalOrphanFilesClean;
+import org.apache.paimon.options.ConfigOption;
 import org.apache.paimon.options.ExpireConfig;
 import org.apache.paimon.options.Options;
 import org.apache.paimon.reader.RecordReader;
@@ -128,6 +131,8 @@ public final class Oracle {
                     catalog.createTable(Identifier.fromString(text("table")), schema, true);
                 }
                 return null;
+            case "options":
+                return options();
             case "drop":
                 try (Catalog catalog = catalog()) {
                     catalog.dropTable(Identifier.fromString(text("table")), false);
@@ -139,6 +144,17 @@ public final class Oracle {
             default:
                 throw new IllegalArgumentException("no command " + text("command"));
         }
+    }
+
+    /** The keys of every option that a table may have. */
+    private static List<String> options() throws Exception {
+        List<String> keys = new ArrayList<>();
+        for (Field field : CoreOptions.class.getFields()) {
+            if (field.getType() == ConfigOption.class) {
+                keys.add(((ConfigOption<?>) field.get(null)).key());
+            }
+        }
+        return keys;
     }
 
     /** All rows as objects; {@code options} carry the time travel, as {@code scan.tag-name} does. */

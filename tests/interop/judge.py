@@ -144,6 +144,11 @@ class Judge:
     def drop(self, warehouse: Path, table: str) -> None:
         self._ask("drop", warehouse, table)
 
+    def options(self) -> list[str]:
+        """The keys of every option that stock Paimon knows of tables."""
+        keys: list[str] = self._ask("options", Path(), "")
+        return keys
+
     def close(self) -> None:
         self._process.communicate(timeout=30)
 

@@ -18,6 +18,7 @@ from core.spark.merging.overlap import overlap_groups
 from core.spark.merging.rules import merge_file, merge_rules
 from core.spark.native.columns import FileColumns, NotNative, file_columns, table_types
 from core.spark.native.values import Reader, value_reader
+from core.spark.table_options import Use, judged
 from core.storage.files import Files
 from core.table.binary_row import starts
 from core.table.files import Places, data_manifests, live_entries, schema_of
@@ -29,15 +30,6 @@ from core.table.records import Snapshot, TableSchema
 PARTITION_PREFIX = "__paimon_partition_"
 FIRST_BIT = "__paimon_first_bit"
 _POSTPONED_BUCKET = -2
-# Options with a value that makes a table another than the files say.
-_OPTIONS = {
-    "data-evolution.enabled": "true",
-    "deletion-vectors.enabled": "true",
-    "query-auth.enabled": "true",
-    "data-file.thin-mode": "true",
-}
-# Options that do so with any value.
-_SET_OPTIONS = ("scan.fallback-branch", "record-level.expire-time")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +74,7 @@ def table_state(files: Files, root: Root, snapshot: Snapshot | None, schema: Tab
 
 
 def _table_state(files: Files, root: Root, snapshot: Snapshot | None, schema: TableSchema) -> TableState:
-    _check_options(schema)
+    _check_options(schema, root)
     fields = _fields(schema)
     types = table_types(fields)
     constants = {name: PARTITION_PREFIX + name for name in schema.partition_keys}
@@ -111,16 +103,11 @@ def _schema(files: Files, root: Root, number: int) -> TableSchema:
     return found
 
 
-def _check_options(schema: TableSchema) -> None:
-    options = schema.options
-    set_to = [name for name, value in _OPTIONS.items() if options.get(name, "").strip().lower() == value]
-    for name in [*set_to, *(name for name in _SET_OPTIONS if name in options)]:
-        raise NotNative(f"{name} is {options[name]}")
-    for name in options:
-        if name.startswith("fields.") and name.endswith(".default-value"):
-            raise NotNative(f"{name} is set")
-    if options.get("type", "table").strip().lower() != "table":
-        raise NotNative(f"the table is a {options['type']}")
+def _check_options(schema: TableSchema, root: Root) -> None:
+    engine = schema.options.get("merge-engine", "deduplicate").strip().lower()
+    found = judged(schema.options, Use(root.branch, engine, "root"))
+    if found is not None:
+        raise NotNative(f"{found.option} is {found.value}")
 
 
 def _fields(schema: TableSchema) -> list[Any]:

@@ -163,7 +163,9 @@ class PaimarkStreamReader(DataSourceStreamReader):
         from core.spark.paimon import open_table
         from core.spark.types import spark_schema
 
-        scan = make_scan(warehouse, root, None, pinned=False)
+        # What the table's own options say of where to begin counts where the query says nothing.
+        is_told = any(name.startswith("scan.") for name in self._options)
+        scan = make_scan(warehouse, root, None, pinned=is_told)
         now = {field.name: field.dataType for field in spark_schema(open_table(scan).fields)}
         for field in self._schema:
             if field == KIND_FIELD and self._asked.with_kinds:

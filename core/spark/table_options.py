@@ -1,0 +1,307 @@
+"""What becomes of a scan by the options that a table has: read natively, by pypaimon, or refused by name.
+
+One table, `RULES`, holds every option that stock Paimon or pypaimon knows. Of the rules that fit an option
+the first counts. An outcome is of a value that matters: `scan.mode` = `latest` is what every scan does here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import cache
+from typing import Literal, NamedTuple
+
+from core.errors import Refused
+
+# "any": no scan is another one by it. "python": Spark's own readers don't obey it, and pypaimon does.
+Outcome = Literal["any", "python", "refused"]
+# The table as it stands; a version of it, which the statement names; or just the rows of one branch.
+Asked = Literal["table", "version", "root"]
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """What a table is read for. `branch` is the root's, None for the table directory."""
+
+    branch: str | None
+    engine: str
+    asked: Asked = "table"
+
+
+Matters = Callable[[str, Use], bool]
+
+
+def _always(value: str, use: Use) -> bool:
+    return True
+
+
+def _if_true(value: str, use: Use) -> bool:
+    return value.strip().lower() == "true"
+
+
+def _unless(*values: str) -> Matters:
+    return lambda value, use: value.strip().lower() not in values
+
+
+def _of_another_branch(value: str, use: Use) -> bool:
+    return use.asked != "root" and value != (use.branch or "main")
+
+
+def _by_time_travel(value: str, use: Use) -> bool:
+    return use.asked == "table"
+
+
+def _by_mode(value: str, use: Use) -> bool:
+    return use.asked == "table" and value.strip().lower() not in _NEWEST_MODES
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """`option` may hold `*`; `engine` is the merge engine it is of. `because` and `hint` are of refusals."""
+
+    option: str
+    outcome: Outcome = "any"
+    matters: Matters = field(default=_always)
+    because: str = ""
+    hint: str = ""
+    engine: str | None = None
+
+    @property
+    def example(self) -> str:
+        """An option that it fits."""
+        return self.option.replace("*", "x-")
+
+
+_NEWEST_MODES = ("default", "latest", "latest-full", "full")
+_ENGINES = ("deduplicate", "partial-update", "aggregation", "first-row")
+_AGGREGATES = (
+    *("primary_key", "last_value", "last_non_null_value", "first_value", "first_non_null_value"),
+    *("sum", "product", "max", "min", "bool_or", "bool_and", "listagg", "collect"),
+    *("nested_update", "nested_partial_update", "merge_map", "merge_map_with_keytime"),
+    *("theta_sketch", "hll_sketch", "rbm32"),
+)
+# The first that is set counts.
+_IGNORE_DELETE = (
+    "ignore-delete",
+    "first-row.ignore-delete",
+    "deduplicate.ignore-delete",
+    "partial-update.ignore-delete",
+)
+_BRANCHES = "stock Paimon reads rows of more than one branch by it"
+_READ_EACH = "Read the branches one by one: `t$branch_main`, `t$branch_<name>`."
+_ONE_STATE = "stock Paimon then reads another state than the newest"
+_NAME_IT = "Name the state in the statement: VERSION AS OF or TIMESTAMP AS OF."
+_MERGES = "no reader here merges rows by it"
+_STOCK = "Read it with a stock engine."
+
+
+def _branches(option: str) -> Rule:
+    return Rule(option, "refused", _of_another_branch, _BRANCHES, _READ_EACH)
+
+
+def _state(option: str, matters: Matters = _by_time_travel) -> Rule:
+    return Rule(option, "refused", matters, _ONE_STATE, _NAME_IT)
+
+
+def _unmerged(option: str, engine: str, matters: Matters = _always) -> Rule:
+    return Rule(option, "refused", matters, _MERGES, _STOCK, engine)
+
+
+RULES: tuple[Rule, ...] = (
+    # Which rows there are to read.
+    _branches("scan.fallback-branch"),
+    _branches("scan.primary-branch"),
+    _branches("scan.fallback-snapshot-branch"),
+    _branches("scan.fallback-delta-branch"),
+    Rule("chain-table.enabled", "refused", _if_true, _BRANCHES, _READ_EACH),
+    Rule("branch", "refused", _of_another_branch, "stock Spark reads that branch by it", _READ_EACH),
+    Rule(
+        "query-auth.enabled",
+        "refused",
+        _if_true,
+        "which rows and columns may be read only its catalog knows",
+        _STOCK,
+    ),
+    Rule(
+        "type", "refused", _unless("table", "materialized-table"), "only tables of files of Paimon's are read"
+    ),
+    _state("scan.mode", _by_mode),
+    _state("scan.snapshot-id"),
+    _state("scan.tag-name"),
+    _state("scan.version"),
+    _state("scan.timestamp"),
+    _state("scan.timestamp-millis"),
+    _state("scan.watermark"),
+    _state("scan.creation-time-millis"),
+    _state("scan.file-creation-time-millis"),
+    _state("incremental-between"),
+    _state("incremental-between-timestamp"),
+    _state("incremental-to-auto-tag"),
+    # These say how such a state is read.
+    Rule("incremental-between-*"),
+    # Here a file that is lost or broken is an error whatever they say.
+    Rule("scan.ignore-lost-files"),
+    Rule("scan.ignore-corrupt-files"),
+    # How fast, in which order, or when a stream ends.
+    Rule("scan.manifest.parallelism"),
+    Rule("scan.max-splits-per-task"),
+    Rule("scan.native-plan.enabled"),
+    Rule("scan.plan-sort-partition"),
+    Rule("scan.bounded.watermark"),
+    Rule("scan.*", "refused", _always, "it is not known here what it does to a scan", _STOCK),
+    # How rows of one key become one.
+    Rule("merge-engine", "refused", _unless(*_ENGINES), f"merge engines are {', '.join(_ENGINES)}", _STOCK),
+    Rule("sequence.snapshot-ordering", "refused", _if_true, _MERGES, _STOCK),
+    Rule("sequence.field*"),
+    _unmerged("*ignore-delete", "partial-update", _if_true),
+    # See `ignored_deletes`.
+    Rule("*ignore-delete"),
+    # Done when rows are written.
+    Rule("ignore-update-before"),
+    Rule("rowkind.field"),
+    Rule("fields.*.default-value"),
+    _unmerged("partial-update.remove-record-on-delete", "partial-update", _if_true),
+    _unmerged("partial-update.remove-record-on-sequence-group", "partial-update"),
+    _unmerged("aggregation.remove-record-on-delete", "aggregation", _if_true),
+    _unmerged("fields.*.sequence-group", "partial-update"),
+    _unmerged("fields.*.sequence-group", "aggregation"),
+    _unmerged("fields.*.aggregate-function", "partial-update"),
+    _unmerged("fields.*.aggregate-function", "aggregation", _unless(*_AGGREGATES)),
+    _unmerged("fields.default-aggregate-function", "partial-update"),
+    _unmerged("fields.default-aggregate-function", "aggregation", _unless(*_AGGREGATES)),
+    _unmerged("fields.*.ignore-retract", "aggregation", _if_true),
+    Rule("fields.*"),
+    # When a compaction drops rows.
+    Rule("record-level.*"),
+    # How rows are stored.
+    Rule("deletion-vectors.enabled", "python", _if_true),
+    Rule("deletion-vectors.*"),
+    Rule("deletion-vector.*"),
+    Rule("data-evolution.enabled", "python", _if_true),
+    Rule("data-evolution.*"),
+    Rule("data-file.thin-mode", "python", _if_true),
+    Rule("data-file.*"),
+    Rule("row-tracking.*"),
+    Rule("pk-clustering-override"),
+    # pypaimon reads without Rust here, and stores nothing on this machine.
+    Rule("read.*"),
+    Rule("local-cache.*"),
+    # Of streams: see `streaming.changes.require_streamable`.
+    Rule("changelog*"),
+    Rule("consumer*"),
+    Rule("continuous.*"),
+    Rule("stream*"),
+    # How a table was made, and what is written, indexed, compacted, expired and reported.
+    Rule("add-column-before-partition"),
+    Rule("aggregation.*"),
+    Rule("alter-column-*"),
+    Rule("async-file-write"),
+    Rule("auto-create"),
+    Rule("batch-scan-mode"),
+    Rule("bitmap-index.*"),
+    Rule("blob*"),
+    Rule("btree-index.*"),
+    Rule("bucket*"),
+    Rule("cache-page-size"),
+    Rule("chain-table.*"),
+    Rule("clustering.*"),
+    Rule("commit.*"),
+    Rule("compaction.*"),
+    Rule("cross-partition-upsert.*"),
+    Rule("delete.*"),
+    Rule("disable-explicit-type-casting"),
+    Rule("dynamic-*"),
+    Rule("end-input.*"),
+    Rule("file*"),
+    Rule("force-lookup"),
+    Rule("format-table.*"),
+    Rule("full-compaction.*"),
+    Rule("full-text-index.*"),
+    Rule("global-index.*"),
+    Rule("index-file-in-data-file-dir"),
+    Rule("key-value.*"),
+    Rule("local-merge-buffer-size"),
+    Rule("local-sort.*"),
+    Rule("lookup*"),
+    Rule("manifest*"),
+    Rule("materialized-table.*"),
+    Rule("metadata.*"),
+    Rule("metastore.*"),
+    Rule("mosaic.*"),
+    Rule("num-*"),
+    Rule("overwrite-upgrade"),
+    Rule("page-size"),
+    Rule("parquet.*"),
+    Rule("partial-update.*"),
+    Rule("partition*"),
+    Rule("path"),
+    Rule("pk-*"),
+    Rule("postpone.*"),
+    Rule("primary-key*"),
+    Rule("scalar-index.*"),
+    Rule("sink.*"),
+    Rule("snapshot.*"),
+    Rule("sort*"),
+    Rule("source.*"),
+    Rule("spill-*"),
+    Rule("table-read.*"),
+    Rule("tag.*"),
+    Rule("target-*"),
+    Rule("upsert-key"),
+    Rule("variant.*"),
+    Rule("vector*"),
+    Rule("video-*"),
+    Rule("visibility-callback.*"),
+    Rule("write*"),
+    Rule("zorder.*"),
+)
+
+
+class Found(NamedTuple):
+    """An option of a table that matters, and its rule."""
+
+    option: str
+    value: str
+    rule: Rule
+
+
+@cache
+def rule_of(option: str, engine: str = "deduplicate") -> Rule | None:
+    """The first rule that fits, whatever the value; None for an option that nobody knows."""
+    return next(
+        (rule for rule in RULES if rule.engine in (None, engine) and fnmatchcase(option, rule.option)), None
+    )
+
+
+def judged(options: Mapping[str, str], use: Use) -> Found | None:
+    """The option that decides how a table with these is read; None where none does."""
+    decisive = [found for option, value in options.items() if (found := _found(option, value, use))]
+    refused = [found for found in decisive if found.rule.outcome == "refused"]
+    return next(iter(refused or decisive), None)
+
+
+def require_obeyed(table: str, options: Mapping[str, str], branch: str | None, asked: Asked) -> None:
+    """Raises `Refused` naming an option that says how the table is read, and that nothing here obeys."""
+    engine = options.get("merge-engine", "deduplicate").strip().lower()
+    found = judged(options, Use(branch, engine, asked))
+    if found is not None and found.rule.outcome == "refused":
+        raise Refused(
+            f"{table} has the option {found.option} = {found.value}: {found.rule.because}", found.rule.hint
+        )
+
+
+def ignored_deletes(options: Mapping[str, str]) -> str | None:
+    """The option by which deletes in files count for nothing, where one is set."""
+    for option in _IGNORE_DELETE:
+        if option in options:
+            return option if options[option].strip().lower() == "true" else None
+    return None
+
+
+def _found(option: str, value: str, use: Use) -> Found | None:
+    """None where every reader obeys it."""
+    rule = rule_of(option, use.engine)
+    if rule is None or rule.outcome == "any" or not rule.matters(value, use):
+        return None
+    return Found(option, value, rule)

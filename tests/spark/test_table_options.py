@@ -1,0 +1,223 @@
+"""Options of a table that change what a scan returns: read as stock Paimon reads, or refused by name."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pypaimon.common.options.core_options import CoreOptions
+
+from core.spark.client import Engine
+from core.spark.table_options import RULES, Use, judged, rule_of
+from tests.interop.conftest import judge
+from tests.interop.judge import Judge, comparable
+from tests.paimon import commit, create_table
+from tests.spark.engine_fixture import ask, by_pypaimon, rows
+
+__all__ = ["judge"]
+
+SCHEMA = pa.schema(
+    [
+        pa.field("p", pa.string(), nullable=False),
+        pa.field("k", pa.int32(), nullable=False),
+        pa.field("a", pa.int32()),
+        pa.field("s", pa.int32()),
+    ]
+)
+ROW = {"p": "x", "k": 1, "a": 1, "s": 1}
+
+
+def make(warehouse: Path, name: str, options: dict[str, str], rows_of: list[dict[str, Any]]) -> str:
+    table = f"options.{name}"
+    create_table(
+        warehouse,
+        table,
+        SCHEMA,
+        primary_keys=["p", "k"],
+        partition_keys=["p"],
+        options={"bucket": "1", "write-only": "true", **options},
+    )
+    if rows_of:
+        commit(warehouse, table, pa.Table.from_pylist(rows_of, schema=SCHEMA))
+    return table
+
+
+def set_options(warehouse: Path, table: str, options: dict[str, str], branch: str = "") -> None:
+    """A newer schema with more options, whatever they are."""
+    database, name = table.split(".")
+    schemas = warehouse / f"{database}.db" / name / branch / "schema"
+    newest = max(int(path.name.removeprefix("schema-")) for path in schemas.glob("schema-*"))
+    schema = json.loads((schemas / f"schema-{newest}").read_text())
+    schema["id"] = newest + 1
+    schema["options"] |= options
+    (schemas / f"schema-{newest + 1}").write_text(json.dumps(schema))
+
+
+REFUSED: dict[str, dict[str, str]] = {
+    "scan.fallback-branch": {"scan.fallback-branch": "b"},
+    "scan.primary-branch": {"scan.primary-branch": "b"},
+    "scan.fallback-snapshot-branch": {"scan.fallback-snapshot-branch": "b"},
+    "scan.fallback-delta-branch": {"scan.fallback-delta-branch": "b"},
+    "chain-table.enabled": {"chain-table.enabled": "true"},
+    "branch": {"branch": "b"},
+    "sequence.snapshot-ordering": {"sequence.snapshot-ordering": "true"},
+    "query-auth.enabled": {"query-auth.enabled": "true"},
+    "type": {"type": "format-table"},
+    "merge-engine": {"merge-engine": "newest-wins"},
+    "scan.snapshot-id": {"scan.snapshot-id": "1"},
+    "scan.tag-name": {"scan.tag-name": "t"},
+    "scan.version": {"scan.version": "1"},
+    "scan.timestamp": {"scan.timestamp": "2026-05-01 00:00:00"},
+    "scan.timestamp-millis": {"scan.timestamp-millis": "1"},
+    "scan.watermark": {"scan.watermark": "1"},
+    "scan.file-creation-time-millis": {"scan.file-creation-time-millis": "1"},
+    "scan.creation-time-millis": {"scan.creation-time-millis": "1"},
+    "scan.mode": {"scan.mode": "compacted-full"},
+    "scan.something-new": {"scan.something-new": "1"},
+    "incremental-between": {"incremental-between": "1,2"},
+    "incremental-between-timestamp": {"incremental-between-timestamp": "1,2"},
+    "incremental-to-auto-tag": {"incremental-to-auto-tag": "t"},
+    "fields.s.sequence-group": {"merge-engine": "partial-update", "fields.s.sequence-group": "a"},
+    "fields.a.aggregate-function": {"merge-engine": "partial-update", "fields.a.aggregate-function": "sum"},
+    "ignore-delete": {"merge-engine": "partial-update", "ignore-delete": "true"},
+    "partial-update.remove-record-on-delete": {
+        "merge-engine": "partial-update",
+        "partial-update.remove-record-on-delete": "true",
+    },
+    "fields.default-aggregate-function": {
+        "merge-engine": "aggregation",
+        "fields.default-aggregate-function": "rbm64",
+    },
+    "fields.a.ignore-retract": {"merge-engine": "aggregation", "fields.a.ignore-retract": "true"},
+    "aggregation.remove-record-on-delete": {
+        "merge-engine": "aggregation",
+        "aggregation.remove-record-on-delete": "true",
+    },
+}
+
+
+@pytest.mark.parametrize("option", REFUSED)
+def test_what_nothing_here_obeys_is_refused_by_name(
+    option: str, engine: Engine, engine_warehouse: Path
+) -> None:
+    table = make(engine_warehouse, option.replace(".", "_").replace("-", "_"), {}, [ROW])
+    set_options(engine_warehouse, table, REFUSED[option])
+    sql = f"SELECT * FROM {table}"
+    failure = ask(engine, sql).failure
+    assert failure.message.startswith(f"{table} has the option {option} = "), failure
+    assert failure.position == len("SELECT * FROM ")
+    # Its metadata can still be looked at.
+    assert rows(engine, f"SELECT * FROM `options`.`{table.partition('.')[2]}$snapshots`")
+
+
+def test_partitions_of_a_fallback_branch_are_not_left_out(
+    engine: Engine, engine_warehouse: Path, judge: Judge
+) -> None:
+    """Stock Paimon reads them, so leaving them out would be another answer."""
+    table = make(engine_warehouse, "fallback", {}, [ROW])
+    judge.create_tag(engine_warehouse, table, "t1", 1)
+    judge.create_branch(engine_warehouse, table, "b", "t1")
+    branch = f"{table}$branch_b"
+    judge.write(engine_warehouse, branch, [{"p": "y", "k": 2, "a": 2, "s": 2}])
+    set_options(engine_warehouse, table, {"scan.fallback-branch": "b"})
+    assert len(judge.read(engine_warehouse, table)) == 2
+    failure = ask(engine, f"SELECT * FROM {table}").failure
+    assert "scan.fallback-branch" in failure.message
+    assert "$branch_" in failure.hint
+    assert len(rows(engine, "SELECT * FROM `options`.`fallback$branch_b`")) == 2
+    assert rows(engine, "SELECT * FROM `options`.`fallback$branch_main`") == [ROW]
+
+
+def test_a_version_is_read_whatever_version_the_table_names(engine: Engine, engine_warehouse: Path) -> None:
+    table = make(engine_warehouse, "pinned", {}, [ROW])
+    set_options(engine_warehouse, table, {"scan.snapshot-id": "1", "scan.mode": "from-snapshot"})
+    hint = ask(engine, f"SELECT * FROM {table}").failure.hint
+    assert "VERSION AS OF" in hint
+    assert rows(engine, f"SELECT * FROM {table} VERSION AS OF 1") == [ROW]
+
+
+# Written by stock Paimon, then set: read as it reads.
+AGREED: dict[str, dict[str, str]] = {
+    "default": {"fields.a.default-value": "7"},
+    "expiring": {"record-level.expire-time": "1 d", "record-level.time-field": "s"},
+    "ordered": {"sequence.field": "s"},
+    "latest": {"scan.mode": "latest"},
+    "full": {"scan.mode": "full"},
+    "sorted": {"scan.plan-sort-partition": "true"},
+    "native": {"read.native.enabled": "true"},
+    "updates": {"ignore-update-before": "true"},
+}
+
+
+@pytest.mark.parametrize("name", AGREED)
+@pytest.mark.parametrize("file_format", ["parquet", "avro"])
+def test_other_options_are_read_as_stock_paimon_reads(
+    name: str, file_format: str, engine: Engine, engine_warehouse: Path, judge: Judge
+) -> None:
+    table = make(engine_warehouse, f"agreed_{name}_{file_format}", {"file.format": file_format}, [])
+    judge.write(engine_warehouse, table, [{"p": "x", "k": 1, "a": 1, "s": 5}, {"p": "x", "k": 2, "a": 1}])
+    judge.write(engine_warehouse, table, [{"p": "x", "k": 1, "a": 9, "s": 3}, {"p": "y", "k": 3}])
+    judge.write(engine_warehouse, table, [{"p": "x", "k": 2}], kind="-D")
+    set_options(engine_warehouse, table, AGREED[name])
+    found = [comparable(rows(engine, f"SELECT * FROM {table}"))]
+    with by_pypaimon(engine):
+        found.append(comparable(rows(engine, f"SELECT * FROM {table}")))
+    expected = comparable(judge.read(engine_warehouse, table))
+    assert found == [expected, expected]
+
+
+@pytest.mark.parametrize("option", ["ignore-delete", "deduplicate.ignore-delete"])
+def test_deletes_that_are_to_be_ignored_are_not_done(
+    option: str, engine: Engine, engine_warehouse: Path, judge: Judge
+) -> None:
+    """pypaimon does those that it finds in files: natively they are ignored, else the table is refused."""
+    for file_format in ("parquet", "avro"):
+        name = f"{option.replace('-', '_').replace('.', '_')}_{file_format}"
+        table = make(engine_warehouse, name, {"file.format": file_format}, [])
+        judge.write(engine_warehouse, table, [ROW])
+        set_options(engine_warehouse, table, {option: "true"})
+        with by_pypaimon(engine):
+            assert rows(engine, f"SELECT * FROM {table}") == [ROW]
+        set_options(engine_warehouse, table, {option: "false"})
+        judge.write(engine_warehouse, table, [ROW], kind="-D")
+        assert rows(engine, f"SELECT * FROM {table}") == []
+        set_options(engine_warehouse, table, {option: "true"})
+        assert comparable([ROW]) == judge.read(engine_warehouse, table)
+        if file_format == "parquet":
+            assert rows(engine, f"SELECT * FROM {table}") == [ROW]
+        with by_pypaimon(engine):
+            assert option in ask(engine, f"SELECT * FROM {table}").failure.message
+
+
+def test_every_option_that_pypaimon_knows_has_an_outcome() -> None:
+    known = [each.key() for each in vars(CoreOptions).values() if hasattr(each, "key")]
+    assert len(known) > 100
+    assert [each for each in known if rule_of(each) is None] == []
+
+
+def test_every_option_that_stock_paimon_knows_has_an_outcome(judge: Judge) -> None:
+    known = judge.options()
+    assert len(known) > 200
+    assert [each for each in known if rule_of(each) is None] == []
+
+
+def test_no_rule_hides_behind_another() -> None:
+    """Of two that fit the first counts."""
+    for place, rule in enumerate(RULES):
+        first = rule_of(rule.example, rule.engine or "deduplicate")
+        assert first is rule, f"{rule.option} (rule {place}) is hidden by {first and first.option}"
+
+
+def test_values_are_told_apart() -> None:
+    plain = Use(branch=None, engine="deduplicate")
+    assert judged({"scan.fallback-branch": "b"}, Use(branch="b", engine="deduplicate")) is None
+    assert judged({"branch": "main"}, plain) is None
+    assert judged({"chain-table.enabled": "false"}, plain) is None
+    assert judged({"fields.a.sequence-group": "b"}, plain) is None
+    found = judged(
+        {"write-only": "true", "scan.mode": "latest-full", "deletion-vectors.enabled": "TRUE"}, plain
+    )
+    assert found is not None and (found.rule.outcome, found.option) == ("python", "deletion-vectors.enabled")
