@@ -5,20 +5,53 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
-# C0 and C1 controls, DEL, bidirectional overrides and isolates, line and paragraph separators, and the
-# zero-width marks that let one name look like another.
-_HOSTILE = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2060\u2066-\u2069\ufeff\ud800-\udfff]"
+# C0 and C1 controls, DEL, halves of characters, line and paragraph separators, bidirectional marks, overrides
+# and isolates, fillers, tags, and every other character that takes no room and shows nothing.
+_HOSTILE = (
+    "\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    "\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e00ff\U000e01f0-\U000e0fff"
+)
+# Joiners and variation selectors show nothing either, but these scripts and emoji are written with them.
+_JOINED = "\u0600-\u109f\u1780-\u18af\ua840-\ua87f\ufb50-\ufdff\ufe70-\ufefc"
+_EMOJI = "\u00a9\u00ae\u203c-\u33ff\ufe0f\U0001f000-\U0001faff"
+_HAN = "\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_INVISIBLE = re.compile(
+    f"[{_HOSTILE}]|(?<![{_JOINED}])\u200c|(?<![{_JOINED}{_EMOJI}])\u200d|(?<![{_HAN}])[\U000e0100-\U000e01ef]"
+    f"|(?<![{_EMOJI}])(?:\ufe0e|\ufe0f(?!\u20e3))"
+)
+_NOT_IN_NAMES = re.compile(
+    f"[{_HOSTILE}\u200c\u200d\ufe0e\ufe0f\U000e0100-\U000e01ef"
+    "\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000]"
 )
 
 
 def clean_text(value: object) -> str:
-    """One line without anything that moves a cursor, rings, recolours, copies or reorders.
+    """One line without anything that moves a cursor, rings, recolours, copies, reorders or hides.
 
     Tabs and line ends become one space; every other hostile character becomes `\N{REPLACEMENT CHARACTER}`,
     so that a name which hides something does not look like one that does not.
     """
-    return _HOSTILE.sub(_replacement, str(value))
+    text = str(value)
+    if text.isascii() and text.isprintable():
+        return text
+    return _INVISIBLE.sub(_replacement, text)
+
+
+def clean_json(text: str) -> str:
+    """The same JSON with every hostile character as its escape, for it may be printed on a terminal.
+
+    `text` is encoded already: the line ends and spaces between its values stay.
+    """
+    if text.isascii() and "\x7f" not in text:
+        return text
+    return _INVISIBLE.sub(_escape, text)
+
+
+def unseen_in(name: str) -> str | None:
+    """The first character of a name that shows nothing, or no more than a blank does; None without one."""
+    found = _NOT_IN_NAMES.search(name)
+    return found[0] if found else None
 
 
 def local_time(epoch_ms: int) -> str:
@@ -31,3 +64,11 @@ def local_time(epoch_ms: int) -> str:
 
 def _replacement(match: re.Match[str]) -> str:
     return " " if match[0] in "\t\n\r\v\f\u2028\u2029" else "\N{REPLACEMENT CHARACTER}"
+
+
+def _escape(match: re.Match[str]) -> str:
+    character = match[0]
+    if character == "\n":
+        return character
+    units = character.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[place : place + 4]}" for place in range(0, len(units), 4))

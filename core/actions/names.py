@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import secrets
-import unicodedata
 from datetime import UTC, datetime
 from typing import Literal
 
 from core.actions.context import Context
 from core.actions.plan import Refusal
 from core.table.layout import MAIN, SAVEPOINT_TAG_PREFIX
+from core.text import unseen_in
 
 _MAX_BYTES = 200
 _FORBIDDEN = frozenset("/\\$")
-# Control characters, line and paragraph separators, and halves of characters that no encoding can write.
-_UNPRINTABLE = frozenset({"Cc", "Cs", "Zl", "Zp"})
 # What these tags hold would be lost on whoever believes their name.
 _RESERVED_TAGS = (SAVEPOINT_TAG_PREFIX, "snapshot.", "paimark.")
 
@@ -24,8 +22,10 @@ def name_refusal(name: str, kind: Literal["tag", "branch"]) -> Refusal | None:
     hint = f"Choose another name for the {kind}."
     if not name.strip():
         return Refusal(f"The name of a {kind} can't be blank", hint)
-    if any(unicodedata.category(each) in _UNPRINTABLE for each in name):
-        return Refusal(f"The name of a {kind} can't hold a control character", hint)
+    if unseen := unseen_in(name):
+        return Refusal(f"The name of a {kind} can't hold U+{ord(unseen):04X}, which nobody sees", hint)
+    if name != name.strip():
+        return Refusal(f"The name of a {kind} can't begin or end with a blank", hint)
     if name == MAIN:
         return Refusal(f"A {kind} can't be called {MAIN}", hint)
     if name.isdigit():

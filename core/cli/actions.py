@@ -6,13 +6,13 @@ from contextlib import closing
 from typing import Any
 
 import click
-import msgspec
 
 from core.actions.context import open_context
 from core.actions.plan import Outcome, Plan
 from core.actions.registry import ACTIONS, Action, Argument, must_be_agreed_to
 from core.cli.answering import open_engine
 from core.cli.asking import confirm, require_writable
+from core.cli.json_rows import json_text
 from core.cli.options import Given, GlobalCommand, given
 from core.cli.output import narrate
 from core.cli.plans import say_plan
@@ -69,7 +69,7 @@ def _plan_and_apply(
 
 def _print_plan(plan: Plan, found: Given) -> None:
     if found.as_json:
-        click.echo(msgspec.json.format(msgspec.json.encode([plan]), indent=2))
+        click.echo(json_text([plan], indent=2))
     else:
         say_plan(plan, lambda line: click.echo(clean_text(line)))
 
@@ -77,7 +77,7 @@ def _print_plan(plan: Plan, found: Given) -> None:
 def _print_outcome(outcome: Outcome, found: Given) -> None:
     if found.as_json:
         facts = {"action": outcome.action, "table": outcome.table, **outcome.result}
-        click.echo(msgspec.json.encode([facts]))
+        click.echo(json_text([facts]))
     else:
         click.echo(clean_text(outcome.message))
     if outcome.undo:

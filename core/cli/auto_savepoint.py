@@ -10,12 +10,12 @@ from threading import Event, Thread
 from types import FrameType
 
 import click
-import msgspec
 
 from core.actions import auto_savepoint as automatic
 from core.actions.context import Context, open_context
 from core.actions.plan import Outcome, Plan
 from core.cli.asking import require_writable
+from core.cli.json_rows import json_text
 from core.cli.options import Given, GlobalCommand, given
 from core.cli.output import narrate, row_writer
 from core.cli.plans import say_plan
@@ -116,7 +116,7 @@ def _made(context: Context, plan: Plan, found: Given) -> list[Outcome]:
 def _print_outcomes(made: Sequence[Outcome], found: Given) -> None:
     if found.as_json:
         facts = [{"action": each.action, "table": each.table, **each.result} for each in made]
-        click.echo(msgspec.json.encode(facts))
+        click.echo(json_text(facts))
 
 
 def _watch(context: Context, table: str | None, found: Given) -> None:
@@ -179,7 +179,7 @@ def _every_table(context: Context) -> list[TablePath]:
 
 def _print_plans(plans: Sequence[Plan], found: Given) -> None:
     if found.as_json:
-        click.echo(msgspec.json.format(msgspec.json.encode(plans), indent=2))
+        click.echo(json_text(plans, indent=2))
         return
     for plan in plans:
         say_plan(plan, lambda line: click.echo(clean_text(line)))

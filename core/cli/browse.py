@@ -8,6 +8,7 @@ from typing import Any
 import click
 import msgspec
 
+from core.cli.json_rows import json_text
 from core.cli.options import Given, GlobalCommand, given
 from core.cli.output import local_time, narrate, row_writer
 from core.errors import PaimarkError, Unavailable
@@ -178,4 +179,4 @@ def _one_line(text: str) -> str:
 
 
 def _type(written: Any) -> str:
-    return written if isinstance(written, str) else msgspec.json.encode(written).decode()
+    return written if isinstance(written, str) else json_text(written)

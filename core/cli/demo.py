@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
-import msgspec
 
+from core.cli.json_rows import json_text
 from core.cli.launch import open_console
 from core.cli.options import Given, GlobalCommand, given
 from core.cli.output import narrate
@@ -86,7 +86,7 @@ def demo(ctx: click.Context, directory: str, no_open: bool) -> int:
 
 def _say_where(place: Path, *, as_json: bool) -> None:
     if as_json:
-        click.echo(msgspec.json.encode([{"warehouse": str(place)}]))
+        click.echo(json_text([{"warehouse": str(place)}]))
         return
     click.echo(f"The demo warehouse is in {place}")
     click.echo("\n".join([*STORY, "", "Try:"]))

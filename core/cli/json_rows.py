@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,6 +11,10 @@ from typing import Any, TextIO
 
 import msgspec
 
+from core.text import clean_json
+
+_encode = msgspec.json.Encoder().encode
+
 
 class JsonRows:
     """Writes `[`, an object a row, `]`. Nothing is written before the first row or `close`."""
@@ -17,18 +22,27 @@ class JsonRows:
     def __init__(self, out: TextIO, names: Sequence[str]) -> None:
         self._out = out
         self._names = distinct(names)
-        self._encode = msgspec.json.Encoder().encode
         self._rows = 0
 
     def write(self, rows: Iterable[Sequence[object]]) -> None:
         for row in rows:
             fields = zip(self._names, map(plain, row), strict=True)
-            text = self._encode(dict(fields)).decode()
+            text = json_text(dict(fields))
             self._out.write(("[\n  " if not self._rows else ",\n  ") + text)
             self._rows += 1
 
     def close(self) -> None:
         self._out.write("\n]\n" if self._rows else "[]\n")
+
+
+def json_text(value: object, *, indent: int = 0) -> str:
+    """JSON that is safe to print: `indent` 0 is one line. Structs become objects."""
+    try:
+        encoded = _encode(value)
+    except UnicodeEncodeError:
+        # Halves of characters, which UTF-8 can't hold: an escape can.
+        return json.dumps(msgspec.to_builtins(value), indent=indent or None)
+    return clean_json((msgspec.json.format(encoded, indent=indent) if indent else encoded).decode())
 
 
 def plain(value: Any) -> Any:
@@ -60,7 +74,7 @@ def as_text(value: object) -> str:
     """A cell on one line: itself, or the JSON of what has parts or is no text."""
     if isinstance(value, list | tuple | dict | bytes | bytearray):
         value = plain(value)
-        return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+        return value if isinstance(value, str) else json_text(value)
     return str(value)
 
 
