@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from core.table.layout import SAVEPOINT_PREFIX, SAVEPOINT_TAG_PREFIX
+from core.table.layout import SAVEPOINT_TAG_PREFIX
 from core.table.lineage import numbered
 from core.table.main_branch import branch_names
 from tui.panes.pane import TABS
@@ -23,12 +23,14 @@ class Around:
 
 
 def look_around(session: Session, target: Target) -> Around:
-    """One read and three listings, for a thread. Raises what the table room raises."""
+    """One read and two listings, for a thread. Raises what the table room raises.
+
+    Savepoints are those with a tag: the few that lost theirs are counted when their tab is opened.
+    """
     opened = session.open(target)
     table = target.table
     tags = opened.lineage.tag_names()
-    saved = set(numbered(session.files.names(table.savepoints), SAVEPOINT_PREFIX))
-    protected = set(numbered(tags, SAVEPOINT_TAG_PREFIX))
+    saved = numbered(tags, SAVEPOINT_TAG_PREFIX)
     branches = {*branch_names(session.files, table), opened.main}
-    counts = {SAVEPOINTS: len(saved & protected), BRANCHES: len(branches), TAGS: len(tags)}
+    counts = {SAVEPOINTS: len(saved), BRANCHES: len(branches), TAGS: len(tags)}
     return Around(opened, counts)

@@ -8,7 +8,15 @@ from core.table.layout import DATABASE_SUFFIX, TablePath
 from core.table.main_branch import branch_names
 from core.table.names import is_safe_name, near_names, parse_table_name
 
-__all__ = ["databases", "find_table", "parse_table_name", "table_exists", "table_missing", "tables"]
+__all__ = [
+    "database_directory",
+    "databases",
+    "find_table",
+    "parse_table_name",
+    "table_exists",
+    "table_missing",
+    "tables",
+]
 
 
 def databases(files: Files) -> list[str]:
@@ -18,9 +26,14 @@ def databases(files: Files) -> list[str]:
     return sorted(name for name in names if is_safe_name(name))
 
 
+def database_directory(database: str) -> str:
+    """Where the tables of a database are, relative to the warehouse."""
+    return f"{database}{DATABASE_SUFFIX}"
+
+
 def tables(files: Files, database: str) -> list[TablePath]:
     """The tables of a database, sorted. Raises `NotFound` when the database does not exist."""
-    directory = f"{database}{DATABASE_SUFFIX}"
+    directory = database_directory(database)
     candidates = [
         TablePath(database, entry.name)
         for entry in files.entries(directory)

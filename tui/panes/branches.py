@@ -20,7 +20,7 @@ from tui.formats import counted
 from tui.panes.record_pane import Found, RecordPane
 from tui.panes.snapshots import snapshot_facts
 from tui.record_key import RecordKey
-from tui.session import Session, Target, Version
+from tui.session import Opened, Session, Target, Version
 from tui.sources import Column, Records
 from tui.widgets.detail_strip import Detail
 
@@ -75,17 +75,24 @@ class BranchesPane(RecordPane[BranchRows]):
     def read(self, target: Target, report: Report[Found[BranchRows]]) -> None:
         # Branches are the table's, whichever of them is in view.
         opened = self.session.open(Target(target.table))
-        names = branch_names(self.session.files, target.table)
+        seen = self._seen(opened)
         rows = [
             _branch_row(self.session, target.table, opened.root, known)
             for known in branches.branch_rows(self.session.files, target.table)
         ]
         viewed = self.session.open(target)
-        report(Found(viewed, Records(rows, _values, _key), (opened.root, tuple(names))))
+        report(Found(viewed, Records(rows, _values, _key), (opened.root, seen)))
 
     def fingerprint(self, target: Target) -> Hashable:
         opened = self.session.open(Target(target.table))
-        return opened.root, tuple(branch_names(self.session.files, target.table))
+        return opened.root, self._seen(opened)
+
+    def _seen(self, opened: Opened) -> Hashable:
+        """The branches, and the newest snapshot of each as its hint says: a listing and a small read each."""
+        table = opened.target.table
+        names = branch_names(self.session.files, table)
+        hints = [root.latest_hint for root in (opened.root, *map(table.root, names))]
+        return tuple(names), tuple(self.session.files.read_many(hints))
 
     def detail(self, index: int) -> Detail:
         row = self.rows.records[index]

@@ -114,6 +114,10 @@ class QueryPane(Vertical):
     def follow(self) -> None:
         """A result does not follow its table."""
 
+    def is_of(self, target: Target | None) -> bool:
+        """A result is of no table in particular."""
+        return False
+
     def focus_first(self) -> None:
         self.screen.set_focus(self.editor)
 

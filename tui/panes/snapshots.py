@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from bisect import bisect_left
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import msgspec
@@ -37,6 +37,23 @@ _LATE = 0.4
 
 # A record read whole, and which it is.
 Whole = tuple[RecordKey, Snapshot]
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """`commits` differ when there are other rows, `tags` when other ones of them are kept."""
+
+    commits: Hashable
+    tags: Hashable
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """What keeps snapshots' files: the names of tags, savepoints first. `tags` is `tags_seen` before."""
+
+    root: Root
+    tags: Hashable
+    kept_by: Mapping[Commit, str]
 
 
 class SnapshotRows(Records[SnapshotRow]):
@@ -101,14 +118,14 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
         super().__init__(session, desk)
         self._kept_by: Mapping[Commit, str] = {}
         self._whole: Whole | None = None
-        self._marked_at: Hashable = None
+        self._tags_seen: Hashable = None
         self._want_all = False
         self._pauses: list[Timer] = []
         self._known: tuple[Root | None, Sequence[SnapshotRow]] = (None, ())
 
     def on_mount(self) -> None:
         self._looking: Slot[Whole] = Slot(self.app, "snapshot", self._looked, self._not_seen)
-        self._marking: Slot[Mapping[Commit, str]] = Slot(self.app, "marks", self._marked, self._not_seen)
+        self._marking: Slot[Marks] = Slot(self.app, "marks", self._marked, self._not_seen)
 
     def first_page(self, newest: Newest) -> None:
         """What was read before there was a screen."""
@@ -141,25 +158,34 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
             report(self._found(opened, rows, total))
 
     def reload(self) -> None:
-        self._known, self._marked_at = (None, ()), None
+        self._known, self._tags_seen = (None, ()), None
         self.load()
 
-    def fingerprint(self, target: Target) -> Hashable:
+    def fingerprint(self, target: Target) -> Fingerprint:
         opened = self.session.open(target)
         root, rows = self._known
         newest = opened.lineage.newest(1)
         # Expiry takes the oldest; which of those there are that is may cost a listing.
         oldest_left = root != opened.root or not rows or opened.lineage.has_snapshot(rows[-1].snapshot_id)
-        return opened.root, commit_of_row(newest[0]) if newest else None, oldest_left
+        commits = (opened.root, commit_of_row(newest[0]) if newest else None, oldest_left)
+        return Fingerprint(commits, tags_seen(opened))
+
+    def _checked(self, fingerprint: Hashable) -> None:
+        assert isinstance(fingerprint, Fingerprint)
+        super()._checked(fingerprint.commits)
+        if self.found is not None and fingerprint.tags != self._tags_seen and not self._marking.busy:
+            self._read_tags(self.found.opened)
 
     def take(self, found: Found[SnapshotRows]) -> None:
         if self.found is None or self.found.opened.root != found.opened.root:
-            self._kept_by = {}
+            self._kept_by, self._tags_seen = {}, None
         self._known = (found.opened.root, found.rows.records)
         super().take(self._with_marks(found))
-        if self._marked_at != found.fingerprint:
-            self._marked_at = found.fingerprint
-            self._marking.ask(lambda report: report(_read_marks(found.opened)))
+        if self._tags_seen is None:
+            self._read_tags(found.opened)
+
+    def _read_tags(self, opened: Opened) -> None:
+        self._marking.ask(lambda report: report(_read_marks(opened)))
 
     def detail(self, index: int) -> Detail:
         row = self.rows.records[index]
@@ -229,11 +255,14 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
     def _not_seen(self, error: PaimarkError) -> None:
         self.post_message(Noted(error.message, "warn"))
 
-    def _marked(self, kept_by: Mapping[Commit, str]) -> None:
+    def _marked(self, marks: Marks) -> None:
         found = self.found
-        if found is None or kept_by == self._kept_by:
+        if found is None or marks.root != found.opened.root:
             return
-        self._kept_by = kept_by
+        self._tags_seen = marks.tags
+        if marks.kept_by == self._kept_by:
+            return
+        self._kept_by = marks.kept_by
         self.found = self._with_marks(found)
         self._show(self.found)
         self.post_message(self.Changed(self))
@@ -260,15 +289,21 @@ def _joined(newest: list[SnapshotRow], before: Sequence[SnapshotRow]) -> list[Sn
     return newest
 
 
-def _read_marks(opened: Opened) -> dict[Commit, str]:
-    """What keeps each snapshot's files: the names of its tags, savepoints first."""
+def tags_seen(opened: Opened) -> Hashable:
+    """Differs when a tag is made, deleted, or given to another snapshot. One listing."""
+    return frozenset(opened.lineage.files.entries(opened.root.tags))
+
+
+def _read_marks(opened: Opened) -> Marks:
+    seen = tags_seen(opened)
     names: dict[Commit, list[str]] = {}
     for name, tag in opened.lineage.tags():
         names.setdefault(commit_of(tag), []).append(name)
-    return {
+    kept_by = {
         commit: ", ".join(sorted(tags, key=lambda name: not name.startswith(SAVEPOINT_TAG_PREFIX)))
         for commit, tags in names.items()
     }
+    return Marks(opened.root, seen, kept_by)
 
 
 def _read_whole(lineage: Lineage, snapshot_id: int) -> Whole:

@@ -14,7 +14,7 @@ from textual.timer import Timer
 
 from core.errors import PaimarkError, Unavailable
 from core.storage.files import Files
-from core.table.catalog import databases, tables
+from core.table.catalog import database_directory, databases, tables
 from core.table.layout import TablePath
 from tui.background import Slot
 from tui.messages import Noted
@@ -64,6 +64,8 @@ class TablesPane(Vertical):
         self.shown: TablePath | None = None
         self._open: set[str] = set()
         self._slots: dict[str, Slot[list[TablePath]]] = {}
+        # The names in the warehouse and in the open databases, as last listed; none at first.
+        self._seen: dict[str, frozenset[str]] = {}
         self._timer: Timer | None = None
         self._lines: list[TreeLine] = []
 
@@ -72,6 +74,9 @@ class TablesPane(Vertical):
 
     def on_mount(self) -> None:
         self._listing: Slot[list[str]] = Slot(self.app, "databases", self.take_databases, self.fail)
+        self._checking: Slot[dict[str, frozenset[str]]] = Slot(
+            self.app, "check", self._checked, lambda error: None
+        )
         self._learning: Slot[tuple[str, Tables]] = Slot(self.app, "tables", self._learn, self._learn_none)
         if not self.databases:
             self.grid.say("Reading …")
@@ -85,6 +90,26 @@ class TablesPane(Vertical):
         self.tables = {name: found for name, found in self.tables.items() if name in self._open}
         for database in self._open:
             self._read(database)
+
+    def follow(self) -> None:
+        """Look whether databases, and tables of open ones, were made or dropped: a listing each."""
+        if self._listing.busy or self._checking.busy:
+            return
+        listed = {"": "", **{each: database_directory(each) for each in self._open}}
+        files = self.session.files
+        self._checking.ask(
+            lambda report: report({each: frozenset(files.names(path)) for each, path in listed.items()})
+        )
+
+    def _checked(self, seen: dict[str, frozenset[str]]) -> None:
+        before, self._seen = self._seen, seen
+        if seen[""] != before.get("", set(map(database_directory, self.databases))):
+            self._listing.ask(lambda report: report(databases(self.session.files)))
+        for database in self._open & seen.keys():
+            tables = self.tables.get(database)
+            known = {each.name for each in tables} if isinstance(tables, list) else set()
+            if seen[database] != before.get(database, known):
+                self._read(database)
 
     def take_databases(self, names: list[str]) -> None:
         self.databases = names

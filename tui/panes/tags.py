@@ -14,7 +14,7 @@ from core.table.tag_times import created_ms
 from tui.background import Report
 from tui.formats import exact_time
 from tui.panes.record_pane import Found, RecordPane
-from tui.panes.snapshots import snapshot_facts
+from tui.panes.snapshots import snapshot_facts, tags_seen
 from tui.record_key import RecordKey, commit_of
 from tui.session import Target, Version
 from tui.sources import Column, Records
@@ -45,15 +45,15 @@ class TagsPane(RecordPane[TagRows]):
 
     def read(self, target: Target, report: Report[Found[TagRows]]) -> None:
         opened = self.session.open(target)
-        names = frozenset(opened.lineage.tag_names())
+        seen = tags_seen(opened)
         tags = sorted(opened.lineage.tags(), key=lambda named: (-named[1].id, named[0]))
         left_out = tuple(opened.lineage.unreadable.values())
         rows = Records(tags, _values, partial(_key, opened.root))
-        report(Found(opened, rows, (opened.root, names), left_out=left_out))
+        report(Found(opened, rows, (opened.root, seen), left_out=left_out))
 
     def fingerprint(self, target: Target) -> Hashable:
         opened = self.session.open(target)
-        return opened.root, frozenset(opened.lineage.tag_names())
+        return opened.root, tags_seen(opened)
 
     def detail(self, index: int) -> Detail:
         name, tag = self.rows.records[index]

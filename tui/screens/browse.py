@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 BRANCHES = 2
 # How often the pane in view is checked for something new.
-_FOLLOW = 3.0
+FOLLOW_SECONDS = 3.0
 _ENGINE_LOOK = 1.0
 _ENGINE_WORDS = {
     "starting": "Spark starts",
@@ -89,7 +89,7 @@ class BrowseScreen(LookingScreen):
         self.set_focus(self.tables.grid)
         for stage in self._opening.listen(lambda stage: post(self.app, lambda: self._opened(stage))):
             self._opened(stage)
-        self.set_interval(_FOLLOW, self._follow)
+        self.set_interval(FOLLOW_SECONDS, self.follow)
         self.set_interval(_ENGINE_LOOK, self._watch_engine)
 
     # Where we are
@@ -138,6 +138,7 @@ class BrowseScreen(LookingScreen):
         else:
             pane.display = True
             pane.load_if_stale()
+            pane.follow()
         self._went()
         pane.focus_first()
         self._look()
@@ -174,7 +175,9 @@ class BrowseScreen(LookingScreen):
     def _looked_around(self, around: Around) -> None:
         self._placed(around.opened)
         for tab, count in around.counts.items():
-            self.tab_bar.count(tab, f"{count:,}")
+            # A tab in view counts its own rows.
+            if tab != self.tab or not self.pane.is_of(self.target):
+                self.tab_bar.count(tab, f"{count:,}")
 
     def _placed(self, opened: Opened) -> None:
         self._name_place(opened.main, opened.root.label)
@@ -207,9 +210,14 @@ class BrowseScreen(LookingScreen):
             self._engine = word
             self.breadcrumb.go(replace(self.breadcrumb.place, engine=word))
 
-    def _follow(self) -> None:
-        if self.app.app_focus and self.is_active:
-            self.pane.follow()
+    def follow(self) -> None:
+        """Look, cheaply, what others did: to what is in view, to the table's other tabs, to the tables."""
+        if not self.app.app_focus or not self.is_active:
+            return
+        self.pane.follow()
+        self.tables.follow()
+        if self.target is not None and not self._placing.busy:
+            self._look_around(self.target)
 
     # What the panes say
 

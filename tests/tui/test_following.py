@@ -1,0 +1,101 @@
+"""What others do to a table shows without a key, wherever on the screen it is said."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from tests.conftest import EVENTS, ORDERS
+from tests.paimon import commit, create_table, open_table
+from tests.table.branches import create_branch
+from tests.tui.conftest import act
+from tests.tui.driving import Sitting, sitting
+
+
+@pytest.fixture(autouse=True)
+def often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looked at more often than people need."""
+    monkeypatch.setattr("tui.screens.browse.FOLLOW_SECONDS", 0.3)
+
+
+async def to_orders(console: Sitting, *keys: str) -> None:
+    await console.sees("● events", "1 of 2")
+    await console.press("j", "enter")
+    await console.sees("● orders", "1 of 5", "4 Tags 1")
+    await console.press(*keys)
+
+
+async def test_tags_branches_and_savepoints_made_elsewhere_show_beside_the_snapshots(warehouse: Path) -> None:
+    async with sitting(warehouse, (120, 40)) as console:
+        await to_orders(console, "j", "j")
+        open_table(warehouse, "shop.orders").create_tag("elsewhere", 3)
+        await console.sees("kept by elsewhere", "4 Tags 2")
+        create_branch(warehouse, "shop.orders", "fix", "v2")
+        await console.sees("3 Branches 2")
+        act(warehouse, "create-savepoint", snapshot=3)
+        await console.sees("2 Savepoints 1", "kept by savepoint.1, elsewhere", "◆")
+        open_table(warehouse, "shop.orders").delete_tag("elsewhere")
+        await console.sees("4 Tags 2")
+        await console.loses("elsewhere")
+
+
+async def test_a_tag_given_to_another_snapshot_elsewhere_shows(warehouse: Path) -> None:
+    async with sitting(warehouse, (120, 40)) as console:
+        await to_orders(console, "4")
+        await console.sees("tag v2", "snapshot 2 ")
+        table = open_table(warehouse, "shop.orders")
+        table.delete_tag("v2")
+        table.create_tag("v2", 4)
+        await console.sees("v2 is gone", "· v2          4")
+
+
+async def test_commits_to_a_branch_show_in_the_list_of_branches(warehouse: Path) -> None:
+    create_branch(warehouse, "shop.orders", "fix", "v2")
+    async with sitting(warehouse, (120, 40)) as console:
+        await to_orders(console, "3", "j")
+        await console.sees("branch fix", "0 commits ahead of main, 3 behind")
+        row = pa.table({"order_id": [99], "customer": ["c9"], "price": [1.0]}, schema=ORDERS)
+        commit(warehouse, "shop.orders$branch_fix", row)
+        await console.sees("1 commit ahead of main, 3 behind")
+
+
+async def test_a_table_dropped_or_made_elsewhere_leaves_and_joins_the_tables(warehouse: Path) -> None:
+    async with sitting(warehouse, (120, 40)) as console:
+        await to_orders(console)
+        create_table(warehouse, "shop.refunds", EVENTS)
+        await console.sees(" refunds")
+        shutil.rmtree(warehouse / "shop.db" / "orders")
+        await console.sees("Table shop.orders does not exist")
+        await console.loses("  orders")
+        create_table(warehouse, "zoo.animals", EVENTS)
+        await console.sees("▸ zoo")
+
+
+async def test_a_tab_opened_again_shows_what_happened_meanwhile_at_once(
+    warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tui.screens.browse.FOLLOW_SECONDS", 600.0)
+    async with sitting(warehouse, (120, 40)) as console:
+        await to_orders(console, "4")
+        await console.sees("tag v2", "1 of 1")
+        await console.press("1")
+        tags = warehouse / "shop.db/orders/tag"
+        (tags / "tag-later").write_bytes((tags / "tag-v2").read_bytes())
+        await console.press("4")
+        await console.sees("later  ", "of 2")
+
+
+async def test_looking_on_reads_only_what_changed(warehouse: Path) -> None:
+    """One look at a quiet table repaints nothing and reads no record again."""
+    async with sitting(warehouse, (120, 40)) as console:
+        await to_orders(console, "4")
+        await console.sees("tag v2", "1 of 1")
+        pane = console.app.browse.pane
+        rows = pane.grid.source
+        for _ in range(3):
+            console.app.browse.follow()
+            await console.pilot.pause(0.2)
+        assert pane.grid.source is rows
