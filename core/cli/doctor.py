@@ -27,8 +27,9 @@ class Finding(NamedTuple):
 
 @click.command(cls=GlobalCommand)
 @click.argument("table", metavar="[TABLE]", required=False)
+@click.option("--deep", is_flag=True, help="Look for every file that TABLE needs, as `paimark verify` does.")
 @click.pass_context
-def doctor(ctx: click.Context, table: str | None) -> None:
+def doctor(ctx: click.Context, table: str | None, deep: bool) -> None:
     """Check Java, Spark and the warehouse; with TABLE also what is broken or interrupted in it.
 
     With --spark-master it starts Spark there and looks at what the machines of the cluster have.
@@ -36,10 +37,12 @@ def doctor(ctx: click.Context, table: str | None) -> None:
     The exit code is 1 when something in the table is broken, 3 when the engine or the store is not available.
     """
     found = given(ctx)
+    if deep and table is None:
+        raise UsageError("--deep looks into a table", "Name one: paimark doctor TABLE --deep.")
     rows = row_writer(found, Finding._fields)
     broken = 0
     unavailable = False
-    for check, look in _checks(found, table):
+    for check, look in _checks(found, table, deep=deep):
         try:
             findings = list(look())
         except PaimarkError as error:
@@ -55,7 +58,7 @@ def doctor(ctx: click.Context, table: str | None) -> None:
 Look = Callable[[], Iterator[Finding]]
 
 
-def _checks(found: Given, table: str | None) -> Iterator[tuple[str, Look]]:
+def _checks(found: Given, table: str | None, *, deep: bool) -> Iterator[tuple[str, Look]]:
     yield "java", _java
     yield "libraries", _libraries
     yield "spark", lambda: _cluster_needs(found)
@@ -63,6 +66,8 @@ def _checks(found: Given, table: str | None) -> Iterator[tuple[str, Look]]:
     yield "warehouse", lambda: _warehouse(found)
     if table is not None:
         yield table, lambda: _table(found, table)
+    if table is not None and deep:
+        yield "files", lambda: _files(found, table)
 
 
 def _java() -> Iterator[Finding]:
@@ -128,6 +133,26 @@ def _table(found: Given, name: str) -> Iterator[Finding]:
         yield Finding("changes", "warning", plan.summary, f"Run `paimark recover {table.full_name}`.")
     for warning in plan.warnings:
         yield Finding("changes", "warning", warning)
+
+
+def _files(found: Given, name: str) -> Iterator[Finding]:
+    """As `paimark verify`."""
+    from core.actions.context import open_context
+    from core.cli.narrator import Narrator
+    from core.cli.verify import sentences
+    from core.table.catalog import find_table
+    from core.verify import verify
+
+    settings, narrator = found.settings(), Narrator()
+    context = open_context(settings.warehouse, settings.options, read_only=True)
+    report = verify(context, find_table(context.files, name), progress=narrator.wait)
+    narrator.clear()
+    for each in report.problems:
+        needed = f", needed by {', '.join(each.needed_by)}" if each.needed_by else ""
+        hint = f"`paimark verify {report.table}` tells all; restore the file from a backup."
+        yield Finding("files", "broken", f"{each.path}: {each.detail}{needed}", hint)
+    for sentence in sentences(report):
+        yield Finding("files", "ok", sentence)
 
 
 def _table_directory(files: Files, table: TablePath) -> Iterator[Finding]:

@@ -24,6 +24,7 @@ COMMANDS = {
     "sql": "core.cli.sql:sql",
     "diff": "core.cli.diff:diff",
     "doctor": "core.cli.doctor:doctor",
+    "verify": "core.cli.verify:verify",
     "auto-savepoint": "core.cli.auto_savepoint:auto_savepoint",
 }
 

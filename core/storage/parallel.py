@@ -2,26 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
 from typing import TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
 
+IN_FLIGHT = 32
 # A pool is worth starting for more than a handful.
 _FEW = 4
-_IN_FLIGHT = 32
 
 
-def each_of(call: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:
-    """The results in the order of the items. The first error is raised when its turn comes."""
-    if len(items) < _FEW:
-        yield from map(call, items)
+def each_of(call: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
+    """The results in the order of the items; never more of them are held than are in flight.
+
+    The first error is raised when its turn comes.
+    """
+    left = iter(items)
+    first = list(islice(left, _FEW))
+    if len(first) < _FEW:
+        yield from map(call, first)
         return
-    with ThreadPoolExecutor(min(_IN_FLIGHT, len(items))) as pool:
+    ahead: deque[Future[R]] = deque()
+    with ThreadPoolExecutor(IN_FLIGHT) as pool:
         try:
-            yield from pool.map(call, items)
+            ahead.extend(pool.submit(call, item) for item in first)
+            ahead.extend(pool.submit(call, item) for item in islice(left, IN_FLIGHT - len(first)))
+            while ahead:
+                yield ahead.popleft().result()
+                ahead.extend(pool.submit(call, item) for item in islice(left, 1))
         finally:
-            # What is asked for and not begun is not wanted any more, after an error or an interrupt.
-            pool.shutdown(wait=True, cancel_futures=True)
+            # After an error or an interrupt: what has not begun is not wanted any more.
+            for unfinished in ahead:
+                unfinished.cancel()

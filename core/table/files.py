@@ -18,6 +18,7 @@ from core.table.layout import Root, TablePath
 from core.table.lineage import Lineage
 from core.table.main_branch import main_root
 from core.table.manifests import (
+    FileKey,
     IndexEntry,
     ManifestEntry,
     ManifestMeta,
@@ -197,23 +198,41 @@ class Places:
     def stored(self, file: DataFile) -> Iterator[StoredFile]:
         """The data file and its side files, which lie beside it."""
         path, is_outside = _located(file.path, file.external_path)
-        data = self._stored("data", path, file.size, is_outside)
+        return self._with_side_files(path, is_outside, file.file_name, file.size, file.extra_files)
+
+    def stored_at(self, name: str, size: int, key: FileKey) -> Iterator[StoredFile]:
+        """As `stored`, of what counting keeps of a data file. Raises `Corrupt`."""
+        if key.external_path:
+            path, is_outside = _located(self._inside(key.external_path), key.external_path)
+        else:
+            path, is_outside = self._in_bucket(self._names.path(key.partition), key.bucket, name), False
+        return self._with_side_files(path, is_outside, name, size, key.extra_files)
+
+    def _with_side_files(
+        self, path: str, is_outside: bool, name: str, size: int, extra_files: Iterable[str]
+    ) -> Iterator[StoredFile]:
+        data = self._stored("data", path, size, is_outside)
         # By its name alone a file is known to be needed by others.
-        yield data if path.rpartition("/")[2] == file.file_name else replace(data, is_own=False)
+        yield data if path.rpartition("/")[2] == name else replace(data, is_own=False)
         directory = path.rpartition("/")[0]
-        for extra in file.extra_files:
+        for extra in extra_files:
             yield self._stored("data-extra", f"{directory}/{extra}", None, is_outside)
 
     def index(self, entry: IndexEntry) -> StoredFile:
         """The file that an entry of an index manifest names."""
-        if entry.external_path:
-            path, is_outside = _located(self._inside(entry.external_path), entry.external_path)
-            return self._stored("index", path, entry.file_size, is_outside)
-        path = self._table.index_file(entry.file_name)
+        key = FileKey(entry.partition, entry.bucket, 0, (), entry.external_path, None)
+        return self.index_at(entry.file_name, entry.file_size, entry.index_type, key)
+
+    def index_at(self, name: str, size: int, index_type: str, key: FileKey) -> StoredFile:
+        """As `index`, of what counting keeps of an index file. Raises `Corrupt`."""
+        if key.external_path:
+            path, is_outside = _located(self._inside(key.external_path), key.external_path)
+            return self._stored("index", path, size, is_outside)
+        path = self._table.index_file(name)
         # Global indexes belong to no bucket and stay in the table's own index directory.
-        if self._index_beside_data and entry.index_type in ("DELETION_VECTORS", "HASH"):
-            path = self._in_bucket(self._names.path(entry.partition), entry.bucket, entry.file_name)
-        return self._stored("index", path, entry.file_size)
+        if self._index_beside_data and index_type in ("DELETION_VECTORS", "HASH"):
+            path = self._in_bucket(self._names.path(key.partition), key.bucket, name)
+        return self._stored("index", path, size)
 
     def _stored(self, kind: str, path: str, size: int | None, is_outside: bool = False) -> StoredFile:
         return StoredFile(kind, path, size, is_outside, not is_outside and self._is_own(kind, path))

@@ -44,7 +44,15 @@ def _record(name: str, **fields: Any) -> dict[str, Any]:
     return {"type": "record", "name": name, "fields": columns}
 
 
-_META = _record("meta", _VERSION="int", _FILE_NAME="string", _FILE_SIZE="long", _SCHEMA_ID="long")
+_META = _record(
+    "meta",
+    _VERSION="int",
+    _FILE_NAME="string",
+    _FILE_SIZE="long",
+    _NUM_ADDED_FILES="long",
+    _NUM_DELETED_FILES="long",
+    _SCHEMA_ID="long",
+)
 _FILE = _record(
     "file",
     _FILE_NAME="string",
@@ -95,6 +103,7 @@ class History:
         self.lines: dict[str | None, Line] = {None: Line(TABLE.root())}
         self.heads: dict[tuple[str | None, int], Line] = {}
         self._clock = 1_700_000_000_000
+        self._counts: dict[str, tuple[int, int]] = {}
         self._numbers = itertools.count(1)
         self._write(TABLE.root().schema(0), json.dumps(_SCHEMA).encode())
 
@@ -242,10 +251,23 @@ class History:
             }
             for kind, file, level in entries
         ]
-        return self._avro(f"manifest-{self._serial()}", _ENTRY, records)
+        name = self._avro(f"manifest-{self._serial()}", _ENTRY, records)
+        deleted = sum(kind for kind, _, _ in entries)
+        self._counts[name] = (len(entries) - deleted, deleted)
+        return name
 
     def _list(self, names: list[str]) -> str:
-        records = [{"_VERSION": 2, "_FILE_NAME": name, "_FILE_SIZE": 1, "_SCHEMA_ID": 0} for name in names]
+        records = [
+            {
+                "_VERSION": 2,
+                "_FILE_NAME": name,
+                "_FILE_SIZE": self.files.size(TABLE.manifest(name)),
+                "_NUM_ADDED_FILES": self._counts[name][0],
+                "_NUM_DELETED_FILES": self._counts[name][1],
+                "_SCHEMA_ID": 0,
+            }
+            for name in names
+        ]
         return self._avro(f"manifest-list-{self._serial()}", _META, records)
 
     def _avro(self, name: str, schema: dict[str, Any], records: list[dict[str, Any]]) -> str:

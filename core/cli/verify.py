@@ -1,0 +1,134 @@
+"""`paimark verify`: every file that a table's versions need, looked for; and those that none needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import click
+
+from core.cli.narrator import Narrator
+from core.cli.options import GlobalCommand, given
+from core.cli.output import row_writer
+from core.errors import Corrupt, UsageError
+from core.verify.report import Orphan, Report
+
+# The table is whole, and has files that nothing needs.
+ORPHANS = 4
+
+
+class Row(NamedTuple):
+    """`finding` is missing, size, damaged, lost, orphan, young or leftover; `age` is seconds."""
+
+    finding: str
+    path: str
+    size: int | None
+    age: int | None
+    detail: str
+
+
+@click.command(cls=GlobalCommand)
+@click.argument("table", metavar="TABLE")
+@click.option(
+    "--read-data", metavar="N%", help="Read this share of the data files too, always the same ones."
+)
+@click.option(
+    "--orphans", is_flag=True, help="List the files that no version needs; exit with 4 for old ones."
+)
+@click.option(
+    "--older-than",
+    metavar="TIME",
+    default="1 d",
+    help="How old an orphan is that no writer can commit (1 d).",
+)
+@click.pass_context
+def verify(ctx: click.Context, table: str, read_data: str | None, orphans: bool, older_than: str) -> int:
+    """Look for every file that any snapshot, tag, savepoint or branch of TABLE needs.
+
+    Data files that are read are decoded, their rows counted and the order of their keys checked. Nothing is
+    written, and writers may go on.
+
+    \b
+    Exit codes
+      0  every file is there, and as long as it should be
+      1  files are missing, damaged or of another size: each is listed with who needs it
+      3  the store does not answer
+      4  whole; but with --orphans, files are there that nothing needs
+    """
+    from core.actions.context import open_context
+    from core.durations import parse_duration
+    from core.table.catalog import find_table
+    from core.verify import verify as look
+
+    found, narrator = given(ctx), Narrator()
+    settings = found.settings()
+    share, age = _share(read_data), parse_duration(older_than)
+    context = open_context(settings.warehouse, settings.options, read_only=True)
+    place = find_table(context.files, table)
+    report = look(context, place, read_data=share, older_than=age, progress=narrator.wait)
+    narrator.clear()
+    rows = row_writer(found, Row._fields)
+    rows.write(_rows(report, orphans=orphans))
+    rows.close()
+    for line in sentences(report):
+        narrator.say(line)
+    if not report.is_whole:
+        raise Corrupt(
+            f"{report.table} is not whole: {_counted(report.problem_count, 'file')} missing or damaged",
+            "Restore what is listed from a backup, or give up the versions that need it.",
+        )
+    return ORPHANS if orphans and report.orphan_count else 0
+
+
+def sentences(report: Report) -> Iterator[str]:
+    """What a person is told of a table, problems apart."""
+    looked = (
+        f"{report.table}: {_counted(report.versions, 'version')} in {_counted(report.roots, 'root')} need "
+        f"{_counted(report.files, 'file')}, {report.bytes:,} bytes"
+    )
+    yield f"{looked}; {_counted(report.sampled, 'data file')} read" if report.sampled else looked
+    if report.unseen:
+        yield f"{_counted(report.unseen, 'file')} out of the warehouse's sight: not looked for"
+    if report.problem_count > len(report.problems):
+        yield f"Only the first {len(report.problems):,} of {report.problem_count:,} are listed"
+    if report.orphan_count:
+        yield f"{_counted(report.orphan_count, 'orphan')}, {report.orphan_bytes:,} bytes: nothing needs them"
+        if not report.tells_orphans:
+            yield "They may be needed all the same: what would tell is missing or damaged"
+    if report.young_count:
+        yield f"{_counted(report.young_count, 'young file')} that running writers may be about to commit"
+    if report.leftovers:
+        yield f"{_counted(len(report.leftovers), 'leftover')} of changes that run, or did not end"
+
+
+def _share(text: str | None) -> float:
+    if text is None:
+        return 0.0
+    try:
+        share = float(text.strip().removesuffix("%")) / 100
+    except ValueError:
+        share = -1.0
+    if not 0 < share <= 1:
+        raise UsageError(f"{text!r} is not a share of the data files", "Write it like 5%, or 100% for all.")
+    return share
+
+
+def _rows(report: Report, *, orphans: bool) -> Iterator[Row]:
+    for each in report.problems:
+        more = each.needed_by_count - len(each.needed_by)
+        names = ", ".join(each.needed_by) + (f" and {more:,} more" if more else "")
+        detail = f"{each.detail}; needed by {names}" if names else each.detail
+        yield Row(each.cause, each.path, None, None, detail)
+    if orphans:
+        yield from (_row("orphan", each) for each in report.orphans)
+        yield from (_row("young", each) for each in report.young)
+        yield from (_row("leftover", each) for each in report.leftovers)
+
+
+def _row(finding: str, each: Orphan) -> Row:
+    age = None if each.age is None else each.age // 1000
+    return Row(finding, each.path, each.size, age, f"of {each.owner}")
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

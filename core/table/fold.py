@@ -1,0 +1,160 @@
+"""Which files which of many states hold, with each manifest decoded once.
+
+A state is a set of manifests: it holds the files that these add and none of them deletes. Snapshots of one
+table share most of their manifests, and most files fare alike in all of them; so of a file only the number of
+its fate is kept: the additions and deletions of it that were met, which many files have in common. That is
+enough to tell of any set of states, however many there are, whether one of them holds the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from core.table.manifests import FileFacts, FileKey
+from core.table.runs import Runs, add, minus, union
+
+_KIND_BITS, _KEY_BITS = 1, 24
+
+
+class Uses:
+    """States by number, and which of them use each manifest, or whatever else has a name.
+
+    States are numbered as they come, so that those of one lineage should come in its order.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._numbers: dict[str, int] = {}
+        self._names: list[str] = []
+        self._runs: list[list[int]] = []
+        self._keeping: list[int] = []
+
+    def new_state(self, *, keeps_deleted: bool = False) -> int:
+        """`keeps_deleted`: it holds all that its manifests add, whatever they delete."""
+        number, self.count = self.count, self.count + 1
+        if keeps_deleted:
+            add(self._keeping, number)
+        return number
+
+    def use(self, state: int, name: str) -> None:
+        """A state uses something; those of one thing must be told in their order."""
+        add(self._runs[self.number(name)], state)
+
+    def number(self, name: str) -> int:
+        found = self._numbers.get(name)
+        if found is None:
+            found = self._numbers[name] = len(self._names)
+            self._names.append(name)
+            self._runs.append([])
+        return found
+
+    def users(self, name: str) -> Runs:
+        """The states that use it."""
+        found = self._numbers.get(name)
+        return () if found is None else self._runs[found]
+
+    def adding(self, number: int) -> Runs:
+        """The states in which an addition by the manifest with this number counts."""
+        return self._runs[number]
+
+    def deleting(self, number: int) -> Runs:
+        """The states in which a deletion by it counts."""
+        return minus(self._runs[number], self._keeping)
+
+    def names(self) -> Iterator[str]:
+        return iter(self._names)
+
+
+@dataclass(slots=True)
+class FoldedFile:
+    """A data file that a manifest speaks of. `size` in bytes, `rows` before key merging."""
+
+    key: FileKey
+    size: int
+    rows: int
+    schema_id: int
+    fate: int = 0
+
+
+class Fold:
+    """The files of many states, by name. A name may stand for several files: manifests may say anything."""
+
+    def __init__(self, uses: Uses) -> None:
+        self.files: dict[str, FoldedFile] = {}
+        self._uses = uses
+        self._keys: dict[FileKey, FileKey] = {}
+        # Of names that are met with another key (mostly another level) than at first.
+        self._others: dict[str, list[FileKey]] = {}
+        self._fates: list[tuple[int, ...]] = [()]
+        self._next: dict[tuple[int, int], int] = {}
+        self._holders: dict[int, Mapping[int, Runs]] = {}
+
+    def take(
+        self, manifest: str, entries: Iterable[FileFacts], *, added: bool = True, deleted: bool = True
+    ) -> tuple[int, int]:
+        """What a manifest says; how many files it adds and deletes.
+
+        `added`, `deleted`: whether entries of the kind count for files of which nothing was heard yet.
+        """
+        number = self._uses.number(manifest)
+        counts = [0, 0]
+        for entry in entries:
+            counts[entry.is_added] += 1
+            file = self.files.get(entry.name)
+            if file is None:
+                if not (added if entry.is_added else deleted):
+                    continue
+                key = self._keys.setdefault(entry.key, entry.key)
+                file = self.files[entry.name] = FoldedFile(key, entry.size, entry.rows, entry.schema_id)
+            event = ((number << _KEY_BITS | self._key_number(entry, file)) << _KIND_BITS) | entry.is_added
+            file.fate = self._after(file.fate, event)
+        return counts[True], counts[False]
+
+    def forget_states(self) -> None:
+        """After states came or uses were told: who holds what is to be worked out again."""
+        self._holders.clear()
+
+    def holders(self, name: str, file: FoldedFile) -> Iterator[tuple[FileKey, Runs]]:
+        """Each key of the file with the states that hold it under that, where any does."""
+        for number, states in self._holders_of(file.fate).items():
+            if states:
+                yield (self._others[name][number - 1] if number else file.key), states
+
+    def added_by(self, file: FoldedFile) -> list[int]:
+        """The numbers of the manifests that add it."""
+        return [event >> _KIND_BITS >> _KEY_BITS for event in self._fates[file.fate] if event & 1]
+
+    def _key_number(self, entry: FileFacts, file: FoldedFile) -> int:
+        if entry.key == file.key:
+            return 0
+        others = self._others.setdefault(entry.name, [])
+        if entry.key not in others:
+            others.append(entry.key)
+        return others.index(entry.key) + 1
+
+    def _after(self, fate: int, event: int) -> int:
+        found = self._next.get((fate, event))
+        if found is None:
+            found = self._next[fate, event] = len(self._fates)
+            self._fates.append((*self._fates[fate], event))
+        return found
+
+    def _holders_of(self, fate: int) -> Mapping[int, Runs]:
+        found = self._holders.get(fate)
+        if found is None:
+            found = self._holders[fate] = dict(self._fold(self._fates[fate]))
+        return found
+
+    def _fold(self, events: tuple[int, ...]) -> Iterator[tuple[int, Runs]]:
+        added: dict[int, list[Runs]] = {}
+        deleted: dict[int, list[Runs]] = {}
+        for event in events:
+            number, key = divmod(event >> _KIND_BITS, 1 << _KEY_BITS)
+            if event & 1:
+                added.setdefault(key, []).append(self._uses.adding(number))
+            else:
+                deleted.setdefault(key, []).append(self._uses.deleting(number))
+        for key, runs in added.items():
+            gone = union(deleted[key]) if key in deleted else ()
+            yield key, minus(union(runs), gone)

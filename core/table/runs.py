@@ -1,0 +1,83 @@
+"""Sets of whole numbers as runs: 2, 3, 4 and 9 are `[2, 5, 9, 10]`.
+
+Of each run it has the first number and the one after the last. What lives on in a lineage of snapshots is in
+few runs, however many snapshots there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+Runs = Sequence[int]
+
+
+def add(runs: list[int], number: int) -> None:
+    """Add a number that is no smaller than any in the set."""
+    if not runs or number > runs[-1]:
+        runs += (number, number + 1)
+    elif number == runs[-1]:
+        runs[-1] = number + 1
+
+
+def union(sets: Sequence[Runs]) -> Runs:
+    """All numbers of any of the sets."""
+    if len(sets) == 1:
+        return sets[0]
+    found: list[int] = []
+    for start, end in sorted(pair for runs in sets for pair in _pairs(runs)):
+        if not found or start > found[-1]:
+            found += (start, end)
+        elif end > found[-1]:
+            found[-1] = end
+    return found
+
+
+def minus(left: Runs, right: Runs) -> Runs:
+    """The numbers of `left` that are not in `right`."""
+    if not right:
+        return left
+    found: list[int] = []
+    gaps = list(_pairs(right))
+    position = 0
+    for start, end in _pairs(left):
+        while position < len(gaps) and gaps[position][1] <= start:
+            position += 1
+        following = position
+        while following < len(gaps) and gaps[following][0] < end:
+            if gaps[following][0] > start:
+                found += (start, gaps[following][0])
+            start = gaps[following][1]
+            following += 1
+        if start < end:
+            found += (start, end)
+    return found
+
+
+def meet(left: Runs, right: Runs) -> bool:
+    """Whether any number is in both."""
+    mine, theirs = list(_pairs(left)), list(_pairs(right))
+    while mine and theirs:
+        if mine[-1][0] < theirs[-1][1] and theirs[-1][0] < mine[-1][1]:
+            return True
+        (mine if mine[-1][0] >= theirs[-1][0] else theirs).pop()
+    return False
+
+
+def members(runs: Runs) -> Iterator[int]:
+    """The numbers, ascending."""
+    for start, end in _pairs(runs):
+        yield from range(start, end)
+
+
+def count(runs: Runs) -> int:
+    """How many numbers there are."""
+    return sum(end - start for start, end in _pairs(runs))
+
+
+def reaches_into(runs: Runs, low: int, high: int) -> bool:
+    """Whether any number is at least `low` and below `high`."""
+    return any(start < high and end > low for start, end in _pairs(runs))
+
+
+def _pairs(runs: Runs) -> Iterator[tuple[int, int]]:
+    return zip(runs[::2], runs[1::2], strict=True)

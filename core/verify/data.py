@@ -1,0 +1,137 @@
+"""Reading data files: can they be decoded, have they as many rows as is said, in the order of their keys?
+
+Here alone the libraries that decode data are loaded, when there is something to read.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from core.actions.estimate import told
+from core.errors import FileMissing, PaimarkError
+from core.storage.files import Files
+from core.table.layout import Root
+from core.table.records import TableSchema
+from core.verify.located import SampleFile
+
+# How many rows there are, and whether they are in the order of the keys.
+Rows = tuple[int, bool]
+Read = Callable[[bytes, Sequence[str]], Rows]
+
+_POSTPONED = "/bucket-postpone/"
+_CHANGELOG_PREFIX = "changelog-"
+
+
+def faults(
+    files: Files, sample: Sequence[SampleFile], progress: Callable[[str], None]
+) -> Iterator[tuple[SampleFile, str]]:
+    """What is wrong with each file, a sentence; those of a format that nobody here reads are passed over."""
+    schemas: dict[tuple[Root, int], TableSchema] = {}
+    for each in told(sample, len(sample), "data files", progress):
+        read = _READERS.get(each.path.rpartition(".")[2].lower())
+        try:
+            if read is not None and (sentence := _fault(files, each, read, _keys(files, each, schemas))):
+                yield each, sentence
+        except FileMissing:
+            # That it is missing is told already.
+            continue
+
+
+def _keys(files: Files, file: SampleFile, schemas: dict[tuple[Root, int], TableSchema]) -> list[str]:
+    """The columns that the rows are ordered by; none where the writer orders nothing."""
+    name = file.path.rpartition("/")[2]
+    at = file.root, file.schema_id
+    if at not in schemas:
+        schemas[at] = TableSchema.from_path(files, file.root.schema(file.schema_id))
+    schema = schemas[at]
+    prefix = schema.options.get("changelog-file.prefix", _CHANGELOG_PREFIX)
+    if _POSTPONED in file.path or name.startswith(prefix):
+        return []
+    return [key for key in schema.primary_keys if key not in schema.partition_keys]
+
+
+def _fault(files: Files, file: SampleFile, read: Read, keys: Sequence[str]) -> str | None:
+    data = files.read(file.path)
+    try:
+        rows, ordered = read(data, keys)
+    except PaimarkError:
+        raise
+    # Bytes from outside: the decoders fail in more ways than they document.
+    except Exception as error:
+        return f"it can't be decoded ({str(error).splitlines()[0] if str(error) else type(error).__name__})"
+    if rows != file.rows:
+        return f"it has {rows} rows, and should have {file.rows}"
+    return None if ordered else f"its rows are not in the order of {', '.join(keys)}"
+
+
+def _parquet(data: bytes, keys: Sequence[str]) -> Rows:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    file = pq.ParquetFile(pa.BufferReader(data))
+    return _counted(file.iter_batches(), file.schema_arrow.names, keys)
+
+
+def _orc(data: bytes, keys: Sequence[str]) -> Rows:
+    import pyarrow as pa
+    from pyarrow import orc
+
+    file = orc.ORCFile(pa.BufferReader(data))
+    stripes = (file.read_stripe(number) for number in range(file.nstripes))
+    return _counted(stripes, file.schema.names, keys)
+
+
+def _avro(data: bytes, keys: Sequence[str]) -> Rows:
+    import fastavro
+
+    rows, ordered = 0, True
+    before: tuple[Any, ...] | None = None
+    names: list[str] | None = None
+    for record in fastavro.reader(io.BytesIO(data)):
+        if names is None:
+            names = _key_columns(list(record), keys)
+        now = tuple(record[name] for name in names)
+        ordered = ordered and (before is None or before <= now)
+        rows, before = rows + 1, now
+    return rows, ordered
+
+
+_READERS: dict[str, Read] = {"parquet": _parquet, "orc": _orc, "avro": _avro}
+
+
+def _counted(batches: Iterable[Any], names: Sequence[str], keys: Sequence[str]) -> Rows:
+    import pyarrow as pa
+
+    columns = _key_columns(names, keys)
+    rows, ordered = 0, True
+    last: Any = None
+    for batch in batches:
+        rows += batch.num_rows
+        if columns and ordered and batch.num_rows:
+            found = pa.Table.from_batches([batch.select(columns)])
+            following = found if last is None else pa.concat_tables([last, found])
+            ordered, last = _is_ascending(following), found.slice(found.num_rows - 1)
+    return rows, ordered
+
+
+def _key_columns(names: Sequence[str], keys: Sequence[str]) -> list[str]:
+    """A key lies in a file under its own name, or also under one of its own."""
+    return [name if (name := f"_KEY_{key}") in names else key for key in keys]
+
+
+def _is_ascending(table: Any) -> bool:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    equal = pa.array([True] * (table.num_rows - 1), pa.bool_())
+    for column in table.itercolumns():
+        if pa.types.is_boolean(column.type):
+            column = column.cast(pa.int8())
+        values = column.combine_chunks()
+        left, right = values.slice(0, len(values) - 1), values.slice(1)
+        if pc.any(pc.and_(equal, pc.greater(left, right))).as_py():
+            return False
+        equal = pc.and_(equal, pc.equal(left, right))
+    return True

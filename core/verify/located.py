@@ -1,0 +1,130 @@
+"""Where all that is needed lies: by directory, so that one listing of each tells what is missing."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from core.errors import Corrupt, NotFound, Refused
+from core.storage.files import Files
+from core.table.files import Places, StoredFile
+from core.table.fold import Fold, FoldedFile
+from core.table.layout import Root
+from core.table.manifests import FileKey
+from core.table.runs import Runs, members, union
+from core.verify.needs import Needs, State
+
+
+class Needed(NamedTuple):
+    """`size` in bytes, None where no metadata says; `users` are the states that need it."""
+
+    size: int | None
+    users: Runs
+
+
+class SampleFile(NamedTuple):
+    """A data file to be read. `root` has the schema that it was written by, and `users` hold it."""
+
+    path: str
+    rows: int
+    level: int
+    schema_id: int
+    root: Root
+    users: Runs
+
+
+@dataclass
+class Located:
+    """`files` by directory and name. `schemas`: by which data files were written, and who holds such files.
+
+    `unseen` counts files that lie out of sight; `unplaced` says why the directories of some can't be told.
+    """
+
+    files: dict[str, dict[str, Needed]] = field(default_factory=lambda: defaultdict(dict))
+    schemas: dict[int, Runs] = field(default_factory=dict)
+    sample: list[SampleFile] = field(default_factory=list)
+    unseen: int = 0
+    unplaced: set[str] = field(default_factory=set)
+
+    def add(self, path: str, size: int | None, users: Runs) -> None:
+        directory, _, name = path.rpartition("/")
+        known = self.files[directory].get(name)
+        if known is not None:
+            size, users = known.size if size is None else size, union([known.users, users])
+        self.files[directory][name] = Needed(size, users)
+
+    def add_stored(self, each: StoredFile, users: Runs) -> None:
+        if each.is_own:
+            self.add(each.path, each.size, users)
+        else:
+            self.unseen += 1
+
+
+def locate(files: Files, needs: Needs, is_sampled: Callable[[str], bool]) -> Located:
+    """Takes the files out of the folds: they are held once. `is_sampled` tells by its name which to read."""
+    found = Located()
+    for path, size in needs.sizes.items():
+        found.add(path, size, needs.uses.users(path))
+    places = _PlacesOf(files, needs.states)
+    by_schema: dict[int, dict[int, Runs]] = defaultdict(dict)
+    for name, file, key, users in _taken(needs.data):
+        by_schema[file.schema_id][file.fate] = users
+        _add_data(found, places, name, file, key, users, is_sampled=is_sampled(name))
+    for name, file, key, users in _taken(needs.indexes):
+        try:
+            found.add_stored(places.of(users).index_at(name, file.size, key.extra_files[0], key), users)
+        except (Corrupt, NotFound, Refused) as error:
+            found.unplaced.add(error.message)
+    found.schemas = {number: union([*fates.values()]) for number, fates in by_schema.items()}
+    return found
+
+
+def _add_data(
+    found: Located,
+    places: _PlacesOf,
+    name: str,
+    file: FoldedFile,
+    key: FileKey,
+    users: Runs,
+    *,
+    is_sampled: bool,
+) -> None:
+    try:
+        data, *sides = places.of(users).stored_at(name, file.size, key)
+    except (Corrupt, NotFound, Refused) as error:
+        found.unplaced.add(error.message)
+        return
+    for each in (data, *sides):
+        found.add_stored(each, users)
+    if is_sampled and data.is_own:
+        root = places.root_of(users)
+        found.sample.append(SampleFile(data.path, file.rows, key.level, file.schema_id, root, users))
+
+
+def _taken(fold: Fold) -> Iterator[tuple[str, FoldedFile, FileKey, Runs]]:
+    while fold.files:
+        name, file = fold.files.popitem()
+        for key, users in fold.holders(name, file):
+            yield name, file, key, users
+
+
+class _PlacesOf:
+    """Where a state's files lie, by the schema of one of its versions."""
+
+    def __init__(self, files: Files, states: list[State]) -> None:
+        self._files = files
+        self._states = states
+        self._known: dict[tuple[Root, int], Places] = {}
+
+    def root_of(self, users: Runs) -> Root:
+        return self._states[next(members(users))].versions[0].schemas
+
+    def of(self, users: Runs) -> Places:
+        """Raises `Corrupt`, `NotFound` and `Refused`."""
+        version = self._states[next(members(users))].versions[0]
+        at = version.schemas, version.schema_id
+        if at not in self._known:
+            self._known[at] = Places(self._files, *at)
+        return self._known[at]

@@ -1,0 +1,215 @@
+"""What the versions of a table need, with each list and manifest decoded once, however many share it.
+
+States are what differs among versions. Of data files only what tells who holds them is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from core.actions.estimate import told
+from core.errors import Corrupt
+from core.storage.files import Files
+from core.table.files import manifest_list_paths
+from core.table.fold import Fold, Uses
+from core.table.layout import TablePath
+from core.table.manifests import (
+    FileFacts,
+    FileKey,
+    file_facts,
+    index_entries,
+    manifest_facts,
+    read_in_batches,
+)
+from core.table.runs import Runs, add
+from core.verify.versions import Version, Versions, same_state
+
+Progress = Callable[[str], None]
+
+# Of an index file the key has its type in place of side files.
+_INDEX_LEVEL = -1
+
+
+@dataclass(slots=True)
+class State:
+    """What one or more versions need: `lists` by path with their sizes in bytes, None where unknown.
+
+    What `is_optional` may have lost files: another engine keeps only a part of what it names.
+    """
+
+    versions: list[Version]
+    lists: dict[str, int | None] = field(default_factory=dict)
+    index_manifest: str | None = None
+    is_optional: bool = False
+
+
+@dataclass
+class Needs:
+    """`sizes` are of metadata files by path, None where nothing says; `uses` tells which states need each.
+
+    `damaged` says of a path what is wrong with its content. `is_whole`: all metadata could be read.
+    """
+
+    states: list[State]
+    uses: Uses
+    sizes: dict[str, int | None]
+    data: Fold
+    indexes: Fold
+    damaged: dict[str, str] = field(default_factory=dict)
+    is_whole: bool = True
+
+    @property
+    def optional(self) -> Runs:
+        found: list[int] = []
+        for number, state in enumerate(self.states):
+            if state.is_optional:
+                add(found, number)
+        return found
+
+
+def needs_of(files: Files, table: TablePath, versions: Versions, progress: Progress) -> Needs:
+    """Read all that says what is needed."""
+    uses = Uses()
+    found = Needs([], uses, {}, Fold(uses), Fold(uses))
+    _name_states(table, versions, found)
+    manifests = _read_lists(files, found, progress)
+    _read_manifests(files, table, found, manifests, progress)
+    _read_index_manifests(files, table, found, progress)
+    return found
+
+
+def _name_states(table: TablePath, versions: Versions, found: Needs) -> None:
+    known: dict[tuple[object, ...], State] = {}
+    tagged = {
+        (each.schemas, *same_state(each))
+        for each in versions.all
+        if each.kind == "tag" and each.schemas.branch is not None
+    }
+    for version in versions.all:
+        key = same_state(version)
+        state = known.get(key)
+        if state is None:
+            state = known[key] = _new_state(found, version, keeps_deleted=version.kind == "changelog")
+            _need_metadata(table, found, state, version)
+        else:
+            state.versions.append(version)
+        record = version.record
+        if record is not None and record.changelog_manifest_list and version.kind != "tag":
+            key = ("changes", record.changelog_manifest_list)
+            changes = known.get(key)
+            if changes is None:
+                changes = known[key] = _new_state(found, version, keeps_deleted=True)
+                path = table.manifest(record.changelog_manifest_list)
+                _need_list(found, changes, path, record.changelog_manifest_list_size)
+                changes.is_optional = True
+            else:
+                changes.versions.append(version)
+            # A branch begins with a copy of a tag, which does not keep its snapshot's changelog.
+            began_so = (version.schemas, *same_state(version)) in tagged
+            changes.is_optional &= version.kind == "changelog" or began_so
+
+
+def _new_state(found: Needs, version: Version, *, keeps_deleted: bool) -> State:
+    state = State([version], is_optional=version.kind == "changelog")
+    found.uses.new_state(keeps_deleted=keeps_deleted)
+    found.states.append(state)
+    return state
+
+
+def _need_metadata(table: TablePath, found: Needs, state: State, version: Version) -> None:
+    record = version.record
+    if version.savepoint is not None:
+        _need_list(found, state, table.savepoint_file(version.savepoint.full_manifest_list), None)
+    if record is None:
+        return
+    sizes = (record.base_manifest_list_size, record.delta_manifest_list_size)
+    for path, size in zip(manifest_list_paths(table, record), sizes, strict=True):
+        _need_list(found, state, path, size)
+    if record.statistics:
+        _need(found, len(found.states) - 1, table.statistics_file(record.statistics), None)
+    if record.index_manifest:
+        state.index_manifest = table.manifest(record.index_manifest)
+        _need(found, len(found.states) - 1, state.index_manifest, None)
+
+
+def _need_list(found: Needs, state: State, path: str, size: int | None) -> None:
+    state.lists[path] = size
+    _need(found, len(found.states) - 1, path, size)
+
+
+def _need(found: Needs, state: int, path: str, size: int | None) -> None:
+    found.uses.use(state, path)
+    if found.sizes.get(path) is None:
+        found.sizes[path] = size
+
+
+def _read_lists(files: Files, found: Needs, progress: Progress) -> dict[str, tuple[int, int] | None]:
+    """The manifests by path, with how many files each says that it adds and deletes."""
+    entries: dict[str, tuple[int, int] | None] = {}
+    wanted = [(number, path) for number, state in enumerate(found.states) for path in state.lists]
+    contents = files.read_many(path for _, path in wanted)
+    with_contents = told(zip(wanted, contents, strict=True), len(wanted), "manifest lists", progress)
+    for (number, path), data in with_contents:
+        if data is None:
+            found.is_whole = False
+            continue
+        directory = found.states[number].versions[0].schemas.table.manifests
+        try:
+            for meta in manifest_facts(data, path):
+                manifest = f"{directory}/{meta.file_name}"
+                _need(found, number, manifest, meta.file_size)
+                entries.setdefault(manifest, meta.entries)
+                for extra in meta.extra_files:
+                    _need(found, number, f"{directory}/{extra}", None)
+        except Corrupt as error:
+            found.is_whole = False
+            found.damaged[path] = error.message
+    return entries
+
+
+def _read_manifests(
+    files: Files,
+    table: TablePath,
+    found: Needs,
+    manifests: dict[str, tuple[int, int] | None],
+    progress: Progress,
+) -> None:
+    sizes = {path: found.sizes[path] or 0 for path in manifests}
+    reading = told(read_in_batches(files, sizes), len(manifests), "manifests", progress)
+    for path, data in reading:
+        if data is None:
+            found.is_whole = False
+            continue
+        try:
+            counted = found.data.take(path, file_facts(data, path))
+        except Corrupt as error:
+            found.is_whole = False
+            found.damaged[path] = error.message
+            continue
+        said = manifests[path]
+        if said is not None and said != counted:
+            found.damaged[path] = (
+                f"{path} adds {counted[0]} files and deletes {counted[1]}, and is said to add {said[0]} "
+                f"and delete {said[1]}"
+            )
+
+
+def _read_index_manifests(files: Files, table: TablePath, found: Needs, progress: Progress) -> None:
+    paths = dict.fromkeys(each.index_manifest for each in found.states if each.index_manifest)
+    sizes = {path: 0 for path in paths if path}
+    for path, data in told(read_in_batches(files, sizes), len(sizes), "index manifests", progress):
+        if data is None:
+            found.is_whole = False
+            continue
+        try:
+            found.indexes.take(path, _index_facts(data, path))
+        except Corrupt as error:
+            found.is_whole = False
+            found.damaged[path] = error.message
+
+
+def _index_facts(data: bytes, path: str) -> Iterator[FileFacts]:
+    for each in index_entries(data, path):
+        key = FileKey(each.partition, each.bucket, _INDEX_LEVEL, (each.index_type,), each.external_path, None)
+        yield FileFacts(True, each.file_name, each.file_size, 0, 0, key)

@@ -1,0 +1,126 @@
+"""What lies in a table's directory beside what is needed: who may have written each file, or holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple
+
+from core.actions.root_files import PARTS
+from core.actions.temporaries import meant_for
+from core.storage.files import Entry, Files
+from core.storage.parallel import each_of
+from core.table.layout import CLAIM_PREFIX, RECOVERY_PREFIX, STREAM_PREFIX, Root, TablePath
+from core.verify.report import Orphan
+
+# What a report lists; more is counted.
+_LISTED = 5_000
+
+_COMMIT = "a commit that failed, or that is being made"
+_DATA = "a writer that died, or that has not committed yet"
+_SAVEPOINT = "a savepoint that was not finished"
+_HALF = "a writer that died while it wrote {}, or is about to finish"
+
+_LEFT = (
+    (RECOVERY_PREFIX, "a recovery"),
+    (STREAM_PREFIX, "a streaming query, to know what it committed"),
+    (CLAIM_PREFIX, "a savepoint being made"),
+)
+
+
+@dataclass
+class Orphans:
+    """What is found of them, the young apart."""
+
+    table: TablePath
+    now: int
+    older_than: int
+    old: list[Orphan] = field(default_factory=list)
+    young: list[Orphan] = field(default_factory=list)
+    leftovers: list[Orphan] = field(default_factory=list)
+    old_count: int = 0
+    old_bytes: int = 0
+    young_count: int = 0
+
+    def add(self, directory: str, entry: Entry, owner: str, *, is_leftover: bool = False) -> None:
+        age = self.now - entry.modified if entry.modified else None
+        is_young = age is None or age < self.older_than
+        orphan = Orphan(
+            path=f"{directory}/{entry.name}",
+            size=entry.size,
+            age=age,
+            owner=owner,
+            is_young=is_young,
+            is_leftover=is_leftover,
+        )
+        if is_leftover:
+            found = self.leftovers
+        elif is_young:
+            found, self.young_count = self.young, self.young_count + 1
+        else:
+            found, self.old_count = self.old, self.old_count + 1
+            self.old_bytes += entry.size
+        if len(found) < _LISTED:
+            found.append(orphan)
+
+
+class Listed(NamedTuple):
+    """A directory with what is in it."""
+
+    directory: str
+    entries: list[Entry]
+
+
+def data_directories(files: Files, table: TablePath) -> Iterator[Listed]:
+    """The table's directory and what is below it of data and metadata of commits; no link is followed."""
+    top = Listed(table.directory, files.entries(table.directory))
+    yield top
+    roots = {*PARTS, *(each.rpartition("/")[2] for each in (table.branches, table.savepoints))}
+    level = [f"{table.directory}/{each.name}" for each in _below(top) if each.name not in roots]
+    while level:
+        following = []
+        for listed in each_of(partial(_listed, files), level):
+            yield listed
+            following += [f"{listed.directory}/{each.name}" for each in _below(listed)]
+        level = following
+
+
+def control_directories(files: Files, table: TablePath, roots: list[Root]) -> Iterator[Listed]:
+    """Where snapshots, tags and the like lie, and what this project keeps beside them."""
+    parts = [f"{root.directory}/{part}" for root in roots for part in PARTS]
+    return each_of(partial(_listed, files), [table.branches, table.savepoints, *parts])
+
+
+def owner_of(table: TablePath, directory: str, name: str) -> str:
+    """Who may have written a file that nothing needs."""
+    wanted = meant_for(name)
+    if wanted is not None:
+        return _HALF.format(wanted)
+    if directory == table.manifests or directory.startswith(f"{table.directory}/statistics"):
+        return _COMMIT
+    if directory == table.savepoints:
+        return _SAVEPOINT
+    if "/bucket-" in directory or directory.startswith(f"{table.directory}/index"):
+        return _DATA
+    return "another program: Paimon keeps no such file there"
+
+
+def left_over(table: TablePath, directory: str, name: str) -> str | None:
+    """Who holds a control file that stands for something unfinished; None for one that does not."""
+    wanted = meant_for(name)
+    if wanted is not None:
+        return _HALF.format(wanted)
+    if f"{directory}/{name}" == table.journal:
+        return f"a change that runs, or was interrupted: `paimark recover {table.full_name}` tells"
+    if directory in (table.branches, table.savepoints):
+        return next((owner for prefix, owner in _LEFT if name.startswith(prefix)), None)
+    return None
+
+
+def _listed(files: Files, directory: str) -> Listed:
+    return Listed(directory, files.entries(directory))
+
+
+def _below(listed: Listed) -> list[Entry]:
+    return [each for each in listed.entries if each.is_directory and not each.is_link]

@@ -1,0 +1,97 @@
+"""What is wrong with files that are needed, and by whom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
+
+from core.storage.files import Files
+from core.storage.parallel import each_of
+from core.table.layout import Root
+from core.table.runs import Runs, add, meet, members, minus
+from core.verify.located import Located, Needed
+from core.verify.needs import Needs
+from core.verify.report import Cause, Problem
+from core.verify.versions import Version
+
+# What a report lists; more is counted.
+_LISTED = 5_000
+_NAMED = 5
+
+
+@dataclass
+class Problems:
+    """What is wrong, as long as a version is there that needs it."""
+
+    files: Files
+    needs: Needs
+    found: list[Problem] = field(default_factory=list)
+    count: int = 0
+    _there: dict[str, bool] = field(default_factory=dict)
+
+    def add(self, cause: Cause, path: str, detail: str, users: Runs) -> None:
+        """`users` are the states that need the file; none when it is a version itself."""
+        versions = [each for state in members(users) for each in self.needs.states[state].versions]
+        if versions and not any(map(self._is_there, versions)):
+            # Expired, or deleted, since the versions were listed.
+            return
+        self.count += 1
+        if len(self.found) < _LISTED:
+            names = tuple(each.name for each in versions[:_NAMED])
+            self.found.append(
+                Problem(cause=cause, path=path, detail=detail, needed_by=names, needed_by_count=len(versions))
+            )
+
+    def add_of(self, cause: Cause, path: str, detail: str, users: Runs) -> None:
+        """As `add`, unless only versions need the file that may have lost some."""
+        required = minus(users, self._optional)
+        if required:
+            self.add(cause, path, detail, required)
+
+    def add_damaged(self, damaged: Mapping[str, str]) -> None:
+        """What can't be read, by path."""
+        for path, sentence in sorted(damaged.items()):
+            users = self.needs.uses.users(path)
+            if users:
+                self.add_of("damaged", path, sentence, users)
+            else:
+                self.add("damaged", path, sentence, ())
+
+    def add_missing(self, directory: str, needed: Mapping[str, Needed]) -> None:
+        """What a listing of the directory lacks."""
+        for name, each in sorted(needed.items()):
+            self.add_of("missing", f"{directory}/{name}", "it is not there", each.users)
+
+    def add_missing_schemas(self, located: Located) -> None:
+        """Each root needs the schemas that its files were written by, and those of its snapshots."""
+        wanted = dict(_schema_users(self.needs, located))
+        roots = [root.schema(number) for root, number in wanted]
+        for (root, number), exists in zip(wanted, each_of(self.files.exists, roots), strict=True):
+            if not exists:
+                detail = f"{root.label} has files by schema {number}, and lacks that"
+                self.add("missing", root.schema(number), detail, wanted[root, number])
+
+    @cached_property
+    def _optional(self) -> Runs:
+        return self.needs.optional
+
+    def _is_there(self, version: Version) -> bool:
+        if version.path not in self._there:
+            self._there[version.path] = self.files.exists(version.path)
+        return self._there[version.path]
+
+
+def _schema_users(needs: Needs, located: Located) -> Iterator[tuple[tuple[Root, int], Runs]]:
+    """The states of each root that need a schema of it."""
+    held: dict[Root, list[int]] = {}
+    own: dict[tuple[Root, int], list[int]] = {}
+    for number, state in enumerate(needs.states):
+        for version in state.versions:
+            add(held.setdefault(version.schemas, []), number)
+            add(own.setdefault((version.schemas, version.schema_id), []), number)
+    yield from own.items()
+    for (root, states), (schema_id, users) in product(held.items(), located.schemas.items()):
+        if (root, schema_id) not in own and meet(states, users):
+            yield (root, schema_id), minus(states, minus(states, users))

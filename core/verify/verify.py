@@ -1,0 +1,121 @@
+"""Compare what a table's versions need with what is in the store."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from core.actions.context import Context
+from core.storage.files import Files
+from core.table.layout import TablePath
+from core.verify.located import Located, SampleFile, locate
+from core.verify.needs import needs_of
+from core.verify.orphans import Orphans, control_directories, data_directories, left_over, owner_of
+from core.verify.problems import Problems
+from core.verify.report import Report
+from core.verify.versions import Versions, versions
+
+DAY_MS = 24 * 3600 * 1000
+
+
+def verify(
+    context: Context,
+    table: TablePath,
+    *,
+    read_data: float = 0.0,
+    older_than: int = DAY_MS,
+    progress: Callable[[str], None] = lambda line: None,
+) -> Report:
+    """Look for every file that any version needs, and for those that none does.
+
+    `read_data` is the share of data files to be read (0.05 is every twentieth, always the same ones);
+    `older_than`, in milliseconds, is from what age on no running writer can be about to commit an orphan.
+    It reads only, and goes beside writers: what a version needed that expired meanwhile is not told.
+
+    Raises `NotFound` for no such table, `Corrupt` where its roots can't be told, `Unavailable`.
+    """
+    files = context.files
+    there = versions(files, table)
+    needs = needs_of(files, table, there, progress)
+    located = locate(files, needs, partial(_is_sampled, share=read_data))
+    number = sum(map(len, located.files.values()))
+    size = sum(each.size or 0 for held in located.files.values() for each in held.values())
+    problems = Problems(files, needs)
+    orphans = Orphans(table, context.clock(), older_than)
+    problems.add_damaged(there.damaged | needs.damaged)
+    problems.add_missing_schemas(located)
+    for sentence in sorted(located.unplaced):
+        problems.add("damaged", table.directory, sentence, ())
+    _compare(files, table, there, located, problems, orphans)
+    if located.sample:
+        _read(files, located.sample, problems, progress)
+    return Report(
+        table=table.full_name,
+        roots=len(there.roots),
+        versions=len(there.all),
+        files=number,
+        bytes=size,
+        sampled=len(located.sample),
+        unseen=located.unseen,
+        problems=tuple(problems.found),
+        problem_count=problems.count,
+        orphans=tuple(orphans.old),
+        orphan_count=orphans.old_count,
+        orphan_bytes=orphans.old_bytes,
+        young=tuple(orphans.young),
+        young_count=orphans.young_count,
+        leftovers=tuple(orphans.leftovers),
+        tells_orphans=needs.is_whole and not there.damaged and not located.unplaced,
+    )
+
+
+def _is_sampled(name: str, share: float) -> bool:
+    digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big") < share * 2**64
+
+
+def _compare(
+    files: Files,
+    table: TablePath,
+    there: Versions,
+    located: Located,
+    problems: Problems,
+    orphans: Orphans,
+) -> None:
+    for listed in data_directories(files, table):
+        needed = located.files.pop(listed.directory, {})
+        for entry in listed.entries:
+            if entry.is_directory:
+                continue
+            wanted = needed.pop(entry.name, None)
+            if wanted is None:
+                owner = owner_of(table, listed.directory, entry.name)
+                is_leftover = left_over(table, listed.directory, entry.name) is not None
+                orphans.add(listed.directory, entry, owner, is_leftover=is_leftover)
+            elif wanted.size is not None and entry.size != wanted.size:
+                detail = f"it has {entry.size} bytes, and should have {wanted.size}"
+                problems.add_of("size", f"{listed.directory}/{entry.name}", detail, wanted.users)
+        problems.add_missing(listed.directory, needed)
+    for listed in control_directories(files, table, list(there.roots)):
+        needed = located.files.pop(listed.directory, {})
+        for entry in listed.entries:
+            if entry.is_directory or needed.pop(entry.name, None) is not None:
+                continue
+            holder = left_over(table, listed.directory, entry.name)
+            if holder is not None:
+                orphans.add(listed.directory, entry, holder, is_leftover=True)
+            elif listed.directory == table.savepoints and entry.name.startswith("manifest-list-"):
+                orphans.add(listed.directory, entry, owner_of(table, listed.directory, entry.name))
+        problems.add_missing(listed.directory, needed)
+    for directory, needed in located.files.items():
+        problems.add_missing(directory, needed)
+
+
+def _read(
+    files: Files, sample: Sequence[SampleFile], problems: Problems, progress: Callable[[str], None]
+) -> None:
+    from core.verify.data import faults
+
+    for each, sentence in faults(files, sample, progress):
+        problems.add_of("damaged", each.path, sentence, each.users)

@@ -1,0 +1,111 @@
+"""Every version that a table holds: the snapshots, tags and changelogs of every root, and the savepoints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Literal, NamedTuple
+
+from core.actions.references import identity, roots_and_guards
+from core.storage.files import Files
+from core.storage.parallel import each_of
+from core.table.layout import CHANGELOG_PREFIX, Root, TablePath
+from core.table.lineage import Lineage, numbered
+from core.table.main_branch import main_root
+from core.table.reading import read_records
+from core.table.records import Savepoint, Snapshot, Tag
+from core.table.savepoints import SavepointManager
+
+
+class Version(NamedTuple):
+    """One file that names a state of the table. `name` is what a person calls it, `path` where it lies.
+
+    `schemas` is the root whose schemas its files are written by. `record` is None for a savepoint.
+    """
+
+    kind: Literal["snapshot", "tag", "changelog", "savepoint"]
+    name: str
+    path: str
+    schemas: Root
+    record: Snapshot | None
+    savepoint: Savepoint | None = None
+
+    @property
+    def schema_id(self) -> int:
+        if self.record is not None:
+            return self.record.schema_id
+        return self.savepoint.schema_id if self.savepoint else 0
+
+
+class Versions(NamedTuple):
+    """Root after root, each by ascending ids. `damaged` maps the path of what can't be read to why not."""
+
+    roots: Sequence[Root]
+    all: Sequence[Version]
+    damaged: dict[str, str]
+
+
+def versions(files: Files, table: TablePath) -> Versions:
+    """Raises `NotFound`, and `Corrupt` where not even the roots can be told."""
+    main = main_root(files, table)
+    roots = roots_and_guards(files, table)
+    damaged: dict[str, str] = {}
+    found: list[Version] = []
+    for of_root in each_of(partial(_of_root, files, main, damaged), roots):
+        found += of_root
+    manager = SavepointManager(files, table)
+    for each in manager.all():
+        root = table.root(None if each.branch == "main" else each.branch)
+        found.append(
+            Version(
+                "savepoint",
+                f"savepoint {each.id}",
+                table.savepoint(each.id),
+                root if root in roots and root != table.root() else main,
+                None,
+                each,
+            )
+        )
+    return Versions(roots, found, damaged | manager.unreadable)
+
+
+def same_state(version: Version) -> tuple[object, ...]:
+    """Equal for versions that need the same files; copies of one commit in tags and branches do."""
+    if version.record is None:
+        return ("savepoint", version.path)
+    return (version.kind == "changelog", *identity(version.record))
+
+
+def _of_root(files: Files, main: Root, damaged: dict[str, str], root: Root) -> list[Version]:
+    # While a branch is main, what lies in the table directory are copies of its tags.
+    is_guard = root.branch is None and root != main
+    schemas = main if is_guard else root
+    unreadable: dict[str, str] = {}
+
+    def read(
+        kind: Literal["snapshot", "changelog"], ids: list[int], path: Callable[[int], str]
+    ) -> list[Version]:
+        paths = {path(each): each for each in ids}
+        found = []
+        for where, record in read_records(Snapshot, files, list(paths), unreadable):
+            if record.id != paths[where]:
+                unreadable[where] = f"{where} says that it is snapshot {record.id}"
+                continue
+            found.append(Version(kind, f"{kind} {record.id} of {root.label}", where, schemas, record))
+        return found
+
+    snapshots = read("snapshot", numbered(files.names(root.snapshots), "snapshot-"), root.snapshot)
+    changelogs = read("changelog", numbered(files.names(root.changelogs), CHANGELOG_PREFIX), root.changelog)
+    lineage = Lineage(files, root)
+    tags = [_tag_version(root, schemas, name, tag, is_guard) for name, tag in lineage.tags()]
+    damaged |= unreadable | lineage.unreadable
+    return [*snapshots, *sorted(tags, key=_id), *changelogs]
+
+
+def _tag_version(root: Root, schemas: Root, name: str, tag: Tag, is_guard: bool) -> Version:
+    of = "the table directory, a guard" if is_guard else root.label
+    return Version("tag", f"tag {name} of {of}", root.tag(name), schemas, tag)
+
+
+def _id(version: Version) -> int:
+    return version.record.id if version.record else 0

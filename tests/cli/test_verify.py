@@ -1,0 +1,105 @@
+"""`paimark verify` and `doctor --deep`: what a person is told, and the exit codes by cause."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import Paimark
+
+TABLE = "shop.orders"
+
+
+def orders(warehouse: Path) -> Path:
+    return warehouse / "shop.db/orders"
+
+
+def old_orphan(warehouse: Path) -> Path:
+    path = orders(warehouse) / "bucket-0/data-lost-0.parquet"
+    path.write_bytes(b"12345")
+    os.utime(path, (1_700_000_000,) * 2)
+    return path
+
+
+def test_a_whole_table_is_code_0_and_says_what_was_looked_at(paimark: Paimark, warehouse: Path) -> None:
+    ran = paimark("verify", TABLE, "--warehouse", warehouse, "--output", "json")
+    assert (ran.code, ran.rows) == (0, [])
+    assert "shop.orders: 6 versions in 1 root need" in ran.err
+    old_orphan(warehouse)
+    ran = paimark("verify", TABLE, "--warehouse", warehouse)
+    assert ran.code == 0 and "1 orphan, 5 bytes: nothing needs them" in ran.err
+
+
+def test_orphans_are_listed_when_asked_for_and_old_ones_are_code_4(paimark: Paimark, warehouse: Path) -> None:
+    words = ("verify", TABLE, "--orphans", "--warehouse", warehouse, "--output", "json")
+    assert paimark(*words).code == 0
+    (orders(warehouse) / "bucket-0/data-young-0.parquet").write_bytes(b"1")
+    ran = paimark(*words)
+    assert (ran.code, [row["finding"] for row in ran.rows]) == (0, ["young"])
+    path = old_orphan(warehouse)
+    ran = paimark(*words)
+    assert ran.code == 4
+    [old, young] = ran.rows
+    assert (old["finding"], old["path"], old["size"]) == ("orphan", str(path.relative_to(warehouse)), 5)
+    assert old["age"] > 86400 and "a writer that died" in old["detail"]
+    assert young["finding"] == "young"
+    assert paimark(*words, "--older-than", "20000 d").code == 0
+
+
+def test_what_is_missing_is_code_1_and_named_with_who_needs_it(paimark: Paimark, warehouse: Path) -> None:
+    path = min(orders(warehouse).glob("bucket-1/data-*"))
+    path.unlink()
+    ran = paimark("verify", TABLE, "--orphans", "--warehouse", warehouse, "--output", "json")
+    assert ran.code == 1
+    assert "shop.orders is not whole: 1 file missing or damaged" in ran.err
+    [row] = ran.rows
+    assert (row["finding"], row["path"]) == ("missing", str(path.relative_to(warehouse)))
+    assert "it is not there; needed by snapshot" in row["detail"]
+
+
+def test_data_that_cannot_be_decoded_is_code_1_when_it_is_read(paimark: Paimark, warehouse: Path) -> None:
+    path = min(orders(warehouse).glob("bucket-1/data-*"))
+    path.write_bytes(b"x" * path.stat().st_size)
+    words = ("verify", TABLE, "--warehouse", warehouse, "--output", "json")
+    assert paimark(*words).code == 0
+    ran = paimark(*words, "--read-data", "100%")
+    assert ran.code == 1 and "10 data files read" in ran.err
+    assert [row["finding"] for row in ran.rows] == ["damaged"]
+
+
+def test_a_store_that_does_not_answer_is_code_3(
+    paimark: Paimark, warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from core.errors import Unavailable
+    from core.storage.local import LocalFiles
+
+    def fail(self: LocalFiles, directory: str) -> list[object]:
+        raise Unavailable(f"{directory} can't be used: input/output error")
+
+    monkeypatch.setattr(LocalFiles, "entries", fail)
+    assert paimark("verify", TABLE, "--warehouse", warehouse).code == 3
+
+
+@pytest.mark.parametrize("share", ["0%", "101%", "-3", "much", ""])
+def test_a_share_that_is_none_is_code_2(paimark: Paimark, warehouse: Path, share: str) -> None:
+    ran = paimark("verify", TABLE, "--warehouse", warehouse, "--read-data", share)
+    assert ran.code == 2 and "is not a share of the data files" in ran.err
+
+
+def test_no_such_table_is_code_1(paimark: Paimark, warehouse: Path) -> None:
+    assert paimark("verify", "shop.nope", "--warehouse", warehouse).code == 1
+
+
+def test_doctor_looks_into_files_when_asked_to(paimark: Paimark, warehouse: Path) -> None:
+    words = ("doctor", TABLE, "--warehouse", warehouse, "--output", "json", "--deep")
+    ran = paimark(*words)
+    assert ran.code == 0 and any("6 versions in 1 root" in row["detail"] for row in ran.rows)
+    path = min(orders(warehouse).glob("bucket-1/data-*"))
+    path.unlink()
+    ran = paimark(*words)
+    assert ran.code == 1
+    broken = [row for row in ran.rows if row["state"] == "broken"]
+    assert len(broken) == 1 and str(path.relative_to(warehouse)) in broken[0]["detail"]
+    assert paimark("doctor", "--deep", "--warehouse", warehouse).code == 2

@@ -1,0 +1,260 @@
+"""`verify` names every file that is missing or wrong, with who needs it, and every file that nobody needs."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from core.actions.context import Context
+from core.storage.files import Entry
+from core.table.layout import TablePath
+from core.table.lineage import Lineage
+from core.verify import Problem, Report, verify
+from tests.actions.acting import EVENTS, ORDERS, NoWrites, Wrapped, context_on, done
+from tests.actions.histories import TABLE, needed_by_all
+from tests.actions.taking_over import branched
+from tests.actions.test_reclaim import random_history
+from tests.conftest import ORDERS as ORDERS_SCHEMA
+from tests.paimon import commit
+
+DAY = 24 * 3600 * 1000
+
+
+def problem(report: Report) -> Problem:
+    [found] = report.problems
+    assert report.problem_count == 1 and not report.is_whole
+    return found
+
+
+def later(context: Context, days: int = 2) -> Context:
+    """A context whose clock is ahead: files that are there are that old."""
+    return replace(context, clock=lambda: context.clock() + days * DAY)
+
+
+@pytest.mark.parametrize("table", [ORDERS, EVENTS])
+def test_a_table_of_another_engine_is_whole(context: Context, table: TablePath) -> None:
+    report = verify(context, table)
+    assert report.is_whole and report.tells_orphans
+    assert report.orphans == report.young == report.leftovers == ()
+    assert report.files > 7 and report.bytes > 1000
+
+
+def test_every_layout_of_ours_is_whole(context: Context) -> None:
+    done(context, "create-savepoint", snapshot=3)
+    branched(context, tag="savepoint.1")
+    done(context, "create-tag", name="mine", branch="fix")
+    assert verify(context, ORDERS).is_whole
+    done(context, "replace-main-branch", name="fix")
+    report = verify(later(context), ORDERS)
+    assert report.is_whole and report.orphans == ()
+    done(context, "undo")
+    done(context, "expire-snapshots", retain_last=1)
+    report = verify(later(context), ORDERS)
+    assert report.is_whole and report.orphans == () and report.leftovers == ()
+
+
+def test_a_missing_data_file_is_told_with_all_who_need_it(context: Context, orders: Path) -> None:
+    branched(context)
+    first = Lineage(context.files, ORDERS.root()).snapshot(1)
+    [path, *_] = sorted(orders.glob("bucket-0/data-*"), key=lambda each: each.stat().st_mtime_ns)
+    path.unlink()
+    found = problem(verify(context, ORDERS))
+    assert (found.cause, found.path) == ("missing", f"shop.db/orders/bucket-0/{path.name}")
+    # Five snapshots and a tag of main, two snapshots and a tag of the branch.
+    assert found.needed_by[0] == "snapshot 1 of main" and found.needed_by_count == 9
+    assert first.id == 1
+
+
+def test_a_missing_manifest_list_is_told_and_orphans_are_not_to_be_trusted(
+    context: Context, orders: Path
+) -> None:
+    newest = Lineage(context.files, ORDERS.root()).snapshot(5)
+    (orders / "manifest" / newest.delta_manifest_list).unlink()
+    report = verify(later(context), ORDERS)
+    found = problem(report)
+    assert found.path == f"shop.db/orders/manifest/{newest.delta_manifest_list}"
+    assert found.needed_by == ("snapshot 5 of main",)
+    assert not report.tells_orphans
+    # What only that list names seems to be nobody's.
+    assert report.orphan_count > 0
+
+
+def test_a_list_that_is_cut_off_is_damaged_and_too_short(context: Context, orders: Path) -> None:
+    newest = Lineage(context.files, ORDERS.root()).snapshot(5)
+    path = orders / "manifest" / newest.base_manifest_list
+    path.write_bytes(path.read_bytes()[:-20])
+    report = verify(context, ORDERS)
+    assert [each.cause for each in report.problems] == ["damaged", "size"]
+    assert {each.path for each in report.problems} == {f"shop.db/orders/manifest/{path.name}"}
+    assert {each.needed_by for each in report.problems} == {("snapshot 5 of main",)}
+
+
+def test_a_manifest_that_is_no_manifest_is_damaged(context: Context, orders: Path) -> None:
+    manifest = min(each for each in (orders / "manifest").glob("manifest-*-*") if "list" not in each.name)
+    manifest.write_bytes(b"Obj\x01" + b"x" * (manifest.stat().st_size - 4))
+    found = problem(verify(context, ORDERS))
+    assert found.cause == "damaged" and "can't be read" in found.detail and found.needed_by_count > 0
+
+
+def test_a_file_of_another_size_is_told(context: Context, orders: Path) -> None:
+    path = min(orders.glob("bucket-1/data-*"))
+    size = path.stat().st_size
+    path.write_bytes(b"")
+    found = problem(verify(context, ORDERS))
+    assert (found.cause, found.detail) == ("size", f"it has 0 bytes, and should have {size}")
+
+
+def test_the_schemas_that_files_were_written_by_are_needed(context: Context, orders: Path) -> None:
+    done(context, "alter-branch-schema", add="note STRING")
+    with_note = ORDERS_SCHEMA.append(pa.field("note", pa.string()))
+    row = {"order_id": [70], "customer": ["x"], "price": [1.0], "note": ["n"]}
+    commit(context.files.uri, "shop.orders", pa.table(row, schema=with_note))
+    assert verify(context, ORDERS).is_whole
+    (orders / "schema/schema-0").unlink()
+    found = problem(verify(context, ORDERS))
+    assert found.path == "shop.db/orders/schema/schema-0"
+    assert found.detail == "main has files by schema 0, and lacks that"
+    assert found.needed_by_count == 6
+
+
+def test_a_savepoints_own_list_is_needed_by_it(context: Context, orders: Path) -> None:
+    done(context, "create-savepoint", snapshot=3)
+    [path] = (orders / "savepoint").glob("manifest-list-*")
+    path.unlink()
+    found = problem(verify(context, ORDERS))
+    assert (found.cause, found.needed_by) == ("missing", ("savepoint 1",))
+
+
+def test_a_savepoint_that_lost_its_tag_still_needs_its_files(context: Context, orders: Path) -> None:
+    done(context, "create-savepoint", snapshot=1)
+    (orders / "tag/tag-savepoint.1").unlink()
+    for number in (1, 2, 3, 4):
+        (orders / f"snapshot/snapshot-{number}").unlink()
+    (orders / "tag/tag-v2").unlink()
+    report = verify(later(context), ORDERS)
+    assert report.is_whole
+    path = min(orders.glob("bucket-0/data-*"), key=lambda each: each.stat().st_mtime_ns)
+    path.unlink()
+    assert "savepoint 1" in problem(verify(context, ORDERS)).needed_by
+
+
+def test_half_written_versions_are_damaged(context: Context, orders: Path) -> None:
+    (orders / "tag/tag-v2").write_bytes(b'{"id": 2')
+    report = verify(context, ORDERS)
+    assert [(each.cause, each.path) for each in report.problems] == [("damaged", "shop.db/orders/tag/tag-v2")]
+    assert not report.tells_orphans
+
+
+def test_a_snapshot_under_another_number_is_damaged(context: Context, orders: Path) -> None:
+    (orders / "snapshot/snapshot-4").write_bytes((orders / "snapshot/snapshot-3").read_bytes())
+    found = problem(verify(context, ORDERS))
+    assert found.detail == "shop.db/orders/snapshot/snapshot-4 says that it is snapshot 3"
+
+
+def test_orphans_are_told_by_age_and_by_who_may_own_them(context: Context, orders: Path) -> None:
+    for name in (
+        "bucket-0/data-lost-0.parquet",
+        "manifest/manifest-lost-0",
+        "notes.txt",
+        "savepoint/manifest-list-x",
+    ):
+        path = orders / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"12345")
+    old = orders / "manifest/manifest-lost-0"
+    os.utime(old, (old.stat().st_mtime - 3 * 86400,) * 2)
+    report = verify(context, ORDERS)
+    assert report.is_whole
+    [orphan] = report.orphans
+    assert (orphan.path, orphan.size) == ("shop.db/orders/manifest/manifest-lost-0", 5)
+    assert orphan.owner == "a commit that failed, or that is being made"
+    assert orphan.age is not None and orphan.age > 2 * DAY
+    assert (report.orphan_count, report.orphan_bytes) == (1, 5)
+    assert {each.path.removeprefix("shop.db/orders/"): each.owner for each in report.young} == {
+        "bucket-0/data-lost-0.parquet": "a writer that died, or that has not committed yet",
+        "notes.txt": "another program: Paimon keeps no such file there",
+        "savepoint/manifest-list-x": "a savepoint that was not finished",
+    }
+    assert len(verify(later(context), ORDERS).orphans) == 4
+    assert len(verify(context, ORDERS, older_than=0).orphans) == 4
+
+
+def test_what_is_left_of_unfinished_changes_is_told_apart(context: Context, orders: Path) -> None:
+    uuid = "5ec5d4cd-5a37-4a4b-9f5c-0b3c8f5bb8a1"
+    names = (
+        "branch/ACTION",
+        f"branch/.ACTION.{uuid}",
+        "branch/RECOVER-abc-0",
+        "savepoint/CLAIM-7",
+        f"snapshot/.LATEST.{uuid}",
+        f"manifest/.manifest-1.{uuid}",
+        f"tag/.tag-x.{uuid}",
+    )
+    for name in names:
+        (orders / name).parent.mkdir(exist_ok=True)
+        (orders / name).write_bytes(b"{")
+    report = verify(later(context), ORDERS)
+    assert report.is_whole and report.orphans == ()
+    owners = {each.path.removeprefix("shop.db/orders/"): each.owner for each in report.leftovers}
+    assert set(owners) == set(names)
+    assert owners["branch/ACTION"].startswith("a change that runs, or was interrupted")
+    assert owners["savepoint/CLAIM-7"] == "a savepoint being made"
+    assert "LATEST" in owners[f"snapshot/.LATEST.{uuid}"]
+
+
+class Expiring(Wrapped):
+    """A store on which a snapshot, and the files only it has, expire while somebody looks for files."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context.files)
+        self._context = context
+        self._is_due = True
+
+    def entries(self, directory: str) -> list[Entry]:
+        if self._is_due and directory.endswith("/manifest"):
+            self._is_due = False
+            done(self._context, "expire-snapshots", retain_last=2)
+        return super().entries(directory)
+
+
+def test_what_expires_meanwhile_is_not_missing(context: Context, warehouse: Path) -> None:
+    report = verify(context_on(warehouse, Expiring(context)), ORDERS)
+    assert Lineage(context.files, ORDERS.root()).snapshot_ids() == [4, 5]
+    assert report.problems == ()
+
+
+def test_it_writes_nothing(context: Context, warehouse: Path) -> None:
+    branched(context)
+    assert verify(context_on(warehouse, NoWrites(context.files)), ORDERS, read_data=1.0).is_whole
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.randoms(use_true_random=False))
+def test_it_tells_what_counting_everything_over_everything_tells(random: Random) -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        history = random_history(Path(directory), random)
+        context = context_on(Path(directory))
+        needed = needed_by_all(history.files, TABLE)
+        kept = ("/snapshot/", "/schema/", "/tag/", "/branch/")
+        there = {
+            str(path.relative_to(directory))
+            for path in Path(directory, TABLE.directory).rglob("*")
+            if path.is_file() and not any(part in str(path) for part in kept)
+        }
+        report = verify(context, TABLE, older_than=0)
+        assert report.problems == ()
+        assert {each.path for each in report.orphans} == there - needed
+        gone = [path for path in sorted(needed & there) if random.random() < 0.05 and "manifest" not in path]
+        for path in gone:
+            history.files.delete(path)
+        changed = verify(context, TABLE, older_than=0)
+        assert sorted(each.path for each in changed.problems) == gone
+        assert all(each.needed_by for each in changed.problems)

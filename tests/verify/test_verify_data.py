@@ -1,0 +1,127 @@
+"""`verify` with data files read: always the same of them, decoded, counted, in the order of their keys."""
+
+from __future__ import annotations
+
+import datetime
+import subprocess
+import sys
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from core.actions.context import Context
+from core.table.layout import TablePath
+from core.verify import Problem, verify
+from tests.actions.acting import EVENTS, ORDERS, context_on
+from tests.conftest import ORDERS as ORDERS_SCHEMA
+from tests.paimon import commit, create_table
+
+KEYED = pa.schema(
+    [
+        pa.field("day", pa.string(), nullable=False),
+        pa.field("code", pa.string(), nullable=False),
+        pa.field("flag", pa.bool_(), nullable=False),
+        pa.field("at", pa.timestamp("us"), nullable=False),
+        pa.field("price", pa.decimal128(12, 2)),
+    ]
+)
+
+
+def problem(context: Context) -> Problem:
+    [found] = verify(context, ORDERS, read_data=1.0).problems
+    return found
+
+
+def rewritten(path: Path, change: Callable[[pa.Table], pa.Table]) -> None:
+    """Another content in as many bytes: what tells is the content alone."""
+    size = path.stat().st_size
+    pq.write_table(
+        change(pq.ParquetFile(path).read()),
+        path,
+        use_dictionary=False,
+        write_statistics=False,
+        store_schema=False,
+    )
+    data = path.read_bytes()
+    footer = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    path.write_bytes(data[:footer] + bytes(size - len(data)) + data[footer:])
+    assert path.stat().st_size == size
+
+
+def test_every_file_of_sound_tables_is_read(context: Context) -> None:
+    report = verify(context, ORDERS, read_data=1.0)
+    assert (report.sampled, report.is_whole) == (10, True)
+    assert verify(context, EVENTS, read_data=1.0).is_whole
+
+
+@pytest.mark.parametrize("kind", ["parquet", "orc", "avro"])
+def test_rows_of_each_format_are_in_the_order_of_many_columns(tmp_path: Path, kind: str) -> None:
+    create_table(
+        tmp_path,
+        "shop.keyed",
+        KEYED,
+        primary_keys=["day", "code", "flag", "at"],
+        partition_keys=["day"],
+        options={"bucket": "1", "file.format": kind},
+    )
+    start = datetime.datetime(2026, 5, 1)
+    rows = {
+        "day": ["d"] * 400,
+        "code": [f"é{i % 7}\U0001f600" if i % 2 else f"z{i % 5}" for i in range(400)],
+        "flag": [i % 3 == 0 for i in range(400)],
+        "at": [start - datetime.timedelta(minutes=i) for i in range(400)],
+        "price": [Decimal(i) for i in range(400)],
+    }
+    commit(tmp_path, "shop.keyed", pa.table(rows, schema=KEYED))
+    report = verify(context_on(tmp_path), TablePath("shop", "keyed"), read_data=1.0)
+    assert report.sampled > 0 and report.problems == ()
+
+
+def test_the_sample_is_the_same_every_time_and_grows(context: Context, warehouse: Path) -> None:
+    for number in range(10, 40):
+        row = {"order_id": [number], "customer": ["c"], "price": [1.0]}
+        commit(warehouse, "shop.orders", pa.table(row, schema=ORDERS_SCHEMA))
+    half = verify(context, ORDERS, read_data=0.5).sampled
+    assert 5 < half < 35
+    assert verify(context, ORDERS, read_data=0.5).sampled == half
+    assert verify(context, ORDERS).sampled == 0
+
+
+def test_rows_that_are_missing_are_told(context: Context, orders: Path) -> None:
+    path = max(orders.glob("bucket-0/data-*"), key=lambda each: pq.ParquetFile(each).metadata.num_rows)
+    number = pq.ParquetFile(path).metadata.num_rows
+    rewritten(path, lambda table: table.slice(1))
+    found = problem(context)
+    assert (found.cause, found.path) == ("damaged", f"shop.db/orders/bucket-0/{path.name}")
+    assert found.detail == f"it has {number - 1} rows, and should have {number}"
+    assert found.needed_by
+
+
+def test_rows_out_of_order_are_told(context: Context, orders: Path) -> None:
+    path = max(orders.glob("bucket-0/data-*"), key=lambda each: pq.ParquetFile(each).metadata.num_rows)
+    rewritten(path, lambda table: table.take(list(reversed(range(table.num_rows)))))
+    assert problem(context).detail == "its rows are not in the order of order_id"
+
+
+def test_bytes_that_are_no_data_are_told(context: Context, orders: Path) -> None:
+    path = min(orders.glob("bucket-0/data-*"))
+    path.write_bytes(b"x" * path.stat().st_size)
+    assert problem(context).detail.startswith("it can't be decoded (")
+
+
+def test_nothing_heavy_is_loaded_unless_data_is_read(warehouse: Path) -> None:
+    code = (
+        "import sys\n"
+        "from core.actions.context import open_context\n"
+        "from core.table.layout import TablePath\n"
+        "from core.verify import verify\n"
+        f"context = open_context({str(warehouse)!r}, {{}}, read_only=True)\n"
+        "assert verify(context, TablePath('shop', 'orders')).is_whole\n"
+        "print({'pyarrow', 'pandas', 'pypaimon', 'numpy', 'polars'} & sys.modules.keys())"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "set()"
