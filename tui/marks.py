@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.table.layout import MAIN
+from core.table.records import Snapshot
 from core.travel.wanted import Wanted
 from tui.session import Target, Version
 
@@ -25,10 +26,41 @@ class Mark:
 
 
 def toggled(marks: Sequence[Mark], mark: Mark) -> list[Mark]:
-    """With the mark, or without it where it was there; of more than two the newest stay."""
+    """With the mark, or without it where it was there."""
     if mark in marks:
         return [each for each in marks if each != mark]
-    return [*marks, mark][-2:]
+    return [*marks, mark]
+
+
+def marked_words(marks: Sequence[Mark]) -> str:
+    """What is marked, and what comes of it."""
+    if not marks:
+        return "Nothing is marked"
+    if len(marks) > 2:
+        return f"{_count(marks)}: D compares two, escape takes the marks away"
+    labels = " and ".join(each.label for each in marks)
+    more = "D shows the difference" if len(marks) == 2 else "D on another row: the difference"
+    return f"Marked {labels}: {more}"
+
+
+def why_not_one(marks: Sequence[Mark], here: Mark | None) -> str:
+    """Why nothing that acts on one row is done: others are marked. Empty where it can be."""
+    if not marks or list(marks) == [here]:
+        return ""
+    if len(marks) == 1:
+        return f"{_count(marks)}, and this acts on another: escape takes the mark away"
+    return f"{_count(marks)}, and this acts on one: escape takes the marks away"
+
+
+def why_no_pair(marks: Sequence[Mark]) -> str:
+    """What to do where there are no two rows to compare."""
+    if len(marks) > 2:
+        return f"{_count(marks)}: D compares two, space takes a mark away"
+    return "Mark two rows with space, or go to a branch, then D"
+
+
+def _count(marks: Sequence[Mark]) -> str:
+    return "1 row is marked" if len(marks) == 1 else f"{len(marks):,} rows are marked"
 
 
 def mark_of(target: Target, version: Version | None) -> Mark | None:
@@ -47,12 +79,21 @@ def pair_to_compare(marks: list[Mark], here: Mark | None, target: Target) -> tup
     """
     if len(marks) == 2:
         return _in_order(*marks)
-    if here is None:
+    if here is None or len(marks) > 2:
         return None
     if len(marks) == 1:
         return _in_order(marks[0], here) if marks[0] != here else None
     head = Mark(Wanted(None if here.wanted.version is None else target.branch))
     return _in_order(head, here) if head != here else None
+
+
+def moved_on(mark: Mark, snapshot: Snapshot | None) -> str:
+    """Why what was found is not what was marked, if it is not: the number may have been given again."""
+    if mark.commit_time is None or snapshot is None:
+        return ""
+    if (snapshot.id, snapshot.time_millis) == (mark.snapshot_id, mark.commit_time):
+        return ""
+    return f"{mark.label} is another commit now: look at it, and mark it again"
 
 
 def _in_order(left: Mark, right: Mark) -> tuple[Mark, Mark]:

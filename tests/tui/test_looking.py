@@ -39,14 +39,16 @@ TABLE = TablePath("shop", "orders")
         ([], MAIN, None),
         ([], OLD, (OLD, MAIN)),
         ([], None, None),
+        ([OLD, NEW, FIX], None, None),
+        ([OLD, NEW, FIX], MAIN, None),
     ],
 )
 def test_which_two_are_compared(marks: list[Mark], here: Mark | None, pair: tuple[Mark, Mark] | None) -> None:
     assert pair_to_compare(marks, here, Target(TABLE)) == pair
 
 
-def test_a_third_mark_takes_the_place_of_the_first() -> None:
-    assert toggled(toggled([OLD, NEW], FIX), NEW) == [FIX]
+def test_a_mark_stays_until_it_is_taken_away() -> None:
+    assert toggled(toggled([OLD, NEW], FIX), NEW) == [OLD, FIX]
 
 
 def test_the_way_back_is_forgotten_where_another_is_taken() -> None:
@@ -84,6 +86,57 @@ async def test_marked_rows_are_compared_and_the_way_leads_back(warehouse: Path) 
         await console.sees("[1 Snapshots")
         await console.press("]")
         await console.sees("[2 Savepoints")
+
+
+async def test_what_acts_on_one_row_says_so_while_others_are_marked(warehouse: Path) -> None:
+    for snapshot in (2, 3, 4):
+        act(warehouse, "create-savepoint", snapshot=snapshot)
+    async with sitting(warehouse, (120, 40)) as console:
+        await console.sees("● events")
+        await console.press("j", "enter", "2")
+        await console.sees("savepoint 3 ", "1 of 3")
+        await console.press("space", "j", "space", "j", "space")
+        await console.sees("3 rows are marked: D compares two, escape takes the marks away")
+        assert [mark.label for mark in console.app.browse.marks] == [
+            "savepoint.3",
+            "savepoint.2",
+            "savepoint.1",
+        ]
+        await console.press("D")
+        await console.sees("3 rows are marked: D compares two, space takes a mark away")
+        for key in ("x", "s", "b", "t", "B"):
+            console.app.browse.key_bar.hush()
+            await console.press(key)
+            await console.sees("3 rows are marked, and this acts on one: escape takes the marks away")
+            assert console.app.screen is console.app.browse
+        await console.press("space", "k", "space")
+        # The only mark is on another row.
+        console.app.browse.key_bar.hush()
+        await console.press("x")
+        await console.sees("1 row is marked, and this acts on another: escape takes the mark away")
+        await console.press("k", "x")
+        await console.sees("delete-savepoint · shop.orders", "savepoint 3")
+        await console.press("escape")
+        await console.until(lambda: console.app.screen is console.app.browse)
+        await console.press("escape")
+        assert console.app.browse.marks == []
+        await console.press("G", "x")
+        await console.sees("delete-savepoint · shop.orders", "savepoint 1")
+
+
+async def test_a_mark_is_of_its_commit_and_not_of_another_with_its_number(warehouse: Path) -> None:
+    """As after a truncation: what was marked is no more what its name reads."""
+    path = warehouse / "shop.db/orders/snapshot/snapshot-4"
+    async with sitting(warehouse, (120, 40)) as console:
+        await console.sees("● events")
+        await console.press("j", "enter")
+        await console.sees("1 of 5")
+        await console.press("j", "space", "G", "space")
+        record = json.loads(path.read_bytes())
+        path.write_text(json.dumps({**record, "timeMillis": record["timeMillis"] + 1}))
+        await console.press("D")
+        await console.sees("snapshot.4 is another commit now")
+        assert console.app.browse.tab == 0
 
 
 async def test_a_peek_shows_merged_rows_without_spark(warehouse: Path) -> None:

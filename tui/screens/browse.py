@@ -15,6 +15,7 @@ from core.table.layout import MAIN, TablePath
 from tui.actions import DELETING, OF_THE_TABLE, arguments_from
 from tui.around import Around, look_around
 from tui.background import Slot, post
+from tui.marks import marked_words
 from tui.messages import Copied, Said
 from tui.opening import Databases, Newest, Opening, Stage, Stopped, Tables
 from tui.panes.log import Log
@@ -294,10 +295,13 @@ class BrowseScreen(LookingScreen):
             self.pane.focus_first()
 
     def action_up(self) -> None:
-        """Out of a filter, then to the tables."""
+        """Out of a filter, then without marks, then to the tables."""
         pane = self.tables if self.tables.has_focus_within else self.pane
         if pane.grid.order.text:
             pane.grid.filter("")
+        elif self.marks:
+            self._mark([])
+            self.post_message(Said(marked_words([])))
         elif pane is not self.tables:
             self.go_up()
 
@@ -330,12 +334,16 @@ class BrowseScreen(LookingScreen):
         else:
             self._says_no_row()
 
+    def _acts_on_no_row(self) -> bool:
+        """Whether it is unclear which row is meant; then it is said."""
+        return self._says_no_row() or self._says_marked()
+
     def action_delete(self) -> None:
         self.action_act(DELETING[TABS[self.tab]])
 
     def action_act(self, name: str) -> None:
         """The dialog of an action, filled in from the row under the cursor."""
-        if self.target is None or (name not in OF_THE_TABLE and self._says_no_row()):
+        if self.target is None or (name not in OF_THE_TABLE and self._acts_on_no_row()):
             return
         pane = self.pane
         version = pane.current_version if isinstance(pane, RecordPane) else None
@@ -373,7 +381,7 @@ class BrowseScreen(LookingScreen):
         from tui.actions import PROTECTING, protection_of
 
         pane = self.pane
-        if self._says_no_row():
+        if self._acts_on_no_row():
             return
         version = pane.current_version if isinstance(pane, RecordPane) else None
         if version is None or version.branch in (None, MAIN):

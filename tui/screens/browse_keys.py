@@ -73,7 +73,14 @@ BROWSE: list[BindingType] = [
     Binding("L", "log", "log", tooltip="show or hide the log", show=False, id="browse.log"),
     Binding("[", "step(-1)", "back", tooltip="to where one was before", show=False, id="browse.back"),
     Binding("]", "step(1)", "forward", tooltip="forward again", show=False, id="browse.forward"),
-    Binding("escape", "up", "up", tooltip="out of a filter, then to the tables", show=False, id="browse.up"),
+    Binding(
+        "escape",
+        "up",
+        "up",
+        tooltip="out of a filter, then without marks, then to the tables",
+        show=False,
+        id="browse.up",
+    ),
     *(
         Binding(str(number + 1), f"tab({number})", name, show=False, id=f"tab.{name.lower()}")
         for number, name in enumerate(TABS)

@@ -9,7 +9,7 @@ from textual.screen import Screen
 
 from core.errors import PaimarkError
 from tui.background import Slot
-from tui.marks import Mark, pair_to_compare, toggled
+from tui.marks import Mark, marked_words, moved_on, pair_to_compare, toggled, why_no_pair, why_not_one
 from tui.messages import Said
 from tui.panes.pane import TABS, Pane
 from tui.panes.record_pane import RecordPane
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tui.panes.query import QueryPane
 
 QUERY = len(TABS) - 1
+Pair = tuple[Mark, Mark]
 
 
 class LookingScreen(Screen[None]):
@@ -37,7 +38,9 @@ class LookingScreen(Screen[None]):
         self._going = False
 
     def on_mount(self) -> None:
-        self._comparing: Slot[Difference] = Slot(self.app, "diff", self._compared, self._not_compared)
+        self._comparing: Slot[tuple[Pair, Difference]] = Slot(
+            self.app, "diff", self._compared, self._not_compared
+        )
 
     @property
     def pane(self) -> Pane:
@@ -110,9 +113,7 @@ class LookingScreen(Screen[None]):
             self._says_no_row()
             return
         self._mark(toggled(self.marks, mark))
-        labels = " and ".join(each.label for each in self.marks)
-        more = "D shows the difference" if len(self.marks) == 2 else "D on another row: the difference"
-        self.post_message(Said(f"Marked {labels}: {more}" if labels else "Nothing is marked"))
+        self.post_message(Said(marked_words(self.marks)))
 
     @property
     def _mark_here(self) -> Mark | None:
@@ -123,6 +124,19 @@ class LookingScreen(Screen[None]):
         """Whether the keys go to rows of which the cursor is on none; then it is said."""
         pane = self.pane_in_use
         return pane is not None and pane.says_no_row()
+
+    def _says_marked(self) -> bool:
+        """Whether rows are marked, and not just the one under the cursor; then it is said.
+
+        Nobody should think that all of them are acted on, nor that it is a marked one.
+        """
+        pane = self.pane
+        if not isinstance(pane, RecordPane):
+            return False
+        reason = why_not_one(self.marks, pane.current_mark)
+        if reason:
+            self.post_message(Said(reason, "warn"))
+        return bool(reason)
 
     def _mark(self, marks: list[Mark]) -> None:
         self.marks = marks
@@ -139,13 +153,18 @@ class LookingScreen(Screen[None]):
             return
         pair = pair_to_compare(self.marks, self._mark_here, target)
         if pair is None:
-            self.post_message(Said("Mark two rows with space, or go to a branch, then D", "warn"))
+            self.post_message(Said(why_no_pair(self.marks), "warn"))
             return
         files, old, new = self.session.files, pair[0].wanted, pair[1].wanted
-        self._comparing.ask(lambda report: report(make_difference(files, target.table, old, new)))
+        self._comparing.ask(lambda report: report((pair, make_difference(files, target.table, old, new))))
 
-    def _compared(self, difference: Difference) -> None:
+    def _compared(self, compared: tuple[Pair, Difference]) -> None:
+        (old, new), difference = compared
         self._mark([])
+        moved = moved_on(old, difference.old.snapshot) or moved_on(new, difference.new.snapshot)
+        if moved:
+            self.post_message(Said(moved, "warn"))
+            return
         self.call_later(self._show_difference, difference)
 
     async def _show_difference(self, difference: Difference) -> None:
