@@ -1,4 +1,4 @@
-"""Manifest lists, manifests and index manifests: Avro, and fastavro is imported only here.
+"""Manifest lists, manifests and index manifests: Avro, and fastavro is imported only here and in `avro`.
 
 Records are kept as they were read, with the schema their writer embedded, so that what we write again holds
 every field of the original: also those of a newer Paimon. Browsing commands never import this module.
@@ -16,8 +16,8 @@ import fastavro
 
 from core.errors import Corrupt, FileMissing
 from core.storage.files import Files
+from core.table.avro import read_avro
 
-_MAGIC = b"Obj\x01"
 _LIST_VERSION = 2
 _ENTRY_VERSION = 2
 _INDEX_VERSION = 1
@@ -281,13 +281,10 @@ def _entries(data: bytes, path: str) -> list[ManifestEntry]:
 
 
 def _decode(data: bytes, path: str, version: int) -> _Avro:
-    if not data.startswith(_MAGIC):
-        raise _corrupt(path, "not an Avro file")
     try:
-        reader = fastavro.reader(io.BytesIO(data))
-        records: list[dict[str, Any]] = list(reader)
-        found = _Avro(reader.writer_schema, reader.codec, records)
-        versions = {record["_VERSION"] for record in records}
+        file = read_avro(data)
+        found = _Avro(file.schema, file.codec, list(file.records))
+        versions = {record["_VERSION"] for record in found.records}
     # Bytes from outside: the decoder and its codecs fail in more ways than they document.
     except Exception as error:
         raise _corrupt(path, str(error) or type(error).__name__) from error
@@ -297,16 +294,14 @@ def _decode(data: bytes, path: str, version: int) -> _Avro:
 
 
 def _each_record(data: bytes, path: str, version: int) -> Iterator[dict[str, Any]]:
-    if not data.startswith(_MAGIC):
-        raise _corrupt(path, "not an Avro file")
     try:
-        reader = fastavro.reader(io.BytesIO(data))
+        records = read_avro(data).records
     # Bytes from outside, as in `_decode`.
     except Exception as error:
         raise _corrupt(path, str(error) or type(error).__name__) from error
     while True:
         try:
-            record: dict[str, Any] = next(reader)
+            record = next(records)
             found = record["_VERSION"]
         except StopIteration:
             return

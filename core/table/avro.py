@@ -1,0 +1,238 @@
+"""Avro files of records, unpacked within bounds that the file's own size sets.
+
+fastavro believes what a file says of itself: a block that counts 20 million records of no bytes, or packs a
+gigabyte of zeros, takes all memory. So the blocks are unpacked here, up to a limit, and fastavro reads them as
+a file that is not packed.
+"""
+
+from __future__ import annotations
+
+import bz2
+import json
+import lzma
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import fastavro
+
+MAGIC = b"Obj\x01"
+_SYNC_BYTES = 16
+# Of 100,000 entries that differ only by a number each takes 4 bytes, and 54 times as many unpacked; those of
+# tables with a thousand columns some 200 times as many.
+_ALWAYS_ALLOWED = 4 << 20
+_TIMES_ITS_SIZE = 256
+# Its usual presets take up to 65 MB to unpack anything.
+_XZ_BYTES = 70 << 20
+
+
+class BadAvro(Exception):
+    """The file is damaged, or is worth more memory than a file of its size can be."""
+
+
+@dataclass(frozen=True, slots=True)
+class AvroFile:
+    """The records of a file, decoded one at a time, with the schema and the codec of its writer."""
+
+    schema: Any
+    codec: str
+    records: Iterator[dict[str, Any]]
+
+
+def read_avro(data: bytes) -> AvroFile:
+    """A file's records; one block of them is unpacked at a time.
+
+    It, and each record, raises `BadAvro`, and whatever fastavro raises for damaged ones.
+    """
+    source = _Source(data)
+    if source.take(len(MAGIC)) != MAGIC:
+        raise BadAvro("not an Avro file")
+    metadata = _metadata(source)
+    codec = metadata.get("avro.codec", b"null").decode()
+    if codec not in _UNPACK:
+        raise BadAvro(f"packed by {codec}, which this version does not know")
+    _require_bytes(json.loads(metadata.get("avro.schema", b"null")))
+    limit = _ALWAYS_ALLOWED + _TIMES_ITS_SIZE * len(data)
+    reader = fastavro.reader(_Stream(_plain(source, metadata, _UNPACK[codec], limit)))
+    records: Iterator[dict[str, Any]] = reader  # type: ignore[assignment]  # an Avro file may hold others
+    return AvroFile(reader.writer_schema, codec, records)
+
+
+class _Stream:
+    """Pieces of bytes, read as a file is."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+        self._left = memoryview(b"")
+
+    def read(self, count: int) -> bytes:
+        parts = []
+        while count > 0:
+            if not self._left:
+                if (piece := next(self._pieces, None)) is None:
+                    break
+                self._left = memoryview(piece)
+            part, self._left = self._left[:count], self._left[count:]
+            parts.append(part)
+            count -= len(part)
+        return b"".join(parts)
+
+
+class _Source:
+    """Bytes that are taken one after the other."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = memoryview(data)
+        self._at = 0
+
+    @property
+    def is_at_end(self) -> bool:
+        return self._at == len(self._data)
+
+    def take(self, count: int) -> bytes:
+        if not 0 <= count <= len(self._data) - self._at:
+            raise BadAvro("it ends early")
+        self._at += count
+        return bytes(self._data[self._at - count : self._at])
+
+    def number(self) -> int:
+        """A zig-zag number of variable length."""
+        value = 0
+        for shift in range(0, 64, 7):
+            byte = self.take(1)[0]
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return (value >> 1) ^ -(value & 1)
+        raise BadAvro("a number is too long")
+
+    def text(self) -> bytes:
+        return self.take(self.number())
+
+
+def _metadata(source: _Source) -> dict[str, bytes]:
+    found = {}
+    while count := source.number():
+        if count < 0:
+            # Then the block's size in bytes follows.
+            source.number()
+        for _ in range(abs(count)):
+            name = source.text().decode()
+            found[name] = source.text()
+    return found
+
+
+def _plain(
+    source: _Source, metadata: dict[str, bytes], unpack: Callable[[bytes, int], bytes], limit: int
+) -> Iterator[bytes]:
+    """The same file, unpacked, a block at a time."""
+    sync = source.take(_SYNC_BYTES)
+    header = {**metadata, "avro.codec": b"null"}
+    yield MAGIC + _number(len(header))
+    for name, value in header.items():
+        yield _text(name.encode()) + _text(value)
+    yield _number(0) + sync
+    left = limit
+    while not source.is_at_end:
+        count, packed = source.number(), source.text()
+        block = unpack(packed, left)
+        left -= len(block)
+        if left < 0:
+            raise BadAvro("it unpacks to more than its size allows")
+        if not 0 <= count <= len(block):
+            raise BadAvro(f"a block of {len(block)} bytes says that it holds {count} records")
+        if source.take(_SYNC_BYTES) != sync:
+            raise BadAvro("its blocks are damaged")
+        yield _number(count) + _number(len(block))
+        yield block
+        yield sync
+
+
+def _number(value: int) -> bytes:
+    value, found = value << 1, bytearray()
+    while value > 0x7F:
+        found.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*found, value])
+
+
+def _text(data: bytes) -> bytes:
+    return _number(len(data)) + data
+
+
+def _require_bytes(schema: Any) -> None:
+    """Raises `BadAvro` for values that take no bytes: any number of them would fit into any block."""
+    for each in _values(schema):
+        is_empty = each.get("fields") == [] if isinstance(each, dict) else each == "null"
+        if is_empty or (isinstance(each, dict) and each.get("type") == "fixed" and each.get("size") == 0):
+            raise BadAvro("it has values that take no bytes")
+
+
+def _values(schema: Any) -> Iterator[Any]:
+    """The schema and all that is in it, but for the choice of null in a union, which takes a byte."""
+    if isinstance(schema, list):
+        for choice in schema:
+            if choice != "null":
+                yield from _values(choice)
+        return
+    yield schema
+    if isinstance(schema, dict):
+        for field in schema.get("fields", ()):
+            yield from _values(field["type"])
+        for name in ("items", "values"):
+            if name in schema:
+                yield from _values(schema[name])
+        # A type may be wrapped: {"type": {"type": "array", ...}}.
+        if not isinstance(schema.get("type"), str) or schema["type"] == "null":
+            yield from _values(schema.get("type"))
+
+
+# Each unpacks one block, and may stop when it is past the limit, in bytes.
+
+
+def _deflate(data: bytes, limit: int) -> bytes:
+    return zlib.decompressobj(-15).decompress(data, limit + 1)
+
+
+def _bzip2(data: bytes, limit: int) -> bytes:
+    return bz2.BZ2Decompressor().decompress(data, limit + 1)
+
+
+def _xz(data: bytes, limit: int) -> bytes:
+    return lzma.LZMADecompressor(memlimit=_XZ_BYTES).decompress(data, limit + 1)
+
+
+def _snappy(data: bytes, limit: int) -> bytes:
+    from cramjam import snappy
+
+    # Behind the block is its checksum.
+    packed = data[:-4]
+    if snappy.decompress_raw_len(packed) > limit:
+        raise BadAvro("it unpacks to more than its size allows")
+    return bytes(snappy.decompress_raw(packed))
+
+
+def _zstandard(data: bytes, limit: int) -> bytes:
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
+    unpacked = b""
+    while data and len(unpacked) <= limit:
+        frame = zstd.ZstdDecompressor()
+        unpacked += frame.decompress(data, limit - len(unpacked) + 1)
+        if not frame.eof and len(unpacked) <= limit:
+            raise BadAvro("a block ends early")
+        data = frame.unused_data
+    return unpacked
+
+
+_UNPACK: dict[str, Callable[[bytes, int], bytes]] = {
+    "null": lambda data, limit: data,
+    "deflate": _deflate,
+    "bzip2": _bzip2,
+    "xz": _xz,
+    "snappy": _snappy,
+    "zstandard": _zstandard,
+}
