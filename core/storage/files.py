@@ -49,10 +49,17 @@ class Files(Protocol):
         """As `names`, each with the etag of the file where the same listing tells it."""
 
     def read(self, path: str) -> bytes:
-        """The whole file. Raises `FileMissing`."""
+        """The whole file. Raises `FileMissing`, and `Corrupt` for what no metadata file is.
+
+        That is a device or pipe in a file's place, and a file of more than `limits.MOST_BYTES`.
+        """
 
     def read_many(self, paths: Iterable[str]) -> Iterator[bytes | None]:
-        """The files in the order asked, many in flight; None for one that does not exist."""
+        """The files in the order asked, many in flight; None for one that does not exist.
+
+        What `read` raises `Corrupt` for comes as no bytes: one such file must not hide all others, and no
+        reader takes it for metadata.
+        """
 
     def exists(self, path: str) -> bool:
         """Whether a file (not a directory) is there."""

@@ -11,13 +11,13 @@ from contextlib import contextmanager, suppress
 
 from core.errors import FileMissing, Refused, Unavailable
 from core.storage.files import Entry
+from core.storage.limits import NotMetadata, require_small
 from core.storage.no_follow import parent_directory
 from core.storage.paths import checked, checked_directory, is_plain, no_warehouse
 
-# Larger than nearly every metadata file: one read call, and a second that says "end".
 _READ_BYTES = 1 << 16
-# A named pipe in a file's place must not be waited for.
-_READ_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
+# A named pipe in a file's place must not be waited for, nor a terminal taken.
+_READ_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG})
 _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
 
@@ -54,8 +54,11 @@ class LocalFiles:
         return dict.fromkeys(self.names(directory))
 
     def read(self, path: str) -> bytes:
-        with _said_plainly(path):
-            return _read_whole(self._file(path), None)
+        try:
+            with _said_plainly(path):
+                return _read_whole(self._file(path), None)
+        except NotMetadata as error:
+            raise error.corrupt(path) from None
 
     def read_many(self, paths: Iterable[str]) -> Iterator[bytes | None]:
         directory: str | None = None
@@ -79,6 +82,8 @@ class LocalFiles:
                     if error.errno not in _ABSENT:
                         raise _unavailable(path, error) from error
                     yield None
+                except NotMetadata:
+                    yield b""
                 else:
                     yield data
         finally:
@@ -187,17 +192,27 @@ def _entry(item: os.DirEntry[str]) -> Entry:
 
 
 def _read_whole(path: str, directory: int | None) -> bytes:
-    descriptor = os.open(path, _READ_FLAGS, dir_fd=directory)
+    """Raises `OSError` and `NotMetadata`."""
     try:
-        data = os.read(descriptor, _READ_BYTES)
-        if len(data) == 0:
+        descriptor = os.open(path, _READ_FLAGS, dir_fd=directory)
+    except OSError as error:
+        # A socket, or a device that is not there.
+        raise NotMetadata("is no regular file") if error.errno == errno.ENXIO else error from None
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            if stat.S_ISDIR(found.st_mode):
+                raise IsADirectoryError(errno.EISDIR, "is a directory")
+            raise NotMetadata("is no regular file")
+        require_small(found.st_size)
+        # One byte more, so that one call sees the end as well.
+        data = os.read(descriptor, found.st_size + 1)
+        if len(data) == found.st_size:
             return data
-        more = os.read(descriptor, _READ_BYTES)
-        if not more:
-            return data
-        parts = [data, more]
+        parts = [data]
         while more := os.read(descriptor, _READ_BYTES):
             parts.append(more)
+            require_small(sum(map(len, parts)))
         return b"".join(parts)
     finally:
         os.close(descriptor)

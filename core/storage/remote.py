@@ -16,6 +16,7 @@ from fsspec.asyn import sync
 
 from core.errors import FileMissing, PaimarkError, Refused
 from core.storage.files import Entry
+from core.storage.limits import NotMetadata
 from core.storage.paths import checked, checked_directory, no_warehouse
 from core.storage.remote_errors import is_missing, is_passing, unavailable
 
@@ -29,6 +30,9 @@ _BYTES_A_SECOND = 250_000
 _CHUNK = 128
 _CHUNKS_AHEAD = 2
 _TRIES_AGAIN = 4
+
+# A file's bytes, None for one that is missing, or why it was not read.
+Read = bytes | None | NotMetadata
 
 
 class RemoteFiles:
@@ -70,12 +74,17 @@ class RemoteFiles:
         return {entry.name: entry.etag for entry in self.entries(directory)}
 
     def read(self, path: str) -> bytes:
-        (data,) = self.read_many([path])
+        (data,) = self._read_each([path])
         if data is None:
             raise FileMissing(path)
+        if isinstance(data, NotMetadata):
+            raise data.corrupt(path)
         return data
 
     def read_many(self, paths: Iterable[str]) -> Iterator[bytes | None]:
+        return (b"" if isinstance(data, NotMetadata) else data for data in self._read_each(paths))
+
+    def _read_each(self, paths: Iterable[str]) -> Iterator[Read]:
         chunks = _chunks(paths)
         if self._filesystem.async_impl:
             return self._read_async(chunks)
@@ -169,9 +178,19 @@ class RemoteFiles:
     def _directory(self, path: str) -> str:
         return f"{self._root}/{checked_directory(path)}" if path else self._root
 
-    def _read_async(self, chunks: Iterator[list[str]]) -> Iterator[bytes | None]:
+    async def _get(self, full: str) -> bytes:
+        """A whole file, from a client that can wait for many. Raises `NotMetadata`."""
+        data: bytes = await self._filesystem._cat_file(full)
+        return data
+
+    def _get_in_thread(self, full: str) -> bytes:
+        """As `_get`, from other clients."""
+        data: bytes = self._filesystem.cat_file(full)
+        return data
+
+    def _read_async(self, chunks: Iterator[list[str]]) -> Iterator[Read]:
         limit = asyncio.Semaphore(IN_FLIGHT)
-        ahead: deque[Future[list[bytes | None]]] = deque()
+        ahead: deque[Future[list[Read]]] = deque()
         try:
             while True:
                 for chunk in islice(chunks, _CHUNKS_AHEAD - len(ahead)):
@@ -187,13 +206,14 @@ class RemoteFiles:
             for unfinished in ahead:
                 unfinished.cancel()
 
-    async def _read_chunk(self, paths: list[str], limit: asyncio.Semaphore) -> list[bytes | None]:
-        async def read(path: str) -> bytes | None:
+    async def _read_chunk(self, paths: list[str], limit: asyncio.Semaphore) -> list[Read]:
+        async def read(path: str) -> Read:
             async with limit:
                 for attempt in itertools.count():
                     try:
-                        data: bytes = await self._filesystem._cat_file(path)
-                        return data
+                        return await self._get(path)
+                    except NotMetadata as error:
+                        return error
                     # The clients' families of errors again; all but two kinds go on to the caller.
                     except Exception as error:
                         if is_missing(error):
@@ -210,15 +230,16 @@ class RemoteFiles:
             for task in tasks:
                 task.cancel()
 
-    def _read_in_threads(self, chunks: Iterator[list[str]]) -> Iterator[bytes | None]:
-        def read(path: str) -> bytes | None:
+    def _read_in_threads(self, chunks: Iterator[list[str]]) -> Iterator[Read]:
+        def read(path: str) -> Read:
             full = self._file(path)
             try:
                 with self._said_plainly(path):
-                    data: bytes = self._filesystem.cat_file(full)
-                    return data
+                    return self._get_in_thread(full)
             except FileMissing:
                 return None
+            except NotMetadata as error:
+                return error
 
         with ThreadPoolExecutor(IN_FLIGHT) as threads:
             for chunk in chunks:
@@ -228,7 +249,7 @@ class RemoteFiles:
     def _said_plainly(self, path: str) -> Iterator[None]:
         try:
             yield
-        except PaimarkError:
+        except (PaimarkError, NotMetadata):
             raise
         # The edge to other people's clients: each store's library has a family of errors of its own.
         except Exception as error:

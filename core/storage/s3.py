@@ -9,6 +9,7 @@ from typing import Any
 
 from core.errors import Refused, UsageError
 from core.storage.files import Entry
+from core.storage.limits import require_small
 from core.storage.remote import IN_FLIGHT, RemoteFiles
 
 # A dead endpoint is tried twice, so it has answered, or been given up, in about ten seconds.
@@ -59,6 +60,14 @@ class S3Files(RemoteFiles):
         bucket, _, key = full.partition("/")
         size: int = self._call("call_s3", "head_object", Bucket=bucket, Key=key)["ContentLength"]
         return size
+
+    async def _get(self, full: str) -> bytes:
+        bucket, _, key = full.partition("/")
+        found = await self._filesystem._call_s3("get_object", Bucket=bucket, Key=key)
+        async with found["Body"] as body:
+            require_small(found["ContentLength"])
+            data: bytes = await body.read()
+            return data
 
     def _create(self, full: str, data: bytes) -> bool:
         if self._unproven:

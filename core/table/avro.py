@@ -1,8 +1,8 @@
 """Avro files of records, unpacked within bounds that the file's own size sets.
 
 fastavro believes what a file says of itself: a block that counts 20 million records of no bytes, or packs a
-gigabyte of zeros, takes all memory. So the blocks are unpacked here, up to a limit, and fastavro reads them as
-a file that is not packed.
+gigabyte of zeros, takes all memory. So the blocks are unpacked here, up to a limit, and fastavro reads them
+as a file that is not packed.
 """
 
 from __future__ import annotations

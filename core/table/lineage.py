@@ -270,7 +270,7 @@ class Lineage:
         """What a hint file says; None when it is missing or says nothing usable."""
         try:
             text = self.files.read(path).strip()
-        except FileMissing:
+        except (FileMissing, Corrupt):
             return None
         return int(text) if text.isdigit() and len(text) <= MAX_DIGITS else None
 

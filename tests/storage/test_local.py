@@ -156,13 +156,6 @@ def test_reading_many_closes_what_it_opened(tmp_path: Path) -> None:
     assert len(os.listdir("/proc/self/fd")) == before
 
 
-def test_a_named_pipe_is_not_waited_for(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "snapshot-1")
-    files = LocalFiles(str(tmp_path))
-    assert files.read("snapshot-1") == b""
-    assert not files.exists("snapshot-1")
-
-
 def test_no_address_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match="No warehouse is named"):
         open_files(" ")

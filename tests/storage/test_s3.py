@@ -11,7 +11,7 @@ from threading import Barrier
 
 import pytest
 
-from core.errors import NotFound, Refused, Unavailable, UsageError
+from core.errors import Corrupt, NotFound, Refused, Unavailable, UsageError
 from core.storage.files import Files
 from core.storage.open import open_files
 from core.storage.s3 import s3_arguments
@@ -250,3 +250,15 @@ def test_a_library_that_is_not_installed_is_named() -> None:
     assert (
         told == "s3://lake/x needs a library that is not installed | Install it: pip install 'paimark[s3]'.\n"
     )
+
+
+def test_an_object_larger_than_metadata_can_be_is_damaged_and_never_read(
+    s3: S3Server, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("core.storage.limits.MOST_BYTES", 1000)
+    files = open_s3(s3, address)
+    files.replace("t/small", bytes(1000))
+    files.replace("t/large", bytes(1001))
+    with pytest.raises(Corrupt, match=r"^t/large has 1001 bytes: no metadata is as large$"):
+        files.read("t/large")
+    assert list(files.read_many(["t/large", "t/small"])) == [b"", bytes(1000)]

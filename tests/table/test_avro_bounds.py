@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 import cramjam
@@ -25,7 +26,7 @@ NAME = "shop.db/t/manifest/manifest-list-1"
 _SYNC = bytes(range(16))
 # A real schema's most necessary field.
 VERSION = {"type": "record", "name": "r", "fields": [{"name": "_VERSION", "type": "int"}]}
-COMPRESS = {
+COMPRESS: dict[str, Callable[[bytes], bytes]] = {
     "null": bytes,
     "deflate": lambda data: zlib.compress(data, 9, -15),
     "zstandard": lambda data: zstd.compress(data),
