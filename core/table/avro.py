@@ -56,7 +56,7 @@ def read_avro(data: bytes) -> AvroFile:
     _require_bytes(json.loads(metadata.get("avro.schema", b"null")))
     limit = _ALWAYS_ALLOWED + _TIMES_ITS_SIZE * len(data)
     reader = fastavro.reader(_Stream(_plain(source, metadata, _UNPACK[codec], limit)))
-    records: Iterator[dict[str, Any]] = reader  # type: ignore[assignment]  # an Avro file may hold others
+    records: Iterator[dict[str, Any]] = reader
     return AvroFile(reader.writer_schema, codec, records)
 
 
