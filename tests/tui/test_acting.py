@@ -38,7 +38,7 @@ async def test_a_savepoint_is_made_and_shows(warehouse: Path) -> None:
         saved = json.loads((warehouse / "shop.db/orders/savepoint/savepoint-1").read_bytes())
         assert saved["savedSnapshotId"] == 5
         await console.press("enter", "2")
-        await console.sees("savepoint 1", "[2 Savepoints]", "of snapshot 5")
+        await console.sees("savepoint 1", "[2 Savepoints", "of snapshot 5")
         await console.press("1")
         await console.sees("kept by savepoint.1", "◆")
 

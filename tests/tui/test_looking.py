@@ -17,6 +17,7 @@ from tests.paimon import commit, open_table
 from tests.table.branches import create_branch
 from tests.tui.conftest import act
 from tests.tui.driving import sitting
+from tui.formats import clock_time
 from tui.marks import Mark, pair_to_compare, toggled
 from tui.panes.query import QueryPane
 from tui.places import Places
@@ -177,7 +178,7 @@ async def test_health_is_said_in_words(warehouse: Path) -> None:
     path.write_text(json.dumps({**json.loads(path.read_text()), "verifiedAt": None}))
     open_table(warehouse, "shop.orders").create_tag("savepoint.9", 5)
     create_branch(warehouse, "shop.orders", "elsewhere", "v2")
-    async with sitting(warehouse, (130, 40)) as console:
+    async with sitting(warehouse, (160, 40)) as console:
         await console.sees("● events")
         await console.press("j", "2")
         await console.sees(
@@ -214,3 +215,47 @@ async def test_the_next_savepoint_is_announced(warehouse: Path) -> None:
         path.write_text(json.dumps({**saved, "saveTime": int(time.time() * 1000) - 7_200_000}))
         await console.press("r")
         await console.sees("every 1 h 30 min, due now")
+
+
+NAMES = ("savepoint_id", "saved_snapshot_id", "schema_id", "save_time", "record_count")
+
+
+async def test_savepoints_show_the_columns_of_their_table_first_at_80_columns(warehouse: Path) -> None:
+    for snapshot in (2, 3):
+        act(warehouse, "create-savepoint", snapshot=snapshot)
+    orders = warehouse / "shop.db/orders"
+    (orders / "tag/tag-savepoint.2").unlink()
+    saved = json.loads((orders / "savepoint/savepoint-1").read_bytes())
+    saved |= {"saveTime": saved["saveTime"] + 3_600_000, "recordCount": 123_456_789}
+    (orders / "savepoint/savepoint-1").write_text(json.dumps(saved))
+    async with sitting(warehouse) as console:
+        await console.sees("● events")
+        await console.press("j", "2")
+        await console.sees("[2 Savepoints", "1 of 2", "savepoint 2 ")
+        lines = console.text.splitlines()
+        head = next(place for place, line in enumerate(lines) if "savepoint_id" in line)
+        assert lines[head].replace("›", " ").split()[: len(NAMES)] == list(NAMES)
+        # Its tag is gone: said beside the row, as its health is out of sight.
+        assert lines[head + 1].startswith("▌!")
+        one = lines[head + 2].split()
+        assert one[:2] == ["1", "2"]
+        assert " ".join(one[2:]) == f"{saved['schemaId']} {clock_time(saved['saveTime'])} 123,456,789"
+        assert "▾ shop" not in console.text
+        # Escape goes to the tables, wherever they are.
+        await console.press("escape")
+        await console.sees("▾ shop", "● orders")
+        await console.press("k")
+        await console.sees("● events", "No savepoints yet")
+        await console.press("2")
+        await console.loses("▾ shop")
+        await console.press("3")
+        await console.sees("▾ shop")
+
+
+async def test_savepoints_show_the_rest_behind_where_there_is_room(warehouse: Path) -> None:
+    act(warehouse, "create-savepoint", snapshot=2, comment="before")
+    async with sitting(warehouse, (160, 40)) as console:
+        await console.sees("● events")
+        await console.press("j", "2")
+        await console.sees("health", "kept by", "comment", "snapshot_time", "▾ shop")
+        assert [column.title for column in console.app.browse.pane.grid.columns][:5] == list(NAMES)

@@ -95,6 +95,10 @@ class RecordPane(Vertical, Generic[S]):
         """What Enter queries and what an action starts from; None for a row that is no version."""
         return None
 
+    def sign(self, index: int) -> str:
+        """One cell before the row: `!` where something is wrong with the record."""
+        return " "
+
     def name_of(self, index: int) -> str:
         """What `y` copies."""
         return str(self.grid.source.row(index)[0])
@@ -214,8 +218,8 @@ class RecordPane(Vertical, Generic[S]):
         return None if self.found is None else mark_of(self.found.opened.target, self.version(index))
 
     def _sign(self, index: int) -> str:
-        """One cell before a row: whether it is marked."""
-        return "*" if self.desk.marks and self._mark(index) in self.desk.marks else " "
+        """One cell before a row: whether it is marked, else what the pane says of it."""
+        return "*" if self.desk.marks and self._mark(index) in self.desk.marks else self.sign(index)
 
     @property
     def position(self) -> str:

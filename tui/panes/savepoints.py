@@ -76,16 +76,18 @@ class SavepointsPane(RecordPane[SavepointRows]):
     TITLE = "Savepoints"
     EMPTY = "No savepoints yet: press s to make one of the newest snapshot."
     COLUMNS: ClassVar[tuple[Column, ...]] = (
-        Column("id", "id", "accent"),
-        Column("", style="bad"),
-        Column("snapshot", "id"),
-        Column("committed", "time"),
-        Column("rows", "number"),
-        Column("comment", most=48),
+        # As the system table has them: first those of every Paimon with savepoints, in its order.
+        Column("savepoint_id", "id", "accent"),
+        Column("saved_snapshot_id", "id"),
+        Column("schema_id", "id", "quiet"),
+        Column("save_time", "time"),
+        Column("record_count", "number"),
+        Column("health", style="bad"),
         Column("kept by", style="second"),
-        Column("saved", "age", "quiet"),
-        Column("made on", style="second"),
-        Column("by", style="quiet"),
+        Column("comment", most=48),
+        Column("snapshot_time", "time", "quiet"),
+        Column("branch", style="second"),
+        Column("created_by", style="quiet"),
     )
 
     def read(self, target: Target, report: Report[Found[SavepointRows]]) -> None:
@@ -127,7 +129,7 @@ class SavepointsPane(RecordPane[SavepointRows]):
         if line.savepoint is not None:
             facts = _savepoint_facts(line.savepoint, facts, now_ms)
         elif line.tag is not None:
-            facts.append(("committed", exact_time(line.tag.time_millis, now_ms)))
+            facts.append(("snapshot committed", exact_time(line.tag.time_millis, now_ms)))
         title = f"savepoint {line.id}" if line.savepoint is not None else f"tag {savepoint_tag(line.id)}"
         return Detail(title, tuple(fact for fact in facts if fact[1]))
 
@@ -135,6 +137,9 @@ class SavepointsPane(RecordPane[SavepointRows]):
         line = self.rows.records[index]
         name = savepoint_tag(line.id)
         return Version(version=name, tag=name, snapshot_id=line.snapshot_id, commit_time=line.commit_time)
+
+    def sign(self, index: int) -> str:
+        return " " if self.rows.records[index].health == _OK else "!"
 
     def name_of(self, index: int) -> str:
         return savepoint_tag(self.rows.records[index].id)
@@ -187,13 +192,13 @@ def _savepoint_facts(
     verified = savepoint.verified_at
     return [
         ("comment", savepoint.comment or ""),
+        ("saved", exact_time(savepoint.save_time, now_ms)),
         *about,
         ("schema", str(savepoint.schema_id)),
         ("rows", format_value("number", savepoint.record_count, now_ms)),
         ("made on", savepoint.branch),
         ("by", savepoint.created_by),
-        ("committed", exact_time(savepoint.snapshot_time, now_ms)),
-        ("saved", exact_time(savepoint.save_time, now_ms)),
+        ("snapshot committed", exact_time(savepoint.snapshot_time, now_ms)),
         ("verified", _UNVERIFIED if verified is None else exact_time(verified, now_ms)),
         ("manifest list", savepoint.full_manifest_list),
         *((name, str(value)) for name, value in savepoint.unknown.items()),
@@ -201,29 +206,23 @@ def _savepoint_facts(
 
 
 def _values(line: SavepointLine) -> Sequence[object]:
-    savepoint = line.savepoint
-    if savepoint is None:
-        return (
-            line.id,
-            line.mark,
-            line.snapshot_id,
-            line.commit_time,
-            None,
-            None,
-            line.keepers,
-            None,
-            None,
-            None,
-        )
+    saved = line.savepoint
+    if saved is None:
+        # What a tag says of the same things.
+        tag = line.tag
+        schema_id, rows = (None, None) if tag is None else (tag.schema_id, tag.total_record_count)
+        known = (schema_id, None, rows, line.mark, line.keepers, None, line.commit_time, None, None)
+        return (line.id, line.snapshot_id, *known)
     return (
         line.id,
-        line.mark,
         line.snapshot_id,
-        savepoint.snapshot_time,
-        savepoint.record_count,
-        savepoint.comment,
+        saved.schema_id,
+        saved.save_time,
+        saved.record_count,
+        line.mark,
         line.keepers,
-        savepoint.save_time,
-        savepoint.branch,
-        savepoint.created_by,
+        saved.comment,
+        saved.snapshot_time,
+        saved.branch,
+        saved.created_by,
     )

@@ -13,7 +13,7 @@ from textual.containers import Horizontal, Vertical
 
 from core.table.layout import MAIN, TablePath
 from tui.actions import DELETING, OF_THE_TABLE, arguments_from
-from tui.around import Around, look_around
+from tui.around import SAVEPOINTS, Around, look_around
 from tui.background import Slot, post
 from tui.marks import marked_words
 from tui.messages import Copied, Said
@@ -128,6 +128,7 @@ class BrowseScreen(LookingScreen):
             self.tab = tab
             self.tab_bar.open(tab)
             self.set_class(tab == QUERY, "-query")
+        self._make_room()
         pane = self._panes.get(tab)
         if pane is None:
             module, _, name = TAB_CLASSES[tab].partition(":")
@@ -144,6 +145,10 @@ class BrowseScreen(LookingScreen):
         pane.focus_first()
         self._look()
         return pane
+
+    def _make_room(self) -> None:
+        """The columns of savepoints need the width of a narrow terminal: until Escape, without the tables."""
+        self.set_class(self.tab == SAVEPOINTS, "-savepoints")
 
     def _opened(self, stage: Stage) -> None:
         match stage:
@@ -246,6 +251,7 @@ class BrowseScreen(LookingScreen):
         """Show a table and give its rows the keys."""
         if self.target is None or self.target.table != table:
             self.show_table(Target(table))
+        self._make_room()
         self.pane.focus_first()
 
     def go_left(self) -> None:
@@ -255,7 +261,7 @@ class BrowseScreen(LookingScreen):
 
     def go_up(self) -> None:
         """To the tables, bringing them back into sight."""
-        self.remove_class("-zoomed")
+        self.remove_class("-zoomed", "-savepoints")
         self.set_focus(self.tables.grid)
 
     async def prepare(self, version: Version) -> None:
