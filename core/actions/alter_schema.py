@@ -5,29 +5,30 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import get_args
+from typing import Self, get_args
 
-from core.actions import audit, journal
+import msgspec
+
 from core.actions.alter_schema_changes import Changed, changed
+from core.actions.change import journal
+from core.actions.change.change import Change, Done, Landed, Work
+from core.actions.change.journal import Begun, Hold
 from core.actions.checks import (
     fingerprint,
     read_only_refusals,
-    require_allowed,
     require_unmoved,
     text_argument,
-    undone_on_failure,
 )
-from core.actions.context import Context, Progress
-from core.actions.owner import running
-from core.actions.plan import Outcome, Plan, Refusal, Step
+from core.actions.context import Context
+from core.actions.plan import Plan, Refusal, Step
 from core.actions.temporaries import delete_temporaries
 from core.errors import FileMissing, NotFound, Refused, StatementFailed, UsageError
-from core.table.catalog import parse_table_name
 from core.table.layout import SCHEMA_PREFIX, Root, TablePath
 from core.table.lineage import Lineage
 from core.table.main_branch import branch_root
 from core.table.records import TableSchema
-from core.travel.alters import AlterKind, Change, read_changes
+from core.travel.alters import AlterKind, read_changes
+from core.travel.alters import Change as SchemaChange
 
 ACTION = "alter-branch-schema"
 KINDS: tuple[AlterKind, ...] = get_args(AlterKind)
@@ -85,79 +86,87 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     )
 
 
-def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
-    """Write the definition. Raises `Refused` when it is no longer the one that the plan saw."""
-    require_allowed(context, plan)
-    started, token = context.clock(), journal.new_token()
-    table = parse_table_name(plan.table)
-    if plan.empty:
-        return Outcome(action=ACTION, table=plan.table, message=plan.summary, result={"schema_id": None})
-    with running(token):
-        way = _as_planned(context, table, plan)
+class AlterState(msgspec.Struct, frozen=True):
+    """The definition to be written, and the branch that gets it (None: the table directory)."""
+
+    root: str | None
+    schema: str
+    description: str
+
+
+class AlterSchema(Change[AlterState]):
+    """Write the next definition: one file, which is there whole, or another engine's is."""
+
+    State = AlterState
+
+    @classmethod
+    def begin(cls, work: Work) -> Self:
+        way = _as_planned(work.context, work.table, work.plan)
         assert way.made.schema is not None
-        data = way.made.schema.to_json()
-        hold = journal.take(context, table, plan, token, {"schema": data.decode(), "root": way.root.branch})
-        with undone_on_failure(table, lambda: _give_up(context, hold)):
-            if _as_planned(context, table, plan).now != way.now:
-                raise _moved(way.root, way.now.id + 1)
-            journal.require_hold(context, hold)
-            # The one write that counts: it is there whole, or another engine's is.
-            if not context.files.create(way.root.schema(way.now.id + 1), data):
-                raise _moved(way.root, way.now.id + 1)
-            progress(f"wrote {way.root.schema(way.now.id + 1)}")
-            journal.release(context, hold)
-    number = way.now.id + 1
-    outcome = Outcome(
-        action=ACTION,
-        table=plan.table,
-        message=f"{way.root.label} of {plan.table} has definition {number}: {'; '.join(way.made.said)}",
-        result={"schema_id": number, "branch": way.root.label},
-        undo=plan.undo,
-    )
-    before, after = f"schema {way.now.id}", f"schema {number}"
-    audit.record(context, plan, outcome, started, progress, before=before, after=after)
-    return outcome
+        description = "; ".join(way.made.said)
+        return cls(work, AlterState(way.root.branch, way.made.schema.to_json().decode(), description))
 
+    @classmethod
+    def nothing(cls, plan: Plan) -> dict[str, str | int | bool | None]:
+        return {"schema_id": None}
 
-def recovery_steps(context: Context, table: TablePath, begun: journal.Journal) -> list[Step]:
-    """What recovering an interrupted alteration does: its one file is there or not."""
-    root, number = _written_to(table, begun)
-    if _landed(context, table, begun):
-        return [Step("check", root.schema(number), "the definition was written")]
-    return [Step("check", root.label, "nothing was written: the definition is as it was")]
+    @property
+    def _root(self) -> Root:
+        return self.work.table.root(self.state.root)
 
+    @property
+    def _schema(self) -> TableSchema:
+        return TableSchema.from_json(self.state.schema.encode(), self.work.table.journal)
 
-def recover(context: Context, hold: journal.Hold, progress: Progress) -> None:
-    """Say whether the definition was written. The caller ends it."""
-    root, number = _written_to(hold.table, hold.journal)
-    delete_temporaries(context.files, root.schemas, {f"{SCHEMA_PREFIX}{number}"})
-    if _landed(context, hold.table, hold.journal):
-        progress(f"definition {number} of {root.label} was written")
-    else:
-        progress(f"no definition of {root.label} was written")
+    def check(self, hold: Hold) -> None:
+        way = _as_planned(self.work.context, self.work.table, self.work.plan)
+        if way.now.id + 1 != self._schema.id:
+            raise self._moved()
 
+    def commit(self, hold: Hold) -> None:
+        path = self._root.schema(self._schema.id)
+        if not self.work.files.create(path, self.state.schema.encode()) and not self._is_written():
+            raise self._moved()
+        self.work.progress(f"wrote {path}")
 
-def _give_up(context: Context, hold: journal.Hold) -> None:
-    try:
-        journal.require_hold(context, hold)
-    except journal.TakenOver:
-        return
-    journal.release(context, hold)
+    def landed(self, hold: Hold) -> Landed:
+        return Landed.YES if self._is_written() else Landed.NO
 
+    def finish(self, hold: Hold) -> None:
+        """Nothing follows: the file is the change."""
 
-def _landed(context: Context, table: TablePath, begun: journal.Journal) -> bool:
-    root, number = _written_to(table, begun)
-    try:
-        return context.files.read(root.schema(number)).decode() == (begun.leaving or {}).get("schema")
-    except FileMissing:
-        return False
+    def clean(self) -> None:
+        delete_temporaries(self.work.files, self._root.schemas, {f"{SCHEMA_PREFIX}{self._schema.id}"})
 
+    def done(self) -> Done:
+        number, root = self._schema.id, self._root
+        return Done(
+            message=f"{root.label} of {self.work.plan.table} has definition {number}: "
+            f"{self.state.description}",
+            result={"schema_id": number, "branch": root.label},
+            before=f"schema {number - 1}",
+            after=f"schema {number}",
+            undo=self.work.plan.undo,
+        )
 
-def _written_to(table: TablePath, begun: journal.Journal) -> tuple[Root, int]:
-    leaving = begun.leaving or {}
-    schema = TableSchema.from_json(str(leaving.get("schema", "")).encode(), table.journal)
-    branch = leaving.get("root")
-    return table.root(None if branch is None else str(branch)), schema.id
+    def recovery_steps(self, begun: Begun) -> list[Step]:
+        path = self._root.schema(self._schema.id)
+        if self._is_written():
+            return [Step("check", path, "the definition was written")]
+        return [Step("check", self._root.label, "nothing was written: the definition is as it was")]
+
+    def _is_written(self) -> bool:
+        try:
+            return self.work.files.read(self._root.schema(self._schema.id)) == self.state.schema.encode()
+        except FileMissing:
+            return False
+
+    def _moved(self) -> Refused:
+        return Refused(
+            f"Another engine gave {self._root.label} of {self.work.table.full_name} "
+            f"definition {self._schema.id} since the plan",
+            "Nothing was written: make a new plan.",
+        )
 
 
 def _definition(context: Context, table: TablePath, branch: str | None) -> tuple[Root, TableSchema]:
@@ -168,7 +177,7 @@ def _definition(context: Context, table: TablePath, branch: str | None) -> tuple
     return root, schema
 
 
-def _made(context: Context, root: Root, now: TableSchema, changes: tuple[Change, ...]) -> Changed:
+def _made(context: Context, root: Root, now: TableSchema, changes: tuple[SchemaChange, ...]) -> Changed:
     return changed(
         now,
         changes,
@@ -178,8 +187,8 @@ def _made(context: Context, root: Root, now: TableSchema, changes: tuple[Change,
     )
 
 
-def _changes(texts: Mapping[str, str]) -> tuple[Change, ...]:
-    found: list[Change] = []
+def _changes(texts: Mapping[str, str]) -> tuple[SchemaChange, ...]:
+    found: list[SchemaChange] = []
     for kind in KINDS:
         if (text := texts.get(kind)) is None:
             continue
@@ -199,14 +208,7 @@ def _as_planned(context: Context, table: TablePath, plan: Plan) -> _Way:
     return _Way(root, now, _made(context, root, now, _changes(texts)))
 
 
-def _moved(root: Root, number: int) -> Refused:
-    return Refused(
-        f"Another engine gave {root.label} of {root.table.full_name} definition {number} since the plan",
-        "Nothing was written: make a new plan.",
-    )
-
-
-def _warnings(context: Context, root: Root, changes: tuple[Change, ...]) -> list[str]:
+def _warnings(context: Context, root: Root, changes: tuple[SchemaChange, ...]) -> list[str]:
     found = []
     if any(each.kind in ("drop", "rename", "widen") for each in changes):
         found.append(

@@ -13,12 +13,12 @@ from threading import Event
 import msgspec
 
 from core.actions import audit, claims, guards, savepoints
+from core.actions.change.journal import new_token
+from core.actions.change.owner import running, standing
 from core.actions.checks import read_only_refusals, require_allowed, text_argument, undone_on_failure
 from core.actions.context import Context, Progress, open_context
 from core.actions.features import newest_options
 from core.actions.holding import ChosenSnapshot, choose_as_planned, keep, require_whole
-from core.actions.journal import new_token
-from core.actions.owner import running, standing
 from core.actions.plan import Outcome, Plan
 from core.durations import parse_duration
 from core.errors import PaimarkError, UsageError
@@ -34,6 +34,7 @@ from core.text import local_time
 ACTION = "auto-savepoint"
 OPTION = "savepoint.create-interval"
 # How long a watcher sleeps at most and at least: due times move when somebody else saves or commits.
+_CLAIM_COUNTS_MS = 10 * 60 * 1000
 _LONGEST_SLEEP, _SHORTEST_SLEEP = 60.0, 1.0
 
 
@@ -202,7 +203,7 @@ def _save(context: Context, chosen: ChosenSnapshot, progress: Progress) -> Savep
     table = chosen.root.table
     needed = require_whole(context, chosen, progress)
     token = new_token()
-    with running(token):
+    with running(context, table, token):
         claim = claims.claim_and_tag(context, chosen, token, None, "interval")
         with undone_on_failure(table, lambda: claims.undo(context, table, claim)):
             if not _is_first(context, chosen.root, claim):
@@ -219,10 +220,16 @@ def _is_first(context: Context, root: Root, mine: claims.Claim) -> bool:
     """
     lower = (number for number in claims.claimed_ids(context, root.table) if number < mine.id)
     for claim in [claims.read_claim(context, root.table, number) for number in lower]:
-        if claim and _watches(claim, root) and standing(context, claim.owner, claim.token) != "gone":
+        if claim and _watches(claim, root) and _may_live(context, claim):
             return False
     now = context.clock()
     return schedule(context.files, root, now).is_due(now)
+
+
+def _may_live(context: Context, claim: claims.Claim) -> bool:
+    """Two savepoints where one was due do no harm: so another machine's claim counts for a while only."""
+    state = standing(context, claim.owner, claim.token)
+    return state == "running" or (state == "unknown" and context.clock() - claim.save_time < _CLAIM_COUNTS_MS)
 
 
 def _watches(claim: claims.Claim, root: Root) -> bool:

@@ -115,21 +115,28 @@ def take_back(files: Files, branch: Root, written: list[str]) -> None:
     files.prune(branch.directory)
 
 
-def remove_unfinished(files: Files, source_names: list[str], branch: Root) -> list[str]:
+def others_files(files: Files, source_names: list[str], branch: Root) -> list[str]:
+    """The files of a branch that its creation, which has these paths, did not write: somebody uses it."""
+    expected = set(source_names)
+    found = _paths_below(files, branch.directory)
+    return sorted(path for path in found if path not in expected and _finished(path) not in expected)
+
+
+def remove_unfinished(files: Files, source_names: list[str], branch: Root, newest_schema: int) -> bool:
     """Remove an interrupted creation, of which every file has one of these paths.
 
-    Returns the paths of other files: when there are any, somebody uses the branch and all of it stays.
+    False, and nothing removed, when it is another engine's: theirs has stock retention on.
     """
-    expected = set(source_names)
+    path = branch.schema(newest_schema)
+    [schema] = files.read_many([path])
+    if schema is not None and with_options(schema, RETENTION_OFF, path) != schema:
+        return False
     found = list(_paths_below(files, branch.directory))
-    strangers = sorted(path for path in found if path not in expected and _finished(path) not in expected)
-    if strangers:
-        return strangers
-    left = {path for path in found if path not in expected}
+    left = [path for path in found if path not in set(source_names)]
     for path in [*left, *(path for path in reversed(source_names) if path in found)]:
         files.delete(path)
     files.prune(branch.directory)
-    return []
+    return True
 
 
 def clean_unfinished(files: Files, branch: Root, source_names: list[str]) -> None:

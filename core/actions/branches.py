@@ -4,30 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from typing import Self
 
-from core.actions import audit, claims, journal
+import msgspec
+
+from core.actions import claims
 from core.actions.branch_files import (
     BranchSource,
     branch_source,
     clean_unfinished,
     highest_schema_id,
+    others_files,
     remove_unfinished,
     take_back,
     write_branch,
 )
+from core.actions.change import journal
+from core.actions.change.change import Change, Done, Landed, Work
+from core.actions.change.journal import Begun, Hold
+from core.actions.change.operations import Undoable
 from core.actions.checks import (
     read_only_refusals,
-    require_allowed,
     require_unmoved,
     required_text,
-    undone_on_failure,
 )
-from core.actions.context import Context, Progress
+from core.actions.context import Context
 from core.actions.names import name_refusal
-from core.actions.owner import running
-from core.actions.plan import Outcome, Plan, Refusal, Step
+from core.actions.plan import Plan, Refusal, Step
+from core.actions.takeover import own_state
 from core.errors import Corrupt, FileMissing, NotFound, Refused
-from core.table.catalog import parse_table_name
 from core.table.layout import SAVEPOINT_TAG_PREFIX, Root, TablePath
 from core.table.lineage import Lineage
 from core.table.main_branch import all_roots, main_root
@@ -71,82 +76,118 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     )
 
 
-def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
-    """Make the branch. Raises `Refused` when tag or schemas are no longer as planned."""
-    require_allowed(context, plan)
-    started = context.clock()
-    table, token = parse_table_name(plan.table), journal.new_token()
-    branch = _branch(table, plan)
-    with running(token):
-        source = _source_as_planned(context, table, plan)
-        hold = journal.take(context, table, plan, token)
-        written: list[str] = []
-        with undone_on_failure(table, lambda: _undo(context, hold, branch, written)):
-            for refusal in _name_refusals(context, table, branch.label):
-                raise Refused(refusal.reason, refusal.hint)
-            _write(context, hold, source, branch, written, progress)
-            journal.release(context, hold)
-    outcome = Outcome(
-        action=ACTION,
-        table=plan.table,
-        message=f"Branch {branch.label} of {plan.table} holds snapshot {source.snapshot_id}",
-        result={"branch_name": branch.label, "tag_name": source.tag_name, "snapshot_id": source.snapshot_id},
-    )
-    after = f"branch {branch.label} from tag {source.tag_name}"
-    audit.record(context, plan, outcome, started, progress, before="no such branch", after=after)
-    return outcome
+class BranchState(msgspec.Struct, frozen=True):
+    """What is to be made, and of which tag of main's."""
+
+    name: str
+    tag: str
+    snapshot: int
 
 
-def can_finish(context: Context, table: TablePath, plan: Plan) -> bool:
-    """Whether an interrupted creation is whole, or main still holds what it needs."""
-    if _is_whole(context, plan, _branch(table, plan)):
-        return True
-    try:
-        _source_as_planned(context, table, plan)
-    except (Refused, Corrupt):
-        return False
-    return True
+class CreateBranch(Change[BranchState]):
+    """Write a branch root from a tag; its hints come last, and then the tag is looked at again."""
 
+    State = BranchState
 
-def recover(context: Context, hold: journal.Hold, progress: Progress) -> None:
-    """Finish an interrupted creation, or undo it when main lost what it needs. The caller ends it."""
-    plan = hold.journal.planned()
-    branch = _branch(hold.table, plan)
-    try:
-        if not _is_whole(context, plan, branch):
-            source = _source_as_planned(context, hold.table, plan)
-            _write(context, hold, source, branch, None, progress)
-    except journal.TakenOver:
-        raise
-    except (Refused, Corrupt) as error:
-        progress(f"{error.message}: undoing")
-        strangers = remove_unfinished(context.files, _paths(plan, branch), branch)
-        if strangers:
-            progress(f"branch {branch.label} stays, for others wrote to it: {', '.join(strangers)}")
+    def __init__(self, work: Work, state: BranchState) -> None:
+        super().__init__(work, state)
+        # What this process may have created: another's files of the same names are not taken back.
+        self._written: list[str] = []
+
+    @classmethod
+    def begin(cls, work: Work) -> Self:
+        source = _source_as_planned(work.context, work.table, work.plan)
+        return cls(work, BranchState(str(work.plan.arguments["name"]), source.tag_name, source.snapshot_id))
+
+    @property
+    def _branch(self) -> Root:
+        return self.work.table.root(self.state.name)
+
+    @property
+    def _paths(self) -> list[str]:
+        return _paths(self.work.plan, self._branch)
+
+    def check(self, hold: Hold) -> None:
+        work = self.work
+        _source_as_planned(work.context, work.table, work.plan)
+        for refusal in _name_refusals(work.context, work.table, self.state.name):
+            raise Refused(refusal.reason, refusal.hint)
+
+    def prepare(self, hold: Hold) -> None:
+        work = self.work
+        source = _source_as_planned(work.context, work.table, work.plan)
+        for sentence in write_branch(work.files, source, self._branch, self._written):
+            hold.note(sentence)
+            work.progress(sentence)
+        # The branch stands on main's tag: had it gone meanwhile, nothing would keep the files.
+        _source_as_planned(work.context, work.table, work.plan)
+
+    def landed(self, hold: Hold) -> Landed:
+        """A branch that others write to counts, whole or not: it can't be taken back any more."""
+        if hold.token == self.work.token:
+            return Landed.NO
+        return Landed.YES if self._is_whole() or self._others_files() else Landed.NO
+
+    def finish(self, hold: Hold) -> None:
+        if self._is_whole():
+            return
+        work = self.work
+        try:
+            source = _source_as_planned(work.context, work.table, work.plan)
+        except (Refused, Corrupt) as error:
+            others = ", ".join(self._others_files())
+            work.progress(f"{error.message}: branch {self.state.name} stays, for others wrote {others}")
+            return
+        for sentence in write_branch(work.files, source, self._branch, None):
+            work.progress(sentence)
+
+    def take_back(self, hold: Hold) -> None:
+        if hold.token == self.work.token:
+            take_back(self.work.files, self._branch, self._written)
         else:
-            progress(f"removed the unfinished branch {branch.label}")
-    else:
-        clean_unfinished(context.files, branch, _paths(plan, branch))
-        progress(f"finished branch {branch.label}")
+            newest = int(self.work.plan.arguments["highest_schema"] or 0)
+            if not remove_unfinished(self.work.files, self._paths, self._branch, newest):
+                self.work.progress(f"branch {self.state.name} stays: another engine made it")
 
+    def clean(self) -> None:
+        clean_unfinished(self.work.files, self._branch, self._paths)
 
-def _write(
-    context: Context,
-    hold: journal.Hold,
-    source: BranchSource,
-    branch: Root,
-    written: list[str] | None,
-    progress: Progress,
-) -> None:
-    for sentence in write_branch(context.files, source, branch, written):
-        hold = journal.note(context, hold, sentence)
-        progress(sentence)
-    # The branch stands on main's tag: had it gone meanwhile, nothing would keep the files.
-    _source_as_planned(context, hold.table, hold.journal.planned())
+    def way_back(self) -> Undoable:
+        root = self._branch
+        return Undoable(
+            token=self.work.token,
+            action=ACTION,
+            user=self.work.user,
+            time=self.work.since,
+            branch=root.label,
+            inverse="delete-branch",
+            arguments={"name": root.label},
+            holds=own_state(self.work.files, root),
+        )
 
+    def done(self) -> Done:
+        name, source = self.state.name, self.state
+        return Done(
+            message=f"Branch {name} of {self.work.plan.table} holds snapshot {source.snapshot}",
+            result={"branch_name": name, "tag_name": source.tag, "snapshot_id": source.snapshot},
+            before="no such branch",
+            after=f"branch {name} from tag {source.tag}",
+            undo=f"paimark undo {self.work.plan.table}",
+        )
 
-def _undo(context: Context, hold: journal.Hold, branch: Root, written: list[str]) -> None:
-    journal.give_up(context, hold, lambda: take_back(context.files, branch, written))
+    def recovery_steps(self, begun: Begun) -> list[Step]:
+        what = f"branch {self.state.name}"
+        if self._is_whole():
+            return [Step("check", what, "it is whole")]
+        if self._others_files():
+            return [Step("create", what, "what is missing of it: others write to it already")]
+        return [Step("delete", what, "it was not finished")]
+
+    def _is_whole(self) -> bool:
+        return all(self.work.files.exists(path) for path in self._paths)
+
+    def _others_files(self) -> list[str]:
+        return others_files(self.work.files, self._paths, self._branch)
 
 
 def _source_as_planned(context: Context, table: TablePath, plan: Plan) -> BranchSource:
@@ -160,14 +201,6 @@ def _source_as_planned(context: Context, table: TablePath, plan: Plan) -> Branch
         ) from error
     require_unmoved(table, plan, source.fingerprint)
     return source
-
-
-def _is_whole(context: Context, plan: Plan, branch: Root) -> bool:
-    return all(context.files.exists(path) for path in _paths(plan, branch))
-
-
-def _branch(table: TablePath, plan: Plan) -> Root:
-    return table.root(str(plan.arguments["name"]))
 
 
 def _paths(plan: Plan, branch: Root) -> list[str]:

@@ -10,10 +10,10 @@ import uuid
 from typing import ClassVar, Literal
 
 from core.actions import guards
+from core.actions.change.owner import Owner, this_process
 from core.actions.checks import undone_on_failure
 from core.actions.context import Context, Progress
 from core.actions.holding import ChosenSnapshot, require_held
-from core.actions.owner import Owner, this_process
 from core.actions.temporaries import delete_temporaries
 from core.errors import Corrupt, FileMissing, Refused
 from core.storage.files import Files
@@ -180,6 +180,28 @@ def undo(context: Context, table: TablePath, claim: Claim) -> None:
         files.delete(root.tag(savepoint_tag(claim.id)))
     files.delete(table.savepoint_file(claim.full_manifest_list))
     _drop(context, table, claim)
+
+
+def forget_savepoint(context: Context, root: Root, savepoint_id: int, progress: Progress) -> None:
+    """Take back a savepoint of a snapshot that is still there, and so needs nothing to keep its files.
+
+    One whose snapshot has expired meanwhile stays: it is all that keeps them. Idempotent.
+    """
+    files, table = context.files, root.table
+    path = table.savepoint(savepoint_id)
+    try:
+        savepoint = Savepoint.from_json(files.read(path), path)
+        tag = files.read(root.tag(savepoint_tag(savepoint_id)))
+        is_live = files.read(root.snapshot(savepoint.saved_snapshot_id)) == tag
+    except FileMissing:
+        is_live = False
+    if not is_live:
+        return
+    files.delete(path)
+    files.delete(root.tag(savepoint_tag(savepoint_id)))
+    guards.repair_held(files, table)
+    files.delete(table.savepoint_file(savepoint.full_manifest_list))
+    progress(f"took back savepoint {savepoint_id}, which nothing needs now")
 
 
 def clean(context: Context, table: TablePath, claim: Claim) -> None:

@@ -23,6 +23,8 @@ Progress = Callable[[str], None]
 
 VERIFY_WAIT_OPTION = "paimark.verify-wait"
 _VERIFY_WAIT = 5.0
+# Six beats: a process that misses them all is dead, or so slow that the journal stops it.
+_WATCH_FOR, _BEAT_EVERY = 60.0, 10.0
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,9 @@ class Context:
     """`clock` gives epoch milliseconds. `options` are Paimon catalog options and may hold secrets.
 
     `verify_wait` is how many seconds lie between the two checks of a snapshot that an expiry may be deleting.
-    `engine` gives the Spark engine that rewrites rows; without it an action starts one and ends it again.
+    `watch_for` is how many seconds another machine's process is watched before it counts as dead,
+    `beat_every` how often this one says that it lives. `engine` gives the Spark engine that rewrites rows;
+    without it an action starts one and ends it again.
     """
 
     files: Files
@@ -41,6 +45,8 @@ class Context:
     clock: Callable[[], int]
     options: Mapping[str, str]
     verify_wait: float = _VERIFY_WAIT
+    watch_for: float = _WATCH_FOR
+    beat_every: float = _BEAT_EVERY
     engine: Callable[[], Engine] | None = None
 
 

@@ -9,38 +9,34 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Self
 
 import msgspec
 
-from core.actions import audit, journal, pins, stages, undo_log
+from core.actions import pins
+from core.actions.change import journal, operations
+from core.actions.change.change import Change, Done, Work
+from core.actions.change.journal import Begun, Hold
 from core.actions.checks import (
     fingerprint,
     read_only_refusals,
-    require_allowed,
     require_unmoved,
     required_text,
-    undone_on_failure,
 )
-from core.actions.context import Context, Progress
+from core.actions.context import Context
 from core.actions.deletion import freed_steps, kept_by
 from core.actions.features import changelog_refusals, feature_refusals
-from core.actions.owner import running
-from core.actions.plan import Outcome, Plan, Refusal, Step
+from core.actions.plan import Plan, Refusal, Step
 from core.actions.reclaim import Freed, freed_by
-from core.actions.removal import Removed, only_forward, said
+from core.actions.removal import Removed, said
 from core.actions.replace_checks import claim_refusals
-from core.actions.rewriting import with_options
-from core.actions.root_files import remove_root, root_files
-from core.actions.root_move import is_moved, move_root
+from core.actions.root_files import root_files
 from core.actions.root_removal import drop_root, leaving_of
 from core.actions.takeover import State, held_by, savepoints_held_alone, state
-from core.actions.undo_log import Undoable
 from core.errors import NotFound, Refused
-from core.table.catalog import parse_table_name
 from core.table.layout import MAIN, Root, TablePath
 from core.table.main_branch import branch_root, main_root
 from core.table.names import checked_name
-from core.table.retention import RETENTION_OFF
 
 ACTION = "delete-branch"
 
@@ -49,7 +45,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     """Arguments: `name`, and `keep` to retire it instead. Raises `NotFound`."""
     name, keeps = required_text(arguments, "name"), arguments.get("keep") is True
     root, found = _find(context, table, name)
-    refusals = read_only_refusals(context) + _refusals(context, root, keeps=keeps)
+    refusals = read_only_refusals(context) + branch_refusals(context, root, keeps=keeps)
     if held := journal.refusal(context, table):
         refusals.append(held)
     freed, released = Freed(), list[Step]()
@@ -69,6 +65,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         )
     return Plan(
         action=ACTION,
+        change="retire-branch" if keeps else "",
         table=table.full_name,
         summary=summary,
         arguments={"name": name, "keep": keeps, "retired": retired},
@@ -83,70 +80,56 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     )
 
 
-def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
-    """Delete or retire it. Raises `Refused` when it, or what needs it, is no longer as planned."""
-    require_allowed(context, plan)
-    started = context.clock()
-    table, token = parse_table_name(plan.table), journal.new_token()
-    name, retired = str(plan.arguments["name"]), plan.arguments["retired"]
-    root, found = _as_planned(context, table, plan)
-    removed = Removed()
-    with running(token):
-        leaving = None
-        if retired is not None and found is not None:
-            leaving = _undoable(context, token, found, str(retired)).as_written()
-        hold = journal.take(context, table, plan, token, leaving)
-        with undone_on_failure(table, lambda: journal.give_up(context, hold)):
-            root, found = _as_planned(context, table, plan)
-            for refusal in _refusals(context, root, keeps=retired is not None):
-                raise Refused(refusal.reason, refusal.hint)
-            if retired is not None and context.files.entries(table.root(str(retired)).directory):
-                raise Refused(f"{plan.table} has a branch {retired} already", "Make a new plan.")
-            hold = stages.start(context, hold)
-        if retired is not None and found is not None:
-            with undone_on_failure(
-                table, lambda: journal.give_up(context, hold, lambda: _take_back(context, hold))
-            ):
-                hold = move_root(context, hold, found, table.root(str(retired)), _off(found), progress)
-        with only_forward(table):
-            if retired is None:
-                removed = drop_root(context, hold, root, progress)
-                removed += pins.release(context, hold, name, progress)
-            else:
-                _finish_retiring(context, hold)
-            journal.release(context, hold)
-    outcome = _outcome(plan, removed)
-    after = f"no branch {name}" if retired is None else f"branch {retired}"
-    audit.record(context, plan, outcome, started, progress, before=f"branch {name}", after=after)
-    return outcome
+class BranchState(msgspec.Struct, frozen=True):
+    """The branch that goes."""
+
+    name: str
 
 
-def recovery_steps(context: Context, table: TablePath, begun: journal.Journal) -> list[Step]:
-    """What recovering an interrupted deletion does."""
-    name = str(begun.planned().arguments["name"])
-    if begun.leaving is not None:
-        kept_as = Undoable.from_json(msgspec.json.encode(begun.leaving), table.journal).kept_as
-        return [Step("delete", f"branch {name if is_moved(begun) else kept_as}", "the other one stays")]
-    if not stages.has_started(begun):
-        return []
-    return [Step("delete", f"branch {name}", "and the files that only it kept, as far as they are there")]
+class DeleteBranch(Change[BranchState]):
+    """The journal's note is the point of no return: from then on the branch goes, read again."""
 
+    State = BranchState
 
-def recover(context: Context, hold: journal.Hold, progress: Progress) -> None:
-    """Finish an interrupted deletion, or leave all as it was. The caller ends it."""
-    name = str(hold.journal.planned().arguments["name"])
-    undo_log.clean(context, hold.table)
-    if hold.journal.leaving is not None:
-        if is_moved(hold.journal):
-            _finish_retiring(context, hold)
-        elif stages.has_started(hold.journal):
-            _take_back(context, hold)
-        progress(f"branch {name} is {'retired' if is_moved(hold.journal) else 'as it was'}")
-    elif stages.has_started(hold.journal):
-        drop_root(context, hold, hold.table.root(name), progress)
-        pins.release(context, hold, name, progress)
-    else:
-        progress("nothing was deleted yet: undone")
+    def __init__(self, work: Work, state: BranchState) -> None:
+        super().__init__(work, state)
+        self._removed = Removed()
+
+    @classmethod
+    def begin(cls, work: Work) -> Self:
+        root, _ = as_planned(work)
+        return cls(work, BranchState(root.label))
+
+    def check(self, hold: Hold) -> None:
+        root, _ = as_planned(self.work)
+        for refusal in branch_refusals(self.work.context, root, keeps=False):
+            raise Refused(refusal.reason, refusal.hint)
+
+    def finish(self, hold: Hold) -> None:
+        context, name, progress = self.work.context, self.state.name, self.work.progress
+        self._removed = drop_root(context, hold, self.work.table.root(name), progress)
+        self._removed += pins.release(context, hold, name, progress)
+
+    def done(self) -> Done:
+        name, removed = self.state.name, self._removed
+        went = f"{said(removed.files, 'file')} ({removed.size} bytes) went with it"
+        return Done(
+            message=f"Deleted branch {name} of {self.work.plan.table}: {went}",
+            result={
+                "branch_name": name,
+                "retired_as": None,
+                "freed_files": removed.files,
+                "freed_bytes": removed.size,
+            },
+            before=f"branch {name}",
+            after=f"no branch {name}",
+        )
+
+    def recovery_steps(self, begun: Begun) -> list[Step]:
+        if not begun.is_committed:
+            return []
+        what = "and the files that only it kept, as far as they are there"
+        return [Step("delete", f"branch {self.state.name}", what)]
 
 
 def _find(context: Context, table: TablePath, name: str) -> tuple[Root, State | None]:
@@ -158,9 +141,10 @@ def _find(context: Context, table: TablePath, name: str) -> tuple[Root, State | 
     return root, None if root.branch is None else state(files, root)
 
 
-def _as_planned(context: Context, table: TablePath, plan: Plan) -> tuple[Root, State | None]:
-    root, found = _find(context, table, str(plan.arguments["name"]))
-    require_unmoved(table, plan, _seen(context, root, found))
+def as_planned(work: Work) -> tuple[Root, State | None]:
+    """The branch that the plan names, with its state. Raises `Refused` when it moved since."""
+    root, found = _find(work.context, work.table, str(work.plan.arguments["name"]))
+    require_unmoved(work.table, work.plan, _seen(work.context, root, found))
     return root, found
 
 
@@ -168,7 +152,8 @@ def _seen(context: Context, root: Root, found: State | None) -> str:
     return found.fingerprint if found else fingerprint(root.directory, held_by(context.files, root))
 
 
-def _refusals(context: Context, root: Root, *, keeps: bool) -> list[Refusal]:
+def branch_refusals(context: Context, root: Root, *, keeps: bool) -> list[Refusal]:
+    """Why the branch can't be deleted, or retired."""
     files, table = context.files, root.table
     if root == main_root(files, table):
         return [Refusal(f"{root.label} is main of {table.full_name}", "Make another branch main first.")]
@@ -211,9 +196,9 @@ def _warnings(context: Context, table: TablePath, name: str, found: State | None
             f"Jobs on `{table.full_name}$branch_{name}` fail from here on: "
             f"its newest commit is of {when:%Y-%m-%d %H:%M} (user {head.commit_user})"
         )
-    for entry in undo_log.entries(context, table):
+    for entry in operations.undoable(context, table):
         if name in (entry.kept_as, entry.previous):
-            what = f"{entry.branch} becoming main" if entry.is_replacement else entry.said
+            what = f"{entry.branch} becoming main" if entry.is_replacement else entry.description
             warnings.append(f"Without branch {name}, this can't be undone any more: {what}")
     return warnings
 
@@ -221,56 +206,3 @@ def _warnings(context: Context, table: TablePath, name: str, found: State | None
 def _retired_name(context: Context, name: str) -> str:
     when = datetime.fromtimestamp(context.clock() / 1000, UTC)
     return f"retired-{name}-{when:%Y%m%dT%H%M%S}"
-
-
-def _off(found: State) -> dict[str, bytes]:
-    """The newest schema with stock retention off: every root that we make has it so."""
-    path = found.root.schema(found.schema_id)
-    name = path.removeprefix(f"{found.root.directory}/")
-    return {name: with_options(found.schema, RETENTION_OFF, path)}
-
-
-def _undoable(context: Context, token: str, found: State, retired: str) -> Undoable:
-    return Undoable(
-        token=token,
-        action=ACTION,
-        user=context.user,
-        time=context.clock(),
-        branch=found.root.label,
-        kept_as=retired,
-        schema_id=found.schema_id,
-        schema=found.schema.decode(),
-        head=found.head.snapshot.id if found.head else None,
-    )
-
-
-def _take_back(context: Context, hold: journal.Hold) -> None:
-    entry = Undoable.from_json(msgspec.json.encode(hold.journal.leaving), hold.table.journal)
-    remove_root(context.files, hold.table.root(entry.kept_as))
-
-
-def _finish_retiring(context: Context, hold: journal.Hold) -> None:
-    entry = Undoable.from_json(msgspec.json.encode(hold.journal.leaving), hold.table.journal)
-    undo_log.append(context, hold.table, entry)
-    remove_root(context.files, hold.table.root(entry.branch))
-
-
-def _outcome(plan: Plan, removed: Removed) -> Outcome:
-    name, retired = plan.arguments["name"], plan.arguments["retired"]
-    if retired is None:
-        went = f"{said(removed.files, 'file')} ({removed.size} bytes) went with it"
-        message = f"Deleted branch {name} of {plan.table}: {went}"
-    else:
-        message = f"Branch {name} of {plan.table} is retired as {retired}"
-    return Outcome(
-        action=ACTION,
-        table=plan.table,
-        message=message,
-        result={
-            "branch_name": name,
-            "retired_as": retired,
-            "freed_files": removed.files,
-            "freed_bytes": removed.size,
-        },
-        undo=plan.undo,
-    )

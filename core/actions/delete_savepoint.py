@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from core.actions import claims, deletion
+from core.actions.change.change import Work
 from core.actions.checks import integer_argument
-from core.actions.context import Context, Progress
-from core.actions.deletion import Target, dependents_refusals, seen, tags_named
-from core.actions.plan import Outcome, Plan, Refusal
+from core.actions.context import Context
+from core.actions.deletion import DeleteReference, Target, dependents_refusals, seen, tags_named
+from core.actions.plan import Plan, Refusal
 from core.actions.references import identity, roots_and_guards
 from core.errors import NotFound, UsageError
-from core.table.catalog import parse_table_name
 from core.table.layout import Root, TablePath, savepoint_tag
 from core.table.main_branch import main_root
 from core.table.records import Savepoint, Tag
@@ -31,12 +31,12 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     )
 
 
-def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
-    """Delete it. Raises `Refused` when the savepoint is no longer as planned."""
-    table, number = parse_table_name(plan.table), int(plan.arguments["savepoint_id"] or 0)
-    return deletion.apply_deletion(
-        context, plan, f"savepoint {number}", lambda: _find(context, table, number), progress
-    )
+class DeleteSavepoint(DeleteReference):
+    """Delete the savepoint that the plan names."""
+
+    @classmethod
+    def find(cls, work: Work) -> tuple[Target, list[Refusal]]:
+        return _find(work.context, work.table, int(work.plan.arguments["savepoint_id"] or 0))
 
 
 def _find(context: Context, table: TablePath, number: int) -> tuple[Target, list[Refusal]]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from core.actions import deletion
+from core.actions.change.change import Work
 from core.actions.checks import required_text, text_argument
-from core.actions.context import Context, Progress
-from core.actions.deletion import Target, dependents_refusals, seen, tags_named
-from core.actions.plan import Outcome, Plan, Refusal
+from core.actions.context import Context
+from core.actions.deletion import DeleteReference, Target, dependents_refusals, seen, tags_named
+from core.actions.plan import Plan, Refusal
 from core.actions.references import identity
-from core.table.catalog import parse_table_name
 from core.table.layout import SAVEPOINT_TAG_PREFIX, TablePath
 from core.table.lineage import Lineage
 from core.table.main_branch import branch_root, main_root
@@ -29,16 +29,13 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     return deletion.plan_deletion(context, ACTION, target, f"tag {name}", arguments_now, refusals)
 
 
-def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
-    """Delete it. Raises `Refused` when the tag is no longer as planned."""
-    table, name, branch = parse_table_name(plan.table), plan.arguments["tag_name"], plan.arguments["branch"]
-    return deletion.apply_deletion(
-        context,
-        plan,
-        f"tag {name}",
-        lambda: _find(context, table, str(name), None if branch is None else str(branch)),
-        progress,
-    )
+class DeleteTag(DeleteReference):
+    """Delete the tag that the plan names."""
+
+    @classmethod
+    def find(cls, work: Work) -> tuple[Target, list[Refusal]]:
+        name, branch = work.plan.arguments["tag_name"], work.plan.arguments["branch"]
+        return _find(work.context, work.table, str(name), None if branch is None else str(branch))
 
 
 def _find(context: Context, table: TablePath, name: str, branch: str | None) -> tuple[Target, list[Refusal]]:

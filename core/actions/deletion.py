@@ -6,31 +6,31 @@ read again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 
-from core.actions import audit, claims, guards, journal
+from core.actions import claims, guards
+from core.actions.change import journal
+from core.actions.change.change import Change, Done, Work
+from core.actions.change.journal import Begun, Hold
 from core.actions.checks import (
     fingerprint,
     read_only_refusals,
-    require_allowed,
     require_unmoved,
-    undone_on_failure,
 )
-from core.actions.context import Context, Progress
+from core.actions.context import Context
 from core.actions.dependents import dependents
 from core.actions.features import feature_refusals
-from core.actions.owner import running
-from core.actions.plan import Outcome, Plan, Refusal, Step
+from core.actions.plan import Plan, Refusal, Step
 from core.actions.reclaim import Freed, freed_by
 from core.actions.references import Leaving, identity
-from core.actions.removal import Removed, only_forward, remove, said, stranger
+from core.actions.removal import Removed, remove, said, stranger
 from core.errors import FileMissing, Refused
 from core.storage.files import Files
-from core.table.catalog import parse_table_name
 from core.table.files import StoredFile
 from core.table.layout import Root, TablePath
 from core.table.main_branch import main_root
@@ -38,6 +38,16 @@ from core.table.records import Savepoint, Tag
 
 # Names shown of many.
 _SHOWN = 5
+
+
+class TargetState(msgspec.Struct, frozen=True):
+    """A target as the journal keeps it: roots by branch (None: the table directory), records as written."""
+
+    tag_name: str
+    home: str | None
+    roots: tuple[str | None, ...]
+    tag: dict[str, Any] | None
+    savepoint: dict[str, Any] | None
 
 
 @dataclass(frozen=True)
@@ -74,26 +84,26 @@ class Target:
             full_list=full_list,
         )
 
-    def to_json(self) -> dict[str, Any]:
+    @property
+    def state(self) -> TargetState:
         """What the journal keeps of it."""
-        return {
-            "tagName": self.tag_name,
-            "home": self.home.branch,
-            "roots": [root.branch for root in self.roots],
-            "tag": self.tag.as_written() if self.tag else None,
-            "savepoint": self.savepoint.as_written() if self.savepoint else None,
-        }
+        return TargetState(
+            tag_name=self.tag_name,
+            home=self.home.branch,
+            roots=tuple(root.branch for root in self.roots),
+            tag=self.tag.as_written() if self.tag else None,
+            savepoint=self.savepoint.as_written() if self.savepoint else None,
+        )
 
     @classmethod
-    def from_journal(cls, table: TablePath, begun: journal.Journal) -> Target:
+    def of_state(cls, table: TablePath, state: TargetState) -> Target:
         """Raises `Corrupt`."""
-        fields, source = begun.leaving or {}, table.journal
-        tag, savepoint = fields.get("tag"), fields.get("savepoint")
+        tag, savepoint, source = state.tag, state.savepoint, table.journal
         return cls(
             table=table,
-            tag_name=str(fields.get("tagName")),
-            home=table.root(fields.get("home")),
-            roots=tuple(table.root(each) for each in fields.get("roots", ())),
+            tag_name=state.tag_name,
+            home=table.root(state.home),
+            roots=tuple(table.root(each) for each in state.roots),
             tag=Tag.from_json(msgspec.json.encode(tag), source) if tag else None,
             savepoint=Savepoint.from_json(msgspec.json.encode(savepoint), source) if savepoint else None,
             fingerprint="",
@@ -200,81 +210,80 @@ def kept_by(table: TablePath, freed: Freed) -> tuple[str, ...]:
     return tuple(found)
 
 
-def apply_deletion(
-    context: Context,
-    plan: Plan,
-    what: str,
-    find: Callable[[], tuple[Target, list[Refusal]]],
-    progress: Progress,
-) -> Outcome:
-    """Delete the target. Raises `Refused` when it, or what needs it, is no longer as planned."""
-    require_allowed(context, plan)
-    started = context.clock()
-    table, token = parse_table_name(plan.table), journal.new_token()
-    target, _ = find()
-    require_unmoved(table, plan, target.fingerprint)
-    with running(token):
-        hold = journal.take(context, table, plan, token, target.to_json())
-        with undone_on_failure(table, lambda: journal.release(context, hold)):
-            target, refusals = find()
-            require_unmoved(table, plan, target.fingerprint)
-            for refusal in refusals:
-                raise Refused(refusal.reason, refusal.hint)
-        with only_forward(table):
-            _, removed = _go(context, hold, target, progress)
-            journal.release(context, hold)
-    outcome = Outcome(
-        action=plan.action,
-        table=plan.table,
-        message=f"Deleted {what} of {plan.table}: {said(removed.files, 'file')} "
-        f"({removed.size} bytes) went with it",
-        result={**plan.arguments, "freed_files": removed.files, "freed_bytes": removed.size},
-    )
-    audit.record(context, plan, outcome, started, progress, before=what, after=f"no {what}")
-    return outcome
+class DeleteReference(Change[TargetState]):
+    """Delete a savepoint or a tag, and every file that only it kept.
 
+    The journal's note is the point of no return: from then on it is finished, the references read again.
+    """
 
-def interrupted_steps(context: Context, table: TablePath, begun: journal.Journal) -> list[Step]:
-    """What recovering an interrupted deletion does."""
-    target = Target.from_journal(table, begun)
-    if _is_untouched(context, begun, target):
-        return []
-    return [
-        *(Step("delete", path) for path in target.paths if context.files.exists(path)),
-        Step("delete", "the files that only it kept", "as far as they are still there"),
-    ]
+    State = TargetState
 
+    def __init__(self, work: Work, state: TargetState) -> None:
+        super().__init__(work, state)
+        self._removed = Removed()
 
-def recover(context: Context, hold: journal.Hold, progress: Progress) -> None:
-    """Finish an interrupted deletion, or leave all as it was. The caller ends it."""
-    target = Target.from_journal(hold.table, hold.journal)
-    if _is_untouched(context, hold.journal, target):
-        progress("nothing was deleted yet: undone")
-        return
-    _, removed = _go(context, hold, target, progress)
-    progress(f"finished {hold.journal.action}: {said(removed.files, 'file')} went now")
+    @classmethod
+    @abstractmethod
+    def find(cls, work: Work) -> tuple[Target, list[Refusal]]:
+        """What the plan deletes, as it is now, and why it can't go. Raises `NotFound`."""
 
+    @classmethod
+    def begin(cls, work: Work) -> Self:
+        target, _ = cls.find(work)
+        require_unmoved(work.table, work.plan, target.fingerprint)
+        return cls(work, target.state)
 
-def _is_untouched(context: Context, begun: journal.Journal, target: Target) -> bool:
-    return not begun.steps and context.files.exists(target.paths[0])
+    @property
+    def _target(self) -> Target:
+        return Target.of_state(self.work.table, self.state)
 
+    @property
+    def _what(self) -> str:
+        savepoint = self.state.savepoint
+        return f"tag {self.state.tag_name}" if savepoint is None else f"savepoint {savepoint['id']}"
 
-def _go(
-    context: Context, hold: journal.Hold, target: Target, progress: Progress
-) -> tuple[journal.Hold, Removed]:
-    journal.require_hold(context, hold)
-    files = context.files
-    if target.savepoint is not None:
-        # The id is never given again, though its file goes.
-        claims.raise_hint(files, target.table, target.savepoint.id)
-        files.delete(target.table.savepoint(target.savepoint.id))
-    for root in target.roots:
-        if _is_still(files, root, target):
-            files.delete(root.tag(target.tag_name))
-    # Not before: it would guard what is to go.
-    guards.repair_held(files, target.table)
-    progress(f"deleted {' and '.join(target.paths)}")
-    return remove(context, hold, replace(target.leaving, paths=frozenset()), progress)
+    def check(self, hold: Hold) -> None:
+        target, refusals = self.find(self.work)
+        require_unmoved(self.work.table, self.work.plan, target.fingerprint)
+        for refusal in refusals:
+            raise Refused(refusal.reason, refusal.hint)
+
+    def finish(self, hold: Hold) -> None:
+        files, target = self.work.files, self._target
+        if target.savepoint is not None:
+            # The id is never given again, though its file goes.
+            claims.raise_hint(files, target.table, target.savepoint.id)
+            files.delete(target.table.savepoint(target.savepoint.id))
+        for root in target.roots:
+            if _is_still(files, root, target):
+                files.delete(root.tag(target.tag_name))
+        # Not before: it would guard what is to go.
+        guards.repair_held(files, target.table)
+        self.work.progress(f"deleted {' and '.join(target.paths)}")
+        leaving = replace(target.leaving, paths=frozenset())
+        self._removed = remove(self.work.context, hold, leaving, self.work.progress)
+
+    def done(self) -> Done:
+        removed, what = self._removed, self._what
+        return Done(
+            message=f"Deleted {what} of {self.work.plan.table}: {said(removed.files, 'file')} "
+            f"({removed.size} bytes) went with it",
+            result={
+                **self.work.plan.arguments,
+                "freed_files": removed.files,
+                "freed_bytes": removed.size,
+            },
+            before=what,
+            after=f"no {what}",
+        )
+
+    def recovery_steps(self, begun: Begun) -> list[Step]:
+        if not begun.is_committed:
+            return []
+        return [
+            *(Step("delete", path) for path in self._target.paths if self.work.files.exists(path)),
+            Step("delete", "the files that only it kept", "as far as they are still there"),
+        ]
 
 
 def _is_still(files: Files, root: Root, target: Target) -> bool:

@@ -12,31 +12,30 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 
-from core.actions import audit, guards, journal
+from core.actions import guards
+from core.actions.change import journal
+from core.actions.change.change import Change, Done, Work
+from core.actions.change.journal import Begun, Hold
 from core.actions.checks import (
     fingerprint,
     integer_argument,
     read_only_refusals,
-    require_allowed,
     require_unmoved,
     text_argument,
-    undone_on_failure,
 )
-from core.actions.context import Context, Progress
+from core.actions.context import Context
 from core.actions.deletion import freed_steps, kept_by, what_goes
 from core.actions.features import changelog_refusals, feature_refusals, newest_options
-from core.actions.owner import running
-from core.actions.plan import Outcome, Plan, Step
+from core.actions.plan import Plan, Step
 from core.actions.references import Leaving
-from core.actions.removal import LISTS_GONE, Removed, only_forward, remove, said
+from core.actions.removal import LISTS_GONE, Removed, remove, said
 from core.durations import parse_duration
 from core.errors import Corrupt, FileMissing, Refused, UsageError
 from core.storage.files import Files
-from core.table.catalog import parse_table_name
 from core.table.layout import Root, TablePath
 from core.table.lineage import Lineage
 from core.table.main_branch import branch_root
@@ -44,7 +43,6 @@ from core.table.records import Snapshot
 from core.text import local_time
 
 ACTION = "expire-snapshots"
-_BEGUN = "the point of no return"
 _FOREVER = 2**31 - 1
 # Snapshots read at once to learn their times.
 _AT_ONCE = 64
@@ -121,45 +119,72 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     )
 
 
-def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
-    """Expire them. Raises `Refused` when they, or who reads them, are no longer as planned."""
-    require_allowed(context, plan)
-    started = context.clock()
-    table, token = parse_table_name(plan.table), journal.new_token()
-    root, end = _planned(table, plan)
-    if plan.empty:
-        return _outcome(plan, root, 0, Removed())
-    with running(token):
-        _require_as_planned(context.files, root, end, plan)
-        hold = journal.take(context, table, plan, token)
-        with undone_on_failure(table, lambda: journal.release(context, hold)):
-            count = _require_as_planned(context.files, root, end, plan)
-            hold = journal.note(context, hold, _BEGUN)
-        with only_forward(table):
-            removed = _go(context, hold, root, end, progress)
-            journal.release(context, hold)
-    outcome = _outcome(plan, root, count, removed)
-    before = f"snapshots of {root.label} from {plan.arguments['first']}"
-    audit.record(context, plan, outcome, started, progress, before=before, after=f"from {end}")
-    return outcome
+class ExpireState(msgspec.Struct, frozen=True):
+    """Snapshots of `branch` (None: the table directory) before `end` go, of which there were `count`."""
+
+    branch: str | None
+    end: int
+    count: int
 
 
-def interrupted_steps(context: Context, table: TablePath, begun: journal.Journal) -> list[Step]:
-    """What recovering an interrupted expiry does."""
-    if _BEGUN not in begun.steps:
-        return []
-    root, end = _planned(table, begun.planned())
-    return [Step("delete", f"snapshots before {end} of {root.label}", "with the files that only they kept")]
+class ExpireSnapshots(Change[ExpireState]):
+    """The journal's note is the point of no return."""
 
+    State = ExpireState
 
-def recover(context: Context, hold: journal.Hold, progress: Progress) -> None:
-    """Finish an interrupted expiry, or leave all as it was. The caller ends it."""
-    if _BEGUN not in hold.journal.steps:
-        progress("nothing had expired yet: undone")
-        return
-    root, end = _planned(hold.table, hold.journal.planned())
-    removed = _go(context, hold, root, end, progress)
-    progress(f"finished {ACTION}: {said(removed.files, 'file')} went now")
+    def __init__(self, work: Work, state: ExpireState) -> None:
+        super().__init__(work, state)
+        self._removed = Removed()
+
+    @classmethod
+    def begin(cls, work: Work) -> Self:
+        branch, end = work.plan.arguments["branch"], int(work.plan.arguments["end"] or 0)
+        root = work.table.root(None if branch is None else str(branch))
+        return cls(work, ExpireState(root.branch, end, _require_as_planned(work.files, root, end, work.plan)))
+
+    @classmethod
+    def nothing(cls, plan: Plan) -> dict[str, str | int | bool | None]:
+        return _result(plan, 0, Removed())
+
+    @property
+    def _root(self) -> Root:
+        return self.work.table.root(self.state.branch)
+
+    def check(self, hold: Hold) -> None:
+        _require_as_planned(self.work.files, self._root, self.state.end, self.work.plan)
+
+    def finish(self, hold: Hold) -> None:
+        files, root, end, progress = self.work.files, self._root, self.state.end, self.work.progress
+        ids = [each for each in Lineage(files, root).snapshot_ids() if each < end]
+        if LISTS_GONE not in hold.steps:
+            guards.repair_held(files, root.table)
+            _raise_earliest(files, root, end)
+            progress(f"readers now begin with snapshot {end}")
+            if ids:
+                leaving, _ = _leaving(files, root, ids)
+                self._removed = remove(self.work.context, hold, leaving, progress)
+        for position, number in enumerate(ids):
+            if position % 100 == 0:
+                hold.require()
+            # One after the other: a gap would tell who makes a tag that the snapshot below it is the newest.
+            files.delete(root.snapshot(number))
+        progress(f"deleted {said(len(ids), 'snapshot')}")
+
+    def done(self) -> Done:
+        plan, removed, state = self.work.plan, self._removed, self.state
+        return Done(
+            message=f"Expired {said(state.count, 'snapshot')} of {self._root.label} of {plan.table}: "
+            f"{said(removed.files, 'file')} ({removed.size} bytes) went with them",
+            result=_result(plan, state.count, removed),
+            before=f"snapshots of {self._root.label} from {plan.arguments['first']}",
+            after=f"from {state.end}",
+        )
+
+    def recovery_steps(self, begun: Begun) -> list[Step]:
+        if not begun.is_committed:
+            return []
+        what = f"snapshots before {self.state.end} of {self._root.label}"
+        return [Step("delete", what, "with the files that only they kept")]
 
 
 def smallest_consumer(files: Files, root: Root) -> int | None:
@@ -177,26 +202,6 @@ def smallest_consumer(files: Files, root: Root) -> int | None:
                 f"{path} does not say what its consumer reads next", "Delete it if it is no longer used."
             ) from error
     return min(found, default=None)
-
-
-def _go(context: Context, hold: journal.Hold, root: Root, end: int, progress: Progress) -> Removed:
-    files = context.files
-    ids = [each for each in Lineage(files, root).snapshot_ids() if each < end]
-    removed = Removed()
-    if LISTS_GONE not in hold.journal.steps:
-        guards.repair_held(files, root.table)
-        _raise_earliest(files, root, end)
-        progress(f"readers now begin with snapshot {end}")
-        if ids:
-            leaving, _ = _leaving(files, root, ids)
-            hold, removed = remove(context, hold, leaving, progress)
-    for position, number in enumerate(ids):
-        if position % 100 == 0:
-            journal.require_hold(context, hold)
-        # One after the other: a gap would tell who makes a tag that the snapshot below it is the newest.
-        files.delete(root.snapshot(number))
-    progress(f"deleted {said(len(ids), 'snapshot')}")
-    return removed
 
 
 def _raise_earliest(files: Files, root: Root, end: int) -> None:
@@ -234,11 +239,6 @@ def _require_as_planned(files: Files, root: Root, end: int, plan: Plan) -> int:
             "Nothing was written: make a new plan.",
         )
     return len(gone)
-
-
-def _planned(table: TablePath, plan: Plan) -> tuple[Root, int]:
-    branch = plan.arguments["branch"]
-    return table.root(None if branch is None else str(branch)), int(plan.arguments["end"] or 0)
 
 
 def _rules(context: Context, root: Root, arguments: Mapping[str, object]) -> Rules:
@@ -336,17 +336,10 @@ def _range_said(ids: Sequence[int]) -> str:
     return f"snapshots {ids[0]} to {ids[-1]}"
 
 
-def _outcome(plan: Plan, root: Root, count: int, removed: Removed) -> Outcome:
-    where = f"{root.label} of {plan.table}"
-    return Outcome(
-        action=ACTION,
-        table=plan.table,
-        message=f"Expired {said(count, 'snapshot')} of {where}: {said(removed.files, 'file')} "
-        f"({removed.size} bytes) went with them",
-        result={
-            "expired_snapshots": count,
-            "earliest_snapshot_id": plan.arguments["end"],
-            "freed_files": removed.files,
-            "freed_bytes": removed.size,
-        },
-    )
+def _result(plan: Plan, count: int, removed: Removed) -> dict[str, str | int | bool | None]:
+    return {
+        "expired_snapshots": count,
+        "earliest_snapshot_id": plan.arguments["end"],
+        "freed_files": removed.files,
+        "freed_bytes": removed.size,
+    }

@@ -14,6 +14,7 @@ from core.errors import FileMissing, Refused
 from core.storage.files import Files
 from core.table.forks import Side
 from core.table.layout import Root
+from core.table.lineage import Lineage
 from core.table.records import Snapshot
 
 
@@ -39,8 +40,8 @@ def write_schemas(files: Files, found: Survey, progress: Progress) -> list[str]:
 
 
 def remove_schemas(files: Files, root: Root, new: list[tuple[int, bytes]], head: int) -> None:
-    """Take them back while they are the newest and main has not moved."""
-    if files.exists(root.snapshot(head + 1)):
+    """Take them back while they are the newest and nothing was committed since snapshot `head`."""
+    if any(number > head for number in Lineage(files, root).snapshot_ids()):
         return
     for number, data in reversed(new):
         path = root.schema(number)
@@ -81,6 +82,15 @@ def append_snapshots(context: Context, found: Survey, progress: Progress) -> Sna
         files.replace(main.latest_hint, str(last.id).encode())
     progress(f"appended snapshots {found.base.id + 1} to {last.id}")
     return last
+
+
+def has_any_of(files: Files, found: Survey) -> bool:
+    """Whether main has any of the branch's later snapshots: the first may have expired since."""
+    main, branch = found.start.root, found.branch.root
+    numbers = range(found.base.id + 1, found.branch.snapshot.id + 1)
+    own = files.read_many(main.snapshot(number) for number in numbers)
+    theirs = files.read_many(branch.snapshot(number) for number in numbers)
+    return any(data is not None and data == copy for data, copy in zip(own, theirs, strict=True))
 
 
 def append_between(files: Files, source: Root, target: Root, after: int, until: int) -> Snapshot | None:

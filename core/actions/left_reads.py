@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.actions import delete_tag
+from core.actions.change import driver
 from core.actions.context import Context, Progress
 from core.errors import NotFound, Refused
 from core.table.layout import Root, TablePath
@@ -36,7 +37,7 @@ def remove(context: Context, root: Root, name: str, progress: Progress) -> None:
     """With every file that only the tag keeps by now."""
     try:
         planned = delete_tag.plan(context, root.table, {"name": name, "branch": root.branch})
-        delete_tag.apply(context, planned, progress)
+        driver.apply(context, planned, progress)
     except (NotFound, Refused) as error:
         # Somebody else removed it, or it must stay for a reason that its plan gives.
         progress(f"tag {name} was not removed: {error.message}")

@@ -6,44 +6,43 @@ When main has not moved it goes on along the branch; else the rows are merged, a
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Self
 
 import msgspec
 
-from core.actions import audit, claims, journal, merge_sql, undo_log
-from core.actions.checks import (
-    read_only_refusals,
-    require_allowed,
-    require_unmoved,
-    required_text,
-    text_argument,
-    undone_on_failure,
-)
+from core.actions import claims, merge_sql
+from core.actions.change import journal
+from core.actions.change.change import Done, Landed, Work
+from core.actions.change.journal import Hold
+from core.actions.change.landing import hold_expiry
+from core.actions.change.operations import Undoable, move_of
+from core.actions.checks import read_only_refusals, require_unmoved, required_text, text_argument
 from core.actions.columns import column_refusals
 from core.actions.context import Context, Progress
-from core.actions.fast_forward import append_snapshots, copy_tags, new_tags, write_schemas
-from core.actions.merge_journal import begun_of, found_again, kept_of, made_of, take_back
+from core.actions.fast_forward import (
+    append_snapshots,
+    copy_tags,
+    has_any_of,
+    new_tags,
+    remove_schemas,
+    write_schemas,
+)
+from core.actions.merge_journal import MergeState, state_of, survey_of
 from core.actions.merge_record import record_merge
 from core.actions.merge_scope import where_changed
 from core.actions.merge_survey import Survey, survey
-from core.actions.overwriting import (
-    Rows,
-    asked,
-    keep_safe,
-    rewrite,
-    rewriting_refusals,
-    version_of,
-)
-from core.actions.owner import running
+from core.actions.overwriting import Rows, Start, asked, rewriting_refusals, version_of
 from core.actions.pins import merge_tag
-from core.actions.plan import Outcome, Plan, Refusal, Step
-from core.actions.removal import only_forward
+from core.actions.plan import Plan, Refusal, Step
+from core.actions.rewrite_main import RewriteMain, snapshot_of, went_on
 from core.errors import FileMissing, NotFound, Refused, UsageError
 from core.spark.protocol import Version
-from core.table.catalog import parse_table_name
+from core.storage.files import Files
 from core.table.files import size_of
 from core.table.forks import is_same_commit
-from core.table.layout import TablePath
-from core.table.records import Snapshot
+from core.table.layout import Root, TablePath
+from core.table.records import Snapshot, point_of
 
 ACTION = "merge-branch"
 _CHOICES = ("fail", "branch", "main")
@@ -85,6 +84,8 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         summary=_summary(table, found),
         arguments=given,
         fingerprint=found.fingerprint,
+        lasting=found.lasting,
+        main_at=point_of(main),
         steps=(*steps, *further),
         kept=(f"Branch {name}, and main's rows as they are as savepoint {safety}",),
         warnings=(*_warnings(found, choice), *([_LOST] if lost else [])),
@@ -93,61 +94,143 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     )
 
 
-def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
-    """Merge. Raises `Refused` when main or the branch moved since the plan, and for conflicts."""
-    require_allowed(context, plan)
-    started, token = context.clock(), journal.new_token()
-    table = parse_table_name(plan.table)
-    if plan.empty:
-        return Outcome(action=ACTION, table=plan.table, message=plan.summary, result={"snapshot_id": None})
-    with running(token):
-        found = _as_planned(context, table, plan)
-        hold = journal.take(context, table, plan, token, msgspec.to_builtins(begun_of(found)))
-        with undone_on_failure(table, lambda: journal.give_up(context, hold, lambda: _undo(context, hold))):
-            found = _as_planned(context, table, plan)
+class MergeBranch(RewriteMain[MergeState]):
+    """Rows of a branch come to main as one commit; or main is appended the branch's own snapshots.
+
+    Then the first of these is the commit.
+    """
+
+    State = MergeState
+    fails_when_nothing_written = False
+
+    def __init__(self, work: Work, state: MergeState) -> None:
+        super().__init__(work, state)
+        self._rows: tuple[Snapshot, Rows] | None = None
+        self._before: Snapshot | None = None
+
+    @classmethod
+    def begin(cls, work: Work) -> Self:
+        return cls(work, state_of(_as_planned(work)))
+
+    @classmethod
+    def nothing(cls, plan: Plan) -> dict[str, str | int | bool | None]:
+        return {"snapshot_id": None}
+
+    @property
+    def root(self) -> Root:
+        return self.work.table.root(self.state.root)
+
+    @property
+    def first_head(self) -> Snapshot:
+        return snapshot_of(self.state.main)
+
+    @property
+    def _is_append(self) -> bool:
+        return self.state.kind == "fast-forward"
+
+    def _survey(self, main: Snapshot) -> Survey:
+        return survey_of(self.work.files, self.work.table, self.state, main)
+
+    def check(self, hold: Hold) -> None:
+        found = _as_planned(self.work)
+        if self._is_append:
+            for refusal in _fast_forward(self.work.context, found)[1]:
+                raise Refused(refusal.reason, refusal.hint)
+        else:
             # Whether it can be merged comes first: what is refused leaves no savepoint.
-            choice = str(plan.arguments["on_conflict"])
-            with journal.beating(context, hold):
-                rows = None if found.kind == "fast-forward" else _rows(context, found, choice, progress)
-            safety = keep_safe(context, found.start, f"before merge of {plan.arguments['name']}", progress)
-            hold = journal.note(context, hold, f"savepoint {safety} keeps what was")
-            write_schemas(context.files, found, progress)
-            journal.require_hold(context, hold)
-            if rows is None:
-                made = append_snapshots(context, found, progress)
-            else:
-                # Nothing to write: all that the branch changed main has, or keeps.
-                main = found.start.head.snapshot
-                made = rewrite(context, hold, found.target, rows, progress) or main
-        with only_forward(table):
-            _finish(context, hold, found, made, progress)
-            # Rows take their time: somebody elsewhere may have thought this process dead.
-            journal.require_hold(context, hold)
-            journal.release(context, hold)
-    return _outcome(context, plan, found, made, safety, started, progress)
+            self.rows(found.start)
 
+    def rows(self, start: Start) -> Rows | None:
+        if self._rows is None or point_of(self._rows[0]) != point_of(start.head.snapshot):
+            found, choice = self._on(start), str(self.work.plan.arguments["on_conflict"])
+            self._rows = start.head.snapshot, _rows(self.work.context, found, choice, self.work.progress)
+        return self._rows[1]
 
-def recovery_steps(context: Context, table: TablePath, begun: journal.Journal) -> list[Step]:
-    """What recovering an interrupted merge does."""
-    kept, made = kept_of(begun), made_of(context.files, table, begun)
-    if made is None:
-        return [Step("check", "main", f"nothing of branch {kept.branch} came: it is as it was")]
-    return [Step("create", f"snapshots up to {made.id}", f"what is missing of branch {kept.branch}")]
+    def safety_comment(self) -> str:
+        return f"before merge of {self.state.branch}"
 
+    def target(self, start: Start) -> Start:
+        return self._on(start).target
 
-def recover(context: Context, hold: journal.Hold, progress: Progress) -> None:
-    """Finish a merge of which main has something, or take back what was prepared. The caller ends it."""
-    made = made_of(context.files, hold.table, hold.journal)
-    undo_log.clean(context, hold.table)
-    if made is None:
-        take_back(context.files, hold)
-        progress("nothing was merged: main is as it was")
-        return
-    found = found_again(context.files, hold)
-    if found.kind == "fast-forward":
-        made = append_snapshots(context, found, progress)
-    _finish(context, hold, found, made, progress)
-    progress(f"the merge is in main, up to snapshot {made.id}")
+    def follow(self, start: Start) -> None:
+        state, found = self.state, survey(self.work.files, self.work.table, self.state.branch)
+        is_same_branch = is_same_commit(found.branch.snapshot, snapshot_of(state.head))
+        is_same_base = is_same_commit(found.base, snapshot_of(state.base))
+        if not is_same_branch or not is_same_base or start.schema_text not in state.schema_texts:
+            super().follow(start)
+
+    def _on(self, start: Start) -> Survey:
+        return replace(self._survey(start.head.snapshot), start=start)
+
+    def prepare(self, hold: Hold) -> None:
+        super().prepare(hold)
+        write_schemas(self.work.files, self._survey(self.first_head), self.work.progress)
+
+    def commit(self, hold: Hold) -> Mapping[str, Any]:
+        if not self._is_append:
+            return super().commit(hold)
+        main = self.first_head
+        hold_expiry(self.work.files, self.root, self.work.token, main.id + 1)
+        hold.require()
+        self.made = append_snapshots(self.work.context, self._survey(main), self.work.progress)
+        return {"made": self.made.as_written()}
+
+    def landed(self, hold: Hold) -> Landed:
+        if not self._is_append:
+            return super().landed(hold)
+        found = self._survey(self.first_head)
+        return Landed.YES if has_any_of(self.work.files, found) else Landed.NO
+
+    def record(self, hold: Hold) -> None:
+        found = self._survey(self.head(hold))
+        if self._is_append:
+            # Whoever recovers goes on where the first of them landed.
+            self.made = append_snapshots(self.work.context, found, self.work.progress)
+            copy_tags(self.work.context, found, self.made.id, self.work.progress)
+        assert self.made is not None
+        self._before = found.start.head.snapshot
+        record_merge(self.work.context, found, self.made)
+
+    def take_back(self, hold: Hold) -> None:
+        super().take_back(hold)
+        files, root, head = self.work.files, self.root, snapshot_of(self.state.head)
+        remove_schemas(files, root, self.state.new_schemas, self.first_head.id)
+        if self._is_append and not files.exists(root.snapshot(head.id)):
+            files.delete(root.tag(merge_tag(self.state.branch, head.id)))
+
+    def _changed(self) -> bool:
+        return not is_same_commit(*self._moved)
+
+    @property
+    def _moved(self) -> tuple[Snapshot, Snapshot]:
+        """Main's newest snapshot before and after."""
+        assert self._before is not None and self.made is not None
+        return self._before, self.made
+
+    def way_back(self) -> Undoable | None:
+        if not self._changed():
+            return None
+        return move_of(self.work, self.root, *self._moved, branch=self.state.branch)
+
+    def done(self) -> Done:
+        name, plan, (before, made) = self.state.branch, self.work.plan, self._moved
+        message = f"Branch {name} is merged into main of {plan.table}"
+        if self._is_append and made.id < snapshot_of(self.state.head).id:
+            message += f" up to snapshot {made.id}: then somebody committed to main, so merge again"
+        elif not self._changed():
+            message += ": main had every row of it, or keeps its own"
+        return Done(
+            message=message,
+            result={
+                "branch_name": name,
+                "kind": self.state.kind,
+                "snapshot_id": made.id if self._changed() else None,
+                "savepoint_id": self.safety,
+            },
+            before=f"snapshot {before.id}",
+            after=f"snapshot {made.id}",
+            undo=plan.undo if self._changed() else "",
+        )
 
 
 def _rows(context: Context, found: Survey, choice: str, progress: Progress) -> Rows:
@@ -196,25 +279,23 @@ def _require_no_conflict(
         )
 
 
-def _finish(context: Context, hold: journal.Hold, found: Survey, made: Snapshot, progress: Progress) -> None:
-    if found.kind == "fast-forward":
-        copy_tags(context, found, made.id, progress)
-    record_merge(context, hold, found, made)
-
-
-def _undo(context: Context, hold: journal.Hold) -> None:
-    if made_of(context.files, hold.table, hold.journal) is not None:
-        raise Refused(f"main of {hold.table.full_name} has a part of it")
-    take_back(context.files, hold)
-
-
-def _as_planned(context: Context, table: TablePath, plan: Plan) -> Survey:
+def _as_planned(work: Work) -> Survey:
+    """Raises `Refused` when the branch moved, or main did otherwise than by going on."""
+    plan, files = work.plan, work.files
     try:
-        found = survey(context.files, table, str(plan.arguments["name"]))
+        found = survey(files, work.table, str(plan.arguments["name"]))
     except NotFound as error:
         raise Refused(f"{error.message}, since the plan was made", "Make a new plan.") from error
-    require_unmoved(table, plan, found.fingerprint)
+    if found.fingerprint != plan.fingerprint and not _has_only_gone_on(files, plan, found):
+        require_unmoved(work.table, plan, found.fingerprint)
     return found
+
+
+def _has_only_gone_on(files: Files, plan: Plan, found: Survey) -> bool:
+    """Whether jobs committed to main since the plan, and nothing else of what is merged changed."""
+    if found.kind == "fast-forward" or found.kind != plan.arguments["kind"] or plan.main_at is None:
+        return False
+    return found.lasting == plan.lasting and went_on(files, found.start.root, plan.main_at)
 
 
 def _versions(found: Survey) -> dict[str, Version]:
@@ -307,36 +388,3 @@ def _warnings(found: Survey, choice: str) -> list[str]:
                 "Keys that both sides changed are looked for first: if there are any, nothing is written"
             )
     return warnings
-
-
-def _outcome(
-    context: Context,
-    plan: Plan,
-    found: Survey,
-    made: Snapshot,
-    safety: int,
-    started: int,
-    progress: Progress,
-) -> Outcome:
-    name, before = found.branch.root.label, found.start.head.snapshot
-    changed = not is_same_commit(made, before)
-    message = f"Branch {name} is merged into main of {plan.table}"
-    if found.kind == "fast-forward" and made.id < found.branch.snapshot.id:
-        message += f" up to snapshot {made.id}: then somebody committed to main, so merge again"
-    elif not changed:
-        message += ": main had every row of it, or keeps its own"
-    outcome = Outcome(
-        action=ACTION,
-        table=plan.table,
-        message=message,
-        result={
-            "branch_name": name,
-            "kind": found.kind,
-            "snapshot_id": made.id if changed else None,
-            "savepoint_id": safety,
-        },
-        undo=plan.undo if changed else "",
-    )
-    after = f"snapshot {made.id}"
-    audit.record(context, plan, outcome, started, progress, before=f"snapshot {before.id}", after=after)
-    return outcome

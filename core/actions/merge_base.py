@@ -14,21 +14,7 @@ import msgspec
 from core.errors import FileMissing
 from core.storage.files import Files
 from core.table.layout import Root, TablePath
-from core.table.records import Record, Snapshot
-
-
-class Point(Record, frozen=True, kw_only=True):
-    """A snapshot of a root, told from a later one of its id by the name of its delta manifest list."""
-
-    id: int
-    delta_manifest_list: str
-
-    def is_of(self, snapshot: Snapshot) -> bool:
-        return (self.id, self.delta_manifest_list) == (snapshot.id, snapshot.delta_manifest_list)
-
-
-def point_of(snapshot: Snapshot) -> Point:
-    return Point(id=snapshot.id, delta_manifest_list=snapshot.delta_manifest_list)
+from core.table.records import Point, Record
 
 
 class Event(Record, frozen=True, kw_only=True):

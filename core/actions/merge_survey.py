@@ -48,6 +48,13 @@ class Survey:
         )
 
     @property
+    def lasting(self) -> str:
+        """The fingerprint of all but main's newest snapshot, which jobs may replace with a later one."""
+        schemas = (data for _, data in self.new_schemas)
+        definition = (self.start.root.directory, self.start.schema_text)
+        return fingerprint(*definition, self.branch.fingerprint, self.base.to_json(), *schemas)
+
+    @property
     def target(self) -> Start:
         """Main with the schema that the merged rows are written by."""
         if not self.new_schemas:

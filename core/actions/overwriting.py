@@ -16,13 +16,14 @@ from typing import Any
 import msgspec
 
 from core.actions import claims
+from core.actions.change.journal import new_token
+from core.actions.change.landing import commit_user, find_commit
+from core.actions.change.owner import running
 from core.actions.checks import fingerprint, undone_on_failure
 from core.actions.context import Context, Progress
 from core.actions.holding import ChosenSnapshot, choose, require_whole
-from core.actions.journal import Hold, beating, new_token
-from core.actions.owner import running
-from core.actions.plan import Refusal, Step
-from core.errors import FileMissing, Refused, Unavailable
+from core.actions.plan import Refusal
+from core.errors import Refused, Unavailable
 from core.spark.client import Engine, EngineConfig
 from core.spark.protocol import Ask, Failed, StageProgress, Told, Version, Write
 from core.storage.files import Files
@@ -123,48 +124,26 @@ def rewriting_refusals(start: Start) -> list[Refusal]:
     return found
 
 
-def commit_user(token: str) -> str:
-    """The name that a rewriting's commit bears: its journal's."""
-    return f"paimark-{token}"
-
-
-def landed(files: Files, start_id: int, root: Root, token: str) -> Snapshot | None:
-    """The commit of the rewriting with this token, begun when `start_id` was newest; None without one."""
-    path = root.snapshot(start_id + 1)
-    try:
-        snapshot = Snapshot.from_json(files.read(path), path)
-    except FileMissing:
-        return None
-    return snapshot if snapshot.commit_user == commit_user(token) else None
-
-
 def saved(files: Files, root: Root, snapshot_id: int) -> int | None:
     """The id of a savepoint that holds this snapshot of a root; None when there is none."""
     found = SavepointManager(files, root.table).of_root(root)
     return next((each.id for each in found if each.saved_snapshot_id == snapshot_id), None)
 
 
-def commit_steps(made: Snapshot | None, done: str) -> list[Step]:
-    """What recovering a rewriting does: its one commit is there or not."""
-    if made is None:
-        return [Step("check", "main", "nothing was committed: it is as it was")]
-    return [Step("check", f"snapshot {made.id}", done)]
-
-
-def keep_safe(context: Context, start: Start, comment: str, progress: Progress) -> int:
-    """The id of a savepoint that holds main as it is: one there is already, or a new one."""
-    head = start.head
+def keep_safe(context: Context, start: Start, comment: str, progress: Progress) -> tuple[int, bool]:
+    """The id of a savepoint that holds main as it is, and whether it is a new one."""
+    head, table = start.head, start.root.table
     if (there := saved(context.files, start.root, head.snapshot.id)) is not None:
         progress(f"savepoint {there} keeps snapshot {head.snapshot.id} already")
-        return there
+        return there, False
     needed, token = require_whole(context, head, progress), new_token()
-    with running(token):
+    with running(context, table, token):
         claim = claims.claim_and_tag(context, head, token, comment, "safety")
-        with undone_on_failure(start.root.table, lambda: claims.undo(context, start.root.table, claim)):
-            return claims.complete(context, head, claim, needed, progress).id
+        with undone_on_failure(table, lambda: claims.undo(context, table, claim)):
+            return claims.complete(context, head, claim, needed, progress).id, True
 
 
-def rewrite(context: Context, hold: Hold, start: Start, rows: Rows, progress: Progress) -> Snapshot | None:
+def rewrite(context: Context, start: Start, rows: Rows, token: str, progress: Progress) -> Snapshot | None:
     """Write the rows to main as one commit, and return it; None when there was nothing to write.
 
     Raises `Refused` when main or its definition moved, and what the engine says of a failure. When the engine
@@ -179,20 +158,21 @@ def rewrite(context: Context, hold: Hold, start: Start, rows: Rows, progress: Pr
         branch=start.root.branch,
         follows_main=True,
         head=start.head.snapshot.to_json().decode(),
-        commit_user=commit_user(hold.journal.token),
+        commit_user=commit_user(token),
         overwrite=rows.overwrite,
         partitions_sql=rows.partitions_sql,
         common_sql=rows.common_sql,
     )
+    after = start.head.snapshot.id
     try:
-        with beating(context, hold), engine_of(context) as engine:
+        with engine_of(context) as engine:
             _done(engine, write, progress)
     except (Refused, Unavailable):
-        made = landed(context.files, start.head.snapshot.id, start.root, hold.journal.token)
+        _, made = find_commit(context.files, start.root, token, after)
         if made is None:
             raise
         return made
-    return landed(context.files, start.head.snapshot.id, start.root, hold.journal.token)
+    return find_commit(context.files, start.root, token, after)[1]
 
 
 def asked(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
+from core.actions.change.journal import Hold
 from core.actions.context import Context, Progress
-from core.actions.journal import Hold
 from core.actions.references import Leaving
 from core.actions.removal import Removed, remove
 from core.storage.files import Files
@@ -69,8 +69,7 @@ def release(context: Context, hold: Hold, branch: str, progress: Progress) -> Re
     files, main, removed = context.files, main_root(context.files, hold.table), Removed()
     for name, tag in released(files, main, branch).items():
         leaving = leaving_of_pin(main, name, tag)
-        hold, more = remove(context, hold, leaving, progress, part=f"{name}: ")
-        removed += more
+        removed += remove(context, hold, leaving, progress, part=f"{name}: ")
         for path in sorted(leaving.paths):
             files.delete(path)
         progress(f"released tag {name}")

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import msgspec
 
+from core.table.records import Point
+
 
 class Step(msgspec.Struct, frozen=True):
     """One thing that will be done.
@@ -32,7 +34,10 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     `summary` is one sentence; `kept` says what stays recoverable; `warnings` are what a person should know
     first; `undo` is what to type to take it back; `arguments` are the resolved arguments that `apply` uses;
-    `freed_files` and `freed_bytes` count what leaves the store. A plan with refusals can't be applied.
+    `change` names the kind of change that `apply` makes, where it is not the action's name, and `request`
+    holds what the action was asked for. `lasting` is the fingerprint of what must stay the same though main
+    goes on from `main_at`. `undoes` and `redoes` are tokens of operations. `freed_files` and `freed_bytes`
+    count what leaves the store. A plan with refusals can't be applied.
     """
 
     action: str
@@ -51,6 +56,17 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     empty: bool = False
     # It takes something away, though its action need not: whoever wants it is asked.
     removes: bool = False
+    change: str = ""
+    request: dict[str, str | int | bool | None] = {}
+    lasting: str = ""
+    main_at: Point | None = None
+    undoes: str | None = None
+    redoes: str | None = None
+
+    @property
+    def kind(self) -> str:
+        """The kind of change, by name."""
+        return self.change or self.action
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):

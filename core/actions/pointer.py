@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import msgspec
-
-from core.actions import guards, journal
-from core.actions.context import Context, Progress
+from core.actions import guards
+from core.actions.change.journal import Hold
+from core.actions.checks import fingerprint
+from core.actions.context import Progress
 from core.actions.rewriting import decoded, with_options
 from core.actions.root_files import (
     PARTS,
@@ -41,7 +41,8 @@ class Begun(Record, frozen=True, kw_only=True):
 
     `previous` was main before, None for the table directory, which is then kept as branch `archive`.
     Snapshots `first_older` to `last_older`, `tags` and `schema_ids` are copied to the branch;
-    `earliest_hint`, `branch_schema` and `main_schema` are what stood there before.
+    `earliest_hint`, `branch_schema` and `main_schema` are what stood there before, `seen` what the plan saw
+    of both. The digests tell the copies from what somebody else puts in their place.
     """
 
     branch: str
@@ -57,6 +58,10 @@ class Begun(Record, frozen=True, kw_only=True):
     main_schema_id: int
     main_schema: str
     branch_head: int | None = None
+    branch_head_digest: str = ""
+    main_fingerprint: str = ""
+    seen: str = ""
+    tag_digests: tuple[str, ...] = ()
     drops_previous: bool = False
 
     @property
@@ -81,13 +86,12 @@ def begun_of(found: Takeover, files: Files, archive: str | None, *, drops_previo
         main_schema_id=found.main.schema_id,
         main_schema=found.main.schema.decode(),
         branch_head=branch.head.snapshot.id if branch.head else None,
+        branch_head_digest=fingerprint(branch.head.data) if branch.head else "",
+        main_fingerprint=found.main.fingerprint,
+        seen=found.said,
+        tag_digests=tuple(_digests(files, [found.main.root.tag(name) for name in found.tags])),
         drops_previous=drops_previous,
     )
-
-
-def begun_in(hold: journal.Hold) -> Begun:
-    """Raises `Corrupt`."""
-    return Begun.from_json(msgspec.json.encode(hold.journal.leaving or {}), hold.table.journal)
 
 
 @dataclass(frozen=True)
@@ -104,24 +108,23 @@ def sides(table: TablePath, begun: Begun) -> Sides:
     return Sides(table.root(begun.previous), table.root(begun.branch), archive)
 
 
-def prepare(context: Context, hold: journal.Hold, begun: Begun, progress: Progress) -> journal.Hold:
+def prepare(hold: Hold, begun: Begun, progress: Progress) -> None:
     """Everything before the point of no return; it only adds. Raises `Refused` for what is in the way."""
-    files = context.files
+    files = hold.context.files
     between = sides(hold.table, begun)
     copied = _older_names(begun)
     if copied:
         copy_files(files, between.main, between.branch, copied)
         if begun.older and begun.earliest_hint is not None:
             files.replace(between.branch.earliest_hint, str(begun.first_older).encode())
-        hold = _done(context, hold, progress, f"copied {len(copied)} older files to {begun.branch}")
+        progress(f"copied {len(copied)} older files to {begun.branch}")
     switched_off = _switched_off(between.branch, begun)
     if switched_off != begun.branch_schema.encode():
         files.replace(between.branch.schema(begun.branch_schema_id), switched_off)
-        hold = _done(context, hold, progress, f"switched stock retention off on {begun.branch}")
+        progress(f"switched stock retention off on {begun.branch}")
     if between.archive is not None:
         _archive(files, between.main, between.archive, begun)
-        hold = _done(context, hold, progress, f"kept the previous main as branch {begun.archive}")
-    return hold
+        progress(f"kept the previous main as branch {begun.archive}")
 
 
 def restore(files: Files, table: TablePath, archive: Root, schema_id: int, schema: bytes) -> None:
@@ -147,10 +150,9 @@ def drop_guards(files: Files, table: TablePath, archive: Root) -> None:
             files.delete(f"{own.directory}/{name}")
 
 
-def take_back(context: Context, hold: journal.Hold, begun: Begun) -> None:
+def take_back(files: Files, table: TablePath, begun: Begun) -> None:
     """Remove what `prepare` added, as far as it came."""
-    files = context.files
-    between = sides(hold.table, begun)
+    between = sides(table, begun)
     branch = between.branch
     if between.archive is not None:
         remove_root(files, between.archive)
@@ -159,8 +161,10 @@ def take_back(context: Context, hold: journal.Hold, begun: Begun) -> None:
     # Nobody else writes snapshots as old; tags and schemas that are no copies are somebody's, and stay.
     copied = _older_names(begun)
     snapshots = part_of(copied, SNAPSHOTS)
-    others = [name for name in copied if name not in set(snapshots)]
-    delete_files(files, branch, [*reversed(snapshots), *same_files(files, between.main, branch, others)])
+    schemas_there = part_of(copied, SCHEMAS)
+    delete_files(files, branch, [*reversed(snapshots), *_copied_tags(files, branch, begun)])
+    # Main's schemas are never rewritten, and stay as long as it does.
+    delete_files(files, branch, list(same_files(files, between.main, branch, schemas_there)))
     schema = branch.schema(begun.branch_schema_id)
     original = begun.branch_schema.encode()
     switched_off = _switched_off(branch, begun)
@@ -266,10 +270,15 @@ def _switched_off(branch: Root, begun: Begun) -> bytes:
     return with_options(begun.branch_schema.encode(), RETENTION_OFF, branch.schema(begun.branch_schema_id))
 
 
-def _done(context: Context, hold: journal.Hold, progress: Progress, sentence: str) -> journal.Hold:
-    hold = journal.note(context, hold, sentence)
-    progress(sentence)
-    return hold
+def _copied_tags(files: Files, branch: Root, begun: Begun) -> list[str]:
+    """The paths below the branch of its copies of main's tags, also of those that main has no more."""
+    found = _digests(files, [branch.tag(name) for name in begun.tags])
+    pairs = zip(begun.tags, begun.tag_digests, found, strict=True)
+    return [f"{TAGS}/{TAG_PREFIX}{name}" for name, was, now in pairs if was == now]
+
+
+def _digests(files: Files, paths: list[str]) -> list[str]:
+    return ["" if data is None else fingerprint(data) for data in files.read_many(paths)]
 
 
 def _hint(files: Files, root: Root) -> str | None:

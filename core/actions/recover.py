@@ -5,40 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from core.actions import (
-    alter_schema,
-    audit,
-    branches,
-    claims,
-    delete_branch,
-    delete_savepoint,
-    delete_tag,
-    deletion,
-    expire,
-    journal,
-    left_reads,
-    merge,
-    replace_main,
-    rescue,
-    rollback,
-    undo,
+from core.actions import audit, claims, left_reads
+from core.actions.change import driver, journal
+from core.actions.change.change import Landed
+from core.actions.change.journal import Begun
+from core.actions.change.owner import Owner, Standing, running, silent, standing
+from core.actions.change.registry import change_named
+from core.actions.checks import (
+    fingerprint,
+    read_only_refusals,
+    require_allowed,
+    require_unmoved,
+    text_argument,
 )
-from core.actions.checks import fingerprint, read_only_refusals, require_allowed, require_unmoved
 from core.actions.context import Context, Progress
 from core.actions.holding import ChosenSnapshot
-from core.actions.journal import Journal
-from core.actions.owner import running, standing
 from core.actions.plan import Outcome, Plan, Refusal, Step
-from core.errors import Corrupt, FileMissing, NotFound, Refused
+from core.errors import Corrupt, FileMissing, NotFound, Refused, UsageError
 from core.table.catalog import parse_table_name
-from core.table.layout import RECOVERY_PREFIX, Root, TablePath, savepoint_tag
+from core.table.layout import Root, TablePath, savepoint_tag
 from core.table.records import Snapshot
 
 ACTION = "recover"
-_DELETIONS = (delete_savepoint.ACTION, delete_tag.ACTION)
-_BRANCH_CHANGES = {
-    each.ACTION: each for each in (alter_schema, replace_main, delete_branch, rescue, undo, rollback, merge)
-}
+_ASSUMED = {"committed": Landed.YES, "not-committed": Landed.NO}
 
 
 @dataclass(frozen=True)
@@ -46,13 +35,15 @@ class Findings:
     """What was begun in a table and has not ended.
 
     `interrupted` is a journal whose holder is gone, `claims` those whose owners are; `alive` says what is
-    left alone; `stale` are files of recoveries whose journal is no more; `reads` tags of readers that died.
+    left alone. `watched` are the tokens of those of them on other machines, who may be dead. `stale` are
+    files of changes whose journal is no more; `reads` tags of readers that died.
     """
 
-    interrupted: Journal | None
+    interrupted: Begun | None
     is_held: bool
     claims: tuple[claims.Claim, ...]
     alive: tuple[str, ...]
+    watched: frozenset[str]
     stale: tuple[str, ...]
     reads: tuple[tuple[Root, str], ...]
 
@@ -62,22 +53,35 @@ class Findings:
 
     @property
     def fingerprint(self) -> str:
-        begun = [self.interrupted.token] if self.interrupted else []
+        begun = []
+        if self.interrupted:
+            begun = [self.interrupted.journal.token, str(len(self.interrupted.entries))]
         reads = [root.tag(name) for root, name in self.reads]
         return fingerprint(*begun, *(claim.token for claim in self.claims), *self.stale, *reads)
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
-    """No arguments. Raises `Corrupt` for a journal or claim that this version can't read."""
-    found = look(context, table)
+    """Argument: `assume`, `committed` or `not-committed`, for a change of which nothing tells any more.
+
+    Raises `Corrupt` for a journal or claim that this version can't read.
+    """
+    assumed = text_argument(arguments, "assume")
+    if assumed is not None and assumed not in _ASSUMED:
+        raise UsageError(f"assume is {' or '.join(_ASSUMED)}, not {assumed}")
+    # Those on other machines count as dead here: applying it watches them first.
+    unwatched = look(context, table)
+    found = look(context, table, dead=unwatched.watched)
     refusals = read_only_refusals(context)
     if found.is_held and not found.is_empty:
         refusals.append(Refusal(found.alive[0], "Wait for it to end, then run recover again."))
     steps: list[Step] = []
+    if unwatched.watched:
+        seconds = f"{context.watch_for:g} s"
+        steps.append(Step("check", "who holds it on another machine", f"watched for {seconds}: alive or not"))
     if found.interrupted:
         steps += _journal_steps(context, table, found.interrupted)
     steps += [_claim_step(context, table, claim) for claim in found.claims]
-    steps += [Step("delete", path, "left by an earlier recover") for path in found.stale]
+    steps += [Step("delete", path, "left by a change that has ended") for path in found.stale]
     steps += [Step("delete", root.tag(name), "left by a read that died") for root, name in found.reads]
     count = (found.interrupted is not None) + len(found.claims)
     what = f"{count} interrupted change{'' if count == 1 else 's'}" if count else "nothing interrupted"
@@ -88,119 +92,116 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         action=ACTION,
         table=table.full_name,
         summary=f"{table.full_name} has {what}",
-        arguments={},
+        arguments={"assume": assumed},
         fingerprint=found.fingerprint,
         steps=tuple(steps),
         kept=("Everything that no journal or claim of an interrupted change names",),
-        warnings=found.alive,
+        warnings=unwatched.alive,
         refusals=tuple(refusals),
         empty=found.is_empty,
     )
 
 
 def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
-    """Bring the table to the state before or after each interrupted change. A second time does nothing."""
+    """Bring the table to the state before or after each interrupted change. Idempotent."""
     require_allowed(context, plan)
     started = context.clock()
     table, token = parse_table_name(plan.table), journal.new_token()
     found = look(context, table)
+    if found.watched:
+        progress(f"watching for {context.watch_for:g} s whether another machine's process still works")
+        found = look(context, table, dead=silent(context, table, found.watched))
+        if found.alive and found.is_empty:
+            raise Refused(found.alive[0], "Wait for it to end.")
     require_unmoved(table, plan, found.fingerprint)
     if found.is_empty:
         return _outcome(plan, 0, f"{plan.table} has nothing to recover")
-    with running(token):
+    with running(context, table, token):
         if found.interrupted:
             hold = journal.take_over(context, table, found.interrupted, token)
-            _recover_journal(context, hold, progress)
-        else:
-            hold = journal.take(context, table, plan, token)
-        for claim in found.claims:
-            _recover_claim(context, table, claim, progress)
-        for path in found.stale:
-            context.files.delete(path)
-        journal.release(context, hold)
+            _recover_journal(hold, plan, progress)
+        if found.claims or found.stale:
+            hold = journal.take(context, table, plan, token, ACTION, {})
+            for claim in found.claims:
+                _recover_claim(context, table, claim, progress)
+            for path in found.stale:
+                context.files.delete(path)
+            hold.release()
     for root, name in found.reads:
         left_reads.remove(context, root, name, progress)
     done = (found.interrupted is not None) + len(found.claims)
     outcome = _outcome(plan, done, f"{plan.table} is whole again")
-    begun = [found.interrupted.action] if found.interrupted else []
+    begun = [found.interrupted.journal.action] if found.interrupted else []
     begun += [f"savepoint {claim.id}" for claim in found.claims]
     before = f"interrupted: {', '.join(begun)}" if begun else "leftovers"
     audit.record(context, plan, outcome, started, progress, before=before, after="nothing interrupted")
     return outcome
 
 
-def look(context: Context, table: TablePath) -> Findings:
-    """Read what was begun. Raises `Corrupt`."""
+def look(context: Context, table: TablePath, dead: frozenset[str] | set[str] = frozenset()) -> Findings:
+    """Read what was begun. `dead` are tokens of holders who were watched. Raises `Corrupt`."""
     now = journal.current(context, table)
-    alive = []
+    alive: list[str] = []
+    watched: set[str] = set()
+    known: set[str] = set()
+
+    def is_alive(owner: Owner, token: str, what: str) -> bool:
+        known.add(token)
+        state = "gone" if token in dead else standing(context, owner, token)
+        if state == "unknown":
+            watched.add(token)
+        if state != "gone":
+            alive.append(f"{what} {_description(state)}")
+        return state != "gone"
+
     is_held = False
     if now is not None:
-        owner, state = journal.holder(context, table, now)
-        is_held = state != "gone"
-        if is_held:
-            alive.append(f"{now.action} by {owner} {_said(state)}")
-    dead = []
+        owner, token = now.acting
+        is_held = is_alive(owner, token, f"{now.journal.action} by {owner}")
+    gone = []
     for number in claims.claimed_ids(context, table):
         try:
             claim = claims.read_claim(context, table, number)
         except Corrupt as error:
             alive.append(f"{error.message}: left alone")
             continue
-        if claim is None:
-            continue
-        state = standing(context, claim.owner, claim.token)
-        if state == "gone":
-            dead.append(claim)
-        else:
-            alive.append(f"Savepoint {claim.id}, by {claim.owner}, {_said(state)}")
-    own = f"/{RECOVERY_PREFIX}{now.token}-" if now else None
-    stale = [path for path in journal.recoveries(context, table) if own is None or own not in path]
+        if claim and not is_alive(claim.owner, claim.token, f"Savepoint {claim.id}, by {claim.owner},"):
+            gone.append(claim)
+    if now is not None:
+        known |= {now.journal.token, *(entry.token for entry in now.entries)}
+    stale = [path for path in journal.leftovers(context, table) if not any(each in path for each in known)]
     reads = tuple(left_reads.left_reads(context, table))
-    return Findings(None if is_held else now, is_held, tuple(dead), tuple(alive), tuple(stale), reads)
+    return Findings(
+        interrupted=None if is_held else now,
+        is_held=is_held,
+        claims=tuple(gone),
+        alive=tuple(alive),
+        watched=frozenset(watched),
+        stale=tuple(stale),
+        reads=reads,
+    )
 
 
-def _said(state: str) -> str:
+def _description(state: Standing) -> str:
     if state == "running":
         return "is still running: left alone"
-    return "may still be running on its machine: left alone for ten minutes"
+    return "may still be running on its machine"
 
 
-def _journal_steps(context: Context, table: TablePath, begun: Journal) -> list[Step]:
-    steps = [Step("delete", table.journal, f"of {begun.action} by {begun.owner}")]
-    if begun.action == branches.ACTION:
-        name = begun.planned().arguments["name"]
-        if branches.can_finish(context, table, begun.planned()):
-            return [Step("create", f"branch {name}", "what is missing of it"), *steps]
-        return [Step("delete", f"branch {name}", "main lost what it needs"), *steps]
-    if begun.action in _DELETIONS:
-        return [*deletion.interrupted_steps(context, table, begun), *steps]
-    if begun.action == expire.ACTION:
-        return [*expire.interrupted_steps(context, table, begun), *steps]
-    if begun.action in _BRANCH_CHANGES:
-        return [*_BRANCH_CHANGES[begun.action].recovery_steps(context, table, begun), *steps]
-    if begun.action == ACTION:
+def _journal_steps(context: Context, table: TablePath, begun: Begun) -> list[Step]:
+    steps = [Step("delete", table.journal, f"of {begun.journal.action} by {begun.journal.owner}")]
+    if begun.journal.change == ACTION:
         return steps
-    raise _unknown(begun)
+    change_named(begun.journal.change)
+    return [*driver.recovery_steps(context, table, begun), *steps]
 
 
-def _recover_journal(context: Context, hold: journal.Hold, progress: Progress) -> None:
-    if hold.journal.action == branches.ACTION:
-        branches.recover(context, hold, progress)
-    elif hold.journal.action in _DELETIONS:
-        deletion.recover(context, hold, progress)
-    elif hold.journal.action == expire.ACTION:
-        expire.recover(context, hold, progress)
-    elif hold.journal.action in _BRANCH_CHANGES:
-        _BRANCH_CHANGES[hold.journal.action].recover(context, hold, progress)
-    elif hold.journal.action != ACTION:
-        raise _unknown(hold.journal)
-
-
-def _unknown(begun: Journal) -> Refused:
-    return Refused(
-        f"This version can't recover {begun.action} of {begun.table}",
-        "Recover it with the version of Paimark that began it.",
-    )
+def _recover_journal(hold: journal.Hold, plan: Plan, progress: Progress) -> None:
+    if hold.journal.change == ACTION:
+        hold.release()
+        return
+    assumed = plan.arguments.get("assume")
+    driver.recover(hold, progress, _ASSUMED.get(str(assumed), Landed.UNKNOWN))
 
 
 def _claim_step(context: Context, table: TablePath, claim: claims.Claim) -> Step:

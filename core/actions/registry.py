@@ -81,11 +81,12 @@ def _defined(
     def plan(context: Context, table: TablePath, given: Mapping[str, object]) -> Plan:
         found = cast(MakePlan, importlib.import_module(module).plan)(context, table, given)
         links = map(link_in_the_way, linked_directories(context.files, table))
-        return replace(found, refusals=(*found.refusals, *(Refusal(e.message, e.hint) for e in links)))
+        refusals = (*found.refusals, *(Refusal(e.message, e.hint) for e in links))
+        return replace(found, refusals=refusals, request=found.request if found.redoes else _plain(given))
 
     def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
         require_no_links(context.files, parse_table_name(plan.table))
-        outcome = cast(ApplyPlan, importlib.import_module(module).apply)(context, plan, progress)
+        outcome = _apply_of(module)(context, plan, progress)
         if moves_main and not plan.empty:
             from core.actions.auto_savepoint import after_commit
 
@@ -93,6 +94,25 @@ def _defined(
         return outcome
 
     return Action(name, summary, arguments, danger, plan, apply)
+
+
+def _apply_of(module: str) -> ApplyPlan:
+    """An action that is no `Change` has an `apply` of its own; the driver does all others."""
+    own = getattr(importlib.import_module(module), "apply", None)
+    if own is not None:
+        return cast(ApplyPlan, own)
+    from core.actions.change import driver
+
+    return driver.apply
+
+
+def _plain(given: Mapping[str, object]) -> dict[str, str | int | bool | None]:
+    """What an action was asked for, as a log can hold it."""
+    return {
+        name: value if isinstance(value, str | int | bool) else str(value)
+        for name, value in given.items()
+        if value is not None
+    }
 
 
 _SNAPSHOT = Argument("snapshot", "int", "Id of the snapshot; the newest when left out.")
@@ -210,8 +230,15 @@ ACTIONS: dict[str, Action] = {
         _defined(
             "undo",
             "core.actions.undo",
-            "Take back the last replacement, merge or rollback of main, or a branch's retirement.",
+            "Take back the last change that can be taken back.",
             (Argument("replacement", "flag", "The last replacement, though main moved on since a merge."),),
+            danger="destructive",
+            moves_main=True,
+        ),
+        _defined(
+            "redo",
+            "core.actions.redo",
+            "Do again what the last undo took back.",
             danger="destructive",
             moves_main=True,
         ),
@@ -241,6 +268,7 @@ ACTIONS: dict[str, Action] = {
             "recover",
             "core.actions.recover",
             "Finish or undo a change that was interrupted.",
+            (Argument("assume", "text", "committed or not-committed, where nothing tells any more."),),
             danger="changes",
             moves_main=True,
         ),

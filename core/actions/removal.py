@@ -10,17 +10,16 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
-from core.actions import journal
+from core.actions.change.journal import Hold
 from core.actions.context import Context, Progress
 from core.actions.reclaim import Freed, freed_by
 from core.actions.references import Leaving, roots_and_guards
-from core.errors import PaimarkError, Refused, Unavailable
+from core.errors import Refused
 from core.storage.files import Files
 from core.table.files import StoredFile
 from core.table.layout import TablePath
@@ -46,29 +45,27 @@ class Removed:
         return Removed(self.files + other.files, self.size + other.size)
 
 
-def remove(
-    context: Context, hold: journal.Hold, leaving: Leaving, progress: Progress, part: str = ""
-) -> tuple[journal.Hold, Removed]:
+def remove(context: Context, hold: Hold, leaving: Leaving, progress: Progress, part: str = "") -> Removed:
     """Delete every file that only the leaving references keep; what an earlier run did is passed over.
 
     `part` tells it from the other removals of a change that has several.
 
-    Raises `Refused` when the references can't be read, and `journal.TakenOver`.
+    Raises `Refused` when the references can't be read, and `TakenOver`.
     """
     removed = Removed()
     for done, kind in ((DATA_GONE, "data"), (MANIFESTS_GONE, "manifests"), (LISTS_GONE, "lists")):
-        if part + done in hold.journal.steps:
+        if part + done in hold.steps:
             continue
         sweep = _Sweep(context, hold, leaving, kind)
         gone = sweep.run()
         removed += gone
-        hold = journal.note(context, hold, part + done)
+        hold.note(part + done)
         progress(f"deleted {said(gone.files, _NOUNS[kind])} ({gone.size} bytes)")
         for why, count in sweep.kept.items():
             progress(f"kept {said(count, _NOUNS[kind])} that nothing needs: {why}")
         for path in sweep.strangers:
             progress(stranger(hold.table, path))
-    return hold, removed
+    return removed
 
 
 _NOUNS = {"data": "data file", "manifests": "manifest", "lists": "manifest list"}
@@ -83,24 +80,10 @@ def stranger(table: TablePath, path: str) -> str:
     return f"{path} stays: a manifest names it, and it is no file of {table.full_name}"
 
 
-@contextmanager
-def only_forward(table: TablePath) -> Iterator[None]:
-    """What fails inside can't be undone: the journal stays, and `recover` goes on where it stopped."""
-    try:
-        yield
-    except journal.TakenOver:
-        raise
-    except PaimarkError as error:
-        raise Unavailable(
-            f"{error.message}. What was begun is half done",
-            f"Run `paimark recover {table.full_name}` to go on. {error.hint}".rstrip(),
-        ) from error
-
-
 class _Sweep:
     """One kind of files. Manifests are told by their lists: when they go, the data is gone."""
 
-    def __init__(self, context: Context, hold: journal.Hold, leaving: Leaving, kind: str) -> None:
+    def __init__(self, context: Context, hold: Hold, leaving: Leaving, kind: str) -> None:
         self._context = context
         self._hold = hold
         self._leaving = leaving
@@ -130,7 +113,7 @@ class _Sweep:
         if time.monotonic() - self._looked < _LOOK_EVERY:
             return
         self._looked = time.monotonic()
-        journal.require_hold(self._context, self._hold)
+        self._hold.require()
         table = self._hold.table
         seen = holders(self._context.files, table)
         if seen != self._seen:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from core.actions import journal
+from core.actions.change.journal import Hold
+from core.actions.checks import fingerprint
 from core.actions.claims import claimed_ids, read_claim
 from core.actions.context import Context, Progress
 from core.actions.plan import Plan, Refusal
@@ -46,27 +47,27 @@ def require_free(context: Context, found: Takeover, begun: Begun) -> None:
         raise Refused(f"{table.full_name} has a branch {begun.archive} already", "Make a new plan.")
 
 
-def require_still(
-    context: Context, hold: journal.Hold, found: Takeover, begun: Begun, progress: Progress
-) -> None:
+def require_still(hold: Hold, begun: Begun, progress: Progress) -> None:
     """The point of no return: main is as planned, and the branch, if it moved, went on from there.
 
     Its jobs keep running: what they commit goes along. Raises `Refused`, with both states, and `TakenOver`.
     """
-    files, table, between = context.files, hold.table, sides(hold.table, begun)
-    journal.require_hold(context, hold)
+    context, table, between = hold.context, hold.table, sides(hold.table, begun)
+    files = context.files
+    hold.require()
     if main_root(files, table) != between.main:
-        raise moved(table, found.said, f"main is {main_root(files, table).label}")
+        raise moved(table, begun.seen, f"main is {main_root(files, table).label}")
     main, branch = state(files, between.main), state(files, between.branch)
-    is_same_main = main.fingerprint == found.main.fingerprint and not _has_expired(files, between, begun)
-    if not is_same_main or not _went_on(files, found.branch, branch):
-        raise moved(table, found.said, f"{main.said} and {branch.said}")
+    is_same_main = main.fingerprint == begun.main_fingerprint and not _has_expired(files, between, begun)
+    if not is_same_main or not _went_on(files, begun, branch):
+        raise moved(table, begun.seen, f"{main.said} and {branch.said}")
     refusals = claim_refusals(context, between.main)
     if begun.drops_previous:
+        found = survey(files, between.main, between.branch)
         refusals += loss_refusals(files, found, besides=between.archive)
     for refusal in refusals:
         raise Refused(refusal.reason, refusal.hint)
-    if branch.said != found.branch.said:
+    if branch.head is not None and branch.head.snapshot.id != begun.branch_head:
         progress(f"the branch went on: {branch.said}")
 
 
@@ -112,12 +113,12 @@ def _has_expired(files: Files, between: Sides, begun: Begun) -> bool:
     return there != set(numbered(files.names(between.archive.snapshots), SNAPSHOT_PREFIX))
 
 
-def _went_on(files: Files, planned: State, now: State) -> bool:
+def _went_on(files: Files, begun: Begun, now: State) -> bool:
     """Whether the branch still holds what was planned, and stock retention is off in its newest schema."""
     path = now.root.schema(now.schema_id)
-    if with_options(now.schema, RETENTION_OFF, path) != now.schema or now.schema_id != planned.schema_id:
+    if with_options(now.schema, RETENTION_OFF, path) != now.schema or now.schema_id != begun.branch_schema_id:
         return False
-    if planned.head is None or now.head is None or now.head.snapshot.id < planned.head.snapshot.id:
+    if begun.branch_head is None or now.head is None or now.head.snapshot.id < begun.branch_head:
         return False
-    [data] = files.read_many([now.root.snapshot(planned.head.snapshot.id)])
-    return data == planned.head.data
+    [data] = files.read_many([now.root.snapshot(begun.branch_head)])
+    return data is not None and fingerprint(data) == begun.branch_head_digest

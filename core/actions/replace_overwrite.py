@@ -7,32 +7,29 @@ it is. Taking it back is a rollback.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import Self
 
-import msgspec
-
-from core.actions import audit, claims, journal, undo_log
-from core.actions.checks import read_only_refusals, require_allowed, require_unmoved, undone_on_failure
+from core.actions import claims
+from core.actions.change import journal
+from core.actions.change.change import Done, Work
+from core.actions.change.journal import Hold
+from core.actions.change.operations import REPLACEMENT, Undoable, move_of
+from core.actions.checks import read_only_refusals, require_unmoved
 from core.actions.columns import column_refusals
-from core.actions.context import Context, Progress
-from core.actions.fast_forward import write_schemas
-from core.actions.merge_journal import begun_of, found_again, made_of, take_back
+from core.actions.context import Context
+from core.actions.fast_forward import remove_schemas, write_schemas
+from core.actions.merge_journal import MergeState, state_of, survey_of
 from core.actions.merge_record import record_merge
 from core.actions.merge_survey import Survey, survey
-from core.actions.overwriting import (
-    commit_steps,
-    keep_safe,
-    rewrite,
-    rewriting_refusals,
-    rows_of,
-)
-from core.actions.owner import running
-from core.actions.plan import Outcome, Plan, Refusal, Step
-from core.actions.removal import only_forward
+from core.actions.overwriting import Rows, Start, rewriting_refusals, rows_of
+from core.actions.plan import Plan, Refusal, Step
+from core.actions.rewrite_main import RewriteMain, snapshot_of, went_on
 from core.errors import FileMissing, NotFound, Refused, UsageError
-from core.table.catalog import parse_table_name
 from core.table.files import size_of
-from core.table.layout import TablePath
+from core.table.layout import Root, TablePath
 from core.table.lineage import Lineage
+from core.table.records import Snapshot, point_of
 
 OVERWRITE = "overwrite"
 
@@ -56,12 +53,15 @@ def plan(context: Context, table: TablePath, name: str, arguments: Mapping[str, 
         refusals.append(Refusal(f"Branch {name} is not whole: {error.message}", "Repair it first."))
     safety = claims.next_id(files, table)
     return Plan(
-        action=undo_log.REPLACEMENT,
+        action=REPLACEMENT,
+        change="overwrite-main",
         table=table.full_name,
         summary=f"Give main of {table.full_name} the rows of branch {name} (its snapshot {head.id}), "
         f"instead of those of snapshot {main.id}",
         arguments={"name": name, "layout": OVERWRITE},
         fingerprint=found.fingerprint,
+        lasting=found.lasting,
+        main_at=point_of(main),
         steps=(
             Step("create", table.savepoint(safety), f"keeps snapshot {main.id}, as it is now"),
             *(Step("copy", start.root.schema(number), f"of {name}") for number, _ in found.new_schemas),
@@ -78,66 +78,82 @@ def plan(context: Context, table: TablePath, name: str, arguments: Mapping[str, 
     )
 
 
-def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
-    """Write the rows. Raises `Refused` when main or the branch moved."""
-    require_allowed(context, plan)
-    started, token = context.clock(), journal.new_token()
-    table, name = parse_table_name(plan.table), str(plan.arguments["name"])
-    with running(token):
-        found = _as_planned(context, table, plan)
-        hold = journal.take(context, table, plan, token, msgspec.to_builtins(begun_of(found)))
-        with undone_on_failure(
-            table, lambda: journal.give_up(context, hold, lambda: recover(context, hold, progress))
-        ):
-            found = _as_planned(context, table, plan)
-            safety = keep_safe(context, found.start, f"before main got the rows of {name}", progress)
-            write_schemas(context.files, found, progress)
-            rows = rows_of(found.branch.root, found.branch.snapshot)
-            made = rewrite(context, hold, found.target, rows, progress)
-            if made is None:
-                raise Refused(f"Nothing was committed to {plan.table}", "Look at the engine's log.")
-        with only_forward(table):
-            record_merge(context, hold, found, made)
-            # Rows take their time: somebody elsewhere may have thought this process dead.
-            journal.require_hold(context, hold)
-            journal.release(context, hold)
-    outcome = Outcome(
-        action=plan.action,
-        table=plan.table,
-        message=f"main of {plan.table} has the rows of branch {name}, as snapshot {made.id}",
-        result={"branch_name": name, "snapshot_id": made.id, "savepoint_id": safety},
-        undo=f"paimark undo {table.full_name}",
-    )
-    before, after = f"snapshot {found.start.head.snapshot.id}", f"snapshot {made.id}"
-    audit.record(context, plan, outcome, started, progress, before=before, after=after)
-    return outcome
+class OverwriteMain(RewriteMain[MergeState]):
+    """Main gets the rows of the branch's newest snapshot, and its schema."""
+
+    State = MergeState
+
+    def __init__(self, work: Work, state: MergeState) -> None:
+        super().__init__(work, state)
+        self._before: Snapshot | None = None
+
+    @classmethod
+    def begin(cls, work: Work) -> Self:
+        return cls(work, state_of(_as_planned(work)))
+
+    @property
+    def root(self) -> Root:
+        return self.work.table.root(self.state.root)
+
+    @property
+    def first_head(self) -> Snapshot:
+        return snapshot_of(self.state.main)
+
+    def _survey(self, main: Snapshot) -> Survey:
+        return survey_of(self.work.files, self.work.table, self.state, main)
+
+    def check(self, hold: Hold) -> None:
+        _as_planned(self.work)
+
+    def rows(self, start: Start) -> Rows:
+        return rows_of(self.work.table.root(self.state.branch), snapshot_of(self.state.head))
+
+    def safety_comment(self) -> str:
+        return f"before main got the rows of {self.state.branch}"
+
+    def target(self, start: Start) -> Start:
+        return replace(self._survey(start.head.snapshot), start=start).target
+
+    def follow(self, start: Start) -> None:
+        if start.schema_text not in self.state.schema_texts:
+            super().follow(start)
+
+    def prepare(self, hold: Hold) -> None:
+        super().prepare(hold)
+        write_schemas(self.work.files, self._survey(self.first_head), self.work.progress)
+
+    def record(self, hold: Hold) -> None:
+        self._before = self.head(hold)
+        assert self.made is not None
+        record_merge(self.work.context, self._survey(self._before), self.made)
+
+    def take_back(self, hold: Hold) -> None:
+        super().take_back(hold)
+        remove_schemas(self.work.files, self.root, self.state.new_schemas, self.first_head.id)
+
+    def way_back(self) -> Undoable:
+        assert self._before is not None and self.made is not None
+        return move_of(self.work, self.root, self._before, self.made, branch=self.state.branch)
+
+    def done(self) -> Done:
+        assert self._before is not None and self.made is not None
+        name, made, plan = self.state.branch, self.made, self.work.plan
+        return Done(
+            message=f"main of {plan.table} has the rows of branch {name}, as snapshot {made.id}",
+            result={"branch_name": name, "snapshot_id": made.id, "savepoint_id": self.safety},
+            before=f"snapshot {self._before.id}",
+            after=f"snapshot {made.id}",
+            undo=plan.undo,
+        )
 
 
-def is_overwrite(plan: Plan) -> bool:
-    return plan.arguments.get("layout") == OVERWRITE
-
-
-def recovery_steps(context: Context, table: TablePath, begun: journal.Journal) -> list[Step]:
-    """What recovering an interrupted overwrite does."""
-    return commit_steps(made_of(context.files, table, begun), "main has the branch's rows")
-
-
-def recover(context: Context, hold: journal.Hold, progress: Progress) -> None:
-    """Finish an interrupted overwrite that was committed, else take back what was prepared."""
-    made = made_of(context.files, hold.table, hold.journal)
-    undo_log.clean(context, hold.table)
-    if made is None:
-        take_back(context.files, hold)
-        progress("nothing was committed: main is as it was")
-        return
-    record_merge(context, hold, found_again(context.files, hold), made)
-    progress(f"main has the branch's rows, as snapshot {made.id}")
-
-
-def _as_planned(context: Context, table: TablePath, plan: Plan) -> Survey:
+def _as_planned(work: Work) -> Survey:
+    plan, files = work.plan, work.files
     try:
-        found = survey(context.files, table, str(plan.arguments["name"]), whole=True)
+        found = survey(files, work.table, str(plan.arguments["name"]), whole=True)
     except NotFound as error:
         raise Refused(f"{error.message}, since the plan was made", "Make a new plan.") from error
-    require_unmoved(table, plan, found.fingerprint)
+    has_gone_on = plan.main_at is not None and went_on(files, found.start.root, plan.main_at)
+    if not (has_gone_on and found.lasting == plan.lasting):
+        require_unmoved(work.table, plan, found.fingerprint)
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from core.actions import journal
+from core.actions.change import journal
 from core.actions.checks import read_only_refusals
 from core.actions.context import Context
 from core.actions.deletion import freed_steps

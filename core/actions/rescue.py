@@ -7,25 +7,26 @@ leave the table directory. The journal's note that the copy is whole is the poin
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Self
 
-from core.actions import audit, journal, stages, undo_log
+import msgspec
+
+from core.actions.change import journal, operations
+from core.actions.change.change import Change, Done, Work
+from core.actions.change.journal import Begun, Hold
 from core.actions.checks import (
     fingerprint,
     read_only_refusals,
-    require_allowed,
     require_unmoved,
     required_text,
-    undone_on_failure,
 )
-from core.actions.context import Context, Progress
+from core.actions.context import Context
 from core.actions.names import name_refusal
-from core.actions.owner import running
-from core.actions.plan import Outcome, Plan, Refusal, Step
-from core.actions.removal import only_forward, said
+from core.actions.plan import Plan, Refusal, Step
+from core.actions.removal import said
 from core.actions.rewriting import with_options
 from core.actions.root_files import (
     SNAPSHOTS,
-    copy_files,
     delete_files,
     part_of,
     remove_root,
@@ -35,7 +36,6 @@ from core.actions.root_files import (
 from core.actions.strays import stray_commits
 from core.errors import Refused
 from core.storage.files import Files
-from core.table.catalog import parse_table_name
 from core.table.layout import SNAPSHOT_PREFIX, Root, TablePath
 from core.table.lineage import Lineage
 from core.table.main_branch import main_branch_name, root_exists
@@ -44,7 +44,6 @@ from core.table.records import Snapshot, TableSchema
 from core.table.retention import RETENTION_OFF
 
 ACTION = "rescue-commits"
-_COPIED = "copied the commits"
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
@@ -76,53 +75,64 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     )
 
 
-def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
-    """Make the branch. Raises `Refused` when there are other commits than planned, or the name is taken."""
-    require_allowed(context, plan)
-    started, token = context.clock(), journal.new_token()
-    files, table, name = context.files, parse_table_name(plan.table), str(plan.arguments["name"])
-    target, found = table.root(name), stray_commits(context.files, table)
-    require_unmoved(table, plan, _seen(found))
-    if plan.empty:
-        return _outcome(plan, 0, f"{plan.table} has no stray commits")
-    with running(token):
-        hold = journal.take(context, table, plan, token)
-        with undone_on_failure(table, lambda: journal.give_up(context, hold)):
-            require_unmoved(table, plan, _seen(stray_commits(files, table)))
-            for refusal in _refusals(context, target, found):
-                raise Refused(refusal.reason, refusal.hint)
-            hold = stages.start(context, hold)
-        with undone_on_failure(
-            table, lambda: journal.give_up(context, hold, lambda: remove_root(files, target))
-        ):
-            _copy(context, target, found)
-            hold = journal.note(context, hold, _COPIED)
-            progress(f"copied {said(len(found), 'commit')} to branch {name}")
-        with only_forward(table):
-            _finish(files, target)
-            journal.release(context, hold)
-    outcome = _outcome(plan, len(found), f"Branch {name} of {plan.table} holds {said(len(found), 'commit')}")
-    audit.record(context, plan, outcome, started, progress, before="stray commits", after=f"branch {name}")
-    return outcome
+class RescueState(msgspec.Struct, frozen=True):
+    """The branch to be made, and the ids of the commits that it gets."""
+
+    name: str
+    ids: tuple[int, ...]
 
 
-def recovery_steps(context: Context, table: TablePath, begun: journal.Journal) -> list[Step]:
-    """What recovering an interrupted rescue does."""
-    name = str(begun.planned().arguments["name"])
-    if _COPIED in begun.steps:
-        return [Step("delete", table.root().snapshots, f"what branch {name} holds")]
-    return [Step("delete", f"branch {name}", "the commits stay where they are")]
+class RescueCommits(Change[RescueState]):
+    """The journal's note that the copy is whole is the point of no return."""
 
+    State = RescueState
 
-def recover(context: Context, hold: journal.Hold, progress: Progress) -> None:
-    """Finish an interrupted rescue once the copy is whole, else take it back. The caller ends it."""
-    target = hold.table.root(str(hold.journal.planned().arguments["name"]))
-    if _COPIED in hold.journal.steps:
-        _finish(context.files, target)
-        progress(f"branch {target.label} holds the commits")
-    elif stages.has_started(hold.journal):
-        remove_root(context.files, target)
-        progress("the commits stay where they are")
+    @classmethod
+    def begin(cls, work: Work) -> Self:
+        found = stray_commits(work.files, work.table)
+        require_unmoved(work.table, work.plan, _seen(found))
+        return cls(work, RescueState(str(work.plan.arguments["name"]), tuple(each.id for each in found)))
+
+    @classmethod
+    def nothing(cls, plan: Plan) -> dict[str, str | int | bool | None]:
+        return {"branch_name": plan.arguments["name"], "commits": 0}
+
+    @property
+    def _target(self) -> Root:
+        return self.work.table.root(self.state.name)
+
+    def check(self, hold: Hold) -> None:
+        found = stray_commits(self.work.files, self.work.table)
+        require_unmoved(self.work.table, self.work.plan, _seen(found))
+        for refusal in _refusals(self.work.context, self._target, found):
+            raise Refused(refusal.reason, refusal.hint)
+
+    def prepare(self, hold: Hold) -> None:
+        for path, data in _copies(self.work.context, self._target, self.state.ids).items():
+            if not self.work.files.create(path, data) and self.work.files.read(path) != data:
+                raise Refused(f"Somebody else has just written {path}", "Choose another name.")
+        self.work.progress(f"copied {said(len(self.state.ids), 'commit')} to branch {self.state.name}")
+
+    def finish(self, hold: Hold) -> None:
+        _remove_rescued(self.work.files, self._target)
+
+    def take_back(self, hold: Hold) -> None:
+        if others := _remove_copies(self.work.context, self._target, self.state.ids):
+            self.work.progress(f"branch {self.state.name} stays, for others wrote {', '.join(others)}")
+
+    def done(self) -> Done:
+        name, count = self.state.name, said(len(self.state.ids), "commit")
+        return Done(
+            message=f"Branch {name} of {self.work.plan.table} holds {count}",
+            result={"branch_name": name, "commits": len(self.state.ids)},
+            before="stray commits",
+            after=f"branch {name}",
+        )
+
+    def recovery_steps(self, begun: Begun) -> list[Step]:
+        if begun.is_committed:
+            return [Step("delete", self.work.table.root().snapshots, f"what branch {self.state.name} holds")]
+        return [Step("delete", f"branch {self.state.name}", "the commits stay where they are")]
 
 
 def _refusals(context: Context, target: Root, found: list[Snapshot]) -> list[Refusal]:
@@ -141,7 +151,7 @@ def _refusals(context: Context, target: Root, found: list[Snapshot]) -> list[Ref
 def _schemas(context: Context, table: TablePath) -> dict[int, bytes]:
     """The schemas that the table directory had: the archived main's, else what the log kept of them."""
     files = context.files
-    for entry in reversed(undo_log.entries(context, table)):
+    for entry in reversed(operations.undoable(context, table)):
         if entry.schema is None or entry.schema_id is None or entry.previous is not None:
             continue
         found = {entry.schema_id: entry.schema.encode()}
@@ -153,20 +163,33 @@ def _schemas(context: Context, table: TablePath) -> dict[int, bytes]:
     return {}
 
 
-def _copy(context: Context, target: Root, found: list[Snapshot]) -> None:
+def _copies(context: Context, target: Root, ids: tuple[int, ...]) -> dict[str, bytes]:
+    """Every file of the branch to be made, in the order to write them."""
     files, schemas = context.files, _schemas(context, target.table)
-    newest = max(schemas)
+    newest, copies = max(schemas), dict[str, bytes]()
     for number, data in sorted(schemas.items()):
         path = target.schema(number)
         TableSchema.from_json(data, path)
-        files.create(path, with_options(data, RETENTION_OFF, path) if number == newest else data)
-    names = [f"{SNAPSHOTS}/{SNAPSHOT_PREFIX}{each.id}" for each in found]
-    copy_files(files, target.table.root(), target, names)
-    files.create(target.earliest_hint, str(found[0].id).encode())
-    files.create(target.latest_hint, str(found[-1].id).encode())
+        copies[path] = with_options(data, RETENTION_OFF, path) if number == newest else data
+    for number in ids:
+        copies[target.snapshot(number)] = files.read(target.table.root().snapshot(number))
+    copies[target.earliest_hint] = str(ids[0]).encode()
+    copies[target.latest_hint] = str(ids[-1]).encode()
+    return copies
 
 
-def _finish(files: Files, target: Root) -> None:
+def _remove_copies(context: Context, target: Root, ids: tuple[int, ...]) -> list[str]:
+    """Remove the branch as far as it is an unfinished copy; the paths that are somebody else's."""
+    files, names = context.files, list(root_files(context.files, target))
+    ours = _copies(context, target, ids)
+    paths = [f"{target.directory}/{name}" for name in names]
+    others = [p for p, data in zip(paths, files.read_many(paths), strict=True) if data != ours.get(p)]
+    if not others:
+        remove_root(files, target)
+    return others
+
+
+def _remove_rescued(files: Files, target: Root) -> None:
     """Only what the branch holds leaves the table directory; hints go with the last snapshot."""
     own = target.table.root()
     if main_branch_name(files, target.table) is None:
@@ -180,8 +203,3 @@ def _finish(files: Files, target: Root) -> None:
 
 def _seen(found: list[Snapshot]) -> str:
     return fingerprint(*(each.to_json() for each in found))
-
-
-def _outcome(plan: Plan, count: int, message: str) -> Outcome:
-    result = {"branch_name": plan.arguments["name"], "commits": count}
-    return Outcome(action=ACTION, table=plan.table, message=message, result=result)

@@ -6,43 +6,29 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 
-from core.actions import audit, claims, journal, rollback_truncate, undo_log
-from core.actions.checks import (
-    fingerprint,
-    read_only_refusals,
-    require_allowed,
-    require_unmoved,
-    required_text,
-    undone_on_failure,
-)
+from core.actions import claims, rollback_truncate
+from core.actions.change import journal
+from core.actions.change.change import Done, Work
+from core.actions.change.journal import Hold
+from core.actions.change.operations import Undoable, move_of
+from core.actions.checks import fingerprint, read_only_refusals, require_unmoved, required_text
 from core.actions.columns import column_refusals
-from core.actions.context import Context, Progress
-from core.actions.holding import ChosenSnapshot
-from core.actions.merge_base import Event, point_of, record
-from core.actions.overwriting import (
-    Start,
-    commit_steps,
-    keep_safe,
-    landed,
-    rewrite,
-    rewriting_refusals,
-    rows_of,
-    start_of,
-)
-from core.actions.owner import running
-from core.actions.plan import Outcome, Plan, Refusal, Step
+from core.actions.context import Context
+from core.actions.merge_base import Event, record
+from core.actions.overwriting import Rows, Start, rewriting_refusals, rows_of, start_of
+from core.actions.plan import Plan, Refusal, Step
+from core.actions.rewrite_main import RewriteMain, snapshot_of, went_on
 from core.errors import FileMissing, NotFound, Refused, UsageError
 from core.storage.files import Files
-from core.table.catalog import parse_table_name
 from core.table.files import size_of
 from core.table.layout import Root, TablePath
 from core.table.lineage import Lineage
 from core.table.names import is_safe_name
-from core.table.records import Snapshot
+from core.table.records import Snapshot, point_of
 from core.travel.version import Resolved, resolve_time, resolve_version
 
 ACTION = "rollback"
@@ -61,6 +47,12 @@ class _Way:
         return fingerprint(
             self.start.fingerprint, self.version.root.directory, self.version.snapshot.to_json()
         )
+
+    @property
+    def lasting(self) -> str:
+        """The fingerprint of all but main's newest snapshot, which jobs may replace with a later one."""
+        definition = (self.start.root.directory, self.start.schema_text)
+        return fingerprint(*definition, self.version.root.directory, self.version.snapshot.to_json())
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
@@ -99,6 +91,8 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         summary=f"Give main of {table.full_name} the rows of {what}, instead of those of snapshot {head.id}",
         arguments={"to": asked, "snapshot": snapshot.id, "head": head.id, "root": start.root.branch},
         fingerprint=way.fingerprint,
+        lasting=way.lasting,
+        main_at=point_of(head),
         steps=(
             Step("create", table.savepoint(safety), f"keeps snapshot {head.id}, as it is now"),
             Step("copy", f"the rows of {what}", f"{rows} rows before key merging, through Spark", size),
@@ -111,92 +105,95 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     )
 
 
-def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
-    """Write the rows. Raises `Refused` when main moved since the plan, or moves before the commit."""
-    require_allowed(context, plan)
-    started, token = context.clock(), journal.new_token()
-    table = parse_table_name(plan.table)
-    if plan.empty:
-        return Outcome(action=ACTION, table=plan.table, message=plan.summary, result={"snapshot_id": None})
-    if rollback_truncate.is_truncation(plan):
-        return rollback_truncate.apply(context, plan, lambda: _seen(context, table, plan), progress)
-    with running(token):
-        way = _as_planned(context, table, plan)
-        hold = journal.take(context, table, plan, token, _leaving(way))
-        with undone_on_failure(table, lambda: journal.give_up(context, hold, lambda: _finish(context, hold))):
-            way = _as_planned(context, table, plan)
-            safety = keep_safe(context, way.start, f"before rollback to {plan.arguments['to']}", progress)
-            hold = journal.note(context, hold, f"savepoint {safety} keeps what was")
-            rows = rows_of(way.version.root, way.version.snapshot)
-            made = rewrite(context, hold, way.start, rows, progress)
-            if made is None:
-                raise Refused(f"Nothing was committed to {plan.table}", "Look at the engine's log.")
-            progress(f"committed snapshot {made.id}")
-            _finish(context, hold)
-            # Rows take their time: somebody elsewhere may have thought this process dead.
-            journal.require_hold(context, hold)
-            journal.release(context, hold)
-    outcome = Outcome(
-        action=ACTION,
-        table=plan.table,
-        message=f"main of {plan.table} has the rows of {way.version.name} again, as snapshot {made.id}",
-        result={"snapshot_id": made.id, "rolled_back_to": way.version.snapshot.id, "savepoint_id": safety},
-        undo=f"paimark undo {table.full_name}",
-    )
-    before, after = f"snapshot {way.start.head.snapshot.id}", f"snapshot {made.id}"
-    audit.record(context, plan, outcome, started, progress, before=before, after=after)
-    return outcome
+class RollbackState(msgspec.Struct, frozen=True):
+    """Main's newest snapshot as the rollback found it, and the version that it goes to, as written.
+
+    `root` is main's, `version_root` the one to read the version from (None: the table directory).
+    """
+
+    root: str | None
+    head: dict[str, Any]
+    version: dict[str, Any]
+    version_root: str | None
+    name: str
+    schema: str
 
 
-def recovery_steps(context: Context, table: TablePath, begun: journal.Journal) -> list[Step]:
-    """What recovering an interrupted rollback does."""
-    if rollback_truncate.is_truncation(begun.planned()):
-        return rollback_truncate.recovery_steps(context, table, begun)
-    return commit_steps(_landed(context.files, table, begun), "the rollback was committed")
+class Rollback(RewriteMain[RollbackState]):
+    """Main gets the rows of an earlier version."""
 
+    State = RollbackState
 
-def recover(context: Context, hold: journal.Hold, progress: Progress) -> None:
-    """Finish an interrupted rollback that was committed; of another nothing is to be undone."""
-    if rollback_truncate.is_truncation(hold.journal.planned()):
-        rollback_truncate.recover(context, hold, progress)
-        return
-    undo_log.clean(context, hold.table)
-    made = _finish(context, hold)
-    if made is None:
-        progress("the rollback committed nothing: main is as it was; orphan cleaning takes its files")
-    else:
-        progress(f"the rollback is snapshot {made.id}")
+    def __init__(self, work: Work, state: RollbackState) -> None:
+        super().__init__(work, state)
+        self._before: Snapshot | None = None
 
+    @classmethod
+    def begin(cls, work: Work) -> Self:
+        way = way_as_planned(work)
+        state = RollbackState(
+            root=way.start.root.branch,
+            head=way.start.head.snapshot.as_written(),
+            version=way.version.snapshot.as_written(),
+            version_root=way.version.root.branch,
+            name=way.version.name,
+            schema=way.start.schema_text,
+        )
+        return cls(work, state)
 
-def _finish(context: Context, hold: journal.Hold) -> Snapshot | None:
-    """Once it is committed: what was merged after the version is out of main's rows, and may be again."""
-    files, table, arguments = context.files, hold.table, hold.journal.planned().arguments
-    made = _landed(files, table, hold.journal)
-    if made is not None:
-        root, to = _root_of(table, hold.journal), str(arguments["to"])
-        before, then = _kept(hold.journal, "head"), point_of(_kept(hold.journal, "version"))
-        event = Event(kind="rollback", root=root.branch, main=point_of(made), to=then.id, then=then)
-        record(files, table, event)
-        undo_log.append(context, table, undo_log.move_of(hold, root, before, made, to=to))
-    return made
+    @classmethod
+    def nothing(cls, plan: Plan) -> dict[str, str | int | bool | None]:
+        return {"snapshot_id": None}
 
+    @property
+    def root(self) -> Root:
+        return self.work.table.root(self.state.root)
 
-def _landed(files: Files, table: TablePath, begun: journal.Journal) -> Snapshot | None:
-    return landed(files, _kept(begun, "head").id, _root_of(table, begun), begun.token)
+    @property
+    def first_head(self) -> Snapshot:
+        return snapshot_of(self.state.head)
 
+    def check(self, hold: Hold) -> None:
+        way_as_planned(self.work)
 
-def _root_of(table: TablePath, begun: journal.Journal) -> Root:
-    branch = begun.planned().arguments["root"]
-    return table.root(None if branch is None else str(branch))
+    def rows(self, start: Start) -> Rows:
+        return rows_of(self.work.table.root(self.state.version_root), snapshot_of(self.state.version))
 
+    def safety_comment(self) -> str:
+        return f"before rollback to {self.work.plan.arguments['to']}"
 
-def _kept(begun: journal.Journal, name: str) -> Snapshot:
-    """Main's newest snapshot as the rollback found it (`head`), and the one it went to (`version`)."""
-    return Snapshot.from_json(msgspec.json.encode((begun.leaving or {}).get(name)), "The journal")
+    def follow(self, start: Start) -> None:
+        if start.schema_text != self.state.schema:
+            super().follow(start)
 
+    def record(self, hold: Hold) -> None:
+        """What was merged after the version is out of main's rows, and may be again."""
+        self._before = self.head(hold)
+        assert self.made is not None
+        then = point_of(snapshot_of(self.state.version))
+        main = point_of(self.made)
+        event = Event(kind="rollback", root=self.state.root, main=main, to=then.id, then=then)
+        record(self.work.files, self.work.table, event)
 
-def _leaving(way: _Way) -> dict[str, Any]:
-    return {"head": way.start.head.snapshot.as_written(), "version": way.version.snapshot.as_written()}
+    def way_back(self) -> Undoable:
+        assert self._before is not None and self.made is not None
+        to = str(self.work.plan.arguments["to"])
+        return move_of(self.work, self.root, self._before, self.made, to=to)
+
+    def done(self) -> Done:
+        assert self._before is not None and self.made is not None
+        made, plan = self.made, self.work.plan
+        return Done(
+            message=f"main of {plan.table} has the rows of {self.state.name} again, as snapshot {made.id}",
+            result={
+                "snapshot_id": made.id,
+                "rolled_back_to": snapshot_of(self.state.version).id,
+                "savepoint_id": self.safety,
+            },
+            before=f"snapshot {self._before.id}",
+            after=f"snapshot {made.id}",
+            undo=plan.undo,
+        )
 
 
 def _way(files: Files, table: TablePath, asked: str) -> _Way:
@@ -218,18 +215,17 @@ def _resolved(files: Files, root: Root, asked: str) -> Resolved:
     return resolve_time(files, root, int(moment.timestamp() * 1000), asked, zone=zone)
 
 
-def _as_planned(context: Context, table: TablePath, plan: Plan) -> _Way:
+def way_as_planned(work: Work) -> _Way:
+    """Raises `Refused` when the version is another, or main moved otherwise than by going on."""
+    plan, files = work.plan, work.files
     try:
-        way = _way(context.files, table, str(plan.arguments["to"]))
+        way = _way(files, work.table, str(plan.arguments["to"]))
     except NotFound as error:
         raise Refused(f"{error.message}, since the plan was made", "Make a new plan.") from error
-    require_unmoved(table, plan, way.fingerprint)
+    has_gone_on = plan.main_at is not None and went_on(files, way.start.root, plan.main_at)
+    if not (has_gone_on and way.lasting == plan.lasting):
+        require_unmoved(work.table, plan, way.fingerprint)
     return way
-
-
-def _seen(context: Context, table: TablePath, plan: Plan) -> tuple[ChosenSnapshot, Snapshot, str]:
-    way = _as_planned(context, table, plan)
-    return way.start.head, way.version.snapshot, way.fingerprint
 
 
 def _is_same(left: Snapshot, right: Snapshot) -> bool:

@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 
-from core.actions import audit, journal, stages, truncation, undo_log
-from core.actions.checks import read_only_refusals, require_allowed, require_unmoved, undone_on_failure
-from core.actions.context import Context, Progress
+from core.actions import truncation
+from core.actions.change import journal
+from core.actions.change.change import Change, Done, Work
+from core.actions.change.journal import Begun, Hold
+from core.actions.change.operations import Undoable
+from core.actions.checks import read_only_refusals
+from core.actions.context import Context
 from core.actions.holding import ChosenSnapshot
-from core.actions.merge_base import point_of
 from core.actions.names import archive_name
-from core.actions.owner import running
 from core.actions.pins import truncation_tag
-from core.actions.plan import Outcome, Plan, Refusal, Step
-from core.actions.removal import only_forward, said
+from core.actions.plan import Plan, Refusal, Step
+from core.actions.removal import said
 from core.actions.replace_checks import claim_refusals
 from core.actions.truncation import Cut, cut_of
-from core.actions.undo_log import Undoable
 from core.errors import Refused
 from core.storage.files import Files
-from core.table.catalog import parse_table_name
-from core.table.layout import Root, TablePath
-from core.table.records import Snapshot
+from core.table.layout import Root
+from core.table.records import Snapshot, point_of
 
 _CONSUMER = "consumer-"
-_ARCHIVED = "kept what came later as a branch"
 
 
 def plan(
@@ -52,6 +50,7 @@ def plan(
         steps.append(Step("delete", root.tags, f"{', '.join(tags)}: of the branch now"))
     return Plan(
         action=action,
+        change="truncate",
         table=table.full_name,
         summary=f"End main of {table.full_name} at {to} (snapshot {keep.id}) again: "
         f"{count} later go to branch {cut.archive.label}",
@@ -77,106 +76,101 @@ def plan(
     )
 
 
-def is_truncation(plan: Plan) -> bool:
-    return plan.arguments.get("truncate") is True
+class Truncate(Change[Undoable]):
+    """The journal's note that the branch is whole is the point of no return."""
 
+    State = Undoable
 
-def apply(
-    context: Context, plan: Plan, look: Callable[[], tuple[ChosenSnapshot, Snapshot, str]], progress: Progress
-) -> Outcome:
-    """Truncate. `look` tells what there is now: main's newest snapshot, the one to keep, their fingerprint.
+    def __init__(self, work: Work, state: Undoable) -> None:
+        super().__init__(work, state)
+        self._reached = self._cut.head
 
-    Raises `Refused` when main moved since the plan.
-    """
-    require_allowed(context, plan)
-    started, token = context.clock(), journal.new_token()
-    table = parse_table_name(plan.table)
-    with running(token):
-        head, keep, seen = look()
-        require_unmoved(table, plan, seen)
+    @classmethod
+    def begin(cls, work: Work) -> Self:
+        head, keep = as_planned(work)
         entry = Undoable(
-            token=token,
-            action=plan.action,
-            user=context.user,
-            time=context.clock(),
+            token=work.token,
+            action=work.plan.action,
+            user=work.user,
+            time=work.since,
             root=head.root.branch,
             before=point_of(head.snapshot),
             after=point_of(keep),
-            to=str(plan.arguments["to"]),
-            kept_as=str(plan.arguments["archive"]),
+            to=str(work.plan.arguments["to"]),
+            kept_as=str(work.plan.arguments["archive"]),
         )
-        cut = cut_of(table, entry)
-        hold = journal.take(context, table, plan, token, entry.as_written())
-        with undone_on_failure(table, lambda: journal.give_up(context, hold)):
-            head, keep, seen = look()
-            require_unmoved(table, plan, seen)
-            refusals = _refusals(context, cut, keep)
-            if context.files.entries(cut.archive.directory):
-                refusals.append(
-                    Refusal(f"{plan.table} has a branch {cut.archive.label} already", "Try again.")
-                )
-            for refusal in refusals:
-                raise Refused(refusal.reason, refusal.hint)
-            hold = stages.start(context, hold)
-        with undone_on_failure(
-            table,
-            lambda: journal.give_up(context, hold, lambda: truncation.forget_archive(context.files, cut)),
-        ):
-            truncation.archive_rest(context.files, cut)
-            _, _, seen = look()
-            require_unmoved(table, plan, seen)
-            hold = journal.note(context, hold, _ARCHIVED)
-            progress(f"kept snapshots {cut.keep + 1} to {cut.head} as branch {cut.archive.label}")
-        with only_forward(table):
-            reached = _finish(context, hold, entry, progress)
-            journal.release(context, hold)
-    outcome = _outcome(plan, cut, reached)
-    audit.record(
-        context,
-        plan,
-        outcome,
-        started,
-        progress,
-        before=f"snapshot {cut.head}",
-        after=f"snapshot {reached}",
-    )
-    return outcome
+        return cls(work, entry)
+
+    @property
+    def _cut(self) -> Cut:
+        return cut_of(self.work.table, self.state)
+
+    def check(self, hold: Hold) -> None:
+        _, keep = as_planned(self.work)
+        cut = self._cut
+        refusals = _refusals(self.work.context, cut, keep)
+        if self.work.files.entries(cut.archive.directory):
+            refusals.append(
+                Refusal(f"{self.work.plan.table} has a branch {cut.archive.label} already", "Try again.")
+            )
+        for refusal in refusals:
+            raise Refused(refusal.reason, refusal.hint)
+
+    def prepare(self, hold: Hold) -> None:
+        cut = self._cut
+        truncation.archive_rest(self.work.files, cut)
+        as_planned(self.work)
+        self.work.progress(f"kept snapshots {cut.keep + 1} to {cut.head} as branch {cut.archive.label}")
+
+    def finish(self, hold: Hold) -> None:
+        self._reached = truncation.cut_off(self.work.files, self._cut)
+        if self._reached == self._cut.head:
+            truncation.forget_archive(self.work.files, self._cut)
+        self.work.progress(f"main ends at snapshot {self._reached}")
+
+    def take_back(self, hold: Hold) -> None:
+        truncation.forget_archive(self.work.files, self._cut)
+
+    def clean(self) -> None:
+        truncation.clean(self.work.files, self._cut)
+
+    def way_back(self) -> Undoable | None:
+        return self.state if self._reached == self._cut.keep else None
+
+    def done(self) -> Done:
+        cut, reached, plan = self._cut, self._reached, self.work.plan
+        message = f"main of {plan.table} ends at snapshot {reached} again"
+        if reached == cut.head:
+            message = f"Somebody committed to main of {plan.table} just then: it is as it was"
+        elif reached > cut.keep:
+            message += f", for somebody committed on it just then; branch {cut.archive.label} has the rest"
+        else:
+            message += f"; what came later is branch {cut.archive.label}"
+        return Done(
+            message=message,
+            result={
+                "snapshot_id": reached,
+                "rolled_back_to": cut.keep,
+                "archive": cut.archive.label if reached < cut.head else None,
+            },
+            before=f"snapshot {cut.head}",
+            after=f"snapshot {reached}",
+            undo=plan.undo if reached == cut.keep else "",
+        )
+
+    def recovery_steps(self, begun: Begun) -> list[Step]:
+        cut = self._cut
+        if begun.is_committed:
+            return [Step("delete", cut.main.snapshots, f"what branch {cut.archive.label} has")]
+        return [Step("delete", f"branch {cut.archive.label}", "main is as it was")]
 
 
-def recovery_steps(context: Context, table: TablePath, begun: journal.Journal) -> list[Step]:
-    """What recovering an interrupted truncation does."""
-    cut = cut_of(table, _entry(begun))
-    if _ARCHIVED in begun.steps:
-        return [Step("delete", cut.main.snapshots, f"what branch {cut.archive.label} has")]
-    return [Step("delete", f"branch {cut.archive.label}", "main is as it was")]
+def as_planned(work: Work) -> tuple[ChosenSnapshot, Snapshot]:
+    """Main's newest snapshot and the one to keep. Raises `Refused` when they are not as planned."""
+    from core.actions.rollback import way_as_planned
 
-
-def recover(context: Context, hold: journal.Hold, progress: Progress) -> None:
-    """Finish an interrupted truncation once the branch is whole, else take it back. The caller ends it."""
-    entry = _entry(hold.journal)
-    undo_log.clean(context, hold.table)
-    if _ARCHIVED in hold.journal.steps:
-        _finish(context, hold, entry, progress)
-        truncation.clean(context.files, cut_of(hold.table, entry))
-    elif stages.has_started(hold.journal):
-        truncation.forget_archive(context.files, cut_of(hold.table, entry))
-        progress("main is as it was")
-
-
-def _finish(context: Context, hold: journal.Hold, entry: Undoable, progress: Progress) -> int:
-    """What follows once the branch is whole; it can be done twice. Main's newest snapshot then."""
-    files, cut = context.files, cut_of(hold.table, entry)
-    reached = truncation.cut_off(files, cut)
-    if reached == cut.head:
-        truncation.forget_archive(files, cut)
-    elif reached == cut.keep:
-        undo_log.append(context, hold.table, entry)
-    progress(f"main ends at snapshot {reached}")
-    return reached
-
-
-def _entry(begun: journal.Journal) -> Undoable:
-    return Undoable.from_json(msgspec.json.encode(begun.leaving or {}), f"The journal of {begun.table}")
+    way = way_as_planned(work)
+    return way.start.head, way.version.snapshot
 
 
 def _refusals(context: Context, cut: Cut, keep: Snapshot) -> list[Refusal]:
@@ -216,24 +210,3 @@ def _next_of(consumer: bytes) -> float:
         return int(msgspec.json.decode(consumer, type=dict[str, Any])["nextSnapshot"])
     except (msgspec.DecodeError, KeyError, TypeError, ValueError, UnicodeDecodeError):
         return math.inf
-
-
-def _outcome(plan: Plan, cut: Cut, reached: int) -> Outcome:
-    message = f"main of {plan.table} ends at snapshot {reached} again"
-    if reached == cut.head:
-        message = f"Somebody committed to main of {plan.table} just then: it is as it was"
-    elif reached > cut.keep:
-        message += f", for somebody committed on it just then; branch {cut.archive.label} has the rest"
-    else:
-        message += f"; what came later is branch {cut.archive.label}"
-    return Outcome(
-        action=plan.action,
-        table=plan.table,
-        message=message,
-        result={
-            "snapshot_id": reached,
-            "rolled_back_to": cut.keep,
-            "archive": cut.archive.label if reached < cut.head else None,
-        },
-        undo=plan.undo if reached == cut.keep else "",
-    )

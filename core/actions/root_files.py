@@ -9,16 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from typing import NamedTuple
 
 from core.actions.temporaries import meant_for
 from core.errors import Refused
 from core.storage.files import Files
-from core.table.layout import SNAPSHOT_PREFIX, Root
+from core.table.layout import SCHEMA_PREFIX, SNAPSHOT_PREFIX, Root
 from core.table.reading import numbered
 
 SCHEMAS, TAGS, SNAPSHOTS = "schema", "tag", "snapshot"
 PARTS = (SCHEMAS, TAGS, "changelog", "consumer", SNAPSHOTS)
 _HINTS = ("EARLIEST", "LATEST")
+_PREFIXES = {SCHEMAS: SCHEMA_PREFIX, SNAPSHOTS: SNAPSHOT_PREFIX}
 
 # A pool is worth starting for more than a handful; as many bytes as these are held at once.
 _FEW = 32
@@ -80,6 +82,40 @@ def same_files(files: Files, source: Root, target: Root, names: Sequence[str]) -
         for name, mine, other in zip(batch, left, right, strict=True):
             if mine is not None and mine == other:
                 yield name
+
+
+class Swap(NamedTuple):
+    """A file that is another at the copy of a root: `name` below the root, its bytes here and there."""
+
+    name: str
+    source: bytes
+    target: bytes
+
+
+def remove_copied(
+    files: Files, source: Root, target: Root, names: Sequence[str], swap: Swap | None = None
+) -> list[str]:
+    """Delete those files of a root which another holds byte for byte; the names of those that differ.
+
+    Schemas go last. Raises `Refused` for a snapshot or schema that differs: neither is ever rewritten.
+    """
+    held = set(same_files(files, source, target, names))
+    if swap is not None and swap.name in names:
+        pair = [f"{root.directory}/{swap.name}" for root in (source, target)]
+        if list(files.read_many(pair)) == [swap.source, swap.target]:
+            held.add(swap.name)
+    different = [name for name in names if name not in held]
+    for name in different:
+        if numbered([name.rpartition("/")[2]], _PREFIXES.get(name.partition("/")[0], "/")):
+            raise Refused(
+                f"{source.directory}/{name} and its copy of {target.label} differ",
+                "Look at both before you try again: nothing of it was removed.",
+            )
+    schemas = part_of(names, SCHEMAS)
+    delete_files(files, source, [name for name in names if name in held and name not in schemas])
+    if not different:
+        delete_files(files, source, [name for name in schemas if name in held])
+    return different
 
 
 def delete_files(files: Files, root: Root, names: Sequence[str]) -> None:

@@ -5,7 +5,7 @@ Its own snapshots and tags tell what it keeps, so they go last: whoever recovers
 
 from __future__ import annotations
 
-from core.actions import journal
+from core.actions.change.journal import Hold
 from core.actions.context import Context, Progress
 from core.actions.references import Leaving, identity
 from core.actions.removal import LISTS_GONE, Removed, remove
@@ -40,13 +40,13 @@ def leaving_of(files: Files, root: Root, kept: frozenset[str] = frozenset()) -> 
     )
 
 
-def drop_root(context: Context, hold: journal.Hold, root: Root, progress: Progress) -> Removed:
+def drop_root(context: Context, hold: Hold, root: Root, progress: Progress) -> Removed:
     """Delete what only this root keeps, then the root. What an earlier run did is passed over."""
     removed = Removed()
-    if LISTS_GONE not in hold.journal.steps and root_exists(context.files, root):
+    if LISTS_GONE not in hold.steps and root_exists(context.files, root):
         leaving = leaving_of(context.files, root)
         if leaving.records:
-            _, removed = remove(context, hold, leaving, progress)
+            removed = remove(context, hold, leaving, progress)
     remove_root(context.files, root)
     progress(f"removed branch {root.label}")
     return removed

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from core.actions import audit, claims, guards
+from core.actions.change.journal import new_token
+from core.actions.change.owner import running
 from core.actions.checks import (
     integer_argument,
     read_only_refusals,
@@ -21,10 +23,9 @@ from core.actions.holding import (
     require_whole,
     slow_check_warning,
 )
-from core.actions.journal import new_token
-from core.actions.owner import running
 from core.actions.plan import Outcome, Plan, Refusal, Step
 from core.actions.retention import stock_expiry_warnings
+from core.actions.undo_inverse import log
 from core.table.catalog import parse_table_name
 from core.table.layout import Root, TablePath, savepoint_tag
 from core.table.main_branch import branch_root
@@ -92,7 +93,9 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
             "record_count": savepoint.record_count,
             "branch": savepoint.branch,
         },
+        undo=f"paimark undo {plan.table}",
     )
+    log(context, table, plan, outcome, inverse="delete-savepoint", arguments={"id": savepoint.id})
     audit.record(
         context,
         plan,
@@ -109,7 +112,7 @@ def _save(context: Context, chosen: ChosenSnapshot, plan: Plan, progress: Progre
     table = chosen.root.table
     needed = require_whole(context, chosen, progress)
     token, comment = new_token(), plan.arguments["comment"]
-    with running(token):
+    with running(context, table, token):
         claim = claims.claim_and_tag(
             context, chosen, token, None if comment is None else str(comment), "manual"
         )

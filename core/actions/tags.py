@@ -27,6 +27,7 @@ from core.actions.holding import (
 from core.actions.names import name_refusal
 from core.actions.plan import Outcome, Plan, Refusal, Step
 from core.actions.retention import stock_expiry_warnings
+from core.actions.undo_inverse import log
 from core.durations import parse_duration
 from core.errors import FileMissing, Refused
 from core.table.catalog import parse_table_name
@@ -93,7 +94,10 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
         table=plan.table,
         message=f"Tag {name} of {plan.table} keeps snapshot {chosen.snapshot.id}",
         result={"tag_name": name, "snapshot_id": chosen.snapshot.id, "branch": chosen.root.label},
+        undo=f"paimark undo {plan.table}",
     )
+    inverted = {"name": name, "branch": plan.arguments["branch"]}
+    log(context, table, plan, outcome, inverse="delete-tag", arguments=inverted)
     after = f"tag {name} of snapshot {chosen.snapshot.id}"
     audit.record(context, plan, outcome, started, progress, before="no such tag", after=after)
     return outcome

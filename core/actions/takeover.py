@@ -16,7 +16,7 @@ from core.table.files import missing_files, needed_files
 from core.table.forks import Fork, Side, find_fork, is_same_commit
 from core.table.layout import Root, TablePath, savepoint_tag
 from core.table.lineage import Lineage
-from core.table.main_branch import all_roots
+from core.table.main_branch import all_roots, main_root
 from core.table.savepoints import SavepointManager
 
 
@@ -103,6 +103,17 @@ def held_by(files: Files, root: Root) -> str:
     ]
     tags = files.read_many(f"{root.directory}/{each}" for each in part_of(names, TAGS))
     return fingerprint(*names, *(data or b"" for data in tags))
+
+
+def own_state(files: Files, root: Root) -> str:
+    """The fingerprint of a root's newest snapshot and schema, and of the tags that only it has."""
+    names = sorted(name for name in files.names(root.tags) if meant_for(name) is None)
+    own = files.read_many(f"{root.tags}/{name}" for name in names)
+    mains = files.read_many(f"{main_root(files, root.table).tags}/{name}" for name in names)
+    alone = [name for name, data, other in zip(names, own, mains, strict=True) if data != other]
+    found = state(files, root)
+    head = found.head.data if found.head else b""
+    return fingerprint(root.directory, head, found.schema, *alone)
 
 
 def survey(files: Files, main: Root, branch: Root) -> Takeover:

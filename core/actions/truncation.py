@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core.actions import merge_base
+from core.actions.change.operations import Undoable
 from core.actions.fast_forward import append_between
 from core.actions.pins import truncation_tag
 from core.actions.rewriting import with_options
 from core.actions.root_files import SCHEMAS, TAGS, copy_files, delete_files, part_of, remove_root, root_files
 from core.actions.temporaries import delete_temporaries
-from core.actions.undo_log import Undoable
 from core.storage.files import Files
 from core.table.forks import Side, find_fork, is_same_commit
 from core.table.layout import (
@@ -117,20 +117,24 @@ def cut_off(files: Files, cut: Cut) -> int:
     return reached
 
 
+def put_back_tags(files: Files, cut: Cut) -> None:
+    """Copy the tags of the later snapshots to main, before these."""
+    copy_files(files, cut.archive, cut.main, later_tags(files, cut.archive, cut.keep))
+
+
 def put_back_first(files: Files, cut: Cut) -> bool:
     """Append the first of the later snapshots to main again: the point of no return of taking a cut back.
 
-    Their tags come before them. False when main has another snapshot of that id.
+    False when main has another snapshot of that id.
     """
-    copy_files(files, cut.archive, cut.main, later_tags(files, cut.archive, cut.keep))
     return append_between(files, cut.archive, cut.main, cut.keep, cut.keep + 1) is not None
 
 
 def is_put_back(files: Files, cut: Cut) -> bool:
-    """Whether main has the first of the later snapshots."""
-    number = cut.keep + 1
-    there, copy = files.read_many([cut.main.snapshot(number), cut.archive.snapshot(number)])
-    return there is not None and there == copy
+    """Whether main has any of the later snapshots: the first may have expired since."""
+    there = files.read_many(cut.main.snapshot(number) for number in cut.later)
+    copies = files.read_many(cut.archive.snapshot(number) for number in cut.later)
+    return any(data is not None and data == copy for data, copy in zip(there, copies, strict=True))
 
 
 def put_back(files: Files, cut: Cut) -> int:

@@ -8,29 +8,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any, Self
 
-from core.actions import journal, merge_base, undo_log
+import msgspec
+
+from core.actions import merge_base
+from core.actions.change.change import Done, Work
+from core.actions.change.journal import Hold
+from core.actions.change.operations import Undoable
 from core.actions.checks import fingerprint
 from core.actions.columns import column_refusals
-from core.actions.context import Context, Progress
-from core.actions.overwriting import (
-    Start,
-    landed,
-    rewrite,
-    rewriting_refusals,
-    rows_of,
-    saved,
-    start_of,
-)
-from core.actions.plan import Refusal, Step
-from core.actions.undo_log import Undoable
+from core.actions.context import Context
+from core.actions.overwriting import Rows, Start, rewriting_refusals, rows_of, saved, start_of
+from core.actions.plan import Plan, Refusal, Step
+from core.actions.rewrite_main import RewriteMain, snapshot_of
+from core.actions.undone import moved_since, undone, undone_by
 from core.errors import FileMissing, Refused
 from core.storage.files import Files
 from core.table.files import size_of
 from core.table.forks import Side
-from core.table.layout import TablePath
+from core.table.layout import Root, TablePath
 from core.table.lineage import Lineage
-from core.table.records import Snapshot
+from core.table.records import Point, Snapshot, point_of
 
 
 @dataclass(frozen=True)
@@ -49,122 +48,153 @@ class GoingBack:
     def said(self) -> str:
         return f"{self.start.root.label} at snapshot {self.start.head.snapshot.id}"
 
-    @property
-    def summary(self) -> str:
-        name = self.start.root.table.full_name
-        return (
-            f"Take back {self.entry.said}: give main of {name} the rows of snapshot {self.then.id} again, "
-            f"instead of those of snapshot {self.start.head.snapshot.id}"
-        )
 
-    def refusals(self, context: Context) -> list[Refusal]:
-        files, root = context.files, self.start.root
-        found = rewriting_refusals(self.start)
-        then = Lineage(files, root).schema(self.then.schema_id)
-        found += column_refusals(then, f"snapshot {self.then.id}", self.start)
-        try:
-            size_of(files, root.table, self.then)
-        except FileMissing as error:
-            found.append(Refusal(f"Snapshot {self.then.id} is not whole: {error.message}", "It has expired."))
+def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
+    """Raises `Refused` when main has moved since, or what it was is gone; `Corrupt`."""
+    found = _find(context.files, table, entry)
+    start, then = found.start, found.then
+    return Plan(
+        action="undo",
+        change="undo-commit",
+        table=table.full_name,
+        summary=f"Take back {entry.description}: give main of {table.full_name} the rows of "
+        f"snapshot {then.id} again, instead of those of snapshot {start.head.snapshot.id}",
+        arguments={"seen": found.said},
+        fingerprint=found.fingerprint,
+        steps=tuple(_steps(context.files, found)),
+        kept=(_kept(found.said),),
+        warnings=tuple(_warnings(found)),
+        refusals=tuple(_refusals(context.files, found)),
+    )
+
+
+class UndoCommitState(msgspec.Struct, frozen=True):
+    """What is undone; main's snapshots before the undo and from before the change, as written."""
+
+    entry: Undoable
+    head: dict[str, Any]
+    then: dict[str, Any]
+
+
+class UndoCommit(RewriteMain[UndoCommitState]):
+    """Main gets the rows from before the change, as one new commit."""
+
+    State = UndoCommitState
+
+    @classmethod
+    def begin(cls, work: Work) -> Self:
+        entry = undone_by(work)
+        found = cls._as_planned(work, entry)
+        head, then = found.start.head.snapshot, found.then
+        return cls(work, UndoCommitState(entry, head.as_written(), then.as_written()))
+
+    @staticmethod
+    def _as_planned(work: Work, entry: Undoable) -> GoingBack:
+        found = _find(work.files, work.table, entry)
+        if found.fingerprint != work.plan.fingerprint:
+            raise moved_since(work, found.said)
         return found
 
-    def steps(self, context: Context) -> list[Step]:
-        root = self.start.root
-        try:
-            rows, size = size_of(context.files, root.table, self.then)
-        except FileMissing:
-            return []
-        return [
-            Step(
-                "copy",
-                f"the rows of snapshot {self.then.id}",
-                f"{rows} rows before key merging, through Spark",
-                size,
-            ),
-            Step(
-                "create",
-                root.snapshot(self.start.head.snapshot.id + 1),
-                "one OVERWRITE of the whole table",
-            ),
-            Step("replace", root.table.merges, "what was merged then can be merged again"),
-        ]
+    @property
+    def root(self) -> Root:
+        return self.work.table.root(self.state.entry.root)
 
-    def kept(self) -> list[str]:
-        return [f"Every snapshot, tag and savepoint: {self.said} keeps the rows as they were"]
+    @property
+    def first_head(self) -> Snapshot:
+        return snapshot_of(self.state.head)
 
-    def warnings(self) -> list[str]:
-        when = datetime.fromtimestamp(self.entry.time / 1000)
-        warnings = [
-            f"{self.entry.user} did it on {when:%Y-%m-%d %H:%M}",
-            "Streaming readers skip OVERWRITE commits by default: they will not see the rows go back",
-        ]
-        if self.then.schema_id != self.start.schema.id:
-            warnings.append(f"The definition of the table stays as it is now (schema {self.start.schema.id})")
-        return warnings
+    def check(self, hold: Hold) -> None:
+        for refusal in _refusals(self.work.files, self._as_planned(self.work, self.state.entry)):
+            raise Refused(refusal.reason, refusal.hint)
 
-    def go(self, context: Context, hold: journal.Hold, progress: Progress) -> journal.Hold:
-        made = rewrite(context, hold, self.start, rows_of(self.start.root, self.then), progress)
-        if made is None:
-            raise Refused(
-                f"Nothing was committed to {self.start.root.table.full_name}", "Look at the engine's log."
-            )
-        progress(f"committed snapshot {made.id}")
-        return hold
+    def rows(self, start: Start) -> Rows:
+        return rows_of(self.root, snapshot_of(self.state.then))
 
-    def finish(self, context: Context, hold: journal.Hold, progress: Progress) -> None:
-        # Rows take their time: somebody elsewhere may have thought this process dead.
-        journal.require_hold(context, hold)
-        _finish(context, hold, self.entry)
+    def safety_comment(self) -> str:
+        return f"before undo of {self.state.entry.description}"
 
-    def take_back(self, context: Context, hold: journal.Hold) -> None:
-        # Whatever stopped us: what was committed is done.
-        _finish(context, hold, self.entry)
+    def record(self, hold: Hold) -> None:
+        """What was merged by the change is out of main's rows, and may be merged again."""
+        entry, now = self.state.entry, self.now()
+        assert entry.before is not None and now is not None
+        before = entry.before
+        event = merge_base.Event(kind="rollback", root=entry.root, main=now, to=before.id, then=before)
+        merge_base.record(self.work.files, self.work.table, event)
+
+    def now(self) -> Point | None:
+        return None if self.made is None else point_of(self.made)
+
+    def done(self) -> Done:
+        said = f"{self.root.label} at snapshot {self.first_head.id}"
+        return undone(self.work, self.state.entry, _kept(said))
 
 
-def find(files: Files, table: TablePath, entry: Undoable) -> GoingBack:
-    """Raises `Refused` when main has moved since, or what it was is gone; `Corrupt`."""
+def _find(files: Files, table: TablePath, entry: Undoable) -> GoingBack:
     start = start_of(files, table)
     before, after = entry.before, entry.after
     assert before is not None and after is not None
     if start.root.branch != entry.root:
         was = table.root(entry.root).label
         raise Refused(
-            f"Main of {table.full_name} was {was} at {entry.said}, and is {start.root.label} now",
+            f"Main of {table.full_name} was {was} at {entry.description}, and is {start.root.label} now",
             "Take that back first: `paimark undo --replacement`.",
         )
     if not after.is_of(start.head.snapshot):
         raise Refused(
-            f"main of {table.full_name} moved since {entry.said}: "
+            f"main of {table.full_name} moved since {entry.description}: "
             f"then at snapshot {after.id}, now at {start.head.snapshot.id}",
             f"`{_by_hand(files, start, before.id)}` gives it the rows from before, without what came since.",
         )
     then = Side(files, start.root).record(before.id)
     if then is None or not before.is_of(then):
         raise Refused(
-            f"Snapshot {before.id} of main of {table.full_name}, from before {entry.said}, is gone",
+            f"Snapshot {before.id} of main of {table.full_name}, from before {entry.description}, is gone",
             "It has expired: roll back to another version.",
         )
     return GoingBack(entry, start, then)
 
 
-def recover(context: Context, hold: journal.Hold, entry: Undoable, progress: Progress) -> None:
-    """Finish when the rows from before were committed; else main is as it was. The caller ends it."""
-    made = _finish(context, hold, entry)
-    progress(f"main is back, as snapshot {made.id}" if made else "nothing was taken back: main is as it was")
+def _refusals(files: Files, found: GoingBack) -> list[Refusal]:
+    root, then = found.start.root, found.then
+    refusals = rewriting_refusals(found.start)
+    schema = Lineage(files, root).schema(then.schema_id)
+    refusals += column_refusals(schema, f"snapshot {then.id}", found.start)
+    try:
+        size_of(files, root.table, then)
+    except FileMissing as error:
+        refusals.append(Refusal(f"Snapshot {then.id} is not whole: {error.message}", "It has expired."))
+    return refusals
 
 
-def _finish(context: Context, hold: journal.Hold, entry: Undoable) -> Snapshot | None:
-    """What follows the commit, if it landed; it can be done twice."""
-    files, table = context.files, hold.table
-    before, after = entry.before, entry.after
-    assert before is not None and after is not None
-    made = landed(files, after.id, table.root(entry.root), hold.journal.token)
-    if made is not None:
-        now = merge_base.point_of(made)
-        event = merge_base.Event(kind="rollback", root=entry.root, main=now, to=before.id, then=before)
-        merge_base.record(files, table, event)
-        undo_log.remove(context, table, entry.token, now)
-    return made
+def _steps(files: Files, found: GoingBack) -> list[Step]:
+    root = found.start.root
+    try:
+        rows, size = size_of(files, root.table, found.then)
+    except FileMissing:
+        return []
+    next_snapshot = root.snapshot(found.start.head.snapshot.id + 1)
+    what = f"{rows} rows before key merging, through Spark"
+    return [
+        Step("copy", f"the rows of snapshot {found.then.id}", what, size),
+        Step("create", next_snapshot, "one OVERWRITE of the whole table"),
+        Step("replace", root.table.merges, "what was merged then can be merged again"),
+    ]
+
+
+def _kept(said: str) -> str:
+    return f"Every snapshot, tag and savepoint: {said} keeps the rows as they were"
+
+
+def _warnings(found: GoingBack) -> list[str]:
+    entry, schema = found.entry, found.start.schema.id
+    when = datetime.fromtimestamp(entry.time / 1000)
+    warnings = [
+        f"{entry.user} did it on {when:%Y-%m-%d %H:%M}",
+        "Streaming readers skip OVERWRITE commits by default: they will not see the rows go back",
+    ]
+    if found.then.schema_id != schema:
+        warnings.append(f"The definition of the table stays as it is now (schema {schema})")
+    return warnings
 
 
 def _by_hand(files: Files, start: Start, number: int) -> str:

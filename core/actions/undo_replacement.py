@@ -7,19 +7,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Self
 
-from core.actions import journal, undo_log
+import msgspec
+
+from core.actions.change.change import Change, Done, Landed, Work
+from core.actions.change.journal import Begun, Hold
+from core.actions.change.operations import Undoable
 from core.actions.checks import fingerprint
-from core.actions.context import Context, Progress
-from core.actions.plan import Refusal, Step
-from core.actions.pointer import clean_table_directory, clear_table_directory, drop_guards, restore
+from core.actions.context import Context
+from core.actions.plan import Plan, Refusal, Step
+from core.actions.pointer import (
+    clean_table_directory,
+    clear_table_directory,
+    drop_guards,
+    restore,
+)
 from core.actions.removal import said
 from core.actions.replace_checks import claim_refusals
 from core.actions.root_files import remove_root, root_files
 from core.actions.strays import stray_commits
-from core.actions.takeover import State, moved, state, unreadable_refusals
-from core.actions.undo_log import Undoable
-from core.errors import NotFound, Refused, Unavailable
+from core.actions.takeover import State, state, unreadable_refusals
+from core.actions.undone import moved_since, undone, undone_by
+from core.errors import NotFound, Refused
 from core.storage.files import Files
 from core.table.layout import SNAPSHOT_PREFIX, Root, TablePath
 from core.table.main_branch import main_branch_name
@@ -48,99 +58,122 @@ class Reversal:
     def said(self) -> str:
         return f"{self.main.said} and {self.previous.said}"
 
-    @property
-    def summary(self) -> str:
-        name = self.main.root.table.full_name
-        change = f"{self.main.said} -> {self.previous.said}"
-        return f"Take back that branch {self.main.root.label} became main of {name}: {change}"
 
-    def refusals(self, context: Context) -> list[Refusal]:
-        """What is in the way."""
-        table = self.main.root.table
-        reasons = unreadable_refusals(context, self.previous) if self.previous.head else []
-        if self.archive is not None:
-            reasons += claim_refusals(context, self.archive)
-            if strays := stray_commits(context.files, table):
-                reason = (
-                    f"A stale writer left {said(len(strays), 'commit')} in the directory of {table.full_name}"
-                )
-                reasons.append(
-                    Refusal(reason, f"Run `paimark rescue-commits {table.full_name} --name BRANCH` first.")
-                )
-        return reasons
-
-    def steps(self, context: Context) -> list[Step]:
-        """What will be done, for the plan."""
-        table, name = self.main.root.table, self.main.root.label
-        pointer = Step("replace", table.main_branch_file, f"{name} -> {self.entry.previous or 'blank'}")
-        if self.archive is None:
-            detail = f"guards and notice of {self.previous.root.label} instead of those of {name}"
-            return [pointer, Step("replace", table.directory, detail)]
-        sizes = root_files(context.files, self.archive)
-        return [
-            Step(
-                "copy",
-                table.directory,
-                f"{said(len(sizes), 'file')} of branch {self.archive.label}: the previous main, whole",
-                sum(sizes.values()),
-            ),
-            pointer,
-            Step("delete", table.root().tags, f"guards of {name} from after the fork"),
-            Step("delete", f"branch {self.archive.label}", "it is main again", sum(sizes.values())),
-        ]
-
-    def kept(self) -> list[str]:
-        """What the branch keeps, its commits since listed."""
-        name, head = self.main.root.label, self.main.head
-        since = self.entry.head or 0
-        if head is None or head.snapshot.id <= since:
-            return [f"Branch {name} stays as it is; nothing was committed to it since"]
-        first, last = since + 1, head.snapshot.id
-        which = f"snapshot {last}" if first == last else f"snapshots {first} to {last}"
-        count = said(last - since, "commit")
-        return [f"Branch {name} stays, with the {count} made since it became main: {which}"]
-
-    def warnings(self) -> list[str]:
-        table = self.main.root.table
-        when = datetime.fromtimestamp(self.entry.time / 1000)
-        done = f"{self.entry.user} made {self.entry.branch} main on {when:%Y-%m-%d %H:%M}"
-        if self.archive is None:
-            return [f"{done}; {self.previous.root.label} is main again"]
-        return [f"Stock engines see {table.full_name} again, as it was; {done}"]
-
-    def go(self, context: Context, hold: journal.Hold, progress: Progress) -> journal.Hold:
-        """Up to the point of no return, and over it. Raises `Refused` when anything moved."""
-        files, table = context.files, hold.table
-        if self.archive is not None:
-            _restore(files, table, self.entry, self.archive)
-            progress(f"copied branch {self.archive.label} into the table directory")
-        journal.require_hold(context, hold)
-        now = find(files, table, self.entry)
-        is_same = now.previous.fingerprint == self.previous.fingerprint
-        if not is_same or (
-            self.archive is not None and _ids(files, table.root()) != _ids(files, self.archive)
-        ):
-            raise moved(table, self.said, now.said)
-        for reason in self.refusals(context):
-            raise Refused(reason.reason, reason.hint)
-        files.replace(table.main_branch_file, (self.entry.previous or "").encode())
-        return hold
-
-    def _is_whole(self, files: Files) -> bool:
-        """Whether the table directory holds the archive's snapshots, and no others."""
-        if self.archive is None:
-            return True
-        return _ids(files, self.main.root.table.root()) == _ids(files, self.archive)
-
-    def finish(self, context: Context, hold: journal.Hold, progress: Progress) -> None:
-        finish(context, hold, self.entry, progress)
-
-    def take_back(self, context: Context, hold: journal.Hold) -> None:
-        take_back(context, hold, self.entry)
-
-
-def find(files: Files, table: TablePath, entry: Undoable) -> Reversal:
+def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
     """Raises `Refused` when the way back is gone, and `Corrupt`."""
+    found = _find(context.files, table, entry)
+    main, previous = found.main, found.previous
+    return Plan(
+        action="undo",
+        change="undo-replacement",
+        table=table.full_name,
+        summary=f"Take back that branch {main.root.label} became main of {table.full_name}: "
+        f"{main.said} -> {previous.said}",
+        arguments={"seen": found.said},
+        fingerprint=found.fingerprint,
+        steps=tuple(_steps(context.files, found)),
+        kept=(_kept(entry, main),),
+        warnings=(_warning(found),),
+        refusals=tuple(_refusals(context, found)),
+    )
+
+
+class UndoState(msgspec.Struct, frozen=True):
+    """What is undone, and the fingerprints of the branch that is main and of what was main before."""
+
+    entry: Undoable
+    main: str
+    previous: str
+
+
+class UndoReplacement(Change[UndoState]):
+    """The archived main is copied into the table directory; the main-branch file is the commit."""
+
+    State = UndoState
+
+    @classmethod
+    def begin(cls, work: Work) -> Self:
+        entry = undone_by(work)
+        found = _find(work.files, work.table, entry)
+        if found.fingerprint != work.plan.fingerprint:
+            raise moved_since(work, found.said)
+        return cls(work, UndoState(entry, found.main.fingerprint, found.previous.fingerprint))
+
+    @property
+    def _entry(self) -> Undoable:
+        return self.state.entry
+
+    @property
+    def _archive(self) -> Root | None:
+        return self.work.table.root(self._entry.kept_as) if self._entry.kept_as else None
+
+    def check(self, hold: Hold) -> None:
+        found = _find(self.work.files, self.work.table, self._entry)
+        if found.fingerprint != self.work.plan.fingerprint:
+            raise moved_since(self.work, found.said)
+        for refusal in _refusals(self.work.context, found):
+            raise Refused(refusal.reason, refusal.hint)
+
+    def prepare(self, hold: Hold) -> None:
+        entry, archive = self._entry, self._archive
+        if archive is not None:
+            schema = (entry.schema or "").encode()
+            restore(self.work.files, self.work.table, archive, entry.schema_id or 0, schema)
+            self.work.progress(f"copied branch {archive.label} into the table directory")
+
+    def commit(self, hold: Hold) -> None:
+        files, table = self.work.files, self.work.table
+        hold.require()
+        now = _find(files, table, self._entry)
+        if now.previous.fingerprint != self.state.previous or not self._is_whole():
+            raise moved_since(self.work, now.said)
+        for refusal in _refusals(self.work.context, now):
+            raise Refused(refusal.reason, refusal.hint)
+        files.replace(table.main_branch_file, (self._entry.previous or "").encode())
+
+    def landed(self, hold: Hold) -> Landed:
+        name = main_branch_name(self.work.files, self.work.table)
+        return Landed.YES if name == self._entry.previous else Landed.NO
+
+    def finish(self, hold: Hold) -> None:
+        files, table, entry, archive = self.work.files, self.work.table, self._entry, self._archive
+        self.work.progress(f"{entry.previous or 'the table directory'} is main again")
+        if archive is None:
+            clear_table_directory(files, table, table.root(entry.previous), None)
+            return
+        if _RESTORED not in hold.steps:
+            drop_guards(files, table, archive)
+            hold.note(_RESTORED)
+            self.work.progress(_RESTORED)
+        remove_root(files, archive)
+
+    def take_back(self, hold: Hold) -> None:
+        if self._archive is not None:
+            main = self.work.table.root(self._entry.branch)
+            clear_table_directory(self.work.files, self.work.table, main, self._archive)
+            clean_table_directory(self.work.files, self.work.table, main, self._archive)
+
+    def clean(self) -> None:
+        if main_branch_name(self.work.files, self.work.table) == self._entry.previous:
+            previous = self.work.table.root(self._entry.previous)
+            clean_table_directory(self.work.files, self.work.table, previous, self._archive)
+
+    def done(self) -> Done:
+        main = state(self.work.files, self.work.table.root(self._entry.branch))
+        return undone(self.work, self._entry, _kept(self._entry, main))
+
+    def recovery_steps(self, begun: Begun) -> list[Step]:
+        return [Step("replace", self._entry.description, "taken back, or not, but not half")]
+
+    def _is_whole(self) -> bool:
+        """Whether the table directory holds the archive's snapshots, and no others."""
+        archive = self._archive
+        return archive is None or _ids(self.work.files, self.work.table.root()) == _ids(
+            self.work.files, archive
+        )
+
+
+def _find(files: Files, table: TablePath, entry: Undoable) -> Reversal:
     name = main_branch_name(files, table)
     if name != entry.branch:
         raise Refused(
@@ -163,53 +196,54 @@ def find(files: Files, table: TablePath, entry: Undoable) -> Reversal:
     return Reversal(entry, state(files, table.root(entry.branch)), previous, archive)
 
 
-def finish(context: Context, hold: journal.Hold, entry: Undoable, progress: Progress) -> None:
-    """What follows the point of no return; every step can be done twice."""
-    files, table = context.files, hold.table
-    archive = table.root(entry.kept_as) if entry.kept_as else None
-    progress(f"{entry.previous or 'the table directory'} is main again")
+def _refusals(context: Context, found: Reversal) -> list[Refusal]:
+    """What is in the way."""
+    table = found.main.root.table
+    reasons = unreadable_refusals(context, found.previous) if found.previous.head else []
+    if found.archive is None:
+        return reasons
+    reasons += claim_refusals(context, found.archive)
+    if strays := stray_commits(context.files, table):
+        reason = f"A stale writer left {said(len(strays), 'commit')} in the directory of {table.full_name}"
+        hint = f"Run `paimark rescue-commits {table.full_name} --name BRANCH` first."
+        reasons.append(Refusal(reason, hint))
+    return reasons
+
+
+def _steps(files: Files, found: Reversal) -> list[Step]:
+    table, name, archive = found.main.root.table, found.main.root.label, found.archive
+    pointer = Step("replace", table.main_branch_file, f"{name} -> {found.entry.previous or 'blank'}")
     if archive is None:
-        clear_table_directory(files, table, table.root(entry.previous), None)
-    elif _RESTORED not in hold.journal.steps:
-        drop_guards(files, table, archive)
-        journal.note(context, hold, _RESTORED)
-        progress(_RESTORED)
-    undo_log.remove(context, table, entry.token)
-    if archive is not None:
-        remove_root(files, archive)
+        detail = f"guards and notice of {found.previous.root.label} instead of those of {name}"
+        return [pointer, Step("replace", table.directory, detail)]
+    sizes = root_files(files, archive)
+    whole = f"{said(len(sizes), 'file')} of branch {archive.label}: the previous main, whole"
+    return [
+        Step("copy", table.directory, whole, sum(sizes.values())),
+        pointer,
+        Step("delete", table.root().tags, f"guards of {name} from after the fork"),
+        Step("delete", f"branch {archive.label}", "it is main again", sum(sizes.values())),
+    ]
 
 
-def take_back(context: Context, hold: journal.Hold, entry: Undoable) -> None:
-    """The point of no return was not reached: the branch stays main. Raises `Unavailable` when it was."""
-    files, table = context.files, hold.table
-    if is_past(files, table, entry):
-        raise Unavailable(f"{table.full_name} is at its previous main already")
-    if entry.kept_as is not None:
-        main, archive = table.root(entry.branch), table.root(entry.kept_as)
-        clear_table_directory(files, table, main, archive)
-        clean_table_directory(files, table, main, archive)
+def _kept(entry: Undoable, main: State) -> str:
+    """What the branch keeps, its commits since listed."""
+    name, head, since = main.root.label, main.head, entry.head or 0
+    if head is None or head.snapshot.id <= since:
+        return f"Branch {name} stays as it is; nothing was committed to it since"
+    first, last = since + 1, head.snapshot.id
+    which = f"snapshot {last}" if first == last else f"snapshots {first} to {last}"
+    count = said(last - since, "commit")
+    return f"Branch {name} stays, with the {count} made since it became main: {which}"
 
 
-def recover(context: Context, hold: journal.Hold, entry: Undoable, progress: Progress) -> None:
-    """Finish when the previous main is main again, else take it back. The caller ends it."""
-    files, table = context.files, hold.table
-    if not is_past(files, table, entry):
-        take_back(context, hold, entry)
-        progress(f"branch {entry.branch} stays main: nothing is left of the undoing")
-        return
-    archive = table.root(entry.kept_as) if entry.kept_as else None
-    clean_table_directory(files, table, table.root(entry.previous), archive)
-    finish(context, hold, entry, progress)
-
-
-def is_past(files: Files, table: TablePath, entry: Undoable) -> bool:
-    """Whether the main-branch file names the previous main."""
-    return main_branch_name(files, table) == entry.previous
-
-
-def _restore(files: Files, table: TablePath, entry: Undoable, archive: Root) -> None:
-    schema_id, schema = entry.schema_id or 0, entry.schema or ""
-    restore(files, table, archive, schema_id, schema.encode())
+def _warning(found: Reversal) -> str:
+    table, entry = found.main.root.table, found.entry
+    when = datetime.fromtimestamp(entry.time / 1000)
+    done = f"{entry.user} made {entry.branch} main on {when:%Y-%m-%d %H:%M}"
+    if found.archive is None:
+        return f"{done}; {found.previous.root.label} is main again"
+    return f"Stock engines see {table.full_name} again, as it was; {done}"
 
 
 def _ids(files: Files, root: Root) -> list[int]:

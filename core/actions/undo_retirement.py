@@ -2,108 +2,110 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
+from typing import Self
 
-from core.actions import journal, undo_log
+from core.actions.change.change import Done, Work
+from core.actions.change.journal import Hold
+from core.actions.change.operations import Undoable
 from core.actions.checks import fingerprint
-from core.actions.context import Context, Progress
-from core.actions.plan import Refusal, Step
+from core.actions.context import Context
+from core.actions.plan import Plan, Refusal, Step
 from core.actions.removal import said
 from core.actions.replace_checks import claim_refusals
-from core.actions.root_files import remove_root, root_files
-from core.actions.root_move import is_moved, move_root
+from core.actions.rewriting import with_options
+from core.actions.root_files import SCHEMAS, Swap, root_files
+from core.actions.root_move import RootMove
 from core.actions.takeover import State, state
-from core.actions.undo_log import Undoable
+from core.actions.undone import moved_since, undone, undone_by
 from core.errors import NotFound, Refused
 from core.storage.files import Files
-from core.table.layout import SCHEMA_PREFIX, TablePath
+from core.table.layout import SCHEMA_PREFIX, Root, TablePath
 from core.table.main_branch import main_branch_name
+from core.table.retention import RETENTION_OFF
 
 
-@dataclass(frozen=True)
-class Retired:
-    """A retired branch. `now` is its root under the name that it got."""
-
-    entry: Undoable
-    now: State
-
-    @property
-    def fingerprint(self) -> str:
-        return fingerprint(self.entry.token, self.now.fingerprint)
-
-    @property
-    def said(self) -> str:
-        return self.now.said
-
-    @property
-    def summary(self) -> str:
-        return (
-            f"Give branch {self.now.root.label} of {self.now.root.table.full_name} back its name {self._name}"
-        )
-
-    def refusals(self, context: Context) -> list[Refusal]:
-        table = self.now.root.table
-        found = claim_refusals(context, self.now.root)
-        if context.files.entries(table.root(self._name).directory):
-            reason = f"{table.full_name} has another branch {self._name} now"
-            found.append(Refusal(reason, "Delete that one first, or retire it."))
-        if main_branch_name(context.files, table) == self.now.root.label:
-            reason = f"Branch {self.now.root.label} is main of {table.full_name}"
-            found.append(Refusal(reason, "Make another branch main first."))
-        return found
-
-    def steps(self, context: Context) -> list[Step]:
-        sizes = root_files(context.files, self.now.root)
-        count, total = said(len(sizes), "metadata file"), sum(sizes.values())
-        return [
-            Step("copy", f"branch {self._name}", count, total),
-            Step("delete", f"branch {self.now.root.label}", "it has its name again", total),
-        ]
-
-    def kept(self) -> list[str]:
-        return [f"Branch {self._name} as it was, with what was committed since"]
-
-    def warnings(self) -> list[str]:
-        when = datetime.fromtimestamp(self.entry.time / 1000)
-        return [f"{self.entry.user} retired it on {when:%Y-%m-%d %H:%M}"]
-
-    def go(self, context: Context, hold: journal.Hold, progress: Progress) -> journal.Hold:
-        schemas = {}
-        if self.entry.schema_id == self.now.schema_id and self.entry.schema is not None:
-            schemas[f"schema/{SCHEMA_PREFIX}{self.now.schema_id}"] = self.entry.schema.encode()
-        return move_root(context, hold, self.now, hold.table.root(self._name), schemas, progress)
-
-    def finish(self, context: Context, hold: journal.Hold, progress: Progress) -> None:
-        finish(context, hold, self.entry)
-
-    def take_back(self, context: Context, hold: journal.Hold) -> None:
-        remove_root(context.files, hold.table.root(self._name))
-
-    @property
-    def _name(self) -> str:
-        return self.entry.branch
-
-
-def find(files: Files, table: TablePath, entry: Undoable) -> Retired:
+def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
     """Raises `Refused` when the retired branch is gone, and `Corrupt`."""
+    now = _now(context.files, table, entry)
+    when = datetime.fromtimestamp(entry.time / 1000)
+    sizes = root_files(context.files, now.root)
+    count, total = said(len(sizes), "metadata file"), sum(sizes.values())
+    return Plan(
+        action="undo",
+        change="undo-retirement",
+        table=table.full_name,
+        summary=f"Give branch {now.root.label} of {table.full_name} back its name {entry.branch}",
+        arguments={},
+        fingerprint=_fingerprint(entry, now),
+        steps=(
+            Step("copy", f"branch {entry.branch}", count, total),
+            Step("delete", f"branch {now.root.label}", "it has its name again", total),
+        ),
+        kept=(_kept(entry),),
+        warnings=(f"{entry.user} retired it on {when:%Y-%m-%d %H:%M}",),
+        refusals=tuple(_refusals(context, table, entry, now)),
+    )
+
+
+class UndoRetirement(RootMove):
+    """A retired branch gets its name back, and the schema that it had where nothing changed it since."""
+
+    @classmethod
+    def begin(cls, work: Work) -> Self:
+        entry = undone_by(work)
+        if _fingerprint(entry, _now(work.files, work.table, entry)) != work.plan.fingerprint:
+            raise moved_since(work)
+        return cls(work, entry)
+
+    @property
+    def source(self) -> Root:
+        return self.work.table.root(self.state.kept_as)
+
+    @property
+    def target(self) -> Root:
+        return self.work.table.root(self.state.branch)
+
+    def swap(self) -> Swap | None:
+        if self.state.schema is None:
+            return None
+        data = self.state.schema.encode()
+        name = f"{SCHEMAS}/{SCHEMA_PREFIX}{self.state.schema_id}"
+        return Swap(name, with_options(data, RETENTION_OFF, name), data)
+
+    def check(self, hold: Hold) -> None:
+        now = _now(self.work.files, self.work.table, self.state)
+        if _fingerprint(self.state, now) != self.work.plan.fingerprint:
+            raise moved_since(self.work)
+        for refusal in _refusals(self.work.context, self.work.table, self.state, now):
+            raise Refused(refusal.reason, refusal.hint)
+
+    def done(self) -> Done:
+        return undone(self.work, self.state, _kept(self.state))
+
+
+def _now(files: Files, table: TablePath, entry: Undoable) -> State:
+    """The retired branch. Raises `Refused` when it is gone."""
     try:
-        return Retired(entry, state(files, table.root(entry.kept_as)))
+        return state(files, table.root(entry.kept_as))
     except NotFound as error:
         raise Refused(f"Branch {entry.kept_as} is gone", "It was deleted for good.") from error
 
 
-def finish(context: Context, hold: journal.Hold, entry: Undoable) -> None:
-    """What follows the point of no return; every step can be done twice."""
-    undo_log.remove(context, hold.table, entry.token)
-    remove_root(context.files, hold.table.root(entry.kept_as))
+def _fingerprint(entry: Undoable, now: State) -> str:
+    return fingerprint(entry.token, now.fingerprint)
 
 
-def recover(context: Context, hold: journal.Hold, entry: Undoable, progress: Progress) -> None:
-    """Leave one of the two: the copy once it is whole, else the retired branch. The caller ends it."""
-    if is_moved(hold.journal):
-        finish(context, hold, entry)
-        progress(f"branch {entry.branch} has its name again")
-    else:
-        remove_root(context.files, hold.table.root(entry.branch))
-        progress(f"branch {entry.kept_as} stays")
+def _kept(entry: Undoable) -> str:
+    return f"Branch {entry.branch} as it was, with what was committed since"
+
+
+def _refusals(context: Context, table: TablePath, entry: Undoable, now: State) -> list[Refusal]:
+    found = claim_refusals(context, now.root)
+    if context.files.entries(table.root(entry.branch).directory):
+        reason = f"{table.full_name} has another branch {entry.branch} now"
+        found.append(Refusal(reason, "Delete that one first, or retire it."))
+    if main_branch_name(context.files, table) == now.root.label:
+        reason = f"Branch {now.root.label} is main of {table.full_name}"
+        found.append(Refusal(reason, "Make another branch main first."))
+    return found

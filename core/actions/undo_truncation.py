@@ -7,16 +7,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Self
 
-from core.actions import journal, truncation, undo_log
+from core.actions import truncation
+from core.actions.change.change import Change, Done, Landed, Work
+from core.actions.change.journal import Begun, Hold
+from core.actions.change.landing import hold_expiry, release_expiry
+from core.actions.change.operations import Undoable
 from core.actions.checks import fingerprint
-from core.actions.context import Context, Progress
-from core.actions.plan import Refusal, Step
+from core.actions.context import Context
+from core.actions.plan import Plan, Refusal, Step
 from core.actions.removal import said
 from core.actions.replace_checks import claim_refusals
-from core.actions.takeover import State, moved, state
+from core.actions.takeover import State, state
 from core.actions.truncation import Cut, cut_of
-from core.actions.undo_log import Undoable
+from core.actions.undone import moved_since, undone, undone_by
 from core.errors import NotFound, Refused
 from core.storage.files import Files
 from core.table.forks import Side
@@ -43,65 +48,103 @@ class Restoring:
     def said(self) -> str:
         return f"{self.main.said} and {self.archive.said}"
 
-    @property
-    def summary(self) -> str:
-        name, cut = self.main.root.table.full_name, self.cut
-        goes_on = f"main of {name} goes on from snapshot {cut.keep} to {cut.head} again"
-        return f"Take back {self.entry.said}: {goes_on}"
 
-    def refusals(self, context: Context) -> list[Refusal]:
-        files, main = context.files, Side(context.files, self.cut.main)
-        found = claim_refusals(context, self.cut.archive)
-        tags = Side(files, self.cut.archive).tags
-        clashes = [name for name, tag in tags.items() if tag.id > self.cut.keep and name in main.tags]
-        lost = [name for name, tag in tags.items() if tag.id <= self.cut.keep and name not in main.tags]
-        if lost:
-            reason = (
-                f"Branch {self.cut.archive.label} would go with its tag {', '.join(lost)}, which main lacks"
-            )
-            found.append(Refusal(reason, "Make it on main, then delete it there, first."))
-        if clashes:
-            reason = f"Main has other tags of these names by now: {', '.join(clashes)}"
-            found.append(Refusal(reason, "Delete them first."))
-        return found
-
-    def steps(self, context: Context) -> list[Step]:
-        cut = self.cut
-        tags = truncation.later_tags(context.files, cut.archive, cut.keep)
-        return [
+def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
+    """Raises `Refused` when main or the branch has moved since, and `Corrupt`."""
+    found = _find(context.files, table, entry)
+    cut, when = found.cut, datetime.fromtimestamp(entry.time / 1000)
+    tags = truncation.later_tags(context.files, cut.archive, cut.keep)
+    goes_on = f"main of {table.full_name} goes on from snapshot {cut.keep} to {cut.head} again"
+    return Plan(
+        action="undo",
+        change="undo-truncation",
+        table=table.full_name,
+        summary=f"Take back {entry.description}: {goes_on}",
+        arguments={"seen": found.said},
+        fingerprint=found.fingerprint,
+        steps=(
             Step("copy", cut.main.tags, said(len(tags), "tag")),
             Step("copy", cut.main.snapshots, f"snapshots {cut.keep + 1} to {cut.head}"),
             Step("delete", f"branch {cut.archive.label}", "main has it again"),
-        ]
-
-    def kept(self) -> list[str]:
-        return [f"Every snapshot, tag and savepoint of branch {self.cut.archive.label}, in main"]
-
-    def warnings(self) -> list[str]:
-        when = datetime.fromtimestamp(self.entry.time / 1000)
-        return [f"{self.entry.user} did it on {when:%Y-%m-%d %H:%M}"]
-
-    def go(self, context: Context, hold: journal.Hold, progress: Progress) -> journal.Hold:
-        now = find(context.files, hold.table, self.entry)
-        if now.fingerprint != self.fingerprint or not truncation.put_back_first(context.files, self.cut):
-            raise moved(hold.table, self.said, now.said)
-        return hold
-
-    def finish(self, context: Context, hold: journal.Hold, progress: Progress) -> None:
-        _finish(context, hold, self.entry, progress)
-
-    def take_back(self, context: Context, hold: journal.Hold) -> None:
-        recover(context, hold, self.entry, lambda line: None)
+        ),
+        kept=(_kept(cut),),
+        warnings=(f"{entry.user} did it on {when:%Y-%m-%d %H:%M}",),
+        refusals=tuple(_refusals(context, found)),
+    )
 
 
-def find(files: Files, table: TablePath, entry: Undoable) -> Restoring:
-    """Raises `Refused` when main or the branch has moved since, and `Corrupt`."""
+class UndoTruncation(Change[Undoable]):
+    """The first of the later snapshots in main again is the commit: only where main has none of that id."""
+
+    State = Undoable
+
+    @classmethod
+    def begin(cls, work: Work) -> Self:
+        entry = undone_by(work)
+        cls._as_planned(work, entry)
+        return cls(work, entry)
+
+    @property
+    def _cut(self) -> Cut:
+        return cut_of(self.work.table, self.state)
+
+    @staticmethod
+    def _as_planned(work: Work, entry: Undoable) -> Restoring:
+        found = _find(work.files, work.table, entry)
+        if found.fingerprint != work.plan.fingerprint:
+            raise moved_since(work, found.said)
+        return found
+
+    def check(self, hold: Hold) -> None:
+        for refusal in _refusals(self.work.context, self._as_planned(self.work, self.state)):
+            raise Refused(refusal.reason, refusal.hint)
+
+    def prepare(self, hold: Hold) -> None:
+        cut = self._cut
+        hold_expiry(self.work.files, cut.main, self.work.token, cut.keep + 1)
+        truncation.put_back_tags(self.work.files, cut)
+
+    def commit(self, hold: Hold) -> None:
+        now = self._as_planned(self.work, self.state)
+        if not truncation.put_back_first(self.work.files, self._cut):
+            raise moved_since(self.work, now.said)
+
+    def landed(self, hold: Hold) -> Landed:
+        return Landed.YES if truncation.is_put_back(self.work.files, self._cut) else Landed.NO
+
+    def finish(self, hold: Hold) -> None:
+        files, cut, progress = self.work.files, self._cut, self.work.progress
+        if _PUT_BACK not in hold.steps:
+            last = truncation.put_back(files, cut)
+            progress(f"main goes on to snapshot {last}")
+            if last < cut.head:
+                archive = cut.archive.label
+                progress(f"somebody committed there just then: branch {archive} stays, and has the rest")
+                release_expiry(files, cut.main, self.work.token)
+                return
+            hold.note(_PUT_BACK)
+        release_expiry(files, cut.main, self.work.token)
+        truncation.forget_archive(files, cut)
+
+    def take_back(self, hold: Hold) -> None:
+        release_expiry(self.work.files, self._cut.main, self.work.token)
+        truncation.take_tags_back(self.work.files, self._cut)
+        self.work.progress(f"main stays as it is, and branch {self._cut.archive.label} too")
+
+    def done(self) -> Done:
+        return undone(self.work, self.state, _kept(self._cut))
+
+    def recovery_steps(self, begun: Begun) -> list[Step]:
+        return [Step("replace", self.state.description, "taken back, or not, but not half")]
+
+
+def _find(files: Files, table: TablePath, entry: Undoable) -> Restoring:
     cut = cut_of(table, entry)
     before, after = entry.before, entry.after
     assert before is not None and after is not None
     if main_root(files, table) != cut.main:
         raise Refused(
-            f"Main of {table.full_name} is another than at {entry.said}",
+            f"Main of {table.full_name} is another than at {entry.description}",
             "Take that back first: `paimark undo --replacement`.",
         )
     try:
@@ -111,34 +154,29 @@ def find(files: Files, table: TablePath, entry: Undoable) -> Restoring:
     hint = f"Merge branch {cut.archive.label} instead, or make it main."
     if main.head is None or not after.is_of(main.head.snapshot):
         was, now = f"snapshot {after.id}", main.said
-        raise Refused(f"main of {table.full_name} moved since {entry.said}: then at {was}, now {now}", hint)
+        reason = f"main of {table.full_name} moved since {entry.description}: then at {was}, now {now}"
+        raise Refused(reason, hint)
     if archive.head is None or not before.is_of(archive.head.snapshot):
-        raise Refused(f"Branch {cut.archive.label} of {table.full_name} has gone on since {entry.said}", hint)
+        raise Refused(
+            f"Branch {cut.archive.label} of {table.full_name} has gone on since {entry.description}", hint
+        )
     return Restoring(entry, cut, main, archive)
 
 
-def recover(context: Context, hold: journal.Hold, entry: Undoable, progress: Progress) -> None:
-    """Finish when main has the first of the snapshots again, else take it back. The caller ends it."""
-    cut = cut_of(hold.table, entry)
-    if _PUT_BACK in hold.journal.steps or truncation.is_put_back(context.files, cut):
-        _finish(context, hold, entry, progress)
-    else:
-        truncation.take_tags_back(context.files, cut)
-        progress(f"main stays as it is, and branch {cut.archive.label} too")
+def _kept(cut: Cut) -> str:
+    return f"Every snapshot, tag and savepoint of branch {cut.archive.label}, in main"
 
 
-def _finish(context: Context, hold: journal.Hold, entry: Undoable, progress: Progress) -> None:
-    """What follows the point of no return; it can be done twice."""
-    files, cut = context.files, cut_of(hold.table, entry)
-    if _PUT_BACK not in hold.journal.steps:
-        last = truncation.put_back(files, cut)
-        progress(f"main goes on to snapshot {last}")
-        if last < cut.head:
-            progress(
-                f"somebody committed there just then: branch {cut.archive.label} stays, and has the rest"
-            )
-            undo_log.remove(context, hold.table, entry.token)
-            return
-        hold = journal.note(context, hold, _PUT_BACK)
-    undo_log.remove(context, hold.table, entry.token)
-    truncation.forget_archive(files, cut)
+def _refusals(context: Context, found: Restoring) -> list[Refusal]:
+    files, cut = context.files, found.cut
+    main, tags = Side(files, cut.main), Side(files, cut.archive).tags
+    refusals = claim_refusals(context, cut.archive)
+    clashes = [name for name, tag in tags.items() if tag.id > cut.keep and name in main.tags]
+    lost = [name for name, tag in tags.items() if tag.id <= cut.keep and name not in main.tags]
+    if lost:
+        reason = f"Branch {cut.archive.label} would go with its tag {', '.join(lost)}, which main lacks"
+        refusals.append(Refusal(reason, "Make it on main, then delete it there, first."))
+    if clashes:
+        reason = f"Main has other tags of these names by now: {', '.join(clashes)}"
+        refusals.append(Refusal(reason, "Delete them first."))
+    return refusals

@@ -16,7 +16,10 @@ BRANCH_PREFIX = "branch-"
 CHANGELOG_PREFIX = "changelog-"
 SAVEPOINT_PREFIX = "savepoint-"
 CLAIM_PREFIX = "CLAIM-"
-RECOVERY_PREFIX = "RECOVER-"
+STEP_PREFIX = "STEP-"
+HEARTBEAT_PREFIX = "ALIVE-"
+OPERATION_PREFIX = "operation-"
+CONSUMER_PREFIX = "consumer-"
 STREAM_PREFIX = "STREAM-"
 SAVEPOINT_TAG_PREFIX = "savepoint."
 MAIN = "main"
@@ -53,7 +56,7 @@ class TablePath:
 
     @property
     def undo_log(self) -> str:
-        """What `undo` can take back, the newest last."""
+        """What versions before the operation log kept for `undo`, the newest last."""
         return f"{self.branches}/UNDO"
 
     @property
@@ -95,9 +98,21 @@ class TablePath:
     def index_file(self, file_name: str) -> str:
         return f"{self.directory}/index/{file_name}"
 
-    def recovery(self, token: str, attempt: int) -> str:
-        """Who finishes or undoes the change that the journal with this token left behind."""
-        return f"{self.branches}/{RECOVERY_PREFIX}{token}-{attempt}"
+    def journal_step(self, token: str, number: int) -> str:
+        """One entry of the journal with this token, counted from 1."""
+        return f"{self.branches}/{STEP_PREFIX}{token}-{number}"
+
+    def heartbeat(self, token: str) -> str:
+        """What the holder of this token writes again and again while it works."""
+        return f"{self.branches}/{HEARTBEAT_PREFIX}{token}"
+
+    @property
+    def operations(self) -> str:
+        """The log of what was done to the table, a file each."""
+        return f"{self.branches}/operations"
+
+    def operation(self, number: int) -> str:
+        return f"{self.operations}/{OPERATION_PREFIX}{number}"
 
     def data_file(self, partition: str, bucket: int, file_name: str) -> str:
         """`partition` is `day=2026-05-01` or empty; `bucket` is -2 for postponed buckets."""
@@ -164,6 +179,10 @@ class Root:
 
     def tag(self, name: str) -> str:
         return f"{self.tags}/{TAG_PREFIX}{name}"
+
+    def consumer(self, name: str) -> str:
+        """From which snapshot on a reader still reads: neither expiry passes it."""
+        return f"{self.consumers}/{CONSUMER_PREFIX}{name}"
 
     def changelog(self, snapshot_id: int) -> str:
         """What is kept of an expired snapshot for those who read its changes."""

@@ -130,6 +130,20 @@ class Snapshot(Record, frozen=True, kw_only=True):
     writer_version: str | None = None
 
 
+class Point(Record, frozen=True, kw_only=True):
+    """A snapshot of a root, told from a later one of its id by the name of its delta manifest list."""
+
+    id: int
+    delta_manifest_list: str
+
+    def is_of(self, snapshot: Snapshot) -> bool:
+        return (self.id, self.delta_manifest_list) == (snapshot.id, snapshot.delta_manifest_list)
+
+
+def point_of(snapshot: Snapshot) -> Point:
+    return Point(id=snapshot.id, delta_manifest_list=snapshot.delta_manifest_list)
+
+
 class Tag(Snapshot, frozen=True, kw_only=True):
     """A tag is its snapshot's JSON; the two further fields are there when it has a time to live."""
 

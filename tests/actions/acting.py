@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+from core.actions.change import operations
+from core.actions.change.operations import Undoable
 from core.actions.context import Context
 from core.actions.plan import Outcome, Plan
 from core.actions.registry import action
@@ -47,8 +49,17 @@ def applied(context: Context, plan: Plan, told: list[str] | None = None) -> Outc
 
 
 def contents(directory: Path) -> dict[str, bytes]:
-    """Every file below a directory."""
-    return {str(p.relative_to(directory)): p.read_bytes() for p in directory.rglob("*") if p.is_file()}
+    """Every file below a directory, but for the logs of operations, which only grow."""
+    return {
+        str(path.relative_to(directory)): path.read_bytes()
+        for path in directory.rglob("*")
+        if path.is_file() and path.parent.name != "operations"
+    }
+
+
+def undoable(context: Context, table: TablePath = ORDERS) -> list[Undoable]:
+    """What can be undone of main and its branches, the newest last, without the references that were made."""
+    return [entry for entry in operations.undoable(context, table) if entry.inverse is None]
 
 
 class Wrapped:

@@ -11,11 +11,11 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from core.actions import journal
+from core.actions.change import journal
+from core.actions.change.journal import new_token
+from core.actions.change.owner import running, this_process
 from core.actions.claims import Claim
 from core.actions.context import Context
-from core.actions.journal import new_token
-from core.actions.owner import running, this_process
 from core.errors import NotFound, Refused
 from core.table.lineage import Lineage
 from core.table.main_branch import branch_names
@@ -208,8 +208,8 @@ def test_a_tag_that_is_another_since_the_plan_is_refused(context: Context, order
 def test_two_exclusive_changes_never_run_at_once(context: Context, orders: Path) -> None:
     plan = planned(context, "create-branch", name="b", tag="v2")
     token = new_token()
-    with running(token):
-        hold = journal.take(context, ORDERS, plan, token)
+    with running(context, ORDERS, token):
+        hold = journal.take(context, ORDERS, plan, token, "create-branch", {})
         second = planned(context, "create-branch", name="c", tag="v2")
         with pytest.raises(Refused, match=r"shop\.orders is held by create-branch by \S+ on here \(process"):
             applied(context, plan)
@@ -217,7 +217,7 @@ def test_two_exclusive_changes_never_run_at_once(context: Context, orders: Path)
     assert reason.startswith("shop.orders is held by create-branch by")
     assert hint == "Wait for it to end. If it died, run `paimark recover shop.orders`."
     assert not list(orders.glob("branch/branch-*"))
-    journal.release(context, hold)
+    hold.release()
     assert not planned(context, "create-branch", name="c", tag="v2").refusals
 
 

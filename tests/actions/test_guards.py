@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.actions import auto_savepoint, guards, journal
+from core.actions import auto_savepoint, guards
+from core.actions.change import journal
 from core.actions.context import Context
 from core.table.layout import TablePath
 from core.table.lineage import Lineage
@@ -145,11 +146,11 @@ def test_what_goes_for_guarding_nothing_is_in_the_plan(replaced: Context, orders
 def test_beside_a_change_that_may_move_main_nothing_is_put_right(replaced: Context, orders: Path) -> None:
     spoil(orders)
     plan = planned(replaced, "undo")
-    hold = journal.take(replaced, ORDERS, plan, journal.new_token())
+    hold = journal.take(replaced, ORDERS, plan, journal.new_token(), plan.kind, {})
     before = contents(orders / "tag")
     done(replaced, "auto-savepoint")
     assert contents(orders / "tag") == before
-    journal.release(replaced, hold)
+    hold.release()
     done(replaced, "auto-savepoint")
     assert contents(orders / "tag") != before
 

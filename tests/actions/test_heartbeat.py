@@ -1,43 +1,36 @@
-"""What takes long says that its owner lives: another machine does not take it over meanwhile."""
+"""Whoever holds a table says again and again that it lives, so that another machine does not take it over."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import replace
+from pathlib import Path
 
-import msgspec
-import pytest
-
-from core.actions import journal, owner
+from core.actions.change import journal
+from core.actions.change.owner import running, silent
 from core.actions.context import Context
-from tests.actions.acting import ORDERS, planned
+from tests.actions.acting import ORDERS
 
 
-def test_a_journal_that_beats_is_of_a_living_owner(context: Context) -> None:
-    now = [1_780_000_000_000]
-    clock = replace(context, clock=lambda: now[0])
-    plan = planned(clock, "rollback", to="v2")
-    hold = journal.take(clock, ORDERS, plan, journal.new_token())
-    elsewhere = msgspec.structs.replace(hold.journal.owner, machine="elsewhere")
-    assert owner.standing(clock, elsewhere, hold.token) == "unknown"
-    now[0] += owner.PRESUMED_DEAD_AFTER_MS + 1
-    assert owner.standing(clock, elsewhere, hold.token) == "gone"
-    with journal.beating(clock, hold, every=0.01):
+def test_a_process_beats_while_it_works_and_leaves_nothing(context: Context, orders: Path) -> None:
+    token = journal.new_token()
+    beating = replace(context, beat_every=0.01, watch_for=0.5)
+    path = orders / f"branch/ALIVE-{token}"
+    with running(beating, ORDERS, token):
         deadline = time.monotonic() + 30
-        while (begun := journal.current(clock, ORDERS)) is None or begun.owner.alive is None:
+        while not path.exists():
             assert time.monotonic() < deadline
             time.sleep(0.01)
-    assert begun.owner == msgspec.structs.replace(hold.journal.owner, alive=now[0])
-    elsewhere = msgspec.structs.replace(begun.owner, machine="elsewhere")
-    assert owner.standing(clock, elsewhere, hold.token) == "unknown"
-    now[0] += owner.PRESUMED_DEAD_AFTER_MS + 1
-    assert owner.standing(clock, elsewhere, hold.token) == "gone"
+        assert silent(beating, ORDERS, [token]) == set()
+    assert not path.exists()
 
 
-def test_what_another_took_over_beats_no_more(context: Context) -> None:
-    hold = journal.take(context, ORDERS, planned(context, "rollback", to="v2"), journal.new_token())
-    journal.take_over(context, ORDERS, hold.journal, journal.new_token())
-    with pytest.raises(journal.TakenOver):
-        journal.beat(context, hold)
-    begun = journal.current(context, ORDERS)
-    assert begun is not None and begun.owner.alive is None
+def test_a_process_that_says_nothing_is_silent(context: Context) -> None:
+    watching = replace(context, watch_for=0.05)
+    assert silent(watching, ORDERS, ["a", "b"]) == {"a", "b"}
+
+
+def test_a_short_change_writes_no_heartbeat(context: Context, orders: Path) -> None:
+    with running(context, ORDERS, journal.new_token()):
+        pass
+    assert not list(orders.glob("branch/ALIVE-*"))

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from core.actions import merge, undo
+from core.actions.change import driver
 from core.actions.context import Context
 from core.actions.merge_scope import where_changed
 from core.actions.merge_survey import survey
@@ -45,7 +46,7 @@ def state_of(warehouse: Path, name: str) -> dict[int, str]:
 def merged(context: Context, table: TablePath, choice: str = "fail") -> Outcome:
     plan = merge.plan(context, table, {"name": "fix", "on_conflict": choice})
     assert plan.refusals == (), plan.refusals
-    return merge.apply(context, plan, lambda line: None)
+    return driver.apply(context, plan, lambda line: None)
 
 
 def test_a_branch_without_keys_that_removed_rows_is_merged_only_when_told(
@@ -163,7 +164,7 @@ def test_nothing_is_merged_when_a_side_moved_since_the_plan(
         plan = merge.plan(context, ORDERS, {"name": "fix"})
         commit(warehouse, name, one_row(8))
         with pytest.raises(Refused, match="moved since the plan was made"):
-            merge.apply(context, plan, lambda line: None)
+            driver.apply(context, plan, lambda line: None)
     assert Lineage(context.files, ORDERS.root()).latest_id() == 6
 
 

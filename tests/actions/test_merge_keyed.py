@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from core.actions import merge
+from core.actions.change import driver
 from core.actions.context import Context
 from core.errors import Refused
 from core.spark.client import Engine
@@ -227,10 +228,10 @@ def merged(context: Context, path: TablePath, table: Table, fix: Side, main: Sid
         named = sorted(f'{{"part":{key % PARTS},"key":{key}}}' for key in conflicts)[:5]
         said = f"{len(conflicts)} keys? changed in main and in branch fix.*: {re.escape(', '.join(named))}"
         with pytest.raises(Refused, match=f"^{said}"):
-            merge.apply(context, plan, lambda line: None)
+            driver.apply(context, plan, lambda line: None)
         assert contents(directory) == before
         return
-    merge.apply(context, plan, lambda line: None)
+    driver.apply(context, plan, lambda line: None)
     for key in mine - (conflicts if choice == "main" else set()):
         value = fix.at(key)
         main.rows.pop(key, None)

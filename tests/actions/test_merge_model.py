@@ -10,12 +10,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from core.actions import merge_base
-from core.actions.merge_base import Event, Point, point_of
+from core.actions.merge_base import Event
 from core.actions.merge_survey import base_of
 from core.storage.local import LocalFiles
 from core.table.forks import Side
 from core.table.layout import Root, TablePath
-from core.table.records import Snapshot
+from core.table.records import Point, Snapshot, point_of
 
 TABLE = TablePath("shop", "t")
 MAIN, FIX = TABLE.root(), TABLE.root("fix")

@@ -28,6 +28,7 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     "replace-main-branch": {"name": "fix"},
     "rescue-commits": {"name": "saved"},
     "undo": {},
+    "redo": {},
     "merge-branch": {"name": "fix"},
     "rollback": {"to": "snapshot.2"},
     "recover": {},
@@ -47,6 +48,8 @@ def context(context: Context) -> Context:
     for name in ("fix", "old"):
         done(context, "create-branch", name=name, tag="fork")
     done(context, "delete-branch", name="old", keep=True)
+    done(context, "create-tag", name="redone", snapshot=4)
+    done(context, "undo")
     return context
 
 
@@ -80,7 +83,7 @@ def test_read_only_mode_refuses_in_plan_and_in_apply(context: Context, warehouse
         applied(watched, allowed)
 
 
-@pytest.mark.parametrize("name", [name for name in ACTIONS if name not in REWRITES])
+@pytest.mark.parametrize("name", [name for name in ACTIONS if name not in (*REWRITES, "redo")])
 def test_only_what_is_called_destructive_removes_files(context: Context, orders: Path, name: str) -> None:
     before = contents(orders)
     applied(context, action(name).plan(context, ORDERS, ARGUMENTS[name]))

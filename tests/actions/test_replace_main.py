@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core.actions import guards, undo_log
+from core.actions import guards
 from core.actions.context import Context
 from core.actions.strays import stray_commits
 from core.errors import NotFound, Refused, Unavailable, UsageError
@@ -17,7 +17,7 @@ from core.table.lineage import Lineage
 from core.table.main_branch import all_roots, branch_names, main_root
 from core.table.savepoints import SavepointManager
 from core.travel.version import resolve_version
-from tests.actions.acting import ORDERS, Meanwhile, applied, contents, context_on, done, planned
+from tests.actions.acting import ORDERS, Meanwhile, applied, contents, context_on, done, planned, undoable
 from tests.actions.taking_over import add, branched, left_stray, main_rows, rows_of
 from tests.faults.fault_files import Death, FaultFiles
 from tests.paimon import open_table
@@ -141,7 +141,7 @@ def test_main_can_be_replaced_again_and_again(context: Context) -> None:
     assert guards.mismatches(context.files, ORDERS) == []
     assert replaced(context, str(archive)) == "two"
     assert main_rows(context) == old
-    assert len(undo_log.entries(context, ORDERS)) == 3
+    assert len(undoable(context, ORDERS)) == 3
 
 
 def test_new_tags_and_savepoints_of_the_new_main_are_guarded(context: Context, orders: Path) -> None:
@@ -207,7 +207,7 @@ def test_what_moved_since_the_plan_is_refused_with_both_states(context: Context,
     add(context, "shop.orders$branch_fix", 201)
     with pytest.raises(Refused, match="now main at snapshot 6 and fix at snapshot 4"):
         applied(context, plan)
-    assert sorted(path.name for path in (orders / "branch").iterdir()) == ["branch-fix"]
+    assert sorted(path.name for path in (orders / "branch").iterdir()) == ["branch-fix", "operations"]
     assert len(Lineage(context.files, ORDERS.root()).snapshot_ids()) == 6
 
 
@@ -376,7 +376,7 @@ def test_savepoints_expiry_branches_and_tags_follow_the_new_main(context: Contex
     done(context, "delete-branch", name="fix", keep=True)
     done(context, "undo")
     done(context, "undo")
-    done(context, "undo")
+    done(context, "undo", replacement=True)
     assert main_rows(context) == old
 
 
@@ -393,7 +393,7 @@ def test_two_replacements_at_once_are_one_after_the_other_or_refused(context: Co
     with ThreadPoolExecutor(2) as pool:
         made = [name for name in pool.map(replace, ["one", "two"]) if name]
     assert made
-    assert len(undo_log.entries(context, ORDERS)) == len(made)
+    assert len(undoable(context, ORDERS)) == len(made)
     assert main_root(context.files, ORDERS).label in made
     assert guards.mismatches(context.files, ORDERS) == []
     assert planned(context, "recover").empty

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 from core.actions import rollback
+from core.actions.change import driver
 from core.actions.context import Context
 from core.actions.plan import Outcome, Plan
 from core.errors import NotFound, Refused, UsageError
@@ -35,7 +36,7 @@ def own_table(warehouse: Path, database: str) -> TablePath:
 
 
 def rolled_back(context: Context, table: TablePath, to: str) -> Outcome:
-    return rollback.apply(context, rollback.plan(context, table, {"to": to}), lambda line: None)
+    return driver.apply(context, rollback.plan(context, table, {"to": to}), lambda line: None)
 
 
 def one_row(order_id: int) -> pa.Table:
@@ -127,7 +128,7 @@ def test_nothing_is_changed_in_read_only_mode_or_when_main_moved(context: Contex
     ran = planned(context, "v2")
     commit(warehouse, "shop.orders", one_row(99))
     with pytest.raises(Refused, match="moved since the plan was made"):
-        rollback.apply(context, ran, lambda line: None)
+        driver.apply(context, ran, lambda line: None)
     assert Lineage(context.files, ORDERS.root()).latest_id() == 6
     assert SavepointManager(context.files, ORDERS).ids() == []
 

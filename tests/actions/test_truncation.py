@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from core.actions import undo_log
 from core.actions.context import Context
 from core.actions.plan import Outcome
 from core.errors import Refused
@@ -16,7 +15,17 @@ from core.table.layout import Root
 from core.table.lineage import Lineage
 from core.table.main_branch import branch_names
 from core.table.savepoints import SavepointManager
-from tests.actions.acting import ORDERS, NoWrites, Wrapped, applied, contents, context_on, done, planned
+from tests.actions.acting import (
+    ORDERS,
+    NoWrites,
+    Wrapped,
+    applied,
+    contents,
+    context_on,
+    done,
+    planned,
+    undoable,
+)
 from tests.actions.taking_over import add, branched, main_rows, rows_of
 from tests.actions.test_undo import of_main
 from tests.spark.test_reads import at
@@ -142,7 +151,7 @@ def test_what_was_merged_after_it_can_be_merged_again(context: Context) -> None:
     assert planned(context, "merge-branch", name="fix").empty
     assert main_rows(context) == rows
     # The merge before it is the next to be taken back.
-    assert [each.said for each in undo_log.entries(context, ORDERS)] == ["merge-branch of fix"]
+    assert [each.description for each in undoable(context, ORDERS)] == ["merge-branch of fix"]
     assert archive.label not in branch_names(context.files, ORDERS)
 
 

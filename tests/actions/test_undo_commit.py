@@ -10,7 +10,6 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from core.actions import undo_log
 from core.actions.context import Context
 from core.actions.merge_base import events
 from core.actions.plan import Plan
@@ -18,7 +17,7 @@ from core.errors import Refused
 from core.spark.client import Engine
 from core.table.layout import TablePath
 from core.table.lineage import Lineage
-from tests.actions.acting import applied, context_on, done, planned
+from tests.actions.acting import applied, context_on, done, planned, undoable
 from tests.conftest import ORDERS as ORDERS_SCHEMA
 from tests.paimon import commit, read_rows
 from tests.spark.engine_fixture import in_order
@@ -106,7 +105,7 @@ def test_changes_are_walked_back_one_by_one(with_engine: Context) -> None:
     step("replace-main-branch", name="fix", layout="overwrite")
     step("rollback", to="snapshot.8", truncate=True)
     assert all(one != other for one, other in pairwise(states))
-    said = [each.said for each in undo_log.entries(with_engine, scene.table)]
+    said = [each.description for each in undoable(with_engine, scene.table)]
     assert said == [
         "merge-branch of fix",
         "rollback to v2",
@@ -146,7 +145,7 @@ def test_what_main_moved_on_from_stays(with_engine: Context) -> None:
     assert "moved since rollback to fork" in scene.planned("undo").refusals[0].reason
     scene.done("undo", replacement=True)
     assert scene.rows() == rows
-    assert [each.said for each in undo_log.entries(with_engine, scene.table)] == ["merge-branch of fix"]
+    assert [each.description for each in undoable(with_engine, scene.table)] == ["merge-branch of fix"]
 
 
 def test_a_commit_while_it_is_taken_back_is_not_overwritten(with_engine: Context, engine: Engine) -> None:

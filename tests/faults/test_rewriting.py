@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from core.actions import undo_log
+from core.actions.change import operations
 from core.actions.context import Context
 from core.actions.merge_base import events
 from core.actions.registry import action
@@ -83,7 +83,7 @@ class Scene:
     def main(self) -> Main:
         files = LocalFiles(str(self.warehouse))
         rows = in_order(read_rows(self.warehouse, self.table.full_name))
-        undoable = [each.said for each in undo_log.entries(self.context(), self.table)]
+        undoable = [each.description for each in operations.undoable(self.context(), self.table)]
         head = Lineage(files, self.table.root()).latest_id()
         return head, rows, len(events(files, self.table)), undoable
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from core.actions import merge
+from core.actions.change import driver
 from core.actions.context import Context
 from core.actions.plan import Outcome
 from core.errors import Refused
@@ -41,7 +42,7 @@ def branched(context: Context, warehouse: Path, database: str, table: str = "ord
 def merged(context: Context, table: TablePath, on_conflict: str | None = None) -> Outcome:
     plan = merge.plan(context, table, {"name": "fix", "on_conflict": on_conflict})
     assert plan.refusals == (), plan.refusals
-    return merge.apply(context, plan, lambda line: None)
+    return driver.apply(context, plan, lambda line: None)
 
 
 def is_done(context: Context, table: TablePath) -> bool:
@@ -112,7 +113,7 @@ def test_rows_with_keys_are_merged_on_both_sides(
     upsert(engine_warehouse, name, order(4, "ours"))
     plan = merge.plan(context, table, {"name": "fix"})
     with pytest.raises(Refused, match=r'1 key changed in main and in branch fix.*"order_id":4'):
-        merge.apply(context, plan, lambda line: None)
+        driver.apply(context, plan, lambda line: None)
     assert "ACTION" not in context.files.names(f"{table.directory}/branch")
     merged(context, table, "main")
     found = {row["order_id"]: row["customer"] for row in judge.read(engine_warehouse, name)}

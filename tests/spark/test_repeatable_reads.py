@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from core.actions import expire, recover
+from core.actions.change import driver
 from core.actions.context import Context, open_context
 from core.actions.plan import Outcome
 from core.errors import StatementFailed
@@ -75,7 +76,7 @@ def expired(warehouse: Path, table: TablePath) -> None:
     context = context_of(warehouse)
     plan = expire.plan(context, table, {"retain_last": 1, "older_than": "0 s"})
     assert not plan.refusals
-    expire.apply(context, plan, print)
+    driver.apply(context, plan, print)
 
 
 def test_an_expiry_does_not_take_what_a_statement_reads(engine: Engine, engine_warehouse: Path) -> None:

@@ -1,0 +1,137 @@
+"""What an exclusive action says of itself; `driver` does everything around it.
+
+A change only adds until its commit, which is one conditional write. Before it all can be taken back, after it
+all is finished. `prepare`, `finish` and `take_back` are idempotent: whoever recovers runs them again.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
+
+import msgspec
+
+from core.actions.change.journal import Begun, Hold
+from core.actions.change.operations import Undoable
+from core.actions.context import Context, Progress
+from core.actions.plan import Plan, Step
+from core.errors import Corrupt
+from core.storage.files import Files
+from core.table.layout import TablePath
+from core.table.records import Point
+
+
+class Landed(Enum):
+    """Whether a commit was made. `UNKNOWN`: what would tell has gone since, so nothing is taken back."""
+
+    YES = "yes"
+    NO = "no"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Work:
+    """One run of a change, or of its recovery. `token` is the journal's; `user` and `since` its owner's."""
+
+    context: Context
+    table: TablePath
+    plan: Plan
+    token: str
+    user: str
+    since: int
+    progress: Progress
+
+    @property
+    def files(self) -> Files:
+        return self.context.files
+
+
+class Done(NamedTuple):
+    """What a finished change says: `message` is one sentence, `before` and `after` name the references."""
+
+    message: str
+    result: dict[str, str | int | bool | None]
+    before: str
+    after: str
+    undo: str = ""
+
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+class Change(ABC, Generic[S]):
+    """One exclusive change of a table. `State` is what the journal keeps, so that another can go on."""
+
+    State: ClassVar[type[msgspec.Struct]]
+
+    def __init__(self, work: Work, state: S) -> None:
+        self.work = work
+        self.state = state
+
+    @classmethod
+    @abstractmethod
+    def begin(cls, work: Work) -> Self:
+        """From the plan, by reading only. Raises `Refused` when anything moved since."""
+
+    @classmethod
+    def resume(cls, work: Work, state: Mapping[str, Any]) -> Self:
+        """From what an interrupted change left in its journal. Raises `Corrupt`."""
+        try:
+            return cls(work, msgspec.convert(state, cls.State))  # type: ignore[arg-type]
+        except msgspec.ValidationError as error:
+            raise Corrupt(
+                f"The journal of {work.plan.action} on {work.table.full_name} can't be resumed ({error})",
+                "Recover it with the version of Paimark that began the change.",
+            ) from error
+
+    @classmethod
+    def nothing(cls, plan: Plan) -> dict[str, str | int | bool | None]:
+        """The facts of the outcome when the plan is empty."""
+        return {}
+
+    @abstractmethod
+    def check(self, hold: Hold) -> None:
+        """Look again, now that the table is held. Raises `Refused` when anything planned on moved."""
+
+    def prepare(self, hold: Hold) -> None:
+        """Add what the commit needs. Raises `Refused` for what is in the way."""
+
+    def commit(self, hold: Hold) -> Mapping[str, Any] | None:
+        """Make the one write of no return; what of it the journal is to keep.
+
+        Where it is left out the journal's own note is that write.
+        """
+        return None
+
+    def landed(self, hold: Hold) -> Landed:
+        """Whether `commit` was made, though the journal does not say so. True however long ago that was."""
+        return Landed.NO
+
+    @abstractmethod
+    def finish(self, hold: Hold) -> None:
+        """Do what follows the commit. Raises `Refused` when it has to wait: the journal stays then."""
+
+    def take_back(self, hold: Hold) -> None:
+        """Remove what was prepared for a commit that was not made, and nothing else."""
+
+    def clean(self) -> None:
+        """Remove what a process that was killed left half-written: before `finish` or `take_back`."""
+
+    @abstractmethod
+    def done(self) -> Done:
+        """What to say of it, once finished."""
+
+    def way_back(self) -> Undoable | None:
+        """What it takes to undo it; None when it can't be undone."""
+        return None
+
+    def now(self) -> Point | None:
+        """Where an undo by a commit left main."""
+        return None
+
+    @abstractmethod
+    def recovery_steps(self, begun: Begun) -> list[Step]:
+        """What recovering it does, for a plan. Reads only."""

@@ -1,0 +1,186 @@
+"""Runs a change, and recovers one: the lock, its heartbeat and fencing, the log and the audit line.
+
+    begin -> take the lock -> check -> prepare -> COMMIT -> finish -> log -> release
+                                  |__ take back __|  |__ only forward __|
+
+`recover` enters at the same places, by what the journal says and, where it is silent, by what `landed` finds.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from core.actions import audit
+from core.actions.change import journal
+from core.actions.change.change import Change, Done, Landed, Work
+from core.actions.change.journal import CHECKED, COMMITTED, Hold, TakenOver
+from core.actions.change.operations import Operation, append
+from core.actions.change.owner import running
+from core.actions.change.registry import change_named
+from core.actions.checks import require_allowed
+from core.actions.context import Context, Progress
+from core.actions.plan import Outcome, Plan, Step
+from core.actions.temporaries import delete_temporaries, meant_for
+from core.errors import PaimarkError, Refused, Unavailable
+from core.table.catalog import parse_table_name
+from core.table.layout import TablePath
+
+
+def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
+    """Do what was planned. Raises `Refused` when anything moved since, with nothing written."""
+    require_allowed(context, plan)
+    kind, table = change_named(plan.kind), parse_table_name(plan.table)
+    if plan.empty:
+        return Outcome(action=plan.action, table=plan.table, message=plan.summary, result=kind.nothing(plan))
+    started, token = context.clock(), journal.new_token()
+    with running(context, table, token):
+        work = Work(context, table, plan, token, context.user, started, progress)
+        change = kind.begin(work)
+        hold = journal.take(context, table, plan, token, plan.kind, msgspec.to_builtins(change.state))
+        try:
+            _commit(change, hold)
+        except TakenOver:
+            raise
+        except (Exception, KeyboardInterrupt) as error:
+            # Not only our own errors: whoever is told of each step may fail, and the half-made must not stay.
+            _settle(change, hold, error)
+        done = _finish(change, hold)
+    outcome = Outcome(
+        action=plan.action, table=plan.table, message=done.message, result=done.result, undo=done.undo
+    )
+    audit.record(context, plan, outcome, started, progress, before=done.before, after=done.after)
+    return outcome
+
+
+def recovery_steps(context: Context, table: TablePath, begun: journal.Begun) -> list[Step]:
+    """What recovering an interrupted change does, for a plan. Reads only."""
+    if not begun.is_checked:
+        return []
+    return _resumed(context, begun, table, lambda line: None).recovery_steps(begun)
+
+
+def recover(hold: Hold, progress: Progress, assumed: Landed = Landed.UNKNOWN) -> None:
+    """Finish an interrupted change that was committed, else take it back, and end it.
+
+    `assumed` is what a person says where nothing tells any more whether it was committed. Raises `Refused`
+    without it, and leaves the journal.
+    """
+    if not hold.begun.is_checked:
+        progress(f"{hold.journal.action} had not begun: nothing is to be undone")
+        hold.release()
+        return
+    change = _resumed(hold.context, hold.begun, hold.table, progress)
+    _clean(hold)
+    change.clean()
+    landed = _landed(change, hold)
+    if landed is Landed.UNKNOWN:
+        landed = assumed
+    if landed is Landed.UNKNOWN:
+        raise _unknown(hold, "")
+    if landed is Landed.YES:
+        _finish(change, hold)
+        progress(f"{hold.journal.action} was committed, and is finished")
+        return
+    change.take_back(hold)
+    hold.release()
+    progress(f"{hold.journal.action} was not committed: nothing is left of it")
+
+
+def _clean(hold: Hold) -> None:
+    """Remove what a process that was killed left half-written of the files that only a holder writes."""
+    files, table = hold.context.files, hold.table
+    names = {path.rpartition("/")[2] for path in (table.main_branch_file, table.merges)}
+    delete_temporaries(files, table.branches, names)
+    begun = [name for name in files.names(table.operations) if hold.journal.token in name]
+    delete_temporaries(files, table.operations, {meant_for(name) or name for name in begun})
+
+
+def _commit(change: Change[msgspec.Struct], hold: Hold) -> None:
+    change.check(hold)
+    hold.note(CHECKED)
+    change.prepare(hold)
+    hold.require()
+    hold.note(COMMITTED, change.commit(hold))
+
+
+def _settle(change: Change[msgspec.Struct], hold: Hold, error: BaseException) -> None:
+    """After a failure: return when the change was committed all the same, else take it back and raise."""
+    why = str(error) or "Interrupted"
+    try:
+        hold.require()
+        if hold.begun.is_checked:
+            landed = _landed(change, hold)
+            if landed is Landed.YES:
+                change.work.progress(f"{why}: but it was committed")
+                return
+            if landed is Landed.UNKNOWN:
+                raise _unknown(hold, f"{why}. ")
+            change.take_back(hold)
+        hold.release()
+    except TakenOver:
+        # Whoever took it over ends it.
+        raise error from None
+    except PaimarkError as failed:
+        raise Unavailable(
+            f"{why}, and it could not be undone: {failed.message}",
+            f"Run `paimark recover {hold.table.full_name}` when the store answers again.",
+        ) from error
+    raise error
+
+
+def _finish(change: Change[msgspec.Struct], hold: Hold) -> Done:
+    try:
+        change.finish(hold)
+        done = change.done()
+        append(hold.context, hold.table, _operation(change, hold, done))
+        hold.release()
+    except TakenOver:
+        raise
+    except PaimarkError as error:
+        raise Unavailable(
+            f"{error.message}. What was begun is half done",
+            f"Run `paimark recover {hold.table.full_name}` to go on. {error.hint}".rstrip(),
+        ) from error
+    return done
+
+
+def _operation(change: Change[msgspec.Struct], hold: Hold, done: Done) -> Operation:
+    plan = change.work.plan
+    return Operation(
+        number=0,
+        token=hold.journal.token,
+        action=plan.action,
+        request=dict(plan.request),
+        user=hold.journal.owner.user,
+        host=hold.journal.owner.host,
+        time=hold.journal.owner.since,
+        summary=done.message,
+        before=done.before,
+        after=done.after,
+        way_back=change.way_back(),
+        undoes=plan.undoes,
+        redoes=plan.redoes,
+        now=change.now(),
+    )
+
+
+def _landed(change: Change[msgspec.Struct], hold: Hold) -> Landed:
+    return Landed.YES if hold.begun.is_committed else change.landed(hold)
+
+
+def _resumed(
+    context: Context, begun: journal.Begun, table: TablePath, progress: Progress
+) -> Change[msgspec.Struct]:
+    began = begun.journal
+    work = Work(context, table, began.planned(), began.token, began.owner.user, began.owner.since, progress)
+    return change_named(began.change).resume(work, began.state)
+
+
+def _unknown(hold: Hold, why: str) -> Refused:
+    name = hold.table.full_name
+    return Refused(
+        f"{why}Nothing tells any more whether {hold.journal.action} of {name} was committed: "
+        "the snapshot that would has expired",
+        f"Look whether main has its rows, then run `paimark recover {name} --assume committed`, "
+        "or `--assume not-committed`.",
+    )

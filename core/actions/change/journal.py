@@ -1,0 +1,281 @@
+"""`branch/ACTION`: the lock of a table, and the journal of the one exclusive change that holds it.
+
+The lock is taken by create-if-absent before the first write of a change, and removed after the last. What
+the change has done is written beside it, an entry a file, numbered: `STEP-<token>-<n>`. Each entry is created
+only where none of its number is, so that of two who think that they hold the lock one fails at once: whoever
+recovers a change writes an entry first that says so, and the owner, should it live, can write no more.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from core.actions.change.owner import Owner, Standing, standing, this_process
+from core.actions.context import Context
+from core.actions.plan import Plan, Refusal
+from core.actions.temporaries import meant_for
+from core.errors import Corrupt, FileMissing, Refused
+from core.table.layout import HEARTBEAT_PREFIX, STEP_PREFIX, TablePath
+from core.table.reading import numbered
+from core.table.records import Record
+
+VERSION = 2
+# The two steps that every change has: it may begin, and it can't be taken back any more.
+CHECKED = "nothing is in the way"
+COMMITTED = "committed"
+
+
+class Journal(Record, frozen=True, kw_only=True):
+    """What was begun: `plan` as JSON, and the `state` by which `change` can be resumed. Never rewritten.
+
+    `change` names the kind of change: of an undo, another than its `action`.
+    """
+
+    version: int = VERSION
+    token: str
+    action: str
+    change: str
+    table: str
+    plan: dict[str, Any]
+    state: dict[str, Any]
+    owner: Owner
+
+    def planned(self) -> Plan:
+        """The plan. Raises `Corrupt` when this version can't read it."""
+        try:
+            return msgspec.convert(self.plan, Plan)
+        except msgspec.ValidationError as error:
+            raise Corrupt(f"The journal of {self.action} on {self.table} holds no plan ({error})") from error
+
+
+class Entry(Record, frozen=True, kw_only=True):
+    """A step that ended, with its `data`; or, with an `owner`, that another process goes on from here.
+
+    `token` is that of the process which wrote it, `uuid` tells its own entry from an equal one.
+    """
+
+    token: str
+    uuid: str
+    step: str = ""
+    data: dict[str, Any] | None = None
+    owner: Owner | None = None
+
+
+class TakenOver(Refused):
+    """Somebody who thought this process dead recovers its change: this process must touch nothing more."""
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A change that holds the table, with the entries of its journal."""
+
+    journal: Journal
+    entries: tuple[Entry, ...]
+
+    @property
+    def acting(self) -> tuple[Owner, str]:
+        """Who acts under the journal: its owner, or the last who recovers it; with its token."""
+        owner, token = self.journal.owner, self.journal.token
+        for entry in self.entries:
+            if entry.owner is not None:
+                owner, token = entry.owner, entry.token
+        return owner, token
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """What has ended."""
+        return tuple(entry.step for entry in self.entries if entry.step)
+
+    @property
+    def is_checked(self) -> bool:
+        return CHECKED in self.steps
+
+    @property
+    def is_committed(self) -> bool:
+        return COMMITTED in self.steps
+
+    def data_of(self, step: str) -> dict[str, Any] | None:
+        """What was noted with the last step of this name."""
+        return next((entry.data for entry in reversed(self.entries) if entry.step == step), None)
+
+    def standing(self, context: Context) -> Standing:
+        """Whether the process that acts under the journal lives."""
+        return standing(context, *self.acting)
+
+
+class Hold:
+    """The right to act under a journal: its owner's, or that of who recovers it."""
+
+    def __init__(self, context: Context, table: TablePath, begun: Begun, token: str) -> None:
+        self.context = context
+        self.table = table
+        self.begun = begun
+        self.token = token
+
+    @property
+    def journal(self) -> Journal:
+        return self.begun.journal
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        return self.begun.steps
+
+    def require(self) -> None:
+        """Raises `TakenOver` when another acts under the journal now, or has ended it."""
+        if not self._is_current() or self.context.files.exists(self._next_path()):
+            raise self._taken_over()
+
+    def note(self, step: str, data: Mapping[str, Any] | None = None) -> None:
+        """Write down that a step ended. Raises `TakenOver`."""
+        self._append(Entry(token=self.token, uuid=new_token(), step=step, data=dict(data) if data else None))
+
+    def take_over(self) -> None:
+        """Write down that this process goes on with it. Raises `TakenOver` when another was faster."""
+        self._append(Entry(token=self.token, uuid=new_token(), owner=this_process(self.context)))
+
+    def release(self) -> None:
+        """The change is finished or undone: others may begin. Raises `TakenOver`."""
+        self.require()
+        # The lock first: entries without it mean nothing, and a lock without its entries would.
+        self.context.files.delete(self.table.journal)
+        for path in leftovers(self.context, self.table, self.journal.token):
+            self.context.files.delete(path)
+
+    def _append(self, entry: Entry) -> None:
+        path = self._next_path()
+        if not self.context.files.create(path, entry.to_json()):
+            there = _entry(self.context, path)
+            # A store may lose its answer and find, when asked again, what it has just written.
+            if there is None or there.uuid != entry.uuid:
+                raise self._taken_over()
+        if not self._is_current():
+            self.context.files.delete(path)
+            raise self._taken_over()
+        self.begun = Begun(self.journal, (*self.begun.entries, entry))
+
+    def _is_current(self) -> bool:
+        try:
+            data = self.context.files.read(self.table.journal)
+        except FileMissing:
+            return False
+        return _decoded(data, self.table).token == self.journal.token
+
+    def _next_path(self) -> str:
+        return self.table.journal_step(self.journal.token, len(self.begun.entries) + 1)
+
+    def _taken_over(self) -> TakenOver:
+        return TakenOver(
+            f"Another process took over this {self.journal.action} of {self.table.full_name}",
+            "Look at the table before you try again.",
+        )
+
+
+def current(context: Context, table: TablePath) -> Begun | None:
+    """The change that holds the table. Raises `Corrupt` for a journal that this version can't read."""
+    try:
+        data = context.files.read(table.journal)
+    except FileMissing:
+        return None
+    journal = _decoded(data, table)
+    prefix = f"{STEP_PREFIX}{journal.token}-"
+    numbers = numbered(context.files.names(table.branches), prefix)
+    entries = [_entry(context, table.journal_step(journal.token, number)) for number in numbers]
+    return Begun(journal, tuple(each for each in entries if each is not None))
+
+
+def refusal(context: Context, table: TablePath) -> Refusal | None:
+    """Why no exclusive change can begin now; None when one can."""
+    begun = current(context, table)
+    if begun is None:
+        return None
+    owner, _ = begun.acting
+    what = f"{begun.journal.action} by {owner}"
+    if begun.standing(context) == "gone":
+        return Refusal(
+            f"{table.full_name} has an interrupted {what}", f"Run `paimark recover {table.full_name}`."
+        )
+    return Refusal(
+        f"{table.full_name} is held by {what}",
+        f"Wait for it to end. If it died, run `paimark recover {table.full_name}`.",
+    )
+
+
+def new_token() -> str:
+    return uuid.uuid4().hex
+
+
+def take(
+    context: Context, table: TablePath, plan: Plan, token: str, change: str, state: Mapping[str, Any]
+) -> Hold:
+    """Hold the table for one exclusive change. Raises `Refused` when another holds it."""
+    journal = Journal(
+        token=token,
+        action=plan.action,
+        change=change,
+        table=table.full_name,
+        plan=msgspec.to_builtins(plan),
+        state=dict(state),
+        owner=this_process(context),
+    )
+    hold = Hold(context, table, Begun(journal, ()), token)
+    # A store may lose its answer and find, when asked again, what it has just written.
+    if context.files.create(table.journal, journal.to_json()) or hold._is_current():
+        return hold
+    why = refusal(context, table)
+    if why is None:
+        raise Refused(f"{table.full_name} was held by another change just now", "Try again.")
+    raise Refused(why.reason, why.hint)
+
+
+def take_over(context: Context, table: TablePath, begun: Begun, token: str) -> Hold:
+    """Hold an interrupted change to recover it. Raises `Refused` when another does, or it has just ended."""
+    hold = Hold(context, table, begun, token)
+    try:
+        hold.take_over()
+    except TakenOver as error:
+        now = current(context, table)
+        if now is None or now.journal.token != begun.journal.token:
+            raise Refused(
+                f"{table.full_name} has just been recovered by another", "Nothing was changed."
+            ) from error
+        owner, _ = now.acting
+        raise Refused(f"{table.full_name} is being recovered by {owner}", "Wait for it to end.") from error
+    return hold
+
+
+def leftovers(context: Context, table: TablePath, token: str = "") -> list[str]:
+    """The paths of journal entries and heartbeats, half-written ones too, of one change or of any; sorted."""
+    names = context.files.names(table.branches)
+    prefixes = (f"{STEP_PREFIX}{token}", f"{HEARTBEAT_PREFIX}{token}")
+    found = (name for name in names if (meant_for(name) or name).startswith(prefixes))
+    return sorted(f"{table.branches}/{name}" for name in found)
+
+
+def _decoded(data: bytes, table: TablePath) -> Journal:
+    journal = Journal.from_json(data, table.journal) if _version(data) == VERSION else None
+    if journal is None:
+        raise Corrupt(
+            f"{table.journal} has format {_version(data)}, and this version knows {VERSION}",
+            "Recover it with the version of Paimark that began the change.",
+        )
+    return journal
+
+
+def _version(data: bytes) -> object:
+    try:
+        return msgspec.json.decode(data, type=dict[str, Any]).get("version", VERSION)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        # What is wrong with it is said by who decodes it.
+        return VERSION
+
+
+def _entry(context: Context, path: str) -> Entry | None:
+    try:
+        return Entry.from_json(context.files.read(path), path)
+    except FileMissing:
+        return None

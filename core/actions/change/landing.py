@@ -1,0 +1,75 @@
+"""Whether a commit to a root landed: however long ago it was, and whoever committed and expired since.
+
+Before a change commits it registers as a reader of the snapshot that it is about to make. Expiry, stock or
+ours, passes no registered reader; so the snapshot is still there when somebody recovers. Where it has gone
+all the same, every reference that may hold it is looked at, and if none does nobody can tell.
+"""
+
+from __future__ import annotations
+
+from core.actions.change.change import Landed
+from core.actions.temporaries import delete_temporaries
+from core.errors import Corrupt, FileMissing
+from core.storage.files import Files
+from core.table.layout import Root
+from core.table.lineage import Lineage
+from core.table.main_branch import all_roots
+from core.table.records import Snapshot
+
+_READER = "paimark-"
+
+
+def hold_expiry(files: Files, root: Root, token: str, snapshot_id: int) -> None:
+    """Keep the snapshot from being expired, made or not, until `release_expiry`. Idempotent."""
+    files.replace(root.consumer(_READER + token), b'{"nextSnapshot":%d}' % snapshot_id)
+
+
+def release_expiry(files: Files, root: Root, token: str) -> None:
+    """Let expiry pass. Idempotent."""
+    path = root.consumer(_READER + token)
+    files.delete(path)
+    delete_temporaries(files, root.consumers, {path.rpartition("/")[2]})
+    files.prune(root.consumers)
+
+
+def commit_user(token: str) -> str:
+    """The name that a change's commit bears: its journal's."""
+    return f"paimark-{token}"
+
+
+def find_commit(files: Files, root: Root, token: str, after: int) -> tuple[Landed, Snapshot | None]:
+    """Whether the change with this token committed the snapshot after `after`, and the snapshot."""
+    number, user = after + 1, commit_user(token)
+    there = _read(files, root.snapshot(number))
+    if there is not None:
+        return (Landed.YES, there) if there.commit_user == user else (Landed.NO, None)
+    ids = Lineage(files, root).snapshot_ids()
+    if not ids or ids[-1] < number:
+        # Nothing follows: it never came, or was rolled back since, and is no part of the root either way.
+        return Landed.NO, None
+    for each in all_roots(files, root.table):
+        for record in _held(files, each, number):
+            if record.commit_user == user:
+                return Landed.YES, record
+            if each == root:
+                # A tag of this root: it was somebody else who committed that snapshot.
+                return Landed.NO, None
+    return Landed.UNKNOWN, None
+
+
+def _held(files: Files, root: Root, number: int) -> list[Snapshot]:
+    """The snapshot of this id and the tags of it in a root."""
+    lineage = Lineage(files, root)
+    tags = [tag for _, tag in lineage.tags() if tag.id == number]
+    try:
+        there = _read(files, root.snapshot(number))
+    except Corrupt:
+        there = None
+    return [*tags, *([there] if there is not None else [])]
+
+
+def _read(files: Files, path: str) -> Snapshot | None:
+    try:
+        return Snapshot.from_json(files.read(path), path)
+    except FileMissing:
+        return None

@@ -1,0 +1,122 @@
+"""Who holds a claim or the journal, and whether that process still lives.
+
+On one machine the process is looked up. Another machine's process is watched: its heartbeat changes, or it
+stays the same for longer than it ever would. Two machines' clocks are never compared.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+
+from core.actions.context import Context
+from core.errors import FileMissing, PaimarkError
+from core.processes import lives, machine, start_of
+from core.table.layout import TablePath
+
+Standing = Literal["running", "gone", "unknown"]
+
+# Looks at a heartbeat while it is watched: who beats in between is found alive early.
+_LOOKS = 10
+
+_running: set[str] = set()
+
+
+class Owner(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A process that changes a table. `since` is epoch milliseconds.
+
+    `machine` tells apart hosts, reboots and containers of one name; `process_start` a process from a later
+    one with its number (empty where the system does not say).
+    """
+
+    user: str
+    host: str
+    machine: str
+    pid: int
+    process_start: str
+    since: int
+
+    def __str__(self) -> str:
+        when = datetime.fromtimestamp(self.since / 1000).strftime("%Y-%m-%d %H:%M:%S")
+        return f"{self.user} on {self.host} (process {self.pid}), since {when}"
+
+
+def this_process(context: Context) -> Owner:
+    """The owner to write into what this process takes now."""
+    pid = os.getpid()
+    return Owner(
+        user=context.user,
+        host=context.host,
+        machine=machine() or context.host,
+        pid=pid,
+        process_start=start_of(pid),
+        since=context.clock(),
+    )
+
+
+@contextmanager
+def running(context: Context, table: TablePath, token: str) -> Iterator[None]:
+    """While inside, what this process holds under the token counts as alive, on other machines too."""
+    stop = threading.Event()
+    thread = threading.Thread(target=_beat, args=(context, table, token, stop), name="heartbeat", daemon=True)
+    _running.add(token)
+    thread.start()
+    try:
+        yield
+    finally:
+        _running.discard(token)
+        stop.set()
+        thread.join()
+
+
+def standing(context: Context, owner: Owner, token: str) -> Standing:
+    """Whether the process that holds `token` still works on it. `unknown`: it is on another machine."""
+    if owner.machine != (machine() or context.host):
+        return "unknown"
+    if owner.pid == os.getpid() and owner.process_start == start_of(owner.pid):
+        return "running" if token in _running else "gone"
+    return "running" if lives(owner.pid, owner.process_start) else "gone"
+
+
+def silent(
+    context: Context,
+    table: TablePath,
+    tokens: Collection[str],
+    wait: Callable[[float], None] = time.sleep,
+) -> set[str]:
+    """Watch the holders of these tokens for `Context.watch_for` seconds; those who gave no sign of life."""
+    still = {token: _pulse(context, table, token) for token in tokens}
+    for _ in range(_LOOKS):
+        if not still:
+            break
+        wait(context.watch_for / _LOOKS)
+        still = {token: seen for token, seen in still.items() if _pulse(context, table, token) == seen}
+    return set(still)
+
+
+def _pulse(context: Context, table: TablePath, token: str) -> tuple[bytes, frozenset[str]]:
+    """The heartbeat, and the files that bear the token: whoever writes one lives."""
+    try:
+        beat = context.files.read(table.heartbeat(token))
+    except FileMissing:
+        beat = b""
+    return beat, frozenset(name for name in context.files.names(table.branches) if token in name)
+
+
+def _beat(context: Context, table: TablePath, token: str, stop: threading.Event) -> None:
+    path, count = table.heartbeat(token), 0
+    while not stop.wait(context.beat_every):
+        count += 1
+        # What fails now may not the next time.
+        with suppress(PaimarkError):
+            context.files.replace(path, str(count).encode())
+    if count:
+        with suppress(PaimarkError):
+            context.files.delete(path)

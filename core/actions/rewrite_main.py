@@ -1,0 +1,200 @@
+"""What gives main other rows through Spark, as one commit: merge, overwrite, rollback and their undo.
+
+A job may commit to main faster than rows are written. Then they are written again on what it committed, and
+a savepoint keeps that, as it kept what was newest before.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import msgspec
+
+from core.actions.change.change import Change, Landed, Work
+from core.actions.change.journal import Begun, Hold
+from core.actions.change.landing import find_commit, hold_expiry, release_expiry
+from core.actions.claims import forget_savepoint
+from core.actions.holding import choose
+from core.actions.overwriting import Rows, Start, keep_safe, rewrite, start_of
+from core.actions.plan import Step
+from core.errors import FileMissing, Refused, Unavailable
+from core.storage.files import Files
+from core.table.forks import Side
+from core.table.layout import Root
+from core.table.lineage import Lineage
+from core.table.records import Point, Snapshot, point_of
+
+# How often rows are written again beside a job that commits to main all the time.
+_TRIES = 20
+_TRY, _SAFE = "writes its rows", "a savepoint keeps main as it was"
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+class RewriteMain(Change[S]):
+    """A change whose commit is one snapshot of main. `made` is that snapshot once it is known."""
+
+    # Whether it is a failure when the engine had nothing to write.
+    fails_when_nothing_written = True
+
+    def __init__(self, work: Work, state: S) -> None:
+        super().__init__(work, state)
+        self.made: Snapshot | None = None
+        self.safety: int | None = None
+        self._start: Start | None = None
+
+    @property
+    @abstractmethod
+    def root(self) -> Root:
+        """Main's root."""
+
+    @property
+    @abstractmethod
+    def first_head(self) -> Snapshot:
+        """Main's newest snapshot when the change began."""
+
+    @abstractmethod
+    def rows(self, start: Start) -> Rows | None:
+        """What main gets, on this state of it; None where that is all there already. Raises `Refused`."""
+
+    def safety_comment(self) -> str | None:
+        """Why a savepoint keeps main as it was; None for a change that needs none."""
+        return None
+
+    def follow(self, start: Start) -> None:
+        """Main moved on while rows were written. Raises `Refused` where the change can't go on from there."""
+        raise Refused(
+            f"main of {self.work.table.full_name} moved while its rows were written",
+            "Nothing was committed: make a new plan.",
+        )
+
+    def target(self, start: Start) -> Start:
+        """Main with the schema that the rows are written by."""
+        return start
+
+    def prepare(self, hold: Hold) -> None:
+        self._start = start_of(self.work.files, self.work.table)
+        self._keep_safe(hold, self._start)
+
+    def commit(self, hold: Hold) -> Mapping[str, Any]:
+        work = self.work
+        for number in range(1, _TRIES + 1):
+            start = self._start or start_of(work.files, work.table)
+            head = start.head.snapshot
+            rows = self.rows(start)
+            hold.note(_TRY, {"head": head.as_written()})
+            if rows is None:
+                self.made = head
+                return {"made": head.as_written()}
+            hold_expiry(work.files, start.root, work.token, head.id + 1)
+            hold.require()
+            try:
+                made = rewrite(work.context, self.target(start), rows, work.token, work.progress)
+            except (Refused, Unavailable) as error:
+                if not self._has_moved(start) or number == _TRIES:
+                    raise
+                work.progress(f"{error.message}: trying again ({number + 1})")
+                self._start = start_of(work.files, work.table)
+                self.follow(self._start)
+                self._keep_safe(hold, self._start)
+                continue
+            if made is None and self.fails_when_nothing_written:
+                raise Refused(f"Nothing was committed to {work.plan.table}", "Look at the engine's log.")
+            self.made = made or head
+            work.progress(f"committed snapshot {self.made.id}")
+            return {"made": self.made.as_written()}
+        raise AssertionError("the last try returns or raises")
+
+    def landed(self, hold: Hold) -> Landed:
+        landed, self.made = find_commit(self.work.files, self.root, self.work.token, self.head(hold).id)
+        return landed
+
+    def finish(self, hold: Hold) -> None:
+        self._remember(hold)
+        self.record(hold)
+        release_expiry(self.work.files, self.root, self.work.token)
+
+    @abstractmethod
+    def record(self, hold: Hold) -> None:
+        """Write down what the commit did, for later merges and undos. Idempotent."""
+
+    def take_back(self, hold: Hold) -> None:
+        release_expiry(self.work.files, self.root, self.work.token)
+        for data in _all_data(hold.begun, _SAFE):
+            self._forget(int(data["savepoint"]), bool(data["is_new"]))
+
+    def head(self, hold: Hold) -> Snapshot:
+        """Main's newest snapshot, on which the rows were last written."""
+        data = hold.begun.data_of(_TRY)
+        return self.first_head if data is None else snapshot_of(data["head"])
+
+    def recovery_steps(self, begun: Begun) -> list[Step]:
+        hold = Hold(self.work.context, self.work.table, begun, "")
+        landed = Landed.YES if begun.is_committed else self.landed(hold)
+        if landed is Landed.YES:
+            return [
+                Step(
+                    "check", f"main of {self.work.table.full_name}", "it was committed: what follows is done"
+                )
+            ]
+        if landed is Landed.UNKNOWN:
+            return [Step("check", "main", "nothing tells any more whether it was committed")]
+        return [Step("check", "main", "nothing was committed: it is as it was")]
+
+    def _keep_safe(self, hold: Hold, start: Start) -> None:
+        comment = self.safety_comment()
+        if comment is None:
+            return
+        before, is_new = self.safety, False
+        self.safety, is_new = keep_safe(self.work.context, start, comment, self.work.progress)
+        hold.note(_SAFE, {"savepoint": self.safety, "is_new": is_new})
+        if before is not None and before != self.safety:
+            [was_new] = [d["is_new"] for d in _all_data(hold.begun, _SAFE) if d["savepoint"] == before][-1:]
+            self._forget(before, was_new)
+
+    def _forget(self, savepoint: int, is_new: bool) -> None:
+        if is_new:
+            forget_savepoint(self.work.context, self.root, savepoint, self.work.progress)
+
+    def _has_moved(self, start: Start) -> bool:
+        now = choose(self.work.files, start.root, None)
+        return now is None or point_of(now.snapshot) != point_of(start.head.snapshot)
+
+    def _remember(self, hold: Hold) -> None:
+        """After a crash: what the journal knows."""
+        data = hold.begun.data_of("committed")
+        if self.made is None and data is not None and data.get("made"):
+            self.made = snapshot_of(data["made"])
+        if self.safety is None and (kept := hold.begun.data_of(_SAFE)) is not None:
+            self.safety = int(kept["savepoint"])
+
+
+def went_on(files: Files, root: Root, planned: Point) -> bool:
+    """Whether main still holds the snapshot that was newest when the plan was made."""
+    record = Side(files, root).record(planned.id)
+    return record is not None and planned.is_of(record)
+
+
+def snapshot_of(written: Mapping[str, Any]) -> Snapshot:
+    """A snapshot as a journal keeps it."""
+    return Snapshot.from_json(msgspec.json.encode(written), "the journal")
+
+
+def is_at(files: Files, root: Root, number: int) -> bool:
+    """Whether a root's newest snapshot has this id."""
+    ids = Lineage(files, root).snapshot_ids()
+    return bool(ids) and ids[-1] == number
+
+
+def _all_data(begun: Begun, step: str) -> list[dict[str, Any]]:
+    return [each.data for each in begun.entries if each.step == step and each.data is not None]
+
+
+def read_or_none(files: Files, path: str) -> bytes | None:
+    """The bytes of a file; None when it does not exist."""
+    try:
+        return files.read(path)
+    except FileMissing:
+        return None
