@@ -13,7 +13,7 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from core.actions import rollback
+from core.actions import rewrite_main, rollback
 from core.actions.change import driver
 from core.actions.context import Context
 from core.actions.plan import Outcome, Plan
@@ -126,10 +126,10 @@ def test_nothing_is_changed_in_read_only_mode_or_when_main_moved(context: Contex
     plan = planned(context_on(warehouse, read_only=True), "v2")
     assert "read-only" in plan.refusals[0].reason
     ran = planned(context, "v2")
-    commit(warehouse, "shop.orders", one_row(99))
+    done(context, "alter-branch-schema", nullable="price", add="note STRING")
     with pytest.raises(Refused, match="moved since the plan was made"):
         driver.apply(context, ran, lambda line: None)
-    assert Lineage(context.files, ORDERS.root()).latest_id() == 6
+    assert Lineage(context.files, ORDERS.root()).latest_id() == 5
     assert SavepointManager(context.files, ORDERS).ids() == []
 
 
@@ -147,7 +147,7 @@ def test_rows_go_back_and_forth_and_nothing_is_lost(with_engine: Context, engine
     assert in_order(read_rows(engine_warehouse, name)) == in_order(then)
     assert SavepointManager(with_engine.files, table).savepoint(1).created_by == "safety"
     assert outcome.undo == "paimark undo rolled.orders"
-    assert with_engine.files.names("rolled.db/orders/branch") == ["UNDO", "merges"]
+    assert sorted(with_engine.files.names("rolled.db/orders/branch")) == ["merges", "operations"]
     back = rolled_back(with_engine, table, "savepoint.1")
     assert in_order(read_rows(engine_warehouse, name)) == in_order(before)
     assert back.result["snapshot_id"] == 7
@@ -159,15 +159,43 @@ def test_a_commit_while_the_rows_are_written_is_not_overwritten(
 ) -> None:
     table, name = own_table(engine_warehouse, "rolled_raced"), "rolled_raced.orders"
 
+    then, commits = at(engine_warehouse, name, 2), iter([99])
+
+    def racing() -> Engine:
+        for number in commits:
+            commit(engine_warehouse, name, one_row(number))
+            break
+        return engine
+
+    outcome = rolled_back(replace(with_engine, engine=racing), table, "v2")
+
+    # It was written again on that commit, which a savepoint keeps: the one of the first try has gone.
+    assert outcome.result == {"snapshot_id": 7, "rolled_back_to": 2, "savepoint_id": 2}
+    assert in_order(read_rows(engine_warehouse, name)) == in_order(then)
+    assert 99 in {row["order_id"] for row in at(engine_warehouse, name, 6)}
+    [kept] = SavepointManager(with_engine.files, table).all()
+    assert (kept.id, kept.saved_snapshot_id) == (2, 6)
+    assert not Lineage(with_engine.files, table.root()).has_tag("savepoint.1")
+    assert with_engine.files.names("rolled_raced.db/orders/consumer") == []
+
+
+def test_a_job_that_is_always_faster_is_said_and_leaves_nothing(
+    with_engine: Context, engine: Engine, engine_warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table, name = own_table(engine_warehouse, "rolled_outrun"), "rolled_outrun.orders"
+    monkeypatch.setattr(rewrite_main, "_TRIES", 2)
+
     def racing() -> Engine:
         commit(engine_warehouse, name, one_row(99))
         return engine
 
     with pytest.raises(Refused, match="moved while its rows were written"):
         rolled_back(replace(with_engine, engine=racing), table, "v2")
-    assert Lineage(with_engine.files, table.root()).latest_id() == 6
+    assert Lineage(with_engine.files, table.root()).latest_id() == 7
     assert 99 in {row["order_id"] for row in read_rows(engine_warehouse, name)}
-    assert with_engine.files.names("rolled_raced.db/orders/branch") == []
+    assert SavepointManager(with_engine.files, table).ids() == []
+    assert with_engine.files.names("rolled_outrun.db/orders/branch") == []
+    assert with_engine.files.names("rolled_outrun.db/orders/consumer") == []
 
 
 def test_main_that_is_a_branch_is_rolled_back_there(with_engine: Context, engine_warehouse: Path) -> None:

@@ -83,8 +83,7 @@ def test_it_is_taken_back_byte_for_byte(context: Context, orders: Path) -> None:
     done(context, "undo")
     assert contents(orders) == before
     assert main_rows(context) == rows
-    [refusal] = planned(context, "undo").refusals
-    assert refusal.reason == "shop.orders has no change that can be taken back"
+    assert undoable(context) == []
 
 
 def test_one_after_another_is_taken_back_as_far_as_ids_go(context: Context) -> None:
@@ -130,10 +129,11 @@ def test_an_archive_that_went_on_is_not_put_back(context: Context) -> None:
 def test_a_tag_made_on_the_archive_is_not_lost_with_it(context: Context) -> None:
     """Of the snapshot where main was cut, which main has too, but not under this tag."""
     _, archive = truncated(context)
-    done(context, "create-tag", name="checked", snapshot=2, branch=archive.label)
+    # As another engine does: the log of operations knows nothing of it.
+    context.files.create(archive.tag("checked"), context.files.read(archive.snapshot(2)))
     [refusal] = planned(context, "undo").refusals
     assert refusal.reason == f"Branch {archive.label} would go with its tag checked, which main lacks"
-    done(context, "delete-tag", name="checked", branch=archive.label)
+    context.files.delete(archive.tag("checked"))
     done(context, "undo")
 
 

@@ -114,10 +114,12 @@ def test_changes_are_walked_back_one_by_one(with_engine: Context) -> None:
         "rollback to snapshot.8",
     ]
     for expected in reversed(states[:-1]):
+        while scene.planned("undo").arguments["undone"] == "create-tag":
+            scene.done("undo")
         assert scene.planned("undo").refusals == ()
         scene.done("undo")
         assert scene.rows() == expected
-    assert scene.planned("undo").refusals[0].reason.endswith("has no change that can be taken back")
+    assert undoable(with_engine, scene.table) == []
     # The base is the fork again: all that the branch ever added comes.
     scene.done("merge-branch", name="fix")
     assert {70, 71} <= {row["order_id"] for row in scene.rows()}
