@@ -11,7 +11,14 @@ from core.actions.root_files import PARTS
 from core.actions.temporaries import meant_for
 from core.storage.files import Entry, Files
 from core.storage.parallel import each_of
-from core.table.layout import CLAIM_PREFIX, RECOVERY_PREFIX, STREAM_PREFIX, Root, TablePath
+from core.table.layout import (
+    CLAIM_PREFIX,
+    HEARTBEAT_PREFIX,
+    STEP_PREFIX,
+    STREAM_PREFIX,
+    Root,
+    TablePath,
+)
 from core.verify.report import Orphan
 
 # What a report lists; more is counted.
@@ -23,7 +30,8 @@ _SAVEPOINT = "a savepoint that was not finished"
 _HALF = "a writer that died while it wrote {}, or is about to finish"
 
 _LEFT = (
-    (RECOVERY_PREFIX, "a recovery"),
+    (STEP_PREFIX, "a change that is being made, or was interrupted"),
+    (HEARTBEAT_PREFIX, "a change that is being made, or was interrupted"),
     (STREAM_PREFIX, "a streaming query, to know what it committed"),
     (CLAIM_PREFIX, "a savepoint being made"),
 )
