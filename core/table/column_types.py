@@ -36,3 +36,10 @@ class ColumnType(NamedTuple):
     def fraction(self) -> int:
         """Digits after the second of a TIMESTAMP."""
         return 6 if self.first is None else self.first
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether a serialised row keeps it apart: a DECIMAL over a long, a TIMESTAMP finer than 1 ms."""
+        if self.name == "DECIMAL":
+            return self.decimal[0] > 18
+        return self.name in ("TIMESTAMP", "TIMESTAMP_LTZ") and self.fraction > 3

@@ -1,0 +1,130 @@
+"""How a table's definition says that it is of a kind: what is found, in words, and empty where it is not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+
+import msgspec
+
+from core.table.column_types import ColumnType
+from core.table.records import TableSchema
+
+Sign = Callable[[TableSchema], str]
+
+_IGNORES_DELETE = (
+    "ignore-delete",
+    "first-row.ignore-delete",
+    "deduplicate.ignore-delete",
+    "partial-update.ignore-delete",
+)
+# Not in Spark, or not the same after it: what is finer than a microsecond, and values that are files.
+_LOSSY = re.compile(
+    r"TIMESTAMP(_LTZ)?\([789]\)|TIME\([789]\)|BLOB|VARIANT|MULTISET|VECTOR|GEOMETRY|GEOGRAPHY"
+)
+# Stock Paimon makes directories of these by Java's own text, which is not the same in all Javas.
+_WITHOUT_PATH = ("FLOAT", "DOUBLE", "BINARY", "VARBINARY", "BYTES")
+
+
+def has(name: str, *values: str) -> Sign:
+    """The option has one of these values."""
+    return lambda schema: f"{name} = {value}" if (value := _option(schema, name)) in values else ""
+
+
+def has_other(name: str, *values: str) -> Sign:
+    """The option has a value, and none of these."""
+    return lambda schema: (
+        f"{name} = {value}" if (value := _option(schema, name)) and value not in values else ""
+    )
+
+
+def is_true(*names: str) -> Sign:
+    return either(*(has(name, "true") for name in names))
+
+
+def is_set(*patterns: str) -> Sign:
+    """An option is there whose whole name one of the patterns matches."""
+    pattern = re.compile("|".join(patterns))
+    return lambda schema: next((f"{name} is set" for name in schema.options if pattern.fullmatch(name)), "")
+
+
+def either(*signs: Sign) -> Sign:
+    return lambda schema: next((found for sign in signs if (found := sign(schema))), "")
+
+
+def keyed(sign: Sign) -> Sign:
+    """Of tables with a primary key only: the others have no use for the option."""
+    return lambda schema: sign(schema) if schema.primary_keys else ""
+
+
+def unkeyed(schema: TableSchema) -> str:
+    return "" if schema.primary_keys else "no primary key"
+
+
+def deduplicates(schema: TableSchema) -> str:
+    engine = _option(schema, "merge-engine") or "deduplicate"
+    return f"merge-engine = {engine}" if engine == "deduplicate" else ""
+
+
+def postpones_buckets(schema: TableSchema) -> str:
+    return "bucket = -2" if _bucket(schema) == "-2" else ""
+
+
+def grows_buckets(schema: TableSchema) -> str:
+    return "bucket = -1" if _bucket(schema) == "-1" and not crosses_partitions(schema) else ""
+
+
+def crosses_partitions(schema: TableSchema) -> str:
+    outside = [key for key in schema.partition_keys if key not in schema.primary_keys]
+    if not (outside and schema.primary_keys and _bucket(schema) == "-1"):
+        return ""
+    return f"bucket = -1, and {outside[0]} is not in the primary key"
+
+
+def partially_updates_by_rules(schema: TableSchema) -> str:
+    """Partial update with more than the last value that is not null."""
+    if _option(schema, "merge-engine") != "partial-update":
+        return ""
+    removes = "partial-update.remove-record-on-delete", "partial-update.remove-record-on-sequence-group"
+    rules = is_set(r"fields\.(.+\.(sequence-group|aggregate-function)|default-aggregate-function)")
+    return either(rules, is_true(*_IGNORES_DELETE, *removes))(schema)
+
+
+def aggregates_otherwise(functions: Collection[str]) -> Sign:
+    """Aggregation by another function than these, or one that takes values back."""
+    names = re.compile(r"fields\.(.+\.aggregate-function|default-aggregate-function)")
+    grouped = is_set(r"fields\..+\.(sequence-group|distinct)")
+    removes = is_true("aggregation.remove-record-on-delete")
+
+    def sign(schema: TableSchema) -> str:
+        if _option(schema, "merge-engine") != "aggregation":
+            return ""
+        for name in schema.options:
+            if names.fullmatch(name) and (value := _option(schema, name)) not in functions:
+                return f"{name} = {value}"
+        ignored = is_true(*(name for name in schema.options if name.endswith(".ignore-retract")))
+        return either(grouped, removes, ignored)(schema)
+
+    return sign
+
+
+def lossy_column(schema: TableSchema) -> str:
+    for field in schema.fields:
+        if lossy := _LOSSY.search(msgspec.json.encode(field.type).decode()):
+            return f"column {field.name} is {lossy[0]}"
+    return ""
+
+
+def partition_without_path(schema: TableSchema) -> str:
+    for field in schema.fields:
+        if field.name in schema.partition_keys and ColumnType.of(str(field.type)).name in _WITHOUT_PATH:
+            return f"partition column {field.name} is {field.type}"
+    return ""
+
+
+def _option(schema: TableSchema, name: str) -> str:
+    return schema.options.get(name, "").strip().lower()
+
+
+def _bucket(schema: TableSchema) -> str:
+    return _option(schema, "bucket") or "-1"

@@ -1,0 +1,280 @@
+"""The kinds of tables, and in which ways Paimark writes to each: what it can't do right it refuses by name.
+
+Everything that writes rows asks here (INSERT, streams, rollback, merge, overwrite, undo): for its plan, and
+once more where the files are written. `docs/tables.md` shows the same table to people.
+
+What is written here is not compacted. Of some kinds stock readers skip such files, so those rows would be in
+the table and nobody would see them; other kinds want files that pypaimon does not make as stock engines do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from core.table import kind_signs as signs
+from core.table.kind_signs import Sign
+from core.table.records import TableSchema
+
+# `add`: INSERT INTO and streams. `replace`: INSERT OVERWRITE. `rewrite`: rows that are read from the table
+# and written to it again, by rollback, merge-branch, an overwrite of main, and when these are undone.
+Way = Literal["add", "replace", "rewrite"]
+WAYS: tuple[Way, ...] = ("add", "replace", "rewrite")
+HINT = "Write it with the engine that made it."
+# Of aggregation: each gives the same here as in stock Paimon.
+FUNCTIONS = (
+    "bool_and",
+    "bool_or",
+    "first_non_null_value",
+    "first_value",
+    "last_non_null_value",
+    "last_value",
+    "max",
+    "min",
+    "product",
+    "sum",
+)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """`known_by` is how people know such a table, `sign` how it is found out.
+
+    `note` is said after the table's name: why it is refused, or what holds of it where it works.
+    """
+
+    name: str
+    known_by: str
+    sign: Sign
+    note: str
+    refused: frozenset[Way] = frozenset()
+
+
+def reasons(schema: TableSchema, way: Way) -> list[str]:
+    """Why rows can't be written to the table in this way, each to follow its name; none where they can."""
+    return [
+        f"{kind.note} ({found})" for kind in KINDS if way in kind.refused and (found := kind.sign(schema))
+    ]
+
+
+_ALL: frozenset[Way] = frozenset(WAYS)
+_REWRITE: frozenset[Way] = frozenset({"rewrite"})
+_UNSEEN = "rows that are not compacted are seen by nobody there"
+
+KINDS: tuple[Kind, ...] = (
+    Kind("append tables", "no primary key", signs.unkeyed, "may hold a row twice"),
+    Kind(
+        "the newest row of a key",
+        "`merge-engine` = `deduplicate`, which it is by itself",
+        signs.keyed(signs.deduplicates),
+        "keeps the newest row of a key, by `sequence.field` where that is set",
+    ),
+    Kind(
+        "row kinds in a column",
+        "`rowkind.field`",
+        signs.keyed(signs.is_set(r"rowkind\.field")),
+        "takes `-D` in that column as a delete, unless it has `ignore-delete`",
+    ),
+    Kind(
+        "partial update",
+        "`merge-engine` = `partial-update`",
+        signs.keyed(signs.has("merge-engine", "partial-update")),
+        "keeps the last value of each column that is not null; no merge-branch",
+    ),
+    Kind(
+        "partial update by more rules",
+        "`fields.*.sequence-group`, `fields.*.aggregate-function`, `ignore-delete`, "
+        "`partial-update.remove-record-on-*`",
+        signs.keyed(signs.partially_updates_by_rules),
+        "merges rows of a key by rules that this version does not know",
+        _ALL,
+    ),
+    Kind(
+        "aggregation",
+        "`merge-engine` = `aggregation`",
+        signs.keyed(signs.has("merge-engine", "aggregation")),
+        "aggregates rows of a key, and rows written again would count twice",
+        _REWRITE,
+    ),
+    Kind(
+        "aggregation by other functions",
+        "`fields.*.aggregate-function`, `fields.default-aggregate-function` other than "
+        f"{', '.join(FUNCTIONS)}; "
+        "`aggregation.remove-record-on-delete`, `fields.*.ignore-retract`",
+        signs.keyed(signs.aggregates_otherwise(FUNCTIONS)),
+        "aggregates rows of a key by rules that this version does not know",
+        _ALL,
+    ),
+    Kind(
+        "the first row of a key",
+        "`merge-engine` = `first-row`",
+        signs.keyed(signs.has("merge-engine", "first-row")),
+        f"keeps the first row of a key, and {_UNSEEN}",
+        _ALL,
+    ),
+    Kind(
+        "deletion vectors",
+        "`deletion-vectors.enabled`",
+        signs.is_true("deletion-vectors.enabled"),
+        f"uses deletion vectors, and {_UNSEEN}",
+        _ALL,
+    ),
+    Kind(
+        "changelog from the writer",
+        "`changelog-producer` = `input`",
+        signs.keyed(signs.has("changelog-producer", "input")),
+        "gets its changelog with each INSERT INTO",
+    ),
+    Kind(
+        "changelog from compaction",
+        "`changelog-producer` = `lookup`, `full-compaction`; `force-lookup`",
+        signs.keyed(
+            signs.either(
+                signs.has("changelog-producer", "lookup", "full-compaction"), signs.is_true("force-lookup")
+            )
+        ),
+        "gets the changelog of new rows when a stock engine compacts them; batch reads have them at once",
+    ),
+    Kind(
+        "buckets made as it grows",
+        "a primary key and `bucket` = -1",
+        signs.keyed(signs.grows_buckets),
+        "is written by one at a time: of two at once, one is refused",
+    ),
+    Kind(
+        "keys across partitions",
+        "`bucket` = -1 and a partition column outside the primary key",
+        signs.crosses_partitions,
+        "looks for keys across partitions, by an index that this version does not have",
+        _ALL,
+    ),
+    Kind(
+        "postponed buckets",
+        "a primary key and `bucket` = -2",
+        signs.keyed(signs.postpones_buckets),
+        f"postpones its buckets, and {_UNSEEN}",
+        _ALL,
+    ),
+    Kind(
+        "buckets by another function",
+        "`bucket-function.type` = `mod`, `hive`",
+        signs.has_other("bucket-function.type", "default"),
+        "has its rows in buckets by a function that this version does not know",
+        _ALL,
+    ),
+    Kind(
+        "upserts without a primary key",
+        "`upsert-key`",
+        signs.is_set(r"upsert-key"),
+        "takes each INSERT as an upsert by columns that are no primary key, which this version does not",
+        _ALL,
+    ),
+    Kind(
+        "rows of a key in the order of snapshots",
+        "`sequence.snapshot-ordering`",
+        signs.keyed(signs.is_true("sequence.snapshot-ordering")),
+        "orders rows of a key by snapshots, which files written here do not tell",
+        _ALL,
+    ),
+    Kind(
+        "keys that may be null",
+        "`primary-key.nullable`",
+        signs.is_true("primary-key.nullable"),
+        "may have keys that are null, which this version does not write",
+        _ALL,
+    ),
+    Kind(
+        "rows that expire",
+        "`record-level.expire-time`",
+        signs.keyed(signs.is_set(r"record-level\.expire-time")),
+        "lets rows expire, and what has expired would be read with the rest",
+        _REWRITE,
+    ),
+    Kind(
+        "reading from a second branch",
+        "`scan.fallback-branch`, `scan.primary-branch`",
+        signs.is_set(r"scan\.fallback-branch", r"scan\.primary-branch"),
+        "is read together with another branch, whose rows would become its own",
+        _REWRITE,
+    ),
+    Kind(
+        "chain tables",
+        "`chain-table.enabled`",
+        signs.is_true("chain-table.enabled"),
+        "is a chain of branches, with rules for writers that this version does not know",
+        _ALL,
+    ),
+    Kind(
+        "row tracking",
+        "`row-tracking.enabled`",
+        signs.is_true("row-tracking.enabled"),
+        "uses row tracking, and its rows would lose their ids",
+        _ALL,
+    ),
+    Kind(
+        "data evolution",
+        "`data-evolution.enabled`",
+        signs.is_true("data-evolution.enabled"),
+        "uses data evolution, and its rows would lose their ids",
+        _ALL,
+    ),
+    Kind(
+        "files in another order, indexes by key",
+        "`pk-clustering-override`, `pk-*.index.columns`",
+        signs.either(signs.is_true("pk-clustering-override"), signs.is_set(r"pk-.+\.index\.columns")),
+        "has files with an order or an index that this version does not write",
+        _ALL,
+    ),
+    Kind(
+        "maps in another layout",
+        "`fields.*.map.storage-layout`",
+        signs.is_set(r"fields\..+\.map\.storage-layout"),
+        "keeps maps in a layout that this version does not write",
+        _ALL,
+    ),
+    Kind(
+        "files of a number of rows",
+        "`target-file-row-num`",
+        signs.is_set(r"target-file-row-num"),
+        "has files of a number of rows, which this version does not count",
+        _ALL,
+    ),
+    Kind(
+        "other file formats",
+        "`file.format` other than `parquet`, `orc`, `avro`",
+        signs.has_other("file.format", "parquet", "orc", "avro"),
+        "has files of a format that this version does not write",
+        _ALL,
+    ),
+    Kind(
+        "commits that others check or hear of",
+        "`commit.callbacks`, `commit.strict-mode.last-safe-snapshot`, `query-auth.enabled`",
+        signs.either(
+            signs.is_set(r"commit\.callbacks", r"commit\.strict-mode\.last-safe-snapshot"),
+            signs.is_true("query-auth.enabled"),
+        ),
+        "asks for checks or calls at each commit that this version does not make",
+        _ALL,
+    ),
+    Kind(
+        "other things than tables",
+        "`type` other than `table`, `materialized-table`",
+        signs.has_other("type", "table", "materialized-table"),
+        "is of a type that this version does not write",
+        _ALL,
+    ),
+    Kind(
+        "columns that Spark can't keep",
+        "`TIMESTAMP(7)` and finer, `VARIANT`, `BLOB`, `VECTOR`, `MULTISET`, `GEOMETRY`, `GEOGRAPHY`",
+        signs.lossy_column,
+        "has values that Spark can't keep as they are",
+        _ALL,
+    ),
+    Kind(
+        "partitions by floating point or bytes",
+        "a partition column that is `FLOAT`, `DOUBLE`, `BINARY`, `VARBINARY`, `BYTES`",
+        signs.partition_without_path,
+        "has partitions that stock engines would look for in another directory",
+        _ALL,
+    ),
+)
