@@ -23,7 +23,10 @@ from core.errors import Cancelled, FileMissing, NotFound, StatementFailed, Unava
 from core.spark.protocol import Event, Failed, Finished, Inserting, Reading, Run, StageProgress, Told
 from core.storage.files import Files
 from core.storage.no_follow import link_in_the_way
+from core.table import kinds
 from core.table.files import data_manifests, live_entries
+from core.table.kinds import Way
+from core.table.landed import Fate, Landed, find_commit
 from core.table.layout import Root, TablePath
 from core.table.lineage import Lineage
 from core.table.links import linked_directories
@@ -33,13 +36,6 @@ from core.table.names import named_table
 from core.table.partitions import RowTexts
 from core.table.records import TableSchema
 from core.travel.inserts import Insert, read_insert
-
-# Rows that are written so would be lost on readers, or on the feature.
-_UNSAFE = {
-    "row-tracking.enabled": "row tracking",
-    "data-evolution.enabled": "data evolution",
-    "deletion-vectors.enabled": "deletion vectors",
-}
 
 
 @dataclass(frozen=True)
@@ -65,7 +61,7 @@ class Inserts:
         """No arguments: the statement says all."""
         insert, files = self.insert, context.files
         root, schema, head = self._seen(files)
-        refusals = read_only_refusals(context) + _refusals(root, schema)
+        refusals = read_only_refusals(context) + self._refusals(root, schema)
         links = map(link_in_the_way, linked_directories(files, table))
         refusals += [Refusal(each.message, each.hint) for each in links]
         where = f"{root.label} of {table.full_name}"
@@ -129,7 +125,7 @@ class Inserts:
         elif _has_one_writer(schema):
             # Two writers at once would give one key two buckets.
             pinned = head.data.decode() if head else ""
-        inserting = Inserting(str(uuid.uuid4()), pinned)
+        inserting = Inserting(str(uuid.uuid4()), root.branch, pinned)
         run = Run(0, insert.sql, self.database, None, self.time_zone, inserting)
         told = Told()
         with engine_of(context) as engine:
@@ -138,9 +134,11 @@ class Inserts:
                     case Told():
                         told = event
                     case Failed():
-                        if (made := _landed(context.files, root, inserting.commit_user)) is None:
-                            raise _failure(event)
-                        told = Told((), made)
+                        known = head.snapshot.id if head else 0
+                        fate = find_commit(context.files, root, inserting.commit_user, known)
+                        if fate.snapshot is None:
+                            raise _failure(event) if fate.landed is Landed.NO else _unknown(event, root, fate)
+                        told = Told((), fate.snapshot.id)
                         break
                     case Finished():
                         break
@@ -166,6 +164,12 @@ class Inserts:
             raise NotFound(f"{root.label} of {self.table.full_name} has no schema")
         return root, schema, choose(files, root, None)
 
+    def _refusals(self, root: Root, schema: TableSchema) -> list[Refusal]:
+        way: Way = "replace" if self.insert.overwrite else "add"
+        return [
+            Refusal(f"{root.table.full_name} {reason}", kinds.HINT) for reason in kinds.reasons(schema, way)
+        ]
+
     def _fingerprint(self, root: Root, schema: TableSchema, head: ChosenSnapshot | None) -> str:
         return fingerprint(root.directory, schema.to_json(), head.data if head else b"")
 
@@ -181,15 +185,6 @@ def inserting_action(
         raise insert.refused(error.message, error.hint, insert.table_position) from error
     inserts = Inserts(insert, table, branch, database, time_zone)
     return Called(inserts.action(), table, {}, insert.table_position, insert.table_position), inserts
-
-
-def _refusals(root: Root, schema: TableSchema) -> list[Refusal]:
-    name = root.table.full_name
-    return [
-        Refusal(f"{name} uses {feature} ({option})", "Write it with the engine that made it.")
-        for option, feature in _UNSAFE.items()
-        if schema.options.get(option, "").strip().lower() == "true"
-    ]
 
 
 def _has_one_writer(schema: TableSchema) -> bool:
@@ -235,12 +230,16 @@ def _undo(root: Root, branch: str | None, head: ChosenSnapshot | None) -> str:
     return f"paimark rollback {root.table.full_name} --to snapshot.{head.snapshot.id}"
 
 
-def _landed(files: Files, root: Root, commit_user: str) -> int | None:
-    """The snapshot that was committed all the same."""
-    for row in Lineage(files, root).newest(32):
-        if row.commit_user == commit_user:
-            return row.snapshot_id
-    return None
+def _unknown(event: Failed, root: Root, fate: Fate) -> Exception:
+    first, last = fate.expired[0], fate.expired[-1]
+    expired = (
+        f"snapshot {first} has expired" if first == last else f"snapshots {first} to {last} have expired"
+    )
+    return Unavailable(
+        f"Nothing tells any more whether the rows came to {root.table.full_name}: {expired} since. "
+        f"The engine said: {event.message}",
+        "Look at the rows before you run it again.",
+    )
 
 
 def _failure(event: Failed) -> Exception:

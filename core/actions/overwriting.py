@@ -7,7 +7,6 @@ is left of an interrupted rewriting is files that no snapshot names, which orpha
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,20 +26,12 @@ from core.errors import Refused, Unavailable
 from core.spark.client import Engine, EngineConfig
 from core.spark.protocol import Ask, Failed, StageProgress, Told, Version, Write
 from core.storage.files import Files
+from core.table import kinds
 from core.table.layout import Root, TablePath
 from core.table.lineage import Lineage
 from core.table.main_branch import main_root
 from core.table.records import Snapshot, TableSchema
 from core.table.savepoints import SavepointManager
-
-_UNSAFE = {
-    "row-tracking.enabled": "row tracking",
-    "data-evolution.enabled": "data evolution",
-    "deletion-vectors.enabled": "deletion vectors",
-}
-# Spark holds times to the microsecond, and has no such types or changes them on the way.
-_LOSSY = re.compile(r"TIMESTAMP(_LTZ)?\([789]\)|TIME\([789]\)|BLOB|VARIANT|MULTISET|VECTOR")
-_HINT = "Do it with the engine that writes the table."
 
 
 @dataclass(frozen=True)
@@ -99,29 +90,8 @@ def rows_of(root: Root, snapshot: Snapshot) -> Rows:
 
 def rewriting_refusals(start: Start) -> list[Refusal]:
     """Why the table's rows can't be read and written again without loss, by name."""
-    schema, name = start.schema, start.root.table.full_name
-    options = schema.options
-    found = [
-        Refusal(f"{name} uses {feature} ({option}), which a rewriting would lose", _HINT)
-        for option, feature in _UNSAFE.items()
-        if options.get(option, "").strip().lower() == "true"
-    ]
-    for field in schema.fields:
-        if lossy := _LOSSY.search(msgspec.json.encode(field.type).decode()):
-            found.append(
-                Refusal(f"Column {field.name} is {lossy[0]}, which Spark can't keep as it is", _HINT)
-            )
-    bucket = options.get("bucket", "-1").strip()
-    if schema.primary_keys:
-        if options.get("merge-engine", "deduplicate").strip().lower() == "aggregation":
-            found.append(
-                Refusal(f"{name} aggregates (merge-engine), and rows written again would count twice", _HINT)
-            )
-        if bucket == "-2":
-            found.append(Refusal(f"{name} postpones its buckets (bucket = -2)", _HINT))
-        if bucket == "-1" and not set(schema.partition_keys) <= set(schema.primary_keys):
-            found.append(Refusal(f"{name} looks for keys across partitions", _HINT))
-    return found
+    name = start.root.table.full_name
+    return [Refusal(f"{name} {reason}", kinds.HINT) for reason in kinds.reasons(start.schema, "rewrite")]
 
 
 def saved(files: Files, root: Root, snapshot_id: int) -> int | None:

@@ -2,38 +2,31 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
-from pypaimon.common.json_util import JSON
-from pypaimon.common.predicate_builder import PredicateBuilder
 from pypaimon.snapshot.snapshot import BATCH_COMMIT_IDENTIFIER
-from pypaimon.snapshot.snapshot_commit import SnapshotCommit
 from pypaimon.table.bucket_mode import BucketMode
-from pypaimon.write.file_store_commit import FileStoreCommit
 from pypaimon.write.table_write import BatchTableWrite
 
-from core.errors import Refused
+from core.errors import Refused, Unavailable
 from core.spark.after_commit import after_commit
+from core.spark.commit import Commit
 from core.spark.paimon import open_table
 from core.spark.scan import Scan
-from core.spark.target import Target, require_as_begun, require_head
-from core.storage.files import Files
+from core.spark.target import Target, require_as_begun, require_writable
 from core.storage.open import open_files
-from core.table.layout import Root
-from core.table.lineage import Lineage
+from core.table.column_types import ColumnType
 from core.table.links import require_no_links
-from core.table.records import Snapshot
 
 BUCKET_COLUMN = "__paimark_bucket"
-# pypaimon's own 10 tries end within seconds beside a job that commits all the time, and the rows are written.
-_RETRIES, _MOST_WAIT_MS = 100, 1000
 
 
 def open_target(target: Target) -> Any:
-    """pypaimon's table to write to. Touches no storage."""
+    """pypaimon's table to write to. Touches no storage. Raises `Refused` for a kind that can't be."""
+    require_writable(target)
     scan = Scan(
         warehouse=target.warehouse,
         options=target.options,
@@ -64,6 +57,7 @@ def write_rows(target: Target, batches: Iterable[pa.RecordBatch], behind: int = 
     try:
         for batch in batches:
             taken = _as_table_takes(batch, writer.table_pyarrow_schema)
+            _require_place(table, taken)
             if taken.num_rows:
                 writer.write_arrow_batch(taken)
         messages: list[Any] = writer.prepare_commit()
@@ -96,37 +90,55 @@ def commit_rows(target: Target, by_task: Sequence[Sequence[Any]]) -> None:
     """One commit of all that the tasks wrote, or none; and what follows a commit.
 
     Raises `Refused` when main, the table's definition or, where that was asked for, its newest snapshot is
-    not what it was, or when others commit all the time; the files stay then, for orphan cleaning, as after a
-    commit whose fate is not known.
+    not what it was, or when others commit all the time; then what the tasks wrote is deleted. Raises
+    `Unavailable` when the store does not tell whether it was committed: then it stays.
     """
     files = open_files(target.warehouse, target.options)
     table = open_target(target)
-    if table.is_primary_key_table and table.bucket_mode() != BucketMode.POSTPONE_MODE:
-        try:
-            _require_one_task_a_bucket(target, by_task)
-        except Refused:
-            delete_rows(target, by_task)
-            raise
-    messages = [message for task in by_task for message in task if not message.is_empty()]
-    require_as_begun(files, target)
     commit = Commit(files, target, table)
-    try:
+    messages = [message for task in by_task for message in task if not message.is_empty()]
+    with deleted_unless_committed(commit, target, by_task):
+        if table.is_primary_key_table:
+            _require_one_task_a_bucket(target, by_task)
+        require_as_begun(files, target)
         if target.overwrite:
             commit.overwrite({}, messages, BATCH_COMMIT_IDENTIFIER)
         else:
             commit.commit(messages, BATCH_COMMIT_IDENTIFIER)
-    except RuntimeError as error:
-        if error.__cause__ or "commit conflicts" not in str(error):
-            raise
-        raise Refused(
-            f"Others committed to {target.database}.{target.table} each time that this write tried to",
-            "Nothing has changed. Run it again, or raise the table's option commit.max-retries.",
-        ) from error
     after_commit(target)
 
 
+@contextmanager
+def deleted_unless_committed(
+    commit: Commit, target: Target, by_task: Sequence[Sequence[Any]]
+) -> Iterator[None]:
+    """Delete what the tasks wrote when its commit fails inside, unless it may have landed all the same.
+
+    Raises `Refused` or `Unavailable` for what pypaimon says of it.
+    """
+    name = target.root.table.full_name
+    try:
+        yield
+    except BaseException as error:
+        if commit.may_have_landed and isinstance(error, Exception):
+            raise Unavailable(
+                f"Nothing tells whether the rows came to {name}: {error.__cause__ or error}",
+                "Look at the rows before you run it again.",
+            ) from error
+        if not commit.may_have_landed:
+            delete_rows(target, by_task)
+        if not isinstance(error, RuntimeError):
+            raise
+        if "commit conflicts" in str(error):
+            raise Refused(
+                f"Others committed to {name} each time that this write tried to",
+                "Nothing has changed. Run it again, or raise the table's option commit.max-retries.",
+            ) from error
+        raise Refused(f"The rows can't be committed to {name}: {str(error).rstrip('.')}") from error
+
+
 def delete_rows(target: Target, by_task: Iterable[Sequence[Any]]) -> None:
-    """Delete files of a write whose commit was never tried."""
+    """Delete files of a write that was not committed, and never will be."""
     files = open_files(target.warehouse, target.options)
     commit = Commit(files, target, open_target(target))
     commit.abort([message for task in by_task for message in task])
@@ -141,88 +153,6 @@ class _Behind(dict[int, int]):
 
     def get(self, bucket: int, default: int = -1) -> int:  # type: ignore[override]  # all that is asked
         return super().get(bucket, default) + self._distance
-
-
-class Commit(FileStoreCommit):  # type: ignore[misc]  # pypaimon has no types
-    """pypaimon's commit, on our store and on the state that the rows were made for."""
-
-    def __init__(
-        self, files: Files, target: Target, table: Any, create: CreateSnapshot | None = None
-    ) -> None:
-        super().__init__(create or CreateSnapshot(files, target.root), table, target.commit_user)
-        self._files = files
-        self._target = target
-        if "commit.max-retries" not in table.table_schema.options:
-            self.commit_max_retries = _RETRIES
-        if "commit.max-retry-wait" not in table.table_schema.options:
-            self.commit_max_retry_wait = _MOST_WAIT_MS
-
-    def _try_commit_once(self, *args: Any, latest_snapshot: Any, **rest: Any) -> Any:
-        # Here and not before: a commit that others were faster than is tried again on theirs.
-        require_as_begun(self._files, self._target)
-        require_head(self._target, _record(latest_snapshot))
-        return super()._try_commit_once(*args, latest_snapshot=latest_snapshot, **rest)
-
-    def _create_static_partition_filter(self, overwrite_partition: Any, commit_messages: Any) -> Any:
-        if self._target.partitions is None:
-            return super()._create_static_partition_filter(overwrite_partition, commit_messages)
-        partitions = _partitions(self._target.partitions)
-        builder = PredicateBuilder(self.table.partition_keys_fields)
-        replaced = builder.or_predicates([_is_partition(builder, each) for each in partitions])
-        # An overwrite may name some of the columns only: all partitions with these values.
-        named = [self.table.partition_keys.index(name) for name in partitions[0]]
-        wanted = {tuple(each.values()) for each in partitions}
-        given = {tuple(message.partition[place] for place in named) for message in commit_messages}
-        if strays := given - wanted:
-            raise Refused(f"Rows came for partitions that are not replaced: {sorted(map(str, strays))[:3]}")
-        return replaced
-
-
-class CreateSnapshot(SnapshotCommit):  # type: ignore[misc]  # as above
-    """A snapshot's file is created whole or not at all, and by one of many: what the store promises."""
-
-    def __init__(self, files: Files, root: Root) -> None:
-        self._files = files
-        self._root = root
-
-    def commit(self, base_snapshot_uuid: Any, snapshot: Any, statistics: Any) -> bool:
-        path = self._root.snapshot(snapshot.id)
-        if self._newest_id() >= snapshot.id or not self._files.create(
-            path, JSON.to_json(snapshot, indent=2).encode()
-        ):
-            return False
-        if self._is_of_the_past(snapshot):
-            self._files.delete(path)
-            return False
-        # A hint; readers find the snapshot without it.
-        self._files.replace(self._root.latest_hint, str(snapshot.id).encode())
-        return True
-
-    def _is_of_the_past(self, snapshot: Any) -> bool:
-        """Whether there has been another of this id: it expired while this process stood still.
-
-        The oldest expire first, so there was none while the one before is there.
-        """
-        neighbours = (snapshot.id - 1, snapshot.id + 1)
-        if snapshot.id == 1 or any(self._files.exists(self._root.snapshot(each)) for each in neighbours):
-            return False
-        return bool(self._newest_id() > snapshot.id)
-
-    def _newest_id(self) -> int:
-        return Lineage(self._files, self._root).latest_id() or 0
-
-    def close(self) -> None:
-        return
-
-    def __enter__(self) -> CreateSnapshot:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        return
-
-
-def _record(snapshot: Any) -> Snapshot | None:
-    return None if snapshot is None else Snapshot.from_json(JSON.to_json(snapshot).encode(), "a snapshot")
 
 
 def _arrow_schema(table: Any) -> pa.Schema:
@@ -253,6 +183,24 @@ def _as_table_takes(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
+def _require_place(table: Any, batch: pa.RecordBatch) -> None:
+    """Rows are placed by the bytes of their keys, and pypaimon's of wide nulls are not stock Paimon's.
+
+    Raises `Refused`.
+    """
+    is_hashed = table.bucket_mode() == BucketMode.HASH_FIXED
+    keys = {*table.partition_keys, *(table.table_schema.bucket_keys if is_hashed else ())}
+    wide = [each for each in table.fields if each.name in keys and ColumnType.of(str(each.type)).is_wide]
+    for field in wide:
+        if batch.column(batch.schema.get_field_index(field.name)).null_count:
+            what = "partition" if field.name in table.partition_keys else "bucket"
+            raise Refused(
+                f"Column {field.name} is null in a row, and this version can't tell the {what} of a null "
+                f"{field.type}",
+                "Write those rows with the engine that made the table.",
+            )
+
+
 def _require_one_task_a_bucket(target: Target, by_task: Sequence[Sequence[Any]]) -> None:
     """Two tasks number their rows alike: of one key in both, nothing would say which is newer."""
     seen: set[tuple[object, ...]] = set()
@@ -264,29 +212,6 @@ def _require_one_task_a_bucket(target: Target, by_task: Sequence[Sequence[Any]])
                 "give the rows to core.spark.write.clustered first"
             )
         seen |= own
-
-
-def encode_partitions(partitions: pa.Table) -> str:
-    """The distinct rows of partition columns, for `Target.partitions`."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, partitions.schema) as stream:
-        stream.write_table(partitions)
-    return base64.b64encode(sink.getvalue()).decode()
-
-
-def _partitions(text: str) -> list[dict[str, Any]]:
-    with pa.ipc.open_stream(base64.b64decode(text)) as stream:
-        rows: list[dict[str, Any]] = stream.read_all().to_pylist()
-    return rows
-
-
-def _is_partition(builder: Any, values: dict[str, Any]) -> Any:
-    return builder.and_predicates(
-        [
-            builder.is_null(name) if value is None else builder.equal(name, value)
-            for name, value in values.items()
-        ]
-    )
 
 
 def check_columns(target: Target, given: Collection[str]) -> None:

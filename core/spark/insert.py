@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import msgspec
 from pyspark.sql import DataFrame, SparkSession
 
-from core.errors import NotFound, UsageError
+from core.errors import NotFound, Refused, UsageError
 from core.spark.assigning import assigned, partition_values
-from core.spark.committing import encode_partitions
+from core.spark.commit import encode_partitions
+from core.spark.committed import committed
 from core.spark.protocol import Inserting
-from core.spark.rewrite import landed
 from core.spark.scan import Warehouse
 from core.spark.target import Target
 from core.spark.write import clustered_for
@@ -37,13 +37,17 @@ class Inserted:
 
 
 def target_of(warehouse: Warehouse, insert: Insert, database: str | None, order: Inserting) -> Target:
-    """Where the rows go, as it is now. Raises `StatementFailed` at the table's name."""
+    """Where the rows go, as it is now. Raises `StatementFailed` at the table's name, `Refused`."""
     files = warehouse.files
     try:
         table, branch = named_table(insert.parts, database)
         root = branch_root(files, find_table(files, table.full_name), branch)
     except (NotFound, UsageError) as error:
         raise insert.refused(error.message, error.hint, insert.table_position) from error
+    if root.branch != order.root:
+        raise Refused(
+            f"Another branch of {table.full_name} became main since the plan was made", "Run it again."
+        )
     lineage = Lineage(files, root)
     schema = lineage.latest_schema()
     if schema is None:
@@ -61,6 +65,7 @@ def target_of(warehouse: Warehouse, insert: Insert, database: str | None, order:
         overwrite=insert.overwrite,
         dynamic=insert.overwrite and is_dynamic,
         head=order.head,
+        known=lineage.latest_id() or 0,
     )
 
 
@@ -75,12 +80,10 @@ def insert_rows(
     mode = "overwrite" if insert.overwrite else "append"
     clustered_for(made, target).write.format("paimark").mode(mode).option("target", target.to_text()).save()
     label = target.root.table.full_name + ("" if target.follows_main else f"$branch_{target.branch}")
-    snapshot = landed(warehouse, target)
+    snapshot = committed(warehouse.files, target)
     if snapshot is None:
         return Inserted(label, None, 0)
-    return Inserted(
-        label, snapshot, _rows_of(warehouse, target, Lineage(warehouse.files, target.root).snapshot(snapshot))
-    )
+    return Inserted(label, snapshot.id, _rows_of(warehouse, target, snapshot))
 
 
 def _rows_of(warehouse: Warehouse, target: Target, snapshot: Snapshot) -> int:

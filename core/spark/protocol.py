@@ -47,10 +47,12 @@ class Start(msgspec.Struct, frozen=True, tag=True):
 class Inserting(msgspec.Struct, frozen=True):
     """What lets an INSERT run: somebody has seen what it does. Its commit bears the name `commit_user`.
 
+    `root` is the branch that the rows go to, None for the table directory: main may be another one by then.
     `head` is the JSON of the snapshot that must be the newest still, empty for none; None where any may be.
     """
 
     commit_user: str
+    root: str | None
     head: str | None = None
 
 

@@ -11,7 +11,9 @@ import msgspec
 from pyspark.sql import DataFrame, SparkSession
 
 from core.errors import Refused
-from core.spark.committing import commit_rows, encode_partitions, write_rows
+from core.spark.commit import encode_partitions
+from core.spark.committed import committed
+from core.spark.committing import commit_rows, write_rows
 from core.spark.native.columns import NotNative
 from core.spark.native.scans import NativeScans
 from core.spark.paimon import open_table
@@ -26,7 +28,6 @@ from core.spark.write import clustered_for
 from core.storage.files import Files
 from core.table.catalog import parse_table_name
 from core.table.files import size_of
-from core.table.lineage import Lineage
 from core.table.records import Snapshot, TableSchema
 from core.travel.uses import TableUse
 
@@ -97,7 +98,9 @@ def write(sources: Sources, order: Write) -> int | None:
             schema=order.schema,
             commit_user=order.commit_user,
             overwrite=order.overwrite,
+            rewrites=True,
             head=order.head,
+            known=Snapshot.from_json(order.head.encode(), "the order").id if order.head else 0,
             after_commit=None,
         )
         is_small = _is_small(warehouse.files, order)
@@ -130,15 +133,8 @@ def write(sources: Sources, order: Write) -> int | None:
             mode = "overwrite" if order.overwrite else "append"
             writer = clustered_for(rows, target).write.format("paimark").mode(mode)
             writer.option("target", target.to_text()).save()
-    return landed(warehouse, target)
-
-
-def landed(warehouse: Warehouse, target: Target) -> int | None:
-    """The newest snapshot that this write committed; None when it committed nothing."""
-    for row in Lineage(warehouse.files, target.root).newest(32):
-        if row.commit_user == target.commit_user:
-            return row.snapshot_id
-    return None
+    made = committed(warehouse.files, target)
+    return None if made is None else made.id
 
 
 @contextmanager

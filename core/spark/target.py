@@ -8,6 +8,8 @@ import msgspec
 
 from core.errors import Refused
 from core.storage.files import Files
+from core.table import kinds
+from core.table.kinds import Way
 from core.table.layout import Root, TablePath
 from core.table.lineage import Lineage
 from core.table.main_branch import main_root
@@ -22,11 +24,13 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 
     `branch` is None for the table directory; with `follows_main` the root must still be main's when the
     commit comes. `schema` is the JSON of the schema that the files are stamped with. `head` is the JSON of
-    the snapshot that must be the newest still: None when any may be, empty when there must be none. An
+    the snapshot that must be the newest still: None when any may be, empty when there must be none. `known`
+    is the id of the newest before anything was written, 0 for none: this commit is none of those. An
     overwrite replaces the whole table, or with `dynamic` the partitions that rows came for, or those in
     `partitions` (an Arrow stream in base 64, of some partition columns or all). `options` are catalog options
     and may hold secrets.
-    `after_commit` is what follows the commit; None for an action, which sees to it itself.
+    `rewrites`: the rows are the table's own, read at some version. `after_commit` is what follows the commit;
+    None for an action, which sees to it itself.
     """
 
     warehouse: str
@@ -38,9 +42,11 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     schema: str
     commit_user: str
     overwrite: bool = False
+    rewrites: bool = False
     dynamic: bool = False
     partitions: str | None = None
     head: str | None = None
+    known: int = 0
     after_commit: str | None = DUE_SAVEPOINT
 
     def to_text(self) -> str:
@@ -55,8 +61,20 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
         return TablePath(self.database, self.table).root(self.branch)
 
     @property
+    def way(self) -> Way:
+        if self.rewrites:
+            return "rewrite"
+        return "replace" if self.overwrite else "add"
+
+    @property
     def table_schema(self) -> TableSchema:
         return TableSchema.from_json(self.schema.encode(), self.root.schemas)
+
+
+def require_writable(target: Target) -> None:
+    """Raises `Refused` for a table of a kind whose rows can't be written right."""
+    if reasons := kinds.reasons(target.table_schema, target.way):
+        raise Refused(f"{target.root.table.full_name} {reasons[0]}", kinds.HINT)
 
 
 def require_as_begun(files: Files, target: Target) -> None:

@@ -81,7 +81,7 @@ def clustered(frame: DataFrame, *, warehouse: str, table: str, **options: str) -
 
 
 def clustered_for(frame: DataFrame, target: Target) -> DataFrame:
-    """As `clustered`. Raises `UsageError` where the table's buckets can't be written by this version."""
+    """As `clustered`. Raises `Refused` for a table of a kind that can't be written."""
     from pypaimon.table.bucket_mode import BucketMode
     from pyspark.sql.types import IntegerType, StructField, StructType
 
@@ -96,11 +96,6 @@ def clustered_for(frame: DataFrame, target: Target) -> DataFrame:
     if mode == BucketMode.HASH_DYNAMIC:
         # Buckets are given out by an index of each partition, which has one writer.
         return frame.repartition(*table.partition_keys) if table.partition_keys else frame.repartition(1)
-    if mode == BucketMode.CROSS_PARTITION:
-        raise UsageError(
-            f"{target.database}.{target.table} looks for keys across partitions, which can't be written here",
-            "Write it with Flink or Spark's own connector.",
-        )
     return frame
 
 
@@ -118,7 +113,8 @@ def looked_up(options: Mapping[str, str], overwrite: bool) -> Target:
     files = open_files(options["warehouse"], own)
     branch = options.get("branch")
     root = branch_root(files, find_table(files, options["table"]), branch)
-    schema = Lineage(files, root).latest_schema()
+    lineage = Lineage(files, root)
+    schema = lineage.latest_schema()
     if schema is None:
         raise NotFound(f"{root.table.full_name} has no schema", "`paimark doctor` looks into it.")
     mode = options.get("partitionOverwriteMode", "static").lower()
@@ -133,6 +129,7 @@ def looked_up(options: Mapping[str, str], overwrite: bool) -> Target:
         follows_main=branch is None or branch == "main",
         schema=schema.to_json().decode(),
         commit_user=str(uuid.uuid4()),
+        known=lineage.latest_id() or 0,
         overwrite=overwrite,
         dynamic=mode == "dynamic",
     )

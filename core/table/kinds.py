@@ -187,15 +187,13 @@ KINDS: tuple[Kind, ...] = (
         "rows that expire",
         "`record-level.expire-time`",
         signs.keyed(signs.is_set(r"record-level\.expire-time")),
-        "lets rows expire, and what has expired would be read with the rest",
-        _REWRITE,
+        "drops rows that have expired when a stock engine compacts it",
     ),
     Kind(
         "reading from a second branch",
         "`scan.fallback-branch`, `scan.primary-branch`",
         signs.is_set(r"scan\.fallback-branch", r"scan\.primary-branch"),
-        "is read together with another branch, whose rows would become its own",
-        _REWRITE,
+        "gets and loses rows of its own only; what another branch has stays that branch's",
     ),
     Kind(
         "chain tables",

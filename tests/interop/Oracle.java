@@ -110,6 +110,10 @@ public final class Oracle {
                 return put();
             case "alter":
                 return alter();
+            case "misplaced":
+                return new Buckets(fileStoreTable()).misplaced();
+            case "look-up":
+                return lookUp();
             case "compact":
                 return compact();
             case "expire":
@@ -198,16 +202,27 @@ public final class Oracle {
         List<List<Object>> rows = (List<List<Object>>) request.get("rows");
         List<String> kinds = (List<String>) request.get("kinds");
         BatchWriteBuilder builder = table.newBatchWriteBuilder();
+        boolean isDynamic = ((FileStoreTable) table).bucketMode() == BucketMode.HASH_DYNAMIC;
+        Buckets buckets = isDynamic ? new Buckets((FileStoreTable) table) : null;
         try (BatchTableWrite writer = builder.newWrite()) {
             writer.withIOManager(temporaryFiles());
             for (int index = 0; index < rows.size(); index++) {
                 GenericRow row = Values.row(rows.get(index), table.rowType());
                 row.setRowKind(RowKind.fromShortString(kinds.get(index)));
-                writer.write(row);
+                if (buckets == null) {
+                    writer.write(row);
+                } else {
+                    writer.write(row, buckets.bucket(row));
+                }
             }
             commit(builder, writer.prepareCommit());
         }
         return null;
+    }
+
+    @SuppressWarnings("unchecked")
+    private Object lookUp() throws Exception {
+        return new Buckets(fileStoreTable()).lookUp((List<List<Object>>) request.get("rows"), temporaryFiles());
     }
 
     /** One change of the schema: {@code add}, {@code drop}, {@code rename}, {@code widen} or {@code first}. */

@@ -61,6 +61,25 @@ class Judge:
         kinds, fields = [kind for kind, _ in rows], [each for _, each in rows]
         self._ask("put", warehouse, table, rows=fields, kinds=kinds)
 
+    def misplaced(self, warehouse: Path, table: str) -> list[list[Any]]:
+        """The rows, as `rows` gives them, that lie in another partition or bucket than where stock writes."""
+        rows: list[list[Any]] = self._ask("misplaced", warehouse, table)
+        return rows
+
+    def look_up(self, warehouse: Path, table: str, rows: Sequence[Sequence[Any]]) -> list[Any]:
+        """For each of these rows the one that a look-up by its key finds, None where it finds none."""
+        found: list[Any] = self._ask("look-up", warehouse, table, rows=list(rows))
+        return found
+
+    def changes(self, warehouse: Path, table: str, after: int, until: int) -> list[Row]:
+        """What a streaming reader is told of the snapshots after one, each row with its `rowkind`."""
+        options = {
+            "incremental-between": f"{after},{until}",
+            "incremental-between-scan-mode": "changelog",
+        }
+        rows: list[Row] = self._ask("read", warehouse, f"{table}$audit_log", options=options)
+        return comparable(rows)
+
     def alter(self, warehouse: Path, table: str, change: str, column: str, **more: str) -> None:
         """Change the schema: `add` and `widen` (with `type`), `rename` (with `name`), `drop`, `first`."""
         self._ask("alter", warehouse, table, change=change, column=column, **more)

@@ -320,7 +320,7 @@ def test_a_process_that_stood_still_makes_no_snapshot_in_a_past_that_expired(sho
     with pytest.MonkeyPatch.context() as back:
         back.setattr(LocalFiles, "create", stood_still)
         # Whether what it lost to was its own batch it can't see any more.
-        with pytest.raises(RuntimeError):
+        with pytest.raises(PaimarkError, match="Cannot determine whether"):
             sink.commit(1, late)
     assert lineage(shop, "shop.log").snapshot_ids() == [4]
     other_commits(shop, 92)

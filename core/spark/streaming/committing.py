@@ -12,7 +12,8 @@ from pypaimon.write.file_store_commit import SuccessResult
 
 from core.errors import NotFound, Refused
 from core.spark.after_commit import after_commit
-from core.spark.committing import Commit, CreateSnapshot, delete_rows, open_target
+from core.spark.commit import Commit, CreateSnapshot
+from core.spark.committing import delete_rows, deleted_unless_committed, open_target
 from core.spark.streaming import landing
 from core.spark.streaming.offsets import mark_of
 from core.spark.target import Target
@@ -41,18 +42,16 @@ def commit_batch(target: Target, batch: int, by_task: Sequence[tuple[Target, Seq
     if landing.has_landed(files, table, target.commit_user, batch):
         delete_rows(target, written)
         return
-    try:
+    commit = _BatchCommit(files, target, batch, known, _relative(files, messages))
+    # Where each task took the buckets' indexes from, at the earliest.
+    commit.known = min(wrote.known for wrote, _ in by_task)
+    with deleted_unless_committed(commit, target, written):
         for wrote, task in by_task:
             if task:
                 _require_fitting(files, target, wrote)
-        if open_target(target).bucket_mode() == BucketMode.HASH_DYNAMIC:
+        if commit.table.bucket_mode() == BucketMode.HASH_DYNAMIC:
             _require_one_task_a_partition(target, written)
-    except Refused:
-        delete_rows(target, written)
-        raise
-    file = _relative(files, messages)
-    commit = _BatchCommit(files, target, batch, known, file)
-    commit.commit(messages, batch)
+        commit.commit(messages, batch)
     after_commit(target)
 
 
@@ -61,7 +60,7 @@ class _BatchCommit(Commit):
         create = _Recorded(files, target, batch, file)
         super().__init__(files, target, open_target(target), create)
         self._batch = batch
-        self._known = known
+        self._seen = known
         self._lineage = Lineage(files, target.root)
 
     def _try_commit_once(self, *args: Any, latest_snapshot: Any, **rest: Any) -> Any:
@@ -70,11 +69,11 @@ class _BatchCommit(Commit):
         Whatever lands after this look takes the id that this commit is for.
         """
         newest = latest_snapshot.id if latest_snapshot else 0
-        for snapshot_id in range(self._known + 1, newest + 1):
+        for snapshot_id in range(self._seen + 1, newest + 1):
             found = self._lineage.snapshot(snapshot_id)
             if (found.commit_user, found.commit_identifier) == (self.commit_user, self._batch):
                 return SuccessResult()
-        self._known = newest
+        self._seen = newest
         return super()._try_commit_once(*args, latest_snapshot=latest_snapshot, **rest)
 
 

@@ -85,9 +85,7 @@ class PaimarkStreamWriter(DataSourceStreamArrowWriter):
 @hints_told()
 def stream_writer(options: Mapping[str, str], columns: list[str], overwrite: bool) -> PaimarkStreamWriter:
     """The writer that the options ask for. Raises `UsageError` and `Refused` for what can't be written."""
-    from pypaimon.table.bucket_mode import BucketMode
-
-    from core.spark.committing import check_columns, open_target
+    from core.spark.committing import check_columns
 
     if overwrite:
         raise UsageError(
@@ -96,11 +94,6 @@ def stream_writer(options: Mapping[str, str], columns: list[str], overwrite: boo
         )
     target = msgspec.structs.replace(looked_up(options, False), commit_user=_query_id(options))
     check_columns(target, columns)
-    if open_target(target).bucket_mode() == BucketMode.CROSS_PARTITION:
-        raise UsageError(
-            f"{target.database}.{target.table} looks for keys across partitions, which can't be written here",
-            "Write it with Flink or Spark's own connector.",
-        )
     return PaimarkStreamWriter(target)
 
 

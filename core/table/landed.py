@@ -1,0 +1,77 @@
+"""Whether a commit came to be, however much was committed and expired since it was tried.
+
+A commit bears the name of whoever made it, which no other has. So it is looked for in every snapshot that is
+newer than those known before it was tried; one that has expired since may still be held by a tag, or as a
+changelog. Where one of them left no trace nobody can tell any more, and that is the answer then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from enum import Enum
+from typing import NamedTuple
+
+from core.storage.files import Files
+from core.table.layout import CHANGELOG_PREFIX, Root
+from core.table.lineage import Lineage, numbered
+from core.table.main_branch import all_roots
+from core.table.records import Snapshot
+
+
+class Landed(Enum):
+    YES = "yes"
+    NO = "no"
+    UNKNOWN = "unknown"
+
+
+class Fate(NamedTuple):
+    """`snapshot` is the commit where it landed; `expired` are the ids that nothing tells of any more."""
+
+    landed: Landed
+    snapshot: Snapshot | None = None
+    expired: tuple[int, ...] = ()
+
+
+def find_commit(files: Files, root: Root, user: str, after: int) -> Fate:
+    """The commit that `user` made to the root since snapshot `after` was its newest (0: it had none).
+
+    Call it when nothing of the commit can be under way any more. Raises `Corrupt`.
+    """
+    lineage = Lineage(files, root)
+    newer = [each for each in lineage.snapshot_ids() if each > after]
+    missing = set(range(after + 1, newer[-1] + 1)) if newer else set()
+    for snapshot in _read(files, map(root.snapshot, newer)):
+        if snapshot.commit_user == user:
+            return Fate(Landed.YES, snapshot)
+        missing.discard(snapshot.id)
+    if not missing:
+        return Fate(Landed.NO)
+    for holder, snapshot in _held(files, root, missing):
+        if snapshot.commit_user == user:
+            return Fate(Landed.YES, snapshot)
+        # Another root may have another snapshot of this id.
+        if holder == root:
+            missing.discard(snapshot.id)
+    return Fate(Landed.UNKNOWN, expired=tuple(sorted(missing))) if missing else Fate(Landed.NO)
+
+
+def _held(files: Files, root: Root, ids: Iterable[int]) -> Iterator[tuple[Root, Snapshot]]:
+    """What holds these snapshots though they expired, and where."""
+    wanted = sorted(ids)
+    kept = numbered(files.names(root.changelogs), CHANGELOG_PREFIX)
+    for changelog in _read(files, (root.changelog(each) for each in wanted if each in kept)):
+        yield root, changelog
+    for each in all_roots(files, root.table):
+        for _, tag in Lineage(files, each).tags():
+            if tag.id in wanted:
+                yield each, tag
+        if each != root:
+            for snapshot in _read(files, map(each.snapshot, wanted)):
+                yield each, snapshot
+
+
+def _read(files: Files, paths: Iterable[str]) -> Iterator[Snapshot]:
+    known = list(paths)
+    for path, data in zip(known, files.read_many(known), strict=True):
+        if data is not None:
+            yield Snapshot.from_json(data, path)

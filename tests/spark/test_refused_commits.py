@@ -1,0 +1,168 @@
+"""A commit that is refused leaves nothing behind; where nobody knows whether it landed, its files stay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pytest
+
+from core.errors import Refused, Unavailable
+from core.spark.committing import commit_rows, write_rows
+from core.spark.target import Target
+from core.spark.write import looked_up
+from core.storage.local import LocalFiles
+from core.table.files import needed_files
+from core.table.layout import TablePath
+from core.table.lineage import Lineage
+from tests.interop.written import Table
+from tests.paimon import commit, read_rows
+
+COLUMNS = {"k": "INT", "v": "INT"}
+ROWS = [(1, 1), (2, 2)]
+SCHEMA = pa.schema([pa.field("k", pa.int32(), nullable=False), pa.field("v", pa.int32())])
+
+
+@pytest.fixture(params=[{"bucket": "1"}, {"bucket": "-1"}], ids=["fixed", "dynamic"])
+def table(tmp_path: Path, request: pytest.FixtureRequest) -> Table:
+    options = {**request.param, "commit.max-retries": "2", "commit.max-retry-wait": "1 ms"}
+    name = "d.dynamic" if request.param["bucket"] == "-1" else "d.fixed"
+    table = Table(tmp_path, name, COLUMNS, keys=["k"], options=options)
+    table.write(ROWS)
+    return table
+
+
+def begun(table: Table, *, overwrite: bool = False, pinned: bool = False) -> tuple[Target, list[list[Any]]]:
+    """Rows that are written and wait for their commit; `pinned` to the newest snapshot."""
+    target = looked_up({"warehouse": str(table.warehouse), "table": table.name}, overwrite)
+    if pinned:
+        newest = lineage(table).latest()
+        assert newest is not None
+        target = msgspec.structs.replace(target, head=newest.to_json().decode())
+    batch = pa.RecordBatch.from_pydict({"k": [3, 4], "v": [3, 4]}, schema=SCHEMA)
+    return target, [write_rows(target, [batch])]
+
+
+def lineage(table: Table) -> Lineage:
+    return Lineage(LocalFiles(str(table.warehouse)), TablePath(*table.name.split(".")).root())
+
+
+def another(table: Table, key: int = 9) -> None:
+    commit(table.warehouse, table.name, pa.table({"k": [key], "v": [0]}, schema=SCHEMA))
+
+
+def unowned(table: Table) -> set[str]:
+    """Files that no snapshot needs, but for the table's own small ones."""
+    own = lineage(table)
+    root = own.root
+    needed = {file.path for each in own.snapshots() for file in needed_files(own.files, root, each)}
+    there = {str(path.relative_to(table.warehouse)) for path in table.files()}
+    small = (root.snapshots, root.schemas)
+    return {path for path in there - needed if not path.startswith(small)}
+
+
+@contextmanager
+def instead_of_create(act: Callable[[LocalFiles, str, bytes], bool]) -> Iterator[None]:
+    """Inside, a snapshot's file is created by `act`."""
+    create = LocalFiles.create
+    with pytest.MonkeyPatch.context() as patch:
+
+        def acting(files: LocalFiles, path: str, data: bytes) -> bool:
+            return act(files, path, data) if "/snapshot/" in path else create(files, path, data)
+
+        patch.setattr(LocalFiles, "create", acting)
+        yield
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_the_newest_snapshot_is_another(table: Table, overwrite: bool) -> None:
+    target, written = begun(table, overwrite=overwrite, pinned=True)
+    another(table)
+    with pytest.raises(Refused, match="moved while its rows were written"):
+        commit_rows(target, written)
+    assert unowned(table) == set()
+    assert lineage(table).latest_id() == 2
+
+
+def test_the_definition_is_another(table: Table) -> None:
+    target, written = begun(table)
+    schema = table.directory / "schema" / "schema-0"
+    changed = {**msgspec.json.decode(schema.read_bytes()), "id": 1}
+    schema.with_name("schema-1").write_bytes(msgspec.json.encode(changed))
+    with pytest.raises(Refused, match="definition of d"):
+        commit_rows(target, written)
+    assert unowned(table) == set()
+
+
+def test_others_are_faster(table: Table) -> None:
+    create = LocalFiles.create
+    faster = iter([20])
+
+    def slowly(files: LocalFiles, path: str, data: bytes) -> bool:
+        for key in faster:
+            another(table, key)
+        return create(files, path, data)
+
+    target, written = begun(table)
+    with instead_of_create(slowly):
+        if table.name == "d.dynamic":
+            with pytest.raises(Refused, match=r"Another writer gave keys of d\.dynamic their buckets"):
+                commit_rows(target, written)
+        else:
+            commit_rows(target, written)
+    assert unowned(table) == set()
+    rows = {row["k"]: row["v"] for row in read_rows(table.warehouse, table.name)}
+    assert rows == {1: 1, 2: 2, 20: 0, **({} if table.name == "d.dynamic" else {3: 3, 4: 4})}
+
+
+def test_it_landed_though_the_store_said_otherwise(table: Table) -> None:
+    create = LocalFiles.create
+
+    def lying(files: LocalFiles, path: str, data: bytes) -> bool:
+        create(files, path, data)
+        raise Unavailable("The connection was lost")
+
+    target, written = begun(table)
+    with instead_of_create(lying):
+        commit_rows(target, written)
+    assert lineage(table).latest_id() == 2
+    assert unowned(table) == set()
+
+
+def test_nobody_knows_whether_it_landed(table: Table) -> None:
+    def silent(files: LocalFiles, path: str, data: bytes) -> bool:
+        raise Unavailable("The connection was lost")
+
+    target, written = begun(table)
+    with (
+        instead_of_create(silent),
+        pytest.raises(
+            Unavailable, match=r"Nothing tells whether the rows came to d\..*: The connection was lost"
+        ),
+    ):
+        commit_rows(target, written)
+    data = {
+        Path(str(file.file_path)).name for task in written for message in task for file in message.new_files
+    }
+    assert data
+    assert data <= {Path(path).name for path in unowned(table)}
+
+
+def test_nobody_knows_and_then_it_is_refused(table: Table) -> None:
+    """The first try may have landed and been rolled back since, for all that can be told."""
+
+    def silent(files: LocalFiles, path: str, data: bytes) -> bool:
+        back.undo()
+        another(table)
+        raise Unavailable("The connection was lost")
+
+    target, written = begun(table, pinned=True)
+    with instead_of_create(silent), pytest.MonkeyPatch.context() as back:
+        back.setattr(LocalFiles, "create", LocalFiles.create)
+        with pytest.raises(Unavailable, match="Nothing tells whether"):
+            commit_rows(target, written)
+    assert any(path.endswith(".parquet") for path in unowned(table))
