@@ -107,14 +107,16 @@ class _Reader(Cursor):
         """Columns in parentheses, of a partition with their values."""
         self.index += 1
         found: list[Named] = []
+        taken: set[str] = set()
         while True:
             position = self.position
             if not self.is_name(self.index):
                 self.refuse("The name of a column is missing", _FORM)
             name = self.tokens[self.index].value
             self.index += 1
-            if name.lower() in (each.name.lower() for each in found):
+            if name.lower() in taken:
                 raise SqlRefused(f"{name} is named twice", "Leave one of them out.", self.sql, position)
+            taken.add(name.lower())
             value, said = self._literal(name) if with_values and self.takes("=") else (None, None)
             found.append(Named(name, position, value, said))
             if self.takes(")"):

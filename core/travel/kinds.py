@@ -46,13 +46,13 @@ def classify(tokens: Sequence[Token]) -> Classified:
     """By the words outside parentheses. What is not known is taken to write and remove."""
     if not tokens:
         return Classified("empty")
-    if tokens[0].text == "(":
+    start = 0
+    while start < len(tokens) and tokens[start].upper == "WITH":
+        start = cte_list_end(tokens, start)
+    if start == len(tokens) or tokens[start].text == "(":
         return Classified("query")
-    words = _outer_words(tokens)
+    words = _outer_words(tokens[start:])
     first, second = (*words, "", "")[:2]
-    if first == "WITH":
-        main = tokens[cte_list_end(tokens) :]
-        return classify(main) if main else Classified("query")
     if first in ("FROM", "INSERT"):
         return _insert(words) or (Classified("query") if first == "FROM" else _OTHER)
     if first in ("CREATE", "REPLACE"):
@@ -101,10 +101,11 @@ def _insert(words: Sequence[str]) -> Classified | None:
     return _INSERT._replace(removes_rows=replaces)
 
 
-def cte_list_end(tokens: Sequence[Token]) -> int:
-    """Where the statement behind WITH's queries begins."""
+def cte_list_end(tokens: Sequence[Token], start: int = 0) -> int:
+    """Where the statement behind the queries of the WITH at `start` begins."""
     depth = 0
-    for index, token in enumerate(tokens):
+    for index in range(start, len(tokens)):
+        token = tokens[index]
         depth += (token.text == "(") - (token.text == ")")
         if token.text == ")" and depth == 0:
             after = tokens[index + 1] if index + 1 < len(tokens) else None

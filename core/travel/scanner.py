@@ -8,9 +8,10 @@ Spark adds to expressions can't confuse it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from core.travel.clauses import starts_clause
+from core.travel.ctes import CteNames
 from core.travel.errors import SqlRefused
 from core.travel.names import NameReader
 from core.travel.tokens import Token, keywords
@@ -33,7 +34,7 @@ class _Frame:
     """One pair of parentheses, or the statement itself."""
 
     block: int
-    ctes: frozenset[str] = frozenset()
+    ctes: CteNames = field(default_factory=CteNames)
     is_query: bool = False
     in_from: bool = False
     # Behind `|>`, where JOIN needs no FROM before it.
@@ -217,7 +218,8 @@ class Scanner(NameReader):
 
     def _parenthesis(self, index: int, frame: _Frame, *, is_call: bool) -> int:
         begins_query = self.upper(index + 1) in _QUERY_STARTS - ({"FROM", "TABLE"} if is_call else set())
-        inner = _Frame(self._new_block(frame.block), frame.ctes, is_query=begins_query, is_call=is_call)
+        block, ctes = self._new_block(frame.block), CteNames(frame.ctes)
+        inner = _Frame(block, ctes, is_query=begins_query, is_call=is_call)
         return self._enclosed(index, inner)
 
     def _enclosed(self, opening: int, inner: _Frame) -> int:
@@ -230,9 +232,11 @@ class Scanner(NameReader):
         start = index + 1 + recursive
         while (body := self.cte_body(start)) is not None:
             name = self.tokens[start].value.lower()
-            ctes = frame.ctes | {name} if recursive else frame.ctes
+            ctes = CteNames(frame.ctes)
+            if recursive:
+                ctes.add(name)
             index = self._enclosed(body, _Frame(self._new_block(frame.block), ctes, is_query=True)) - 1
-            frame.ctes |= {name}
+            frame.ctes.add(name)
             start = index + 2
             if self.text(index + 1) != ",":
                 break
@@ -259,7 +263,7 @@ class Scanner(NameReader):
         """A query or a join in parentheses. The names in a join are seen outside it."""
         if self.upper(index + 1) in _QUERY_STARTS:
             return self._parenthesis(index, frame, is_call=False)
-        inner = replace(frame, in_from=True)
+        inner = replace(frame, in_from=True, ctes=CteNames(frame.ctes))
         return min(self._group(self._relation(index + 1, inner), inner) + 1, len(self.tokens))
 
     def _unnamed(self, index: int, frame: _Frame) -> int:

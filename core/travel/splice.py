@@ -14,6 +14,10 @@ from core.travel.errors import SqlRefused
 from core.travel.quoting import quoted
 from core.travel.uses import Reference, Relation, Statement, TableUse
 
+# Of more parts than a table's name can have only the last are looked at.
+_LONGEST_NAME = 8
+_MOST_NAMED = 4
+
 
 @dataclass(frozen=True, slots=True)
 class Edit:
@@ -59,8 +63,11 @@ class _Splicer:
         self.database = database
         self.names = [names.get(use) for use in statement.uses]
         self.full_names = [self._full_name(use) for use in statement.uses]
+        self.named: list[dict[tuple[str, ...], list[Relation]] | None] = [None] * len(statement.blocks)
         self.found = [self._find(reference) for reference in statement.references]
         self.aliases = self._aliases()
+        # By the identity of the lists in `named`, of which many references share one.
+        self.meanings: dict[int, set[str | None]] = {}
 
     def splice(self) -> Spliced:
         edits: list[Edit] = []
@@ -83,19 +90,31 @@ class _Splicer:
     def _find(self, reference: Reference) -> tuple[int, list[Relation]]:
         """How many of its parts name a relation, and which of the nearest relations those may be."""
         block: int | None = reference.block
+        parts = tuple(part.lower() for part in reference.parts)
         while block is not None:
-            relations = self.statement.blocks[block].relations
-            for length in range(len(reference.parts) - (not reference.is_relation), 0, -1):
-                wanted = tuple(part.lower() for part in reference.parts[:length])
-                if matching := [each for each in relations if self._is_named(each, wanted)]:
+            named = self._relations_by_name(block)
+            longest = min(len(parts) - (not reference.is_relation), _LONGEST_NAME)
+            for length in range(longest, 0, -1):
+                if matching := named.get(parts[:length]):
                     return length, matching
             block = self.statement.blocks[block].parent
         return 0, []
 
-    def _is_named(self, relation: Relation, wanted: tuple[str, ...]) -> bool:
+    def _relations_by_name(self, block: int) -> dict[tuple[str, ...], list[Relation]]:
+        """The relations of a block by what they may be called: `t`, and without an alias `db.t` too."""
+        named = self.named[block]
+        if named is None:
+            named = self.named[block] = {}
+            for relation in self.statement.blocks[block].relations:
+                for name in self._names_of(relation):
+                    named.setdefault(name, []).append(relation)
+        return named
+
+    def _names_of(self, relation: Relation) -> list[tuple[str, ...]]:
         if relation.use is None or relation.has_alias:
-            return (relation.name.lower(),) == wanted
-        return self.full_names[relation.use][-len(wanted) :] == wanted
+            return [(relation.name.lower(),)]
+        full = self.full_names[relation.use]
+        return [full[start:] for start in range(max(0, len(full) - _LONGEST_NAME), len(full))]
 
     def _aliases(self) -> dict[int, str]:
         """What the uses without an alias are called from now on."""
@@ -125,27 +144,34 @@ class _Splicer:
         return {name for name in by_full_name if len(meanings[name]) > 1}
 
     def _reference_edits(self, reference: Reference, length: int, relations: list[Relation]) -> list[Edit]:
-        numbers = [each.use for each in relations if each.use is not None and not each.has_alias]
-        aliases = {self.aliases.get(number) for number in numbers}
-        # Where somebody gave the name, it is that one's, and no table's own.
-        if len(numbers) < len(relations) or not any(aliases):
+        aliases = self._aliases_of(relations)
+        if not any(aliases):
             return []
-        uses = [self.statement.uses[number] for number in numbers]
-        spans = reference.spans
+        spans, use = reference.spans, self.statement.uses[relations[0].use or 0]
         if len(aliases) > 1:
-            written = ".".join(reference.parts)
+            uses = [self.statement.uses[each.use or 0] for each in relations[:_MOST_NAMED]]
             raise SqlRefused(
-                f"{written} may mean a column of {' or '.join('.'.join(use.parts) for use in uses)}",
+                f"{'.'.join(reference.parts)} may mean a column of "
+                f"{' or '.join('.'.join(each.parts) for each in uses)}",
                 "Give the tables aliases, or write the column with its database.",
                 self.statement.sql,
                 spans[0][0],
             )
-        alias = aliases.pop()
-        if alias is None or (length == 1 and alias == uses[0].parts[-1]):
+        (alias,) = aliases
+        if alias is None or (length == 1 and alias == use.parts[-1]):
             return []
-        if alias == uses[0].parts[-1]:
+        if alias == use.parts[-1]:
             return [Edit(spans[0][0], spans[length - 1][0], "")]
         return [Edit(spans[0][0], spans[length - 1][1], quoted(alias))]
+
+    def _aliases_of(self, relations: list[Relation]) -> set[str | None]:
+        """What the tables of a name are called from now on; nothing where somebody gave that name."""
+        found = self.meanings.get(id(relations))
+        if found is None:
+            is_given = any(each.use is None or each.has_alias for each in relations)
+            found = set() if is_given else {self.aliases.get(each.use or 0) for each in relations}
+            self.meanings[id(relations)] = found
+        return found
 
 
 def _table_edits(use: TableUse, name: str, alias: str | None) -> list[Edit]:

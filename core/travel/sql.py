@@ -60,7 +60,7 @@ def find_tables(sql: str) -> list[TableUse]:
 
 def _without_end(sql: str, tokens: list[Token]) -> list[Token]:
     while tokens and tokens[-1].text == ";":
-        tokens = tokens[:-1]
+        tokens.pop()
     if any(token.text == ";" for token in tokens):
         raise UsageError("More than one statement was given, and one runs at a time", "Run them one by one.")
     return tokens

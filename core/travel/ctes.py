@@ -1,0 +1,30 @@
+"""The queries that WITH names, as the parts of a statement see them."""
+
+from __future__ import annotations
+
+import math
+
+
+class CteNames:
+    """Those that one pair of parentheses named so far, and what was named around it when that began.
+
+    Nothing is copied: a statement may name 30,000, each of which sees those before it.
+    """
+
+    def __init__(self, outer: CteNames | None = None) -> None:
+        self._places: dict[str, int] = {}
+        self._outer = outer
+        self._seen_outside = len(outer._places) if outer else 0
+
+    def add(self, name: str) -> None:
+        self._places.setdefault(name, len(self._places))
+
+    def __contains__(self, name: str) -> bool:
+        names: CteNames | None = self
+        seen: float = math.inf
+        while names is not None:
+            if names._places.get(name, math.inf) < seen:
+                return True
+            seen = names._seen_outside
+            names = names._outer
+        return False

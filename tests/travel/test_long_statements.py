@@ -1,0 +1,98 @@
+"""Long statements are read in a time that grows with their length, and not with its square."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from core.errors import StatementFailed
+from core.travel.alters import read_alter
+from core.travel.calls import read_call
+from core.travel.inserts import read_insert
+from core.travel.sql import read_statement, splice
+
+# CPU time. Each takes a tenth of it on a slow machine, and several times as much where something is squared.
+SECONDS = 5.0
+DEEP = "nested too deeply"
+
+
+def joined(count: int, name: str, condition: str) -> str:
+    joins = " ".join(f"JOIN {name} ON {condition}".format(number, number - 1) for number in range(1, count))
+    return f"SELECT * FROM {name} ".format(0) + joins
+
+
+LONG = {
+    "semicolons": "SELECT 1" + ";" * 100_000,
+    "joins": joined(4_000, "s.t{0}", "s.t{0}.a = s.t{1}.b"),
+    "joins with aliases": joined(4_000, "s.t{0} AS x{0}", "x{0}.a = x{1}.b"),
+    "joins of one table": joined(4_000, "s.t", "t.a = t.b"),
+    "a list": "SELECT t1.a FROM " + ", ".join(f"t{number}" for number in range(10_000)),
+    "queries named by WITH": "WITH c0 AS (SELECT 1)"
+    + "".join(f", c{number} AS (SELECT * FROM c{number - 1})" for number in range(1, 24_000))
+    + " SELECT * FROM c1",
+    "unions": " UNION ALL ".join(f"SELECT a FROM t{number}" for number in range(10_000)),
+    "a long name": "SELECT " + ".".join("a" * 20_000) + " FROM " + ".".join("b" * 20_000),
+    "columns of one table": "SELECT " + ", ".join(["t.a"] * 20_000) + " FROM t",
+    "comments": "SELECT 1 " + "/*" * 20_000 + "/* */" * 20_000,
+    "strings": "SELECT " + "'a" * 20_000 + "\\" * 20_000,
+    "clauses": "SELECT 1 FROM " + ", ".join(f"t{number} VERSION AS OF 1" for number in range(10_000)),
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_a_long_statement_is_read_and_spliced_at_once(name: str) -> None:
+    sql = LONG[name]
+    started = time.thread_time()
+    statement = read_statement(sql)
+    splice(statement, {use: "v" for use in statement.uses}, database="s")
+    assert time.thread_time() - started < SECONDS
+
+
+@pytest.mark.parametrize(
+    ("read", "sql"),
+    [
+        (
+            read_call,
+            "CALL sys.x(" + ", ".join(f"a{number} => 1" for number in range(20_000)) + ")" + ";" * 20_000,
+        ),
+        (read_insert, "INSERT INTO t (" + ", ".join(f"a{number}" for number in range(20_000)) + ") SELECT 1"),
+        (read_alter, "ALTER TABLE t ADD COLUMNS (" + ", ".join(f"a{n} INT" for n in range(20_000)) + ")"),
+    ],
+    ids=["call", "insert", "alter"],
+)
+def test_so_are_the_others(read: Callable[[str], object], sql: str) -> None:
+    started = time.thread_time()
+    read(sql)
+    assert time.thread_time() - started < SECONDS
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT " + "(" * 20_000,
+        "EXPLAIN " * 20_000 + "SELECT 1",
+        " ".join(f"WITH c{number} AS (SELECT 1)" for number in range(10_000)) + " SELECT 1",
+        "SELECT 1 FROM t " + "MAP " * 20_000,
+        "SELECT 1 FROM t TIMESTAMP AS OF " + "(" * 20_000,
+    ],
+    ids=["parentheses", "explain", "with", "map", "time"],
+)
+def test_what_is_nested_too_deeply_is_refused(sql: str) -> None:
+    with pytest.raises(StatementFailed, match=DEEP):
+        read_statement(sql)
+
+
+def test_a_query_named_by_with_is_seen_behind_it_and_not_before() -> None:
+    def tables(sql: str) -> list[str]:
+        return [use.parts[0] for use in read_statement(sql).uses]
+
+    assert tables("WITH a AS (SELECT * FROM b), b AS (SELECT * FROM a) SELECT * FROM a, b") == ["b"]
+    assert tables("WITH RECURSIVE a AS (SELECT * FROM a) SELECT * FROM a") == []
+    assert tables("WITH a AS (SELECT * FROM a) SELECT * FROM a") == ["a"]
+    assert tables("SELECT * FROM (WITH a AS (SELECT 1) SELECT * FROM a) x, a") == ["a"]
+    assert tables("WITH a AS (SELECT 1) SELECT * FROM (SELECT * FROM a, (SELECT * FROM b)) x") == ["b"]
+    assert tables("WITH a AS (WITH b AS (SELECT 1) SELECT * FROM b), c AS (SELECT * FROM b) SELECT 1") == [
+        "b"
+    ]
