@@ -87,6 +87,9 @@ def start_spark(start: Start) -> Spark:
         session.sparkContext.setInterruptOnCancel(True)
         nodes = cluster.prepare(session.sparkContext, scratch, joined, start.warehouse) if joined else []
     host = session.sparkContext.getConf().get("spark.driver.host") or "127.0.0.1"
+    if master.startswith("local"):
+        # Rows are for this machine's tasks, whatever address Spark itself was given.
+        host = "127.0.0.1"
     memory = settings["spark.driver.memory"]
     # Where executors come and go with the work, none is not a fault.
     if settings.get("spark.dynamicAllocation.enabled") == "true":

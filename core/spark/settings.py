@@ -39,7 +39,13 @@ def spark_settings(master: str | None, conf: Mapping[str, str], scratch: Path) -
         "spark.python.task.killTimeout": "500ms",
     }
     if (master or conf.get("spark.master", "local")).startswith("local"):
-        settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+        settings |= {
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+            # Anybody on the machine reaches its ports. Of the secret Spark makes one itself, which never leaves
+            # the process.
+            "spark.authenticate": "true",
+        }
     if master:
         settings["spark.master"] = master
     return settings | {name: value for name, value in conf.items() if not (master and name == "spark.master")}
