@@ -42,8 +42,7 @@ def spark_settings(master: str | None, conf: Mapping[str, str], scratch: Path) -
         settings |= {
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
-            # Anybody on the machine reaches its ports. Of the secret Spark makes one itself, which never leaves
-            # the process.
+            # Anybody on the machine reaches its ports. Spark makes the secret itself, and keeps it to itself.
             "spark.authenticate": "true",
         }
     if master:

@@ -26,7 +26,8 @@ def serialized(value):
     return bytes(bytes_out.toByteArray())
 
 # What Spark's own processes ask first: whether there is an endpoint of that name.
-question = serialized(getattr(jvm.org.apache.spark.rpc.netty, "RpcEndpointVerifier$CheckExistence")("HeartbeatReceiver"))
+ask = getattr(jvm.org.apache.spark.rpc.netty, "RpcEndpointVerifier$CheckExistence")
+question = serialized(ask("HeartbeatReceiver"))
 port = settings.get("spark.driver.port")
 said = subprocess.run(
     [sys.executable, stranger, port, question.hex()], capture_output=True, text=True, check=True
