@@ -1,32 +1,71 @@
-"""Which options of the data source `paimark` are its own: all others are the catalog's."""
+"""The options of the data source `paimark`, by what they are for; others are the store's, or refused.
+
+Spark makes their names lower case on the way.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-_OWN = frozenset(
-    {
-        "branch",
-        "checkpointlocation",
-        "follow-main",
-        "maxsnapshotspertrigger",
-        "partitionoverwritemode",
-        "path",
-        "query-id",
-        "read.changelog",
-        "scan",
-        "scan.mode",
-        "scan.snapshot-id",
-        "scan.timestamp",
-        "scan.timestamp-millis",
-        "table",
-        "target",
-        "version",
-        "warehouse",
-    }
+from core.errors import UsageError
+from core.table.names import near_names
+
+_EVERYWHERE = ("warehouse", "table", "branch")
+# Each names the state to read: see `asked_state`. A stream begins by some of them.
+STATES = ("version", "versionAsOf", "timestampAsOf", "scan.version", "scan.tag-name", "scan.watermark")
+STARTS = ("scan.snapshot-id", "scan.timestamp", "scan.timestamp-millis")
+READ = (*_EVERYWHERE, *STATES, *STARTS, "scan.mode")
+READ_STREAM = (
+    *_EVERYWHERE,
+    *(*STARTS, "scan.mode"),
+    *("follow-main", "maxSnapshotsPerTrigger", "read.changelog"),
 )
+WRITE = (*_EVERYWHERE, "partitionOverwriteMode")
+WRITE_STREAM = (*_EVERYWHERE, "checkpointLocation", "query-id")
+# A schema is asked for before Spark says what for.
+READ_ANY = (*READ, *READ_STREAM)
+_USES = {"reading": READ, "readStream": READ_STREAM, "writing": WRITE, "writeStream": WRITE_STREAM}
+# What this package tells itself.
+_INTERNAL = ("scan", "target")
+_OWN = frozenset(name.lower() for names in (*_USES.values(), _INTERNAL, ("path",)) for name in names)
+
+_OF_STORES = (
+    *("s3.", "s3a.", "fs.", "oss.", "gcs.", "hdfs.", "dfs.", "hadoop.", "ipc.", "io.", "security."),
+    *("cache.", "cache-enabled", "file-format.", "file-io.", "fuse.", "local-cache.", "resolving-file-io."),
+    "paimark.",
+)
+# Names of stores' options, for hints, and for those that Paimon spells with capitals.
+_SPELLED = (
+    *("s3.endpoint", "s3.access-key", "s3.secret-key", "s3.region", "s3.path.style.access"),
+    *("fs.s3.accessKeyId", "fs.s3.accessKeySecret", "fs.s3.securityToken"),
+    *("fs.oss.accessKeyId", "fs.oss.accessKeySecret", "fs.oss.securityToken", "fs.oss.endpoint"),
+    *("gcs.project-id", "gcs.access-token"),
+)
+_AS_SPELLED = {name.lower(): name for name in _SPELLED}
 
 
 def catalog_options(options: Mapping[str, str]) -> dict[str, str]:
     """Those that pypaimon and the storage are opened with."""
-    return {name: value for name, value in options.items() if name.lower() not in _OWN}
+    return {_AS_SPELLED.get(name, name): value for name, value in options.items() if name.lower() not in _OWN}
+
+
+def require_known(options: Iterable[str], allowed: Iterable[str]) -> None:
+    """Raises `UsageError` naming an option that is neither `allowed` nor a store's."""
+    known = {name.lower(): name for name in allowed}
+    for option in options:
+        name = option.lower()
+        if name in known or name in _INTERNAL or name.startswith(_OF_STORES):
+            continue
+        raise UsageError(f"The paimark source has no option {option} here", _hint(name, known))
+
+
+def _hint(name: str, known: Mapping[str, str]) -> str:
+    if name == "path":
+        return "The options warehouse and table say which table: table is `db.t`."
+    if name in map(str.lower, STATES) and "follow-main" in known:
+        return "A stream begins with scan.mode and scan.snapshot-id, which takes a tag as well."
+    uses = [use for use, names in _USES.items() if name in {each.lower() for each in names}]
+    if uses:
+        return f"It is of {' and '.join(uses)}."
+    own = sorted(known.values())
+    return near_names(name, [*own, *_SPELLED]) or f"There are {', '.join(own)}, and the store's."

@@ -62,13 +62,13 @@ def make_scan(
     snapshot: Snapshot | None,
     *,
     pinned: bool,
-    is_alone: bool = False,
+    asked: Asked | None = None,
 ) -> Scan:
     """What to read of a root at a snapshot (None: a table without one).
 
     `pinned` reads take the columns the table had at the snapshot; others those it has now, as in Paimon.
-    `is_alone`: the root's rows are wanted whatever the table's options say of other branches. Raises
-    `NotFound` when the schema is missing, `Refused` for an option that nothing here obeys.
+    `asked` is what the statement names; None: a version where it is pinned, else the table as it stands.
+    Raises `NotFound` when the schema is missing, `Refused` for an option that nothing here obeys.
     """
     lineage = Lineage(warehouse.files, root)
     schema = (
@@ -76,8 +76,8 @@ def make_scan(
     )
     if schema is None:
         raise NotFound(f"{root.table.full_name} has no schema", "`paimark doctor` looks into it.")
-    asked: Asked = "root" if is_alone else "version" if pinned else "table"
-    require_obeyed(root.table.full_name, schema.options, root.branch, asked)
+    named: Asked = asked or ("version" if pinned else "table")
+    require_obeyed(root.table.full_name, schema.options, root.branch, named)
     return Scan(
         warehouse=warehouse.uri,
         options=dict(warehouse.options),

@@ -5,8 +5,13 @@
     spark.dataSource.register(PaimarkSource)
     spark.read.format("paimark").option("warehouse", uri).option("table", "db.t").load()
 
-Options: `warehouse`, `table`, and if wanted `branch` and `version` (as after VERSION AS OF); all others are
-catalog options. Runs in Spark's Python workers, so pypaimon is imported only where it is used. Writing is in
+Options: `warehouse`, `table`, and if wanted `branch` and the state to read: one of `version` (as after
+VERSION AS OF), Spark's `versionAsOf` and `timestampAsOf` (with a time zone), and Paimon's `scan.version`,
+`scan.tag-name`, `scan.watermark`, `scan.snapshot-id`, `scan.timestamp` and `scan.timestamp-millis`. The last
+three, by which streams begin as well, read the rows of then in the columns of now. All others are options of
+stores (`s3.endpoint`), or refused.
+
+Runs in Spark's Python workers, so pypaimon is imported only where it is used. Writing is in
 `core.spark.write`, `readStream` and `writeStream` with their options in `core.spark.streaming`, its modules
 `reader` and `writer`.
 """
@@ -21,7 +26,15 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from core.errors import UsageError, hints_told
-from core.spark.options import catalog_options
+from core.spark.options import (
+    READ,
+    READ_ANY,
+    STATES,
+    WRITE,
+    WRITE_STREAM,
+    catalog_options,
+    require_known,
+)
 from core.spark.scan import Scan
 from core.spark.worker_imports import settle
 
@@ -52,44 +65,55 @@ class PaimarkSource(DataSource):
     def name(cls) -> str:
         return "paimark"
 
+    @hints_told()
     def schema(self) -> StructType:
         from core.spark.paimon import open_table
         from core.spark.types import spark_schema
 
-        columns = spark_schema(open_table(self._scan()).fields)
+        require_known(self.options, READ_ANY)
+        columns = spark_schema(open_table(self._scan(is_for_rows=False)).fields)
         if not self._with_kinds():
             return columns
         from core.spark.streaming.reader import KIND_FIELD
 
         return StructType([KIND_FIELD, *columns.fields])
 
+    @hints_told()
     def reader(self, schema: StructType) -> PaimarkReader:
         if self._with_kinds():
             raise UsageError("read.changelog is for streams: rows at rest have no kind", "Leave it out.")
-        return PaimarkReader(self._scan(), schema)
+        require_known(self.options, READ)
+        return PaimarkReader(self._scan(is_for_rows=True), schema)
 
+    @hints_told()
     def streamReader(self, schema: StructType) -> PaimarkStreamReader:
         from core.spark.streaming.reader import PaimarkStreamReader
 
         return PaimarkStreamReader(self.options, schema)
 
+    @hints_told()
     def streamWriter(self, schema: StructType, overwrite: bool) -> PaimarkStreamWriter:
         from core.spark.streaming.writer import stream_writer
 
+        require_known(self.options, WRITE_STREAM)
         return stream_writer(self.options, schema.fieldNames(), overwrite)
 
+    @hints_told()
     def writer(self, schema: StructType, overwrite: bool) -> PaimarkWriter:
         from core.spark.write import writer
 
+        require_known(self.options, WRITE)
         return writer(self.options, schema.fieldNames(), overwrite)
 
     def _with_kinds(self) -> bool:
         options: Mapping[str, str] = self.options
         return options.get("read.changelog", "").lower() == "true"
 
-    def _scan(self) -> Scan:
+    def _scan(self, *, is_for_rows: bool) -> Scan:
         options: Mapping[str, str] = self.options
-        return Scan.from_text(options["scan"]) if "scan" in options else _looked_up(options)
+        if "scan" in options:
+            return Scan.from_text(options["scan"])
+        return _looked_up(options, is_for_rows=is_for_rows)
 
 
 class Part(InputPartition):
@@ -105,14 +129,17 @@ class PaimarkReader(DataSourceReader):
         self.spark_schema = schema
         self.conditions: list[Condition] = []
 
-    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
+    @property
+    def pushFilters(self) -> _Pushing:
+        return _Pushing(self)
+
+    def push(self, filters: list[Filter]) -> None:
+        """Note what pypaimon can be told of them."""
         from core.spark.filters import conditions
         from core.spark.paimon import condition_columns, open_table
 
         if self.scan.filters:
             self.conditions = conditions(filters, condition_columns(open_table(self.scan)))
-        # All go back: what pypaimon is told only spares reading, Spark decides.
-        return filters
 
     @hints_told()
     def partitions(self) -> list[InputPartition]:
@@ -135,6 +162,24 @@ class PaimarkReader(DataSourceReader):
             yield as_spark_reads(batch, schema)
 
 
+class _Pushing:
+    """`pushFilters` of a reader.
+
+    Where filters are not pushed, as in any Spark that nobody has set up, a reader with such a method of its
+    own is an error to Spark. It looks for that by this attribute; where they are pushed it just calls.
+    """
+
+    __func__ = staticmethod(DataSourceReader.pushFilters)
+
+    def __init__(self, reader: PaimarkReader) -> None:
+        self._reader = reader
+
+    def __call__(self, filters: list[Filter]) -> Iterable[Filter]:
+        self._reader.push(filters)
+        # All go back: what pypaimon is told only spares reading, Spark decides.
+        return filters
+
+
 def grouped(splits: list[Any]) -> list[list[Any]]:
     """Neighbours together until they are worth a task."""
     sizes = [
@@ -153,22 +198,29 @@ def grouped(splits: list[Any]) -> list[list[Any]]:
     return groups
 
 
-def _looked_up(options: Mapping[str, str]) -> Scan:
+def _looked_up(options: Mapping[str, str], *, is_for_rows: bool) -> Scan:
+    """What the options name. Only its columns count where it is not for the rows.
+
+    Where a stream may begin so, they are those that the table has now: its schema is asked for in the same
+    words, and what it begins with may be gone or be still to come.
+    """
+    from core.spark.asked_state import asked_by, asked_state
     from core.spark.scan import Warehouse, make_scan
     from core.storage.open import open_files
     from core.table.catalog import find_table
-    from core.table.layout import MAIN
-    from core.table.lineage import Lineage
     from core.table.main_branch import branch_root
-    from core.travel.version import resolve_version
 
     if "warehouse" not in options or "table" not in options:
         raise UsageError("The paimark source needs the options warehouse and table", "table is `db.t`.")
     own = catalog_options(options)
     files = open_files(options["warehouse"], own)
     root = branch_root(files, find_table(files, options["table"]), options.get("branch"))
-    version = options.get("version")
-    snapshot = resolve_version(files, root, version).snapshot if version else Lineage(files, root).latest()
-    warehouse = Warehouse(files, options["warehouse"], own)
-    is_alone = options.get("branch") == MAIN
-    return make_scan(warehouse, root, snapshot, pinned=version is not None, is_alone=is_alone)
+    is_pinned = any(name in options for name in STATES)
+    state = asked_state(files, root, options) if is_pinned or is_for_rows else None
+    return make_scan(
+        Warehouse(files, options["warehouse"], own),
+        root,
+        state.snapshot if state is not None else None,
+        pinned=is_pinned,
+        asked=asked_by(options),
+    )

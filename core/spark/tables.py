@@ -10,6 +10,7 @@ from core.spark.native.columns import NotNative
 from core.spark.native.scans import NativeScans, NativeTable
 from core.spark.protocol import Reading
 from core.spark.scan import Scan, Warehouse, make_scan
+from core.spark.table_options import Asked
 from core.table.catalog import databases, find_table, table_exists
 from core.table.layout import MAIN, Root, TablePath
 from core.table.main_branch import branch_root
@@ -84,8 +85,9 @@ class Opener:
             return self._system(sql, use, root, label, system_table(name.system), name.branch)
         resolved = TravelSource(files, root, self.zone).as_written(sql, use, now_ms=self.now_ms)
         snapshot = resolved.snapshot if resolved is not None else None
-        is_pinned, is_alone = use.clause is not None, f"branch_{MAIN}" in use.parts[-1].split("$")
-        scan = make_scan(self.warehouse, root, snapshot, pinned=is_pinned, is_alone=is_alone)
+        # By that name nobody means rows of other branches as well.
+        asked: Asked | None = "root" if f"branch_{MAIN}" in use.parts[-1].split("$") else None
+        scan = make_scan(self.warehouse, root, snapshot, pinned=use.clause is not None, asked=asked)
         version = self._version(resolved, root, name.branch)
         note = resolved.note if resolved is not None else ""
         try:

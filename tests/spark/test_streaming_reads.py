@@ -381,7 +381,7 @@ def test_columns_are_those_at_the_start(log: Path) -> None:
         ({"maxSnapshotsPerTrigger": "0"}, "a number from 1 on"),
         ({"follow-main": "yes"}, "stop or fork"),
         ({"read.changelog": "maybe"}, "true or false"),
-        ({"version": "1"}, "no version"),
+        ({"version": "1"}, "no option version"),
     ],
 )
 def test_options_that_mean_nothing_are_refused(log: Path, options: dict[str, str], words: str) -> None:

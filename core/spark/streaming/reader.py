@@ -36,7 +36,8 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StringType, StructField, StructType
 
 from core.errors import NotFound, Refused, UsageError, hints_told
-from core.spark.options import catalog_options
+from core.spark.asked_state import asked_by
+from core.spark.options import READ_STREAM, catalog_options, require_known
 from core.spark.scan import Scan, Warehouse, make_scan
 from core.spark.source import grouped
 from core.spark.streaming.following import changes, in_new_main, main_moved, next_end, whole_state
@@ -71,8 +72,7 @@ class PaimarkStreamReader(DataSourceStreamReader):
     def __init__(self, options: Mapping[str, str], schema: StructType) -> None:
         if "warehouse" not in options or "table" not in options:
             raise UsageError("The paimark source needs the options warehouse and table", "table is `db.t`.")
-        if "version" in options or "scan" in options:
-            raise UsageError("A stream has no version", "Begin it with scan.mode and scan.snapshot-id.")
+        require_known(options, READ_STREAM)
         self._options = dict(options)
         self._schema = schema
         self._asked = read_options(options)
@@ -164,8 +164,7 @@ class PaimarkStreamReader(DataSourceStreamReader):
         from core.spark.types import spark_schema
 
         # What the table's own options say of where to begin counts where the query says nothing.
-        is_told = any(name.startswith("scan.") for name in self._options)
-        scan = make_scan(warehouse, root, None, pinned=is_told)
+        scan = make_scan(warehouse, root, None, pinned=False, asked=asked_by(self._options))
         now = {field.name: field.dataType for field in spark_schema(open_table(scan).fields)}
         for field in self._schema:
             if field == KIND_FIELD and self._asked.with_kinds:
