@@ -1,4 +1,4 @@
-"""What lies in the table directory while a branch is main: copies of its tags, and a notice.
+"""What lies in the table directory while a branch is main: copies of its tags, a notice and a barrier.
 
 Stock expiry, on any branch, spares only what tags of the table directory hold; so copies of main's tags lie
 there, without their times to live, for whoever expires tags takes a copy first. The notice stands where stock
@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from core.actions.barrier import has_barrier, put_barrier
+from core.actions.notices import notice
 from core.actions.plan import Step
 from core.actions.rewriting import without_time_to_live
 from core.errors import Corrupt, FileMissing
@@ -30,14 +32,6 @@ from core.table.main_branch import all_roots, main_branch_name
 from core.table.names import is_safe_name
 from core.table.read_tags import is_read_tag
 from core.table.reading import numbered
-
-
-def notice(branch: str) -> bytes:
-    """What stands in place of the first schema: one line, and no JSON."""
-    return (
-        f"Branch {branch} is main of this table: it is read and written as $branch_{branch}. "
-        "`paimark undo` makes this directory main again.\n"
-    ).encode()
 
 
 def guard(files: Files, root: Root, tag_name: str) -> None:
@@ -139,12 +133,15 @@ def mismatches(files: Files, table: TablePath) -> list[str]:
         found.append(
             "Stock engines can make a table over this one: the notice in schema-0 does not stand alone"
         )
+    if not has_barrier(files, table):
+        found.append("Sessions that were open before the replacement read an empty table by the plain name")
     return found
 
 
 def _give_notice(files: Files, table: TablePath, main: str) -> None:
     if not numbered(files.names(table.root().schemas), SCHEMA_PREFIX):
         files.create(table.root().schema(0), notice(main))
+    put_barrier(files, table, main)
 
 
 def _difference(files: Files, table: TablePath, main: Root) -> tuple[dict[str, bytes], list[str]]:

@@ -8,9 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core.actions import guards
+from core.actions.barrier import put_barrier, remove_barrier
 from core.actions.change.journal import Hold
 from core.actions.checks import fingerprint
 from core.actions.context import Progress
+from core.actions.notices import notice
 from core.actions.rewriting import decoded, with_options
 from core.actions.root_files import (
     PARTS,
@@ -28,11 +30,12 @@ from core.actions.takeover import Takeover
 from core.actions.temporaries import delete_temporaries
 from core.errors import FileMissing
 from core.storage.files import Files
-from core.table.layout import SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root, TablePath
+from core.table.layout import BARRIER, SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root, TablePath
 from core.table.reading import numbered
 from core.table.records import Record
 from core.table.retention import RETENTION_OFF
 
+_LATEST = f"{SNAPSHOTS}/LATEST"
 _FIRST_SCHEMA = f"{SCHEMAS}/{SCHEMA_PREFIX}0"
 
 
@@ -135,14 +138,18 @@ def restore(files: Files, table: TablePath, archive: Root, schema_id: int, schem
     own, names = table.root(), list(root_files(files, archive))
     for part in PARTS:
         if part != SCHEMAS:
-            copy_files(files, archive, own, part_of(names, part), replacing=part != SNAPSHOTS)
+            # LATEST names the barrier until the table directory is main.
+            wanted = [name for name in part_of(names, part) if name != _LATEST]
+            copy_files(files, archive, own, wanted, replacing=part != SNAPSHOTS)
     changed = _own_schemas(files, archive, schema_id, schema)
     for name in reversed(_schemas_ascending(names)):
         copy_files(files, archive, own, [name], changed, replacing=True)
 
 
 def drop_guards(files: Files, table: TablePath, archive: Root) -> None:
-    """When the table directory is main again: the tags that only guarded leave it."""
+    """When the table directory is main again: the barrier, and the tags that only guarded, leave it."""
+    [latest] = files.read_many([archive.latest_hint])
+    remove_barrier(files, table, latest)
     own, kept = table.root(), part_of(root_files(files, archive), TAGS)
     for name in part_of(root_files(files, own), TAGS):
         tag_name = name.removeprefix(f"{TAGS}/{TAG_PREFIX}")
@@ -180,14 +187,15 @@ def clear_table_directory(files: Files, table: TablePath, main: Root, archive: R
     """While a branch is main: leave nothing in the table directory but guards and the notice.
 
     Of the previous main only what `archive` holds goes; what was written since that copy is copied first,
-    but for snapshots: those are a stale writer's, and stay to be found. Schemas go before snapshots, so that
-    stock engines fail rather than read an empty table.
+    but for snapshots: those are a stale writer's, and stay to be found. The barrier comes before snapshots
+    go, and schemas go first, so that stock engines fail rather than read an empty table.
     """
     own = table.root()
     if archive is not None:
         _keep_late(files, own, main, archive)
-    if _read(files, own.schema(0)) != guards.notice(main.label):
-        files.replace(own.schema(0), guards.notice(main.label))
+    if _read(files, own.schema(0)) != notice(main.label):
+        files.replace(own.schema(0), notice(main.label))
+    put_barrier(files, table, main.label)
     if archive is None:
         guards.reconcile(files, table, main)
         return
@@ -198,8 +206,8 @@ def clear_table_directory(files: Files, table: TablePath, main: Root, archive: R
     going = [n for n in there if n.partition("/")[0] not in (SCHEMAS, TAGS)]
     delete_files(files, own, list(same_files(files, own, archive, going)))
     if not numbered(files.names(own.snapshots), SNAPSHOT_PREFIX):
-        delete_files(files, own, [f"{SNAPSHOTS}/EARLIEST", f"{SNAPSHOTS}/LATEST"])
-    for directory in (own.snapshots, own.changelogs, own.consumers):
+        delete_files(files, own, [f"{SNAPSHOTS}/EARLIEST"])
+    for directory in (own.changelogs, own.consumers):
         files.prune(directory)
 
 
@@ -209,7 +217,7 @@ def clean_table_directory(files: Files, table: TablePath, main: Root, archive: R
     names = {name.rpartition("/")[2] for name in (root_files(files, archive) if archive else {})}
     guarded = {name.rpartition("/")[2] for name in part_of(root_files(files, main), TAGS)}
     for directory in (own.schemas, own.tags, own.snapshots, own.changelogs, own.consumers):
-        delete_temporaries(files, directory, names | guarded | {f"{SCHEMA_PREFIX}0"})
+        delete_temporaries(files, directory, names | guarded | {f"{SCHEMA_PREFIX}0", BARRIER, "LATEST"})
     for directory in (own.snapshots, own.changelogs, own.consumers):
         files.prune(directory)
 
@@ -239,7 +247,7 @@ def _keep_late(files: Files, own: Root, main: Root, archive: Root) -> None:
         for name in root_files(files, own)
         if name not in known and name not in guarded and name.partition("/")[0] != SNAPSHOTS
     ]
-    if _read(files, own.schema(0)) == guards.notice(main.label) and _FIRST_SCHEMA in late:
+    if _read(files, own.schema(0)) == notice(main.label) and _FIRST_SCHEMA in late:
         late.remove(_FIRST_SCHEMA)
     changed = {}
     for name in part_of(late, SCHEMAS):

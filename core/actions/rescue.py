@@ -11,6 +11,7 @@ from typing import Self
 
 import msgspec
 
+from core.actions.barrier import put_barrier
 from core.actions.change import journal, operations
 from core.actions.change.change import Change, Done, Work
 from core.actions.change.journal import Begun, Hold
@@ -192,13 +193,14 @@ def _remove_copies(context: Context, target: Root, ids: tuple[int, ...]) -> list
 def _remove_rescued(files: Files, target: Root) -> None:
     """Only what the branch holds leaves the table directory; hints go with the last snapshot."""
     own = target.table.root()
-    if main_branch_name(files, target.table) is None:
+    main = main_branch_name(files, target.table)
+    if main is None:
         return
     names = part_of(root_files(files, target), SNAPSHOTS)
     delete_files(files, own, list(same_files(files, own, target, names)))
     if not numbered(files.names(own.snapshots), SNAPSHOT_PREFIX):
-        delete_files(files, own, [f"{SNAPSHOTS}/EARLIEST", f"{SNAPSHOTS}/LATEST"])
-    files.prune(own.snapshots)
+        delete_files(files, own, [f"{SNAPSHOTS}/EARLIEST"])
+    put_barrier(files, own.table, main)
 
 
 def _seen(found: list[Snapshot]) -> str:

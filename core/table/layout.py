@@ -23,6 +23,11 @@ CONSUMER_PREFIX = "consumer-"
 STREAM_PREFIX = "STREAM-"
 SAVEPOINT_TAG_PREFIX = "savepoint."
 MAIN = "main"
+
+# While a branch is main this stands where the table directory's snapshots were, and LATEST names it. It is no
+# snapshot: an engine that has the table open fails on it, instead of finding none and reading no rows.
+BARRIER_ID = 9_000_000_000
+BARRIER = f"{SNAPSHOT_PREFIX}{BARRIER_ID}"
 # The longest number that is surely within the 64 bits of an id.
 MAX_DIGITS = 18
 
@@ -190,7 +195,9 @@ class Root:
 
 
 def number_in(name: str, prefix: str) -> int | None:
-    """The number of a file called `<prefix><number>`; None for any other name."""
+    """The number of a file called `<prefix><number>`; None for any other name, and for the barrier's."""
+    if name == BARRIER:
+        return None
     digits = name[len(prefix) :]
     is_number = (
         name.startswith(prefix)

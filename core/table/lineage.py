@@ -12,7 +12,7 @@ from core.errors import Corrupt, FileMissing, NotFound, Unavailable
 from core.storage.files import Files
 from core.table.catalog import table_missing
 from core.table.commit_times import CommitTimes, read_commit_times
-from core.table.layout import MAX_DIGITS, SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root
+from core.table.layout import BARRIER_ID, MAX_DIGITS, SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root
 from core.table.main_branch import root_exists
 from core.table.names import checked_name, is_safe_name, near_names
 from core.table.reading import numbered, read_records
@@ -272,7 +272,8 @@ class Lineage:
             text = self.files.read(path).strip()
         except (FileMissing, Corrupt):
             return None
-        return int(text) if text.isdigit() and len(text) <= MAX_DIGITS else None
+        number = int(text) if text.isdigit() and len(text) <= MAX_DIGITS else None
+        return None if number == BARRIER_ID else number
 
     def _walk_ahead(self, hint: int) -> int | None:
         """The last of the unbroken run of ids from the hint on; None when far off or the hint is wrong."""

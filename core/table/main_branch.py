@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from core.errors import Corrupt, FileMissing, NotFound
 from core.storage.files import Files
-from core.table.layout import BRANCH_PREFIX, MAIN, Root, TablePath
+from core.table.layout import BRANCH_PREFIX, MAIN, SNAPSHOT_PREFIX, Root, TablePath, number_in
 from core.table.names import checked_name, is_safe_name, near_names
 
 
@@ -69,7 +69,7 @@ def all_roots(files: Files, table: TablePath) -> list[Root]:
     branch can't be read for its name: who asks for all may be about to delete what none of them needs.
     """
     own = table.root()
-    is_root = root_exists(files, own) if main_root(files, table) == own else bool(files.names(own.snapshots))
+    is_root = root_exists(files, own) if main_root(files, table) == own else _has_snapshots(files, own)
     names = _directory_names(files, table)
     for name in names:
         if not is_safe_name(name):
@@ -78,6 +78,10 @@ def all_roots(files: Files, table: TablePath) -> list[Root]:
                 "Rename or remove that directory.",
             )
     return [*([own] if is_root else []), *map(table.root, names)]
+
+
+def _has_snapshots(files: Files, root: Root) -> bool:
+    return any(number_in(name, SNAPSHOT_PREFIX) is not None for name in files.names(root.snapshots))
 
 
 def _directory_names(files: Files, table: TablePath) -> list[str]:

@@ -8,9 +8,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from core.actions.barrier import put_barrier, remove_barrier
 from core.actions.context import Context
 from core.table.layout import Root
-from core.table.main_branch import main_root
+from core.table.main_branch import main_branch_name, main_root
 from tests.actions.acting import ORDERS, done
 from tests.conftest import ORDERS as ORDERS_SCHEMA
 from tests.paimon import commit, open_table, read_rows
@@ -42,10 +43,17 @@ def main_rows(context: Context) -> Rows:
 
 
 def left_stray(context: Context, meanwhile: Callable[[], object]) -> None:
-    """A job opens `shop.orders`, something happens, and it commits order 900 where it knows the table."""
+    """A job opens `shop.orders`, something happens, and it commits order 900 where it knows the table.
+
+    It reads the table's snapshots right before the barrier stands, which would stop it.
+    """
     builder = open_table(context.files.uri, "shop.orders").new_batch_write_builder()
     writer, committer = builder.new_write(), builder.new_commit()
     meanwhile()
+    main = main_branch_name(context.files, ORDERS)
+    remove_barrier(context.files, ORDERS, None)
     rows = {"order_id": [900], "customer": ["stale"], "price": [1.0]}
     writer.write_arrow(pa.table(rows, schema=ORDERS_SCHEMA))
     committer.commit(writer.prepare_commit())
+    if main is not None:
+        put_barrier(context.files, ORDERS, main)

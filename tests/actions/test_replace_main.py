@@ -13,6 +13,7 @@ from core.actions import guards
 from core.actions.context import Context
 from core.actions.strays import stray_commits
 from core.errors import NotFound, Refused, Unavailable, UsageError
+from core.table.layout import BARRIER
 from core.table.lineage import Lineage
 from core.table.main_branch import all_roots, branch_names, main_root
 from core.table.savepoints import SavepointManager
@@ -59,7 +60,7 @@ def test_nothing_of_the_previous_main_stays_in_the_table_directory_but_guards(
     done(context, "create-tag", name="checked", branch="fix", retain="9 d")
     replaced(context)
 
-    assert not (orders / "snapshot").exists()
+    assert sorted(path.name for path in (orders / "snapshot").iterdir()) == ["LATEST", BARRIER]
     assert [path.name for path in (orders / "schema").iterdir()] == ["schema-0"]
     [line] = (orders / "schema/schema-0").read_text().splitlines()
     assert line.startswith("Branch fix is main of this table")
@@ -308,7 +309,7 @@ def test_a_failure_after_the_point_of_no_return_says_to_recover(
     assert "recover" in failed.value.hint
     assert main_root(context.files, ORDERS) == ORDERS.root("fix")
     done(context, "recover")
-    assert not (orders / "snapshot").exists()
+    assert sorted(path.name for path in (orders / "snapshot").iterdir()) == ["LATEST", BARRIER]
     assert guards.mismatches(context.files, ORDERS) == []
 
 

@@ -10,6 +10,7 @@ from core.actions import rescue
 from core.actions.context import Context
 from core.actions.strays import stray_commits
 from core.errors import Refused
+from core.table.layout import BARRIER
 from tests.actions.acting import ORDERS, contents, done, planned
 from tests.actions.taking_over import branched, left_stray, main_rows, rows_of
 
@@ -30,7 +31,7 @@ def test_stray_commits_become_a_branch(strayed: Context, orders: Path) -> None:
     found = rows_of(strayed, ORDERS.root("saved"))
     assert {"order_id": 900, "customer": "stale", "price": 1.0} in found
     assert stray_commits(strayed.files, ORDERS) == []
-    assert not (orders / "snapshot").exists()
+    assert sorted(path.name for path in (orders / "snapshot").iterdir()) == ["LATEST", BARRIER]
     assert main_rows(strayed) == rows
     done(strayed, "undo")
     assert len(main_rows(strayed)) == 8

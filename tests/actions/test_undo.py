@@ -140,7 +140,6 @@ def test_commits_of_a_stale_writer_are_not_mixed_in(context: Context, orders: Pa
         .read_bytes()
         .replace(b"manifest-list-", b"manifest-list-x")
     )
-    (orders / "snapshot").mkdir()
     (orders / "snapshot/snapshot-6").write_bytes(stray.replace(b'"id": 3', b'"id": 6'))
     [refusal] = planned(context, "undo").refusals
     assert refusal.reason.startswith("A stale writer left 1 commit in the directory of shop.orders")

@@ -8,6 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Paths;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -63,10 +64,14 @@ import org.apache.paimon.utils.TypeUtils;
  *
  * <p>A request names its {@code command}, {@code warehouse} and {@code table} ({@code shop.orders},
  * {@code shop.orders$branch_b}, {@code shop.orders$snapshots}). The answer is {@code {"result": ...}} or {@code
- * {"error": "..."}}. Every request opens the table anew, as a new job would: nothing is remembered between them.
+ * {"error": "..."}}. A request that names a {@code session} goes through that session's catalog, which remembers the
+ * tables that it opened. Every other request opens the table anew, as a new job would.
  */
 public final class Oracle {
     private static final ObjectMapper JSON = new ObjectMapper();
+
+    /** The catalogs of sessions, with the cache that a catalog has unless it is told otherwise. */
+    private static final Map<String, Catalog> SESSIONS = new HashMap<>();
 
     private final Map<String, Object> request;
 
@@ -392,15 +397,24 @@ public final class Oracle {
     private Table table() throws Exception {
         @SuppressWarnings("unchecked")
         Map<String, String> dynamic = (Map<String, String>) request.getOrDefault("options", Map.of());
+        Identifier table = Identifier.fromString(text("table"));
+        if (text("session") != null) {
+            Catalog open = SESSIONS.computeIfAbsent(text("session") + text("warehouse"), name -> catalog(true));
+            return open.getTable(table).copy(dynamic);
+        }
         try (Catalog catalog = catalog()) {
-            return catalog.getTable(Identifier.fromString(text("table"))).copy(dynamic);
+            return catalog.getTable(table).copy(dynamic);
         }
     }
 
     private Catalog catalog() {
+        return catalog(false);
+    }
+
+    private Catalog catalog(boolean cached) {
         Options options = new Options();
         options.set("warehouse", text("warehouse"));
-        options.set("cache-enabled", "false");
+        options.set("cache-enabled", String.valueOf(cached));
         return CatalogFactory.createCatalog(CatalogContext.create(options));
     }
 

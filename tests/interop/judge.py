@@ -24,6 +24,7 @@ class Judge:
 
     def __init__(self, command: Sequence[str], log: Path) -> None:
         self._log = log
+        self._session: str | None = None
         with log.open("w") as errors:
             self._process = subprocess.Popen(
                 command,
@@ -171,10 +172,21 @@ class Judge:
     def close(self) -> None:
         self._process.communicate(timeout=30)
 
+    @contextmanager
+    def session(self, name: str) -> Iterator[None]:
+        """Inside, a job asks that was started before, and remembers the tables that it opened."""
+        self._session = name
+        try:
+            yield
+        finally:
+            self._session = None
+
     def _ask(self, command: str, warehouse: Path, table: str, **arguments: Any) -> Any:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         request = {"command": command, "warehouse": str(warehouse), "table": table, **arguments}
+        if self._session is not None:
+            request["session"] = self._session
         self._process.stdin.write(json.dumps(request) + "\n")
         self._process.stdin.flush()
         line = self._process.stdout.readline()

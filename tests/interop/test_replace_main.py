@@ -48,6 +48,38 @@ def test_by_the_plain_name_everything_fails_and_changes_nothing(
 
 
 @pytest.mark.parametrize("table", TABLES)
+def test_a_session_that_was_open_before_fails_and_never_reads_an_empty_table(
+    judge: Judge, warehouse: Path, table: str
+) -> None:
+    """It remembers the table's definition: what tells it that main moved is its snapshots alone."""
+    rows = judge.read(warehouse, table)
+    with judge.session("long"):
+        assert judge.read(warehouse, table) == rows
+    replaced(judge, warehouse, table)
+    before = contents(warehouse)
+    with judge.session("long"):
+        attempts: dict[str, Callable[[], object]] = {
+            "read": lambda: judge.read(warehouse, table),
+            "insert": lambda: judge.write(warehouse, table, rows),
+            "delete": lambda: judge.write(warehouse, table, rows[:1], kind="-D"),
+            "compact": lambda: judge.compact(warehouse, table),
+        }
+        for attempt in attempts.values():
+            with pytest.raises(JudgeError):
+                attempt()
+            now = contents(warehouse)
+            assert {path: now[path] for path in before} == before
+            assert not [path for path in now.keys() - before.keys() if "/snapshot/" in path]
+        assert judge.expire(warehouse, table) == 0
+        assert len(judge.read(warehouse, f"{table}$branch_fix")) > 0
+    act(warehouse, "undo", table)
+    with judge.session("long"):
+        assert judge.read(warehouse, table) == rows
+        judge.write(warehouse, table, rows[:1])
+    assert len(judge.read(warehouse, table)) == len(rows) + (table == "shop.events")
+
+
+@pytest.mark.parametrize("table", TABLES)
 def test_the_branch_is_read_and_written_by_its_name(judge: Judge, warehouse: Path, table: str) -> None:
     branch = f"{table}$branch_fix"
     old = judge.read(warehouse, table)
