@@ -243,6 +243,14 @@ ACTIONS: dict[str, Action] = {
             moves_main=True,
         ),
         _defined(
+            "restore",
+            "core.actions.restore",
+            "Undo or redo until an operation of the log is the last that counts.",
+            (Argument("to", "int", "Number of the operation; 0 for before all of them.", required=True),),
+            danger="destructive",
+            moves_main=True,
+        ),
+        _defined(
             "merge-branch",
             "core.actions.merge",
             "Bring into main what a branch changed since its fork, or its last merge.",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from contextlib import closing
 from typing import Any
 
 import click
 
-from core.actions.context import open_context
+from core.actions.context import Context, open_context
 from core.actions.plan import Outcome, Plan
 from core.actions.registry import ACTIONS, Action, Argument, must_be_agreed_to
 from core.cli.answering import open_engine
@@ -35,12 +36,12 @@ def action_command(name: str) -> click.Command | None:
 
     params: list[click.Parameter] = [click.Argument(["table"], metavar="TABLE")]
     params += [_option(argument) for argument in action.arguments]
-    return GlobalCommand(name, callback=run, params=params, help=action.summary)
+    return GlobalCommand(name, callback=run, params=params, help=action.summary, makes_plans=True)
 
 
 def _run(action: Action, found: Given, table_name: str, arguments: dict[str, object]) -> None:
     settings = found.settings()
-    if action.danger != "safe" and not found.dry_run:
+    if action.danger != "safe" and not found.dry_run and found.plan_out is None:
         require_writable(settings)
     with closing(open_engine(settings)) as engine:
         _plan_and_apply(action, found, table_name, arguments, engine)
@@ -52,6 +53,18 @@ def _plan_and_apply(
     settings = found.settings()
     context = open_context(settings.warehouse, settings.options, settings.read_only, lambda: engine)
     plan = action.plan(context, find_table(context.files, table_name), arguments)
+    if found.plan_out is not None and not plan.refusals:
+        from core.cli.saved_plans import save_plan
+
+        say_plan(plan, narrate)
+        save_plan(found.plan_out, context.files.uri, plan)
+        narrate(f"To apply it: paimark apply {shlex.quote(str(found.plan_out))}")
+        return
+    carry_out(action, context, plan, found)
+
+
+def carry_out(action: Action, context: Context, plan: Plan, found: Given) -> None:
+    """Say a plan, ask for it where that is needed, and apply it. Raises its first refusal."""
     if found.dry_run:
         _print_plan(plan, found)
     elif not plan.refusals:

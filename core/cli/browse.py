@@ -97,6 +97,7 @@ def _listing(name: str, summary: str) -> click.Command:
 savepoints = _listing("savepoints", "The savepoints of TABLE by id.")
 branches = _listing("branches", "The branches of TABLE, main first.")
 tags = _listing("tags", "The tags of TABLE by name.")
+operations = _listing("operations", "What was done to TABLE, oldest first: undo and redo walk along it.")
 schemas = _listing("schemas", "The schemas of TABLE by id.")
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
 from core.config import Flags, Settings, load_settings
+from core.errors import UsageError
 
 
 @dataclass(slots=True)
@@ -22,6 +24,7 @@ class Given:
     read_only: bool = False
     yes: bool = False
     dry_run: bool = False
+    plan_out: Path | None = None
     spark_master: str | None = None
     spark_conf: dict[str, str] = field(default_factory=dict, repr=False)
 
@@ -85,6 +88,12 @@ GLOBAL_OPTIONS: tuple[click.Option, ...] = (
     _option("--read-only", is_flag=True, help="Refuse every change; also PAIMARK_READ_ONLY=1."),
     _option("--yes", is_flag=True, help="Do not ask before a destructive change."),
     _option("--dry-run", is_flag=True, help="Print the plan of a change and write nothing."),
+    _option(
+        "--plan-out",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Save the plan of a change for `paimark apply`, and do not apply it now.",
+    ),
     _option("--spark-master", metavar="URL", help="Spark's master (local)."),
     _option("--spark-conf", type=key_value, multiple=True, metavar="K=V", help="A Spark setting."),
 )
@@ -93,9 +102,17 @@ GLOBAL_OPTIONS: tuple[click.Option, ...] = (
 class GlobalCommand(click.Command):
     """A command that takes the global options too."""
 
-    def __init__(self, *args: Any, **settings: Any) -> None:
+    def __init__(self, *args: Any, makes_plans: bool = False, **settings: Any) -> None:
         super().__init__(*args, **settings)
         self.params.extend(GLOBAL_OPTIONS)
+        self._makes_plans = makes_plans
+
+    def invoke(self, ctx: click.Context) -> Any:
+        if given(ctx).plan_out is not None and not self._makes_plans:
+            raise UsageError(
+                f"`paimark {self.name}` makes no plan to save", "--plan-out goes with an action."
+            )
+        return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         write_options(self, ctx, formatter)

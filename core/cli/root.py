@@ -17,6 +17,8 @@ COMMANDS = {
     "demo": "core.cli.demo:demo",
     "tables": "core.cli.browse:tables",
     "snapshots": "core.cli.browse:snapshots",
+    "operations": "core.cli.browse:operations",
+    "apply": "core.cli.saved_plans:apply",
     "savepoints": "core.cli.browse:savepoints",
     "branches": "core.cli.browse:branches",
     "tags": "core.cli.browse:tags",

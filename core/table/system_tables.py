@@ -19,6 +19,7 @@ from core.table.branches import branch_rows
 from core.table.layout import Root, TablePath
 from core.table.lineage import Lineage
 from core.table.names import near_names
+from core.table.operations import read_operations
 from core.table.records import Snapshot
 from core.table.savepoints import SavepointManager
 from core.table.tag_times import created_ms, retained_text
@@ -75,6 +76,9 @@ _savepoint_row = attrgetter(
     *("id", "saved_snapshot_id", "schema_id", "save_time", "record_count"),
     *("snapshot_time", "branch", "comment", "created_by"),
 )
+_operation_row = attrgetter(
+    *("number", "action", "summary", "before", "after", "user", "host", "time"),
+)
 _tag_row = attrgetter("id", "schema_id", "time_millis", "total_record_count")
 
 
@@ -110,6 +114,14 @@ def _schemas(files: Files, root: Root, unreadable: Unreadable) -> Iterable[Row]:
         parts = (fields, schema.partition_keys, schema.primary_keys, schema.options)
         texts = (msgspec.json.encode(part).decode() for part in parts)
         yield (schema.id, *texts, schema.comment, schema.time_millis)
+
+
+def _operations(files: Files, root: Root, unreadable: Unreadable) -> Iterable[Row]:
+    known = read_operations(files, root.table)
+    numbers = {each.token: each.number for each in known}
+    for each in known:
+        undoes, redoes = (numbers.get(token or "") for token in (each.undoes, each.redoes))
+        yield (*_operation_row(each), undoes, redoes)
 
 
 def _options(files: Files, root: Root, unreadable: Unreadable) -> Iterable[Row]:
@@ -172,6 +184,12 @@ SYSTEM_TABLES: dict[str, SystemTable] = {
             _schemas,
             """schema_id BIGINT, fields STRING, partition_keys STRING, primary_keys STRING, options STRING,
             comment STRING, update_time TIMESTAMP(3)""",
+        ),
+        _table(
+            "operations",
+            _operations,
+            """operation_id BIGINT, action STRING, summary STRING, before STRING, after STRING, user STRING,
+            host STRING, time TIMESTAMP(3), undoes BIGINT, redoes BIGINT""",
         ),
         _table("options", _options, "key STRING, value STRING"),
         _table(

@@ -29,6 +29,7 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     "rescue-commits": {"name": "saved"},
     "undo": {},
     "redo": {},
+    "restore": {"to": 4},
     "merge-branch": {"name": "fix"},
     "rollback": {"to": "snapshot.2"},
     "recover": {},
@@ -88,14 +89,14 @@ def test_only_what_is_called_destructive_removes_files(context: Context, orders:
     before = contents(orders)
     applied(context, action(name).plan(context, ORDERS, ARGUMENTS[name]))
     after = contents(orders)
-    rewritten = ("schema/schema-0", "branch/UNDO", "branch/branch-fix/snapshot/EARLIEST")
+    rewritten = ("schema/schema-0", "branch/branch-fix/snapshot/EARLIEST", "snapshot/LATEST")
     for hint in ("savepoint/LATEST", "snapshot/EARLIEST", *(rewritten if name == REPLACE else ())):
         before.pop(hint, None)
         after.pop(hint, None)
     assert (before.keys() <= after.keys()) == (action(name).danger != "destructive")
     assert {path: after[path] for path in before.keys() & after.keys()}.items() <= before.items()
     new = {path.split("/")[0] for path in after.keys() - before.keys()}
-    assert new <= {"tag", "savepoint", "branch"}
+    assert new <= {"tag", "savepoint", "branch", *({"snapshot"} if name == REPLACE else ())}
 
 
 def test_the_arguments_make_a_command(context: Context) -> None:

@@ -1,0 +1,78 @@
+"""`--plan-out FILE` and `paimark apply FILE`: a plan made by one person and applied later by another."""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+from pathlib import Path
+
+import click
+import msgspec
+
+from core.actions.context import open_context
+from core.actions.plan import Plan
+from core.actions.registry import action
+from core.cli.actions import carry_out
+from core.cli.answering import open_engine
+from core.cli.asking import require_writable
+from core.cli.options import GlobalCommand, given
+from core.errors import Corrupt, NotFound, Refused
+
+VERSION = 1
+# A plan of a million steps is still far from it.
+_LARGEST = 1 << 28
+
+
+class SavedPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """A plan with the warehouse that it was made on. It holds no credentials."""
+
+    version: int = VERSION
+    warehouse: str
+    plan: Plan
+
+
+def save_plan(path: Path, warehouse: str, plan: Plan) -> None:
+    """Write the plan to a new file. Raises `Refused` when there is one already, or it can't be written."""
+    data = msgspec.json.format(msgspec.json.encode(SavedPlan(warehouse=warehouse, plan=plan)))
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as out:
+            out.write(data + b"\n")
+    except FileExistsError as error:
+        raise Refused(f"{path} exists already", "Choose another file for the plan.") from error
+    except OSError as error:
+        raise Refused(f"The plan can't be written to {path}: {error.strerror or error}", "") from error
+
+
+def load_plan(path: Path) -> SavedPlan:
+    """Raises `NotFound`, and `Corrupt` for a file that is no plan of this version."""
+    try:
+        if not path.is_file() or path.stat().st_size > _LARGEST:
+            raise NotFound(f"{path} is no saved plan", "`--plan-out FILE` writes one.")
+        saved = msgspec.json.decode(path.read_bytes(), type=SavedPlan)
+    except OSError as error:
+        raise NotFound(f"{path} can't be read: {error.strerror or error}", "") from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise Corrupt(f"{path} is no saved plan ({error})", "Make a new one with --plan-out.") from error
+    if saved.version != VERSION:
+        raise Corrupt(f"{path} has format {saved.version}, and this version knows {VERSION}", "Plan again.")
+    return saved
+
+
+@click.command(cls=GlobalCommand)
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@click.pass_context
+def apply(ctx: click.Context, file: Path) -> None:
+    """Apply a plan that --plan-out saved. It is refused when anything that it stands on moved since."""
+    found, saved = given(ctx), load_plan(file)
+    settings = found.settings()
+    if not found.dry_run:
+        require_writable(settings)
+    with closing(open_engine(settings)) as engine:
+        context = open_context(settings.warehouse, settings.options, settings.read_only, lambda: engine)
+        if context.files.uri != saved.warehouse:
+            raise Refused(
+                f"{file} was planned on {saved.warehouse}, and this is {context.files.uri}",
+                "Name that warehouse with --warehouse.",
+            )
+        carry_out(action(saved.plan.action), context, saved.plan, found)

@@ -1,0 +1,122 @@
+"""`branch/operations/`: the log of what was done to a table, as it lies on disk.
+
+Each operation is a file of its own, `operation-<number>-<token>`, written once and never changed.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from core.errors import FileMissing
+from core.storage.files import Files
+from core.table.layout import OPERATION_PREFIX, TablePath
+from core.table.records import Point, Record
+
+REPLACEMENT = "replace-main-branch"
+_NAME = re.compile(rf"{re.escape(OPERATION_PREFIX)}(?P<number>\d+)-(?P<token>[0-9a-z]+)")
+
+
+class Undoable(Record, frozen=True, kw_only=True):
+    """What it takes to undo a change. `time` is epoch milliseconds.
+
+    Of a replacement, `branch` is the branch that became main, `previous` the one that was main before (None:
+    the table directory), `kept_as` the branch that the table directory's main is kept as (None: nothing was
+    moved, or it was dropped). Of a retired branch, `branch` is its name and `kept_as` what it is kept as.
+    `schema` is the newest schema of what was moved, as it was before stock retention was switched off in it,
+    `head` the newest snapshot of the branch then.
+
+    Of a merge, a replacement by overwrite or a rollback, `root` is main's (None: the table directory), which
+    it took from `before` to `after`. `branch` is the one whose rows came, `to` the version that a rollback
+    went to. One that truncated left what came later in the branch `kept_as`.
+
+    Of anything else, `inverse` is the action that undoes it with its arguments, and `holds` what must still
+    be as the change left it.
+    """
+
+    version: int = 1
+    token: str
+    action: str
+    user: str
+    time: int
+    branch: str = ""
+    previous: str | None = None
+    kept_as: str | None = None
+    schema_id: int | None = None
+    schema: str | None = None
+    head: int | None = None
+    was_dropped: bool = False
+    root: str | None = None
+    before: Point | None = None
+    after: Point | None = None
+    to: str | None = None
+    inverse: str | None = None
+    arguments: dict[str, Any] | None = None
+    holds: str | None = None
+
+    @property
+    def description(self) -> str:
+        """`merge-branch of fix`, `rollback to v2`."""
+        if self.to:
+            return f"{self.action} to {self.to}"
+        return f"{self.action} of {self.branch}" if self.branch else self.action
+
+    @property
+    def moved_main(self) -> bool:
+        """Whether main stayed what it is, and got rows of another state."""
+        return self.after is not None
+
+    @property
+    def is_replacement(self) -> bool:
+        """Whether another root became main."""
+        return self.action == REPLACEMENT and not self.moved_main
+
+    def leads_to(self, point: Point | None, root: str | None) -> bool:
+        """Whether it left main's root at this commit."""
+        return self.moved_main and (self.root, self.after) == (root, point)
+
+
+class Operation(Record, frozen=True, kw_only=True):
+    """One finished change. `time` is epoch milliseconds; `request` is what the action was asked for.
+
+    `before` and `after` name the references that it moved. `undoes` and `redoes` are tokens of operations;
+    `now` is where an undo by a commit left main.
+    """
+
+    version: int = 1
+    number: int
+    token: str
+    action: str
+    request: dict[str, Any]
+    user: str
+    host: str
+    time: int
+    summary: str
+    before: str
+    after: str
+    way_back: Undoable | None = None
+    undoes: str | None = None
+    redoes: str | None = None
+    now: Point | None = None
+
+
+def operation_names(files: Files, table: TablePath) -> list[tuple[int, str, str]]:
+    """Number, token and file name of each operation, oldest first."""
+    found = [_NAME.fullmatch(name) for name in files.names(table.operations)]
+    return sorted((int(each["number"]), each["token"], each[0]) for each in found if each)
+
+
+def read_operations(files: Files, table: TablePath) -> list[Operation]:
+    """All of them, oldest first. Raises `Corrupt`."""
+    paths = [f"{table.operations}/{name}" for _, _, name in operation_names(files, table)]
+    found = zip(paths, files.read_many(paths), strict=True)
+    return [Operation.from_json(data, path) for path, data in found if data is not None]
+
+
+def undoable_before_the_log(files: Files, table: TablePath) -> list[Undoable]:
+    """What an earlier version of Paimark kept for its undo."""
+    try:
+        data = files.read(table.undo_log)
+    except FileMissing:
+        return []
+    return [Undoable.from_json(line, table.undo_log) for line in data.splitlines() if line.strip()]

@@ -1,0 +1,120 @@
+"""The log of operations: what was done, undone and redone, and the way back to any of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.actions.change import operations
+from core.actions.context import Context
+from core.errors import NotFound, Refused, UsageError
+from core.table.main_branch import branch_names, main_root
+from core.table.operations import read_operations
+from core.table.system_tables import rows
+from tests.actions.acting import ORDERS, applied, done, planned
+from tests.actions.taking_over import branched, main_rows
+
+
+def names(context: Context) -> list[str]:
+    """The tags and savepoints of main, and the branches."""
+    tags = context.files.names(ORDERS.root().tags)
+    return sorted([*tags, *context.files.names(ORDERS.savepoints), *branch_names(context.files, ORDERS)])
+
+
+def test_each_change_is_an_operation_with_what_was_before_and_after(context: Context) -> None:
+    branched(context)
+    done(context, "create-savepoint")
+    done(context, "replace-main-branch", name="fix")
+    done(context, "undo")
+    found = read_operations(context.files, ORDERS)
+    assert [each.number for each in found] == list(range(1, len(found) + 1))
+    assert [each.action for each in found][-3:] == ["create-savepoint", "replace-main-branch", "undo"]
+    replacement, undo = found[-2:]
+    assert (replacement.before, replacement.after) == (
+        "main is the table directory",
+        "main is branch fix at snapshot 3",
+    )
+    assert undo.undoes == replacement.token
+    listed = rows(context.files, ORDERS, ORDERS.root(), "operations")
+    assert listed[-1][0] == len(found) and listed[-1][8] == replacement.number
+
+
+def test_undo_and_redo_walk_to_the_start_and_to_the_end(context: Context) -> None:
+    """References and rows are those of each state, both ways."""
+    states = [(names(context), main_rows(context), main_root(context.files, ORDERS).label)]
+    done(context, "create-tag", name="kept", snapshot=4)
+    states.append((names(context), main_rows(context), main_root(context.files, ORDERS).label))
+    done(context, "create-savepoint", snapshot=5)
+    states.append((names(context), main_rows(context), main_root(context.files, ORDERS).label))
+    done(context, "create-branch", name="fix", tag="kept")
+    states.append((names(context), main_rows(context), main_root(context.files, ORDERS).label))
+    for expected in reversed(states[:-1]):
+        done(context, "undo")
+        found = (names(context), main_rows(context), main_root(context.files, ORDERS).label)
+        assert found[1:] == expected[1:]
+        assert set(found[0]) - {"LATEST"} == set(expected[0]) - {"LATEST"}
+    for expected in states[1:]:
+        done(context, "redo")
+        assert main_rows(context) == expected[1]
+    # A savepoint's id is never given again.
+    assert "savepoint-2" in names(context) and "fix" in names(context)
+
+
+def test_a_replacement_is_redone(context: Context) -> None:
+    branched(context)
+    done(context, "replace-main-branch", name="fix")
+    rows_then = main_rows(context)
+    done(context, "undo")
+    plan = planned(context, "redo")
+    assert plan.action == "replace-main-branch" and plan.summary.startswith("Redo replace-main-branch")
+    done(context, "redo")
+    assert main_root(context.files, ORDERS).label == "fix" and main_rows(context) == rows_then
+    done(context, "undo")
+    assert main_root(context.files, ORDERS).branch is None
+
+
+def test_nothing_to_redo_is_said(context: Context) -> None:
+    [refusal] = planned(context, "redo").refusals
+    assert refusal.reason == "shop.orders has no undo that can be redone"
+    done(context, "create-tag", name="kept")
+    done(context, "undo")
+    done(context, "create-tag", name="other")
+    assert planned(context, "redo").refusals
+
+
+def test_what_others_built_on_is_passed_over(context: Context) -> None:
+    done(context, "create-tag", name="kept", snapshot=4)
+    branched(context)
+    assert planned(context, "undo").arguments["undone"] == "create-tag"
+
+
+def test_restore_walks_to_an_operation_and_back(context: Context) -> None:
+    for name in ("one", "two", "three"):
+        done(context, "create-tag", name=name, snapshot=4)
+    plan = planned(context, "restore", to=1)
+    assert [step.target for step in plan.steps] == ["undo create-tag", "undo create-tag"]
+    done(context, "restore", to=1)
+    assert {"tag-one"} == {name for name in names(context) if name in ("tag-one", "tag-two", "tag-three")}
+    done(context, "restore", to=3)
+    assert {"tag-one", "tag-two", "tag-three"} <= set(names(context))
+    done(context, "restore", to=0)
+    assert not {"tag-one", "tag-two", "tag-three"} & set(names(context))
+    assert operations.undoable(context, ORDERS) == []
+
+
+def test_restore_refuses_what_it_can_not_reach(context: Context) -> None:
+    done(context, "create-tag", name="one", snapshot=4)
+    done(context, "delete-tag", name="one")
+    with pytest.raises(NotFound, match="has no operation 9"):
+        planned(context, "restore", to=9)
+    with pytest.raises(UsageError, match="to is missing"):
+        planned(context, "restore")
+    [refusal] = planned(context, "restore", to=2).refusals
+    assert refusal.reason == "Operation 2 of shop.orders can't be reached"
+
+
+def test_a_plan_to_restore_is_refused_when_anything_was_done_since(context: Context) -> None:
+    done(context, "create-tag", name="one", snapshot=4)
+    plan = planned(context, "restore", to=0)
+    done(context, "create-tag", name="two", snapshot=4)
+    with pytest.raises(Refused, match="moved since the plan was made"):
+        applied(context, plan)

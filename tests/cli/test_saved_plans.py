@@ -1,0 +1,79 @@
+"""A plan made by one person and applied later by another."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import Paimark
+
+
+@pytest.fixture
+def saved(paimark: Paimark, warehouse: Path, tmp_path: Path) -> Path:
+    """A plan to tag the newest snapshot."""
+    file = tmp_path / "tag.plan"
+    words = ("create-tag", "shop.orders", "--name", "kept", "--plan-out", str(file))
+    assert paimark("--warehouse", str(warehouse), *words).code == 0
+    return file
+
+
+def tags(paimark: Paimark, warehouse: Path) -> list[object]:
+    rows = paimark("--warehouse", str(warehouse), "--output", "json", "tags", "shop.orders").rows
+    return [row["tag_name"] for row in rows]
+
+
+def test_a_saved_plan_changes_nothing_until_it_is_applied(
+    paimark: Paimark, warehouse: Path, saved: Path
+) -> None:
+    assert "kept" not in tags(paimark, warehouse)
+    assert saved.stat().st_mode & 0o777 == 0o600
+    assert paimark("--warehouse", str(warehouse), "apply", str(saved)).code == 0
+    assert "kept" in tags(paimark, warehouse)
+
+
+def test_a_saved_plan_is_refused_when_the_table_moved(
+    paimark: Paimark, warehouse: Path, tmp_path: Path
+) -> None:
+    file = str(tmp_path / "delete.plan")
+    here = ("--warehouse", str(warehouse))
+    assert paimark(*here, "delete-tag", "shop.orders", "--name", "v2", "--plan-out", file).code == 0
+    assert paimark(*here, "--yes", "delete-tag", "shop.orders", "--name", "v2").code == 0
+    ran = paimark(*here, "--yes", "apply", file)
+    assert ran.code == 1 and "v2" in ran.err
+
+
+def test_a_file_is_never_overwritten(paimark: Paimark, warehouse: Path, saved: Path) -> None:
+    words = ("create-tag", "shop.orders", "--name", "other", "--plan-out", str(saved))
+    ran = paimark("--warehouse", str(warehouse), *words)
+    assert ran.code == 1 and "exists already" in ran.err
+
+
+def test_what_is_no_plan_is_said(paimark: Paimark, warehouse: Path, saved: Path, tmp_path: Path) -> None:
+    here = ("--warehouse", str(warehouse))
+    assert paimark(*here, "apply", str(tmp_path / "none")).code == 1
+    bad = tmp_path / "bad.plan"
+    for content in (b"\xff", b"[]", b"{" * 5000, b'{"version": 1}'):
+        bad.write_bytes(content)
+        ran = paimark(*here, "apply", str(bad))
+        assert ran.code == 1 and "is no saved plan" in ran.err
+    newer = json.loads(saved.read_text())
+    newer["version"] = 2
+    bad.write_text(json.dumps(newer))
+    assert "has format 2" in paimark(*here, "apply", str(bad)).err
+
+
+def test_a_plan_of_another_warehouse_is_refused(
+    paimark: Paimark, warehouse: Path, saved: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    ran = paimark("--warehouse", str(tmp_path / "elsewhere"), "apply", str(saved))
+    assert ran.code == 1 and "was planned on" in ran.err
+
+
+def test_a_command_without_a_plan_refuses_to_save_one(
+    paimark: Paimark, warehouse: Path, tmp_path: Path
+) -> None:
+    ran = paimark("--warehouse", str(warehouse), "tags", "shop.orders", "--plan-out", str(tmp_path / "p"))
+    assert ran.code == 2 and "makes no plan to save" in ran.err
