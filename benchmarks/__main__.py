@@ -8,6 +8,7 @@ import sys
 MODULES = (
     "benchmarks.console",
     "benchmarks.terminal_keys",
+    "benchmarks.terminal_bytes",
     "benchmarks.metadata",
     "benchmarks.reclaim",
     "benchmarks.spark_start",

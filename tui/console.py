@@ -7,13 +7,15 @@ import gc
 import os
 import signal
 import time
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual import events
+from textual._compositor import CompositorUpdate
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widget import Widget
+from textual.widgets import Input, TextArea
 
 from tui.background import Arrived, post
 from tui.clipboard import copy_sequence
@@ -22,6 +24,7 @@ from tui.messages import Copied, Noted, Said
 from tui.opening import Opening
 from tui.panes.log import Log
 from tui.screens.browse import BrowseScreen
+from tui.sent_cells import SentCells
 from tui.session import Session
 from tui.theme import PALETTES, best_theme, make_theme, wants_no_colors
 from tui.widgets.cells import cut
@@ -47,6 +50,7 @@ class Console(App[None]):
             id="app.palette",
         ),
         Binding("?", "help", "keys", id="app.help"),
+        Binding("ctrl+l", "redraw", "draw the screen again", show=False, id="app.redraw"),
     ]
 
     def __init__(self, session: Session, opening: Opening, *, start_engine: bool = True) -> None:
@@ -58,6 +62,7 @@ class Console(App[None]):
         super().__init__(ansi_color=True if no_colors else None)
         self._start_engine = start_engine
         self._asked_to_quit = False
+        self._sent = SentCells()
         self.session = session
         self.log_lines = Log()
         for name in PALETTES:
@@ -72,6 +77,7 @@ class Console(App[None]):
         # A dropped line and a polite kill leave as ctrl+q does: the engine ends and the terminal is whole.
         for number in (signal.SIGTERM, signal.SIGHUP):
             asyncio.get_running_loop().add_signal_handler(number, self.exit)
+        self.app_resume_signal.subscribe(self, lambda app: self._sent.forget())
         self.call_after_refresh(self._after_first_frame)
 
     def _after_first_frame(self) -> None:
@@ -83,6 +89,23 @@ class Console(App[None]):
                 lambda took: post(self, lambda: self.note(f"Spark is ready after {seconds(took)}", "good")),
                 lambda error: post(self, lambda: self.say(f"{error.message}. {error.hint}", "bad")),
             )
+
+    # What the terminal gets
+
+    def _display(self, screen: Screen[object], renderable: Any) -> None:
+        if isinstance(renderable, CompositorUpdate):
+            renderable = self._sent.reduced(renderable, self.size)
+        super()._display(screen, renderable)
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        # A cursor that blinks sends bytes while nobody types.
+        if isinstance(event.widget, Input | TextArea):
+            event.widget.cursor_blink = False
+
+    def action_redraw(self) -> None:
+        """Send the whole screen, whatever else wrote to the terminal."""
+        self._sent.forget()
+        self.refresh(layout=True)
 
     # What the parts say
 

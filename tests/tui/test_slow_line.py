@@ -64,7 +64,7 @@ def test_main_is_replaced_and_taken_back_over_a_slow_line(
     for _ in range(MOVES):
         terminal.keys("j")
     terminal.sees("5 of 5", "snapshot 1 ")
-    assert line.settled() - before <= 2000 * MOVES
+    assert line.settled() - before <= 1000 * MOVES
     terminal.keys("3")
     terminal.sees("! exposed")
     # Typed ahead, as one does who knows the way.

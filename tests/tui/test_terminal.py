@@ -105,3 +105,26 @@ def test_browse_save_and_leave_in_a_real_terminal(warehouse: Path, terminal: Tmu
     terminal.sees("[1 Snapshots]")
     terminal.keys("C-q")
     terminal.sees("left with 0")
+
+
+def test_what_another_program_wrote_over_the_screen_goes_with_ctrl_l(warehouse: Path, terminal: Tmux) -> None:
+    terminal.start(sys.executable, "-c", "from core.cli.main import main; main()", f"{warehouse}/")
+    terminal.sees("● events", "snapshot 2", "MAIN = main")
+    terminal.keys("j")
+    terminal.sees("● orders", "1 of 5", "user ")
+    # Above them it says how Spark is, which changes.
+    rows = terminal.text.splitlines()[1:8]
+    tty = terminal.run("display-message", "-p", "-t", "console", "#{pane_tty}").strip()
+    Path(tty).write_text("\x1b[5;1HBroadcast message\x1b[6;1Hfrom somebody")
+    terminal.sees("Broadcast message", "from somebody")
+    terminal.keys("C-l")
+    began = time.monotonic()
+    while terminal.text.splitlines()[1:8] != rows:
+        assert time.monotonic() - began < PATIENCE, terminal.text
+        time.sleep(0.05)
+    # Smaller, and as it was again.
+    for lines in (20, 24):
+        terminal.run("resize-window", "-t", "console", "-y", str(lines))
+        time.sleep(0.5)
+    terminal.sees("● orders", "1 of 5")
+    assert terminal.text.splitlines()[1:8] == rows

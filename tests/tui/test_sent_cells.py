@@ -1,0 +1,82 @@
+"""A terminal that gets only what differs shows what one that gets everything shows."""
+
+from __future__ import annotations
+
+import io
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from rich.console import Console
+from rich.segment import Segment
+from rich.style import Style
+from textual._compositor import LayoutUpdate
+from textual.geometry import Region
+from textual.strip import Strip
+
+from benchmarks.screen import Screen
+from tui.sent_cells import SentCells
+
+WIDTH, HEIGHT = 24, 4
+CONSOLE = Console(file=io.StringIO(), force_terminal=True, color_system="truecolor", no_color=False)
+STYLES = [
+    Style(),
+    Style(color="#d4dae3", bgcolor="#15171a"),
+    Style(color="#6fc3b5", bgcolor="#15171a"),
+    Style(color="#6fc3b5", bgcolor="#15171a", bold=True),
+    Style(reverse=True),
+    Style(color="cyan", underline=True),
+]
+
+
+TEXT = st.text(st.sampled_from(" ab─▌◆é日e\u0301"), min_size=0, max_size=WIDTH)
+
+
+@st.composite
+def strips(draw: st.DrawFn, width: int) -> Strip:
+    pieces = draw(st.lists(st.tuples(TEXT, st.sampled_from(STYLES)), min_size=1, max_size=4))
+    segments = [Segment(text, style) for text, style in pieces if text and cell_len(text[0])]
+    return Strip(segments).adjust_cell_length(width)
+
+
+@st.composite
+def updates(draw: st.DrawFn) -> LayoutUpdate:
+    """Of whole lines, or of what a dialog covers."""
+    first, left = draw(st.integers(0, HEIGHT - 1)), draw(st.sampled_from((0, 0, 5, 6)))
+    width = WIDTH - left - draw(st.sampled_from((0, 3)))
+    lines = draw(st.lists(strips(width), min_size=1, max_size=HEIGHT - first))
+    return LayoutUpdate([[line] for line in lines], Region(left, first, width, len(lines)))
+
+
+@given(st.lists(updates(), min_size=1, max_size=6))
+def test_what_differs_is_enough(shown: list[LayoutUpdate]) -> None:
+    sent, whole, less = SentCells(), Screen(), Screen()
+    for update in shown:
+        whole.feed(update.render_segments(CONSOLE))
+        less.feed(sent.reduced(update, (WIDTH, HEIGHT)).render_segments(CONSOLE))
+        assert less.cells == whole.cells
+
+
+def one_line(*pieces: tuple[str, int]) -> LayoutUpdate:
+    strip = Strip([Segment(text, STYLES[style]) for text, style in pieces]).adjust_cell_length(WIDTH)
+    return LayoutUpdate([[strip]], Region(0, 0, WIDTH, 1))
+
+
+def test_only_the_cells_that_differ_are_sent_and_nothing_for_none() -> None:
+    sent = SentCells()
+
+    def bytes_of(update: LayoutUpdate, size: tuple[int, int] = (WIDTH, HEIGHT)) -> str:
+        return sent.reduced(update, size).render_segments(CONSOLE)
+
+    assert "one two" in bytes_of(one_line(("one two", 1)))
+    assert bytes_of(one_line(("one two", 1))) == ""
+    changed = bytes_of(one_line(("one too", 1)))
+    assert changed.startswith("\x1b[1;6H\x1b[") and re.sub("\x1b\\[[0-9;]*[mH]", "", changed) == "o"
+    # Only the foreground differs between the two: the background is not said again.
+    coloured = bytes_of(one_line(("ONE ", 1), ("TOO", 2)))
+    assert coloured.count("48;2") == 1
+    # Another size, or a terminal that somebody else wrote to: everything.
+    assert "ONE " in bytes_of(one_line(("ONE ", 1), ("TOO", 2)), (WIDTH, HEIGHT + 1))
+    sent.forget()
+    assert "ONE " in bytes_of(one_line(("ONE ", 1), ("TOO", 2)), (WIDTH, HEIGHT + 1))

@@ -1,0 +1,177 @@
+"""Sends a terminal only the cells that differ from what it shows: few bytes over a slow line.
+
+Textual sends whole lines and, when a dialog opens or closes, the whole screen, most of it blanks that are
+there already. This keeps what was sent, a list of cells a line, and makes of each update the moves, colours
+and characters that are missing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from rich.cells import cell_len
+from rich.color import ColorSystem
+from rich.console import Console
+from rich.style import Style
+from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
+from textual.strip import Strip
+
+_CODES = re.compile("\x1b\\[([0-9;]*)m")
+# What a terminal may show in another width than we count, or join with its neighbour.
+_ODD = re.compile("[^\x20-\u02ff\u2010-\u27ff]")
+# Cells alike between two that differ are sent again where that is shorter than a move past them.
+_GAP = 4
+
+
+class Ink(NamedTuple):
+    """The codes that set a style on a reset terminal: attributes, foreground, background."""
+
+    attributes: str = ""
+    foreground: str = ""
+    background: str = ""
+
+
+# A character, with those that combine with it, and its ink. A wide one is followed by an empty one.
+Cell = tuple[str, Ink]
+_PLAIN = Ink()
+
+
+class SentCells:
+    """What the terminal shows, as far as it was sent."""
+
+    def __init__(self) -> None:
+        self._lines: dict[int, list[Cell | None]] = {}
+        # By line, where pieces begin whose characters' width is not sure; what is behind them is not either.
+        self._odd: dict[int, set[int]] = {}
+        self._size = (0, 0)
+
+    def forget(self) -> None:
+        """The terminal may show anything: what comes next is sent whole."""
+        self._lines.clear()
+        self._odd.clear()
+
+    def reduced(self, update: CompositorUpdate, size: tuple[int, int]) -> CompositorUpdate:
+        """The update without what is there already, on a screen of this many columns and lines."""
+        if not isinstance(update, LayoutUpdate | ChopsUpdate):
+            self.forget()
+            return update
+        if size != self._size:
+            self._size = size
+            self.forget()
+        return _Reduced(self, update)
+
+    def send(self, update: LayoutUpdate | ChopsUpdate, system: ColorSystem | None) -> str:
+        """What makes the terminal show the update, and note that it does."""
+        pen = _Pen()
+        for y, x, strip in _pieces(update):
+            cells = _cells_of(strip, system)
+            line = self._lines.setdefault(y, [])
+            line.extend([None] * (x + len(cells) - len(line)))
+            old = line[x : x + len(cells)]
+            line[x : x + len(cells)] = cells
+            if old == cells:
+                continue
+            odd = self._odd.setdefault(y, set())
+            is_odd = _ODD.search(strip.text) is not None
+            spans = [(0, len(cells))] if is_odd or odd else _changes(old, cells)
+            (odd.add if is_odd else odd.discard)(x)
+            for start, end in spans:
+                pen.write(x + start, y, cells[start:end])
+        return pen.text
+
+
+class _Reduced(CompositorUpdate):
+    def __init__(self, sent: SentCells, update: LayoutUpdate | ChopsUpdate) -> None:
+        self._sent = sent
+        self._update = update
+
+    def render_segments(self, console: Console) -> str:
+        return self._sent.send(self._update, console._color_system)
+
+
+class _Pen:
+    """Writes cells, with a colour only where it changes. It leaves the terminal's colours reset."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._ink = _PLAIN
+
+    @property
+    def text(self) -> str:
+        return "".join([*self._parts, "\x1b[0m"] if self._ink != _PLAIN else self._parts)
+
+    def write(self, x: int, y: int, cells: Sequence[Cell]) -> None:
+        self._parts.append(f"\x1b[{y + 1};{x + 1}H")
+        for text, ink in cells:
+            if ink != self._ink:
+                self._parts.append(_change(self._ink, ink))
+                self._ink = ink
+            self._parts.append(text)
+
+
+def _change(old: Ink, new: Ink) -> str:
+    """Only the colours that differ, where nothing has to be taken away."""
+    pairs = [(old.foreground, new.foreground), (old.background, new.background)]
+    if old.attributes == new.attributes and all(after or not before for before, after in pairs):
+        codes = [after for before, after in pairs if before != after]
+    else:
+        codes = ["0", *filter(None, new)]
+    return f"\x1b[{';'.join(codes)}m"
+
+
+def _pieces(update: LayoutUpdate | ChopsUpdate) -> Iterator[tuple[int, int, Strip]]:
+    """Line, column and what is there, of all that an update holds."""
+    if isinstance(update, LayoutUpdate):
+        for y, strips in enumerate(update.strips, update.region.y):
+            x = update.region.x
+            for strip in strips:
+                yield y, x, strip
+                x += strip.cell_length
+        return
+    for y, first, last in update.spans:
+        for end, (x, piece) in zip(update.chop_ends[y], update.chops[y].items(), strict=False):
+            if piece is not None and x <= last and end > first:
+                yield y, x, piece
+
+
+def _changes(old: Sequence[Cell | None], new: Sequence[Cell]) -> list[tuple[int, int]]:
+    """Where they differ, from and to."""
+    spans: list[tuple[int, int]] = []
+    for place, (before, after) in enumerate(zip(old, new, strict=True)):
+        if before == after:
+            continue
+        if spans and place - spans[-1][1] <= _GAP:
+            spans[-1] = (spans[-1][0], place + 1)
+        else:
+            spans.append((place, place + 1))
+    return spans
+
+
+def _cells_of(strip: Strip, system: ColorSystem | None) -> list[Cell]:
+    cells: list[Cell] = []
+    for text, style, _ in strip:
+        ink = _PLAIN if style is None else _ink_of(style, system)
+        if text.isascii():
+            cells += [(character, ink) for character in text]
+            continue
+        for character in text:
+            width = cell_len(character)
+            if width == 0 and cells:
+                cells[-1] = (cells[-1][0] + character, ink)
+            else:
+                cells += [(character, ink), *[("", ink)] * (width - 1)]
+    return cells
+
+
+@lru_cache(maxsize=4096)
+def _ink_of(style: Style, system: ColorSystem | None) -> Ink:
+    def codes(part: Style) -> str:
+        found = _CODES.match(part.render("x", color_system=system))
+        return found[1] if found else ""
+
+    return Ink(
+        codes(style.without_color), codes(Style(color=style.color)), codes(Style(bgcolor=style.bgcolor))
+    )
