@@ -17,13 +17,13 @@ from core.spark.merging.limbs import is_text
 from core.spark.merging.model import Bits, MergeGroup, Unmergeable
 from core.spark.merging.opening import file_opener
 from core.spark.merging.survive import first_survivors, survivors
+from core.spark.session_settings import LOCAL_BYTES
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # What the keys may take in this process; more go to the executors.
-SETTING = "spark.paimark.merge.localBytes"
-_LOCAL_BYTES = 256 << 20
+_MOST_LOCAL = 256 << 20
 _NUMBER_BYTES = 16
 _TEXT_BYTES = 64
 # What is worth a task.
@@ -83,11 +83,11 @@ def is_made(group: MergeGroup) -> bool:
 
 
 def _local_bytes(spark: SparkSession) -> int:
-    text = spark.conf.get(SETTING, str(_LOCAL_BYTES))
+    text = spark.conf.get(LOCAL_BYTES, str(_MOST_LOCAL))
     try:
         return int(text or 0)
     except ValueError as error:
-        raise UsageError(f"{SETTING} is {text!r}, which is no number of bytes") from error
+        raise UsageError(f"{LOCAL_BYTES} is {text!r}, which is no number of bytes") from error
 
 
 def _made_here(options: Mapping[str, str], groups: Sequence[MergeGroup]) -> list[list[Bits]]:

@@ -20,6 +20,7 @@ from core.errors import Unavailable
 from core.spark.child import EngineProcess
 from core.spark.idle import Idle, idle_seconds
 from core.spark.protocol import Cancel, Event, Failed, Finished, Run, Start, Task
+from core.spark.session_settings import resets_all, sets_session
 
 State = Literal["stopped", "starting", "ready", "running", "resting", "failed"]
 
@@ -60,6 +61,8 @@ class Engine:
         self._killed = False
         self._sent: _Sent | None = None
         self._resting = False
+        # What was set is set again when it is started again.
+        self._session: list[str] = []
         self._idle = Idle(idle_seconds(config.conf), self._rest)
 
     @property
@@ -167,6 +170,7 @@ class Engine:
                     event = self._died(process)
                 ended = isinstance(event, Finished | Failed)
                 if isinstance(event, Finished):
+                    self._note_session(task)
                     event = Finished(event.rows, event.truncated, time.monotonic() - began, event.message)
                 yield event
         finally:
@@ -177,6 +181,14 @@ class Engine:
                         break
             with self._lock:
                 self._sent = None
+
+    def _note_session(self, task: Task) -> None:
+        if not isinstance(task, Run) or not sets_session(task.sql):
+            return
+        if resets_all(task.sql):
+            self._session.clear()
+        elif task.sql not in self._session[-1:]:
+            self._session.append(task.sql)
 
     def _started(self) -> EngineProcess:
         with self._lock:
@@ -191,6 +203,7 @@ class Engine:
                         conf=config.conf,
                         scratch=str(process.scratch),
                         read_only=config.read_only,
+                        session=tuple(self._session),
                     )
                 )
                 self._process, self._resting = process, False

@@ -23,6 +23,7 @@ import core
 from core.durations import parse_duration
 from core.errors import Unavailable, UsageError
 from core.spark.home import other_version, pyspark_version
+from core.spark.session_settings import EXECUTORS_TIMEOUT
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 # What is not in the zip and is imported where rows are read and written.
 NEEDED = ("pypaimon", "pyarrow", "pandas", "fastavro", "msgspec")
 PACKAGE = "paimark.zip"
-WAIT_SETTING = "spark.paimark.executors-timeout"
 _WAIT = "60 s"
 _POLL_SECONDS = 0.2
 _WATCH_SECONDS = 2.0
@@ -109,9 +109,9 @@ def require_listening(master: str, *places: str) -> None:
 def cluster_at(master: str, conf: Mapping[str, str]) -> Cluster:
     """Raises `Unavailable` for a faulty setting."""
     try:
-        return Cluster(master, parse_duration(conf.get(WAIT_SETTING, _WAIT)) / 1000)
+        return Cluster(master, parse_duration(conf.get(EXECUTORS_TIMEOUT, _WAIT)) / 1000)
     except UsageError as error:
-        raise Unavailable(f"{WAIT_SETTING}: {error.message}", error.hint) from error
+        raise Unavailable(f"{EXECUTORS_TIMEOUT}: {error.message}", error.hint) from error
 
 
 def package(scratch: Path) -> Path:

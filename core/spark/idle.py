@@ -7,22 +7,22 @@ from collections.abc import Callable, Mapping
 
 from core.durations import parse_duration
 from core.errors import UsageError
+from core.spark.session_settings import IDLE_TIMEOUT
 
-SETTING = "spark.paimark.idle-timeout"
 _DEFAULT = "30 min"
 _NEVER = "0"
 
 
 def idle_seconds(conf: Mapping[str, str]) -> float | None:
     """What the Spark settings say, in seconds; None for never. Raises `UsageError`."""
-    text = conf.get(SETTING, _DEFAULT).strip()
+    text = conf.get(IDLE_TIMEOUT, _DEFAULT).strip()
     if text == _NEVER:
         return None
     try:
         return parse_duration(text) / 1000 or None
     except UsageError as error:
         raise UsageError(
-            f"{SETTING} is {text!r}, which is not a length of time", "Write 30 min, or 0."
+            f"{IDLE_TIMEOUT} is {text!r}, which is not a length of time", "Write 30 min, or 0."
         ) from error
 
 

@@ -34,7 +34,10 @@ class JavaGone(Exception):
 
 
 class Start(msgspec.Struct, frozen=True, tag=True):
-    """The first message to the engine. `options` are catalog options and may hold secrets."""
+    """The first message to the engine. `options` are catalog options and may hold secrets.
+
+    `session` are statements that an earlier engine of the same session was set up by.
+    """
 
     warehouse: str
     options: Mapping[str, str]
@@ -42,6 +45,7 @@ class Start(msgspec.Struct, frozen=True, tag=True):
     conf: Mapping[str, str]
     scratch: str
     read_only: bool
+    session: tuple[str, ...] = ()
 
 
 class Inserting(msgspec.Struct, frozen=True):

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import DataFrame
 
 from core.errors import Refused, StatementFailed
@@ -43,6 +44,7 @@ from core.spark.results import Results, cut, is_small, presentable
 from core.spark.scan import NO_TABLE, Scan, Warehouse
 from core.spark.sender import Rows
 from core.spark.session import Spark
+from core.spark.session_settings import check_setting
 from core.spark.tables import OpenedTable, Opener
 from core.spark.views import PREFIX, Views
 from core.spark.workers import kill_workers
@@ -88,7 +90,11 @@ class Runner:
         self._plans = Plans(spark.session)
         self._results = Results(spark)
         self._progress = ProgressWatch(spark.session)
-        self._zone = self._machine_zone = self._session.conf.get(_ZONE) or "UTC"
+        for sql in start.session:
+            # It went well once; a variable that it needs may be gone.
+            with suppress(PySparkException):
+                self._session.sql(sql)
+        self._zone = self._chosen_zone = self._session.conf.get(_ZONE) or "UTC"
         self._given_database: str | None = None
         self._database: str | None = None
         self._job: Job | None = None
@@ -204,7 +210,7 @@ class Runner:
 
     def _settle(self, order: Run) -> None:
         """The session's time zone and database for this statement."""
-        self._zone = order.time_zone or self._machine_zone
+        self._zone = order.time_zone or self._chosen_zone
         self._session.conf.set(_ZONE, self._zone)
         # A USE holds until whoever asks comes with another database.
         if order.database != self._given_database or self._database is None:
@@ -252,9 +258,26 @@ class Runner:
                 return self._tell_rows(job, self._views.planned(sql, job.named), began)
             finally:
                 self._views.drop(job.named)
+        check_setting(job.order.sql)
         # A temporary view goes on using the names it was made of.
         self._views.register(job.named)
-        return self._tell_rows(job, self._session.sql(sql), began)
+        frame = self._session.sql(sql)
+        self._note_zone()
+        return self._tell_rows(job, frame, began)
+
+    def _note_zone(self) -> None:
+        """Keep the time zone that a statement has set. Raises `StatementFailed` for one not known here."""
+        zone = self._session.conf.get(_ZONE) or "UTC"
+        if zone == self._zone:
+            return
+        try:
+            zone_of(zone)
+        except ValueError as error:
+            self._session.conf.set(_ZONE, self._zone)
+            raise StatementFailed(
+                f"{zone} is no time zone that is known here", "Write a region: 'America/Los_Angeles'."
+            ) from error
+        self._chosen_zone = zone
 
     def _insert(self, job: Job, insert: Insert, reads: bool, began: float) -> Finished:
         assert job.order.inserting is not None

@@ -13,8 +13,8 @@ import pytest
 
 from core.spark.arrow import read_batch
 from core.spark.client import Engine, EngineConfig
-from core.spark.native.scans import SETTING
 from core.spark.protocol import Batch, Columns, Event, Explained, Failed, Finished, Reading
+from core.spark.session_settings import SCAN
 
 # Survives only if properties are escaped as Java reads them.
 ODD_SETTING = "a=b:c#d!  é \\ \N{GRINNING FACE}"
@@ -85,11 +85,11 @@ def in_order(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
 @contextmanager
 def by_pypaimon(engine: Engine) -> Iterator[None]:
     """Inside, Spark reads our tables through the Python source."""
-    rows(engine, f"SET {SETTING} = python")
+    rows(engine, f"SET {SCAN} = python")
     try:
         yield
     finally:
-        rows(engine, f"RESET {SETTING}")
+        rows(engine, f"RESET {SCAN}")
 
 
 @pytest.fixture(scope="session")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from core.spark.client import Engine, EngineConfig
-from core.spark.cluster import WAIT_SETTING
 from core.spark.protocol import StageProgress
+from core.spark.session_settings import EXECUTORS_TIMEOUT
 from tests.paimon import read_rows
 from tests.spark.engine_fixture import ask, in_order, rows
 from tests.spark.standalone import SPARING, Standalone, standalone
@@ -38,7 +38,7 @@ def far(
             "spark.driver.extraJavaOptions": SPARING,
             "spark.executor.memory": "512m",
             "spark.executor.extraJavaOptions": SPARING,
-            WAIT_SETTING: "10 s",
+            EXECUTORS_TIMEOUT: "10 s",
         },
         log_path=tmp_path_factory.mktemp("log") / "far.log",
         read_only=False,

@@ -12,6 +12,7 @@ import pytest
 from core.errors import Unavailable
 from core.spark import cluster
 from core.spark.cluster import Node, cluster_at, cluster_settings, is_cluster, package, require_master
+from core.spark.session_settings import EXECUTORS_TIMEOUT
 
 
 @pytest.mark.parametrize(
@@ -50,8 +51,8 @@ def test_another_version_of_spark_is_named(tmp_path: Path) -> None:
 
 def test_a_faulty_time_is_named() -> None:
     assert cluster_at("yarn", {}).seconds == 60
-    with pytest.raises(Unavailable, match=cluster.WAIT_SETTING):
-        cluster_at("yarn", {cluster.WAIT_SETTING: "soon"})
+    with pytest.raises(Unavailable, match=EXECUTORS_TIMEOUT):
+        cluster_at("yarn", {EXECUTORS_TIMEOUT: "soon"})
 
 
 def test_python_imports_this_package_from_what_executors_are_sent(tmp_path: Path) -> None:

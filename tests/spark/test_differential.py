@@ -15,10 +15,9 @@ from random import Random
 import pyarrow as pa
 import pytest
 
-from core.spark.bitmap import SETTING as MERGE_SETTING
 from core.spark.client import Engine
-from core.spark.native.scans import SETTING
 from core.spark.protocol import Failed
+from core.spark.session_settings import LOCAL_BYTES, SCAN
 from tests.interop.conftest import judge
 from tests.interop.judge import Judge
 from tests.paimon import open_table
@@ -47,14 +46,14 @@ def check(seed: int, engine: Engine, warehouse: Path, judge: Judge) -> None:
     try:
         generate(table, warehouse, judge)
         # Keys are merged in the engine, or by tasks.
-        assert ask(engine, f"SET {MERGE_SETTING}={random.choice([0, 1 << 30])}").finish
+        assert ask(engine, f"SET {LOCAL_BYTES}={random.choice([0, 1 << 30])}").finish
         for target in table.targets:
             _agree(random, table, target, engine, warehouse, judge)
     except Exception as error:
         error.add_note("\n".join([f"seed {seed}", *table.story]))
         raise
     finally:
-        assert ask(engine, f"RESET {MERGE_SETTING}").finish
+        assert ask(engine, f"RESET {LOCAL_BYTES}").finish
 
 
 def _agree(
@@ -66,11 +65,11 @@ def _agree(
     faults = [_differ("pypaimon", _pypaimon_rows(warehouse, target), whole.rows)]
     answers = [_answered(engine, each) for each in questions]
     if answers[0].is_native:
-        assert ask(engine, f"SET {SETTING}=python").finish
+        assert ask(engine, f"SET {SCAN}=python").finish
         try:
             answers += [_answered(engine, each) for each in (whole, random.choice(questions[1:]))]
         finally:
-            assert ask(engine, f"RESET {SETTING}").finish
+            assert ask(engine, f"RESET {SCAN}").finish
     found = [fault for fault in [*faults, *(answer.fault for answer in answers)] if fault]
     assert not found, "\n".join([f"{target.table}:", *found])
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from core.spark.client import Engine
-from core.spark.native.scans import SETTING
+from core.spark.session_settings import SCAN
 from tests.paimon import commit, create_table
 from tests.spark.engine_fixture import ask, in_order, rows
 
@@ -25,9 +25,9 @@ def table(request: pytest.FixtureRequest, engine: Engine, engine_warehouse: Path
     create_table(engine_warehouse, name, SCHEMA, options={"file.format": request.param})
     for row in ROWS:
         commit(engine_warehouse, name, pa.Table.from_pylist([row], schema=SCHEMA))
-    assert ask(engine, f"SET {SETTING}=python").finish
+    assert ask(engine, f"SET {SCAN}=python").finish
     yield name
-    assert ask(engine, f"SET {SETTING}=auto").finish
+    assert ask(engine, f"SET {SCAN}=auto").finish
 
 
 def test_a_condition_holds_for_its_own_statement_only(engine: Engine, table: str) -> None:

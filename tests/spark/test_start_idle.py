@@ -10,22 +10,23 @@ import pytest
 
 from core.errors import UsageError
 from core.spark.client import Engine, EngineConfig
-from core.spark.idle import SETTING, Idle, idle_seconds
+from core.spark.idle import Idle, idle_seconds
 from core.spark.protocol import Finished
+from core.spark.session_settings import IDLE_TIMEOUT
 from tests.spark.standalone import SPARING
 
 
 @pytest.mark.parametrize(
     ("conf", "seconds"),
-    [({}, 1800), ({SETTING: "90 s"}, 90), ({SETTING: "1h"}, 3600), ({SETTING: "0"}, None)],
+    [({}, 1800), ({IDLE_TIMEOUT: "90 s"}, 90), ({IDLE_TIMEOUT: "1h"}, 3600), ({IDLE_TIMEOUT: "0"}, None)],
 )
 def test_the_setting(conf: dict[str, str], seconds: float | None) -> None:
     assert idle_seconds(conf) == seconds
 
 
 def test_a_faulty_setting_is_named() -> None:
-    with pytest.raises(UsageError, match=SETTING):
-        idle_seconds({SETTING: "soon"})
+    with pytest.raises(UsageError, match=IDLE_TIMEOUT):
+        idle_seconds({IDLE_TIMEOUT: "soon"})
 
 
 def test_use_puts_the_end_off() -> None:
@@ -44,7 +45,7 @@ def test_an_idle_engine_ends_and_the_next_statement_starts_it(engine_warehouse: 
         warehouse=str(engine_warehouse),
         options={},
         master="local[1]",
-        conf={"spark.driver.memory": "1g", "spark.driver.extraJavaOptions": SPARING, SETTING: "1 s"},
+        conf={"spark.driver.memory": "1g", "spark.driver.extraJavaOptions": SPARING, IDLE_TIMEOUT: "1 s"},
         log_path=tmp_path / "engine.log",
         read_only=False,
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from core.spark.client import Engine
-from core.spark.native.scans import SETTING
+from core.spark.session_settings import SCAN
 from tests.paimon import commit, create_table, read_rows
 from tests.spark.engine_fixture import ask, rows
 
@@ -23,12 +23,12 @@ def test_a_row_that_deletes_is_no_row(engine: Engine, engine_warehouse: Path) ->
     assert [row["id"] for row in read_rows(engine_warehouse, name)] == [1, 2, 3]
     native = ask(engine, f"SELECT id FROM {name} ORDER BY id")
     assert [reading.scan for reading in native.readings] == ["native"]
-    assert ask(engine, f"SET {SETTING}=python").finish
+    assert ask(engine, f"SET {SCAN}=python").finish
     try:
         python = ask(engine, f"SELECT id FROM {name} ORDER BY id")
         assert [reading.scan for reading in python.readings] == ["python source"]
         assert python.rows == native.rows == [{"id": 1}, {"id": 3}]
         assert rows(engine, f"SELECT count(*) AS n FROM {name}") == [{"n": 2}]
     finally:
-        assert ask(engine, f"RESET {SETTING}").finish
+        assert ask(engine, f"RESET {SCAN}").finish
     assert rows(engine, f"SELECT count(*) AS n FROM {name}") == [{"n": 2}]

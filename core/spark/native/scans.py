@@ -27,11 +27,11 @@ from core.spark.paimon import open_table
 from core.spark.plans import Needs
 from core.spark.results import SMALL_RESULT
 from core.spark.scan import Scan, Warehouse
+from core.spark.session_settings import SCAN
 from core.spark.types import spark_schema
 from core.table.layout import Root
 from core.table.records import Snapshot, TableSchema
 
-SETTING = "spark.paimark.scan"
 _KEPT_STATES = 32
 _KEPT_FILES = 20_000
 # So many are opened one after another for a few rows.
@@ -95,8 +95,8 @@ class NativeScans:
         """Raises `NotNative` with the reason why the Python source has to read it."""
         if self._jvm is None:
             raise NotNative("a Spark that is reached by Connect takes no lists of files")
-        if self._session.conf.get(SETTING, "auto") == "python":
-            raise NotNative(f"{SETTING} is python")
+        if self._session.conf.get(SCAN, "auto") == "python":
+            raise NotNative(f"{SCAN} is python")
         key = root.directory, scan.snapshot, scan.schema
         found = self._tables.pop(key, None)
         if found is None:

@@ -1,0 +1,55 @@
+"""SET and RESET: what they change outlives an engine's process, and a setting of ours is known or refused."""
+
+from __future__ import annotations
+
+from core.errors import StatementFailed
+from core.table.names import near_names
+from core.travel.tokens import tokenize
+
+SCAN = "spark.paimark.scan"
+LOCAL_BYTES = "spark.paimark.merge.localBytes"
+IDLE_TIMEOUT = "spark.paimark.idle-timeout"
+EXECUTORS_TIMEOUT = "spark.paimark.executors-timeout"
+
+_PREFIX = "spark.paimark."
+_READERS = ("auto", "python")
+_OF_THE_START = (IDLE_TIMEOUT, EXECUTORS_TIMEOUT)
+
+
+def sets_session(sql: str) -> bool:
+    """Whether a statement is a SET or RESET."""
+    tokens = tokenize(sql)
+    return bool(tokens) and tokens[0].upper in ("SET", "RESET")
+
+
+def resets_all(sql: str) -> bool:
+    return [token.upper or token.text for token in tokenize(sql) if token.text != ";"] == ["RESET"]
+
+
+def check_setting(sql: str) -> None:
+    """Raises `StatementFailed` for a SET or RESET of a setting of ours that would do nothing."""
+    tokens = [token for token in tokenize(sql) if token.text != ";"]
+    if len(tokens) < 2 or tokens[0].upper not in ("SET", "RESET"):
+        return
+    start = tokens[1].start
+    text, is_given, value = sql[start:].rstrip("; \t\r\n").partition("=")
+    name = text.strip().strip("`")
+    if not name.startswith(_PREFIX):
+        return
+    known = (SCAN, LOCAL_BYTES, *_OF_THE_START)
+    # Tests and people may ask for what an engine was started with.
+    if name not in known and (is_given or tokens[0].upper == "RESET"):
+        raise StatementFailed(f"There is no setting {name}", near_names(name, known), start)
+    if not is_given:
+        return
+    value = value.strip().strip("`'\"")
+    if name in _OF_THE_START:
+        raise StatementFailed(
+            f"{name} is settled when the engine starts",
+            f"Give it there: --spark-conf '{name}={value}'.",
+            start,
+        )
+    if name == SCAN and value not in _READERS:
+        raise StatementFailed(f"{SCAN} is {' or '.join(_READERS)}, not {value}", "", start)
+    if name == LOCAL_BYTES and not value.isdecimal():
+        raise StatementFailed(f"{LOCAL_BYTES} is a number of bytes, not {value}", "", start)

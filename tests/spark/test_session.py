@@ -1,0 +1,126 @@
+"""What a statement sets holds for the statements after it: the time zone above all."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.errors import StatementFailed
+from core.spark.client import Engine, EngineConfig
+from core.spark.protocol import Finished
+from core.spark.session_settings import SCAN, check_setting
+from tests.paimon import open_table
+from tests.spark.engine_fixture import ask, rows
+from tests.spark.standalone import SPARING
+
+ZONE = "SELECT current_timezone() AS zone"
+
+
+@pytest.fixture
+def zoned(engine: Engine) -> Iterator[Engine]:
+    yield engine
+    assert ask(engine, "RESET spark.sql.session.timeZone").finish
+
+
+@pytest.mark.parametrize(
+    ("statement", "zone"),
+    [
+        ("SET TIME ZONE 'Asia/Tokyo'", "Asia/Tokyo"),
+        ("SET TIME ZONE INTERVAL '08:00' HOUR TO MINUTE", "+08:00"),
+        ("SET spark.sql.session.timeZone = America/Los_Angeles", "America/Los_Angeles"),
+    ],
+)
+def test_the_time_zone_that_is_set_holds(zoned: Engine, statement: str, zone: str) -> None:
+    machine = rows(zoned, ZONE)
+    assert ask(zoned, statement).finish
+    assert rows(zoned, ZONE) == [{"zone": zone}]
+    assert rows(zoned, ZONE, time_zone="UTC") == [{"zone": "UTC"}]
+    assert rows(zoned, ZONE) == [{"zone": zone}]
+    assert ask(zoned, "RESET spark.sql.session.timeZone").finish
+    assert rows(zoned, ZONE) == machine
+
+
+def test_a_time_of_time_travel_is_in_the_zone_that_is_set(zoned: Engine, engine_warehouse: Path) -> None:
+    snapshots = open_table(engine_warehouse, "shop.orders").snapshot_manager()
+    at = dt.datetime.fromtimestamp(snapshots.get_snapshot_by_id(3).time_millis / 1000, dt.UTC)
+    assert ask(zoned, "SET TIME ZONE 'Asia/Tokyo'").finish
+    there = at.astimezone(dt.timezone(dt.timedelta(hours=9))).replace(tzinfo=None)
+    answer = ask(zoned, f"SELECT * FROM shop.orders TIMESTAMP AS OF '{there.isoformat(' ', 'milliseconds')}'")
+    (reading,) = answer.readings
+    assert reading.version.startswith("snapshot.3, ")
+    assert reading.version.endswith("+09:00")
+
+
+def test_a_zone_that_only_spark_knows_is_refused_and_not_kept(zoned: Engine) -> None:
+    before = rows(zoned, ZONE)
+    failure = ask(zoned, "SET TIME ZONE 'PST'").failure
+    assert "PST" in failure.message
+    assert rows(zoned, ZONE) == before
+
+
+def test_what_is_set_outlives_the_process(engine_warehouse: Path, tmp_path: Path) -> None:
+    """An engine ends when nobody asks it anything, and nobody is to notice."""
+    config = EngineConfig(
+        warehouse=str(engine_warehouse),
+        options={},
+        master="local[1]",
+        conf={"spark.driver.memory": "1g", "spark.driver.extraJavaOptions": SPARING},
+        log_path=tmp_path / "engine.log",
+        read_only=False,
+    )
+    engine = Engine(config)
+    try:
+        for statement in ("SET TIME ZONE 'Asia/Tokyo'", "SET a.b = c", "SET x.y = z", "RESET x.y"):
+            assert ask(engine, statement).finish
+        engine._rest()
+        assert engine.state == "resting"
+        assert rows(engine, ZONE) == [{"zone": "Asia/Tokyo"}]
+        assert rows(engine, "SET a.b") == [{"key": "a.b", "value": "c"}]
+        assert rows(engine, "SET x.y")[0]["value"] == "<undefined>"
+        assert ask(engine, "RESET").finish
+        engine._rest()
+        *_, end = engine.run("SET a.b")
+        assert isinstance(end, Finished)
+        assert rows(engine, "SET a.b")[0]["value"] == "<undefined>"
+    finally:
+        engine.close()
+
+
+@pytest.mark.parametrize(
+    ("sql", "words"),
+    [
+        ("SET spark.paimark.scann = python", f"no setting spark.paimark.scann.*Did you mean {SCAN}"),
+        ("SET `spark.paimark.scan`=nativ", "auto or python, not nativ"),
+        ("set spark.paimark.merge.localBytes=much", "number of bytes, not much"),
+        ("SET spark.paimark.idle-timeout=1 h", "when the engine starts.*--spark-conf"),
+        ("RESET spark.paimark.scann", "no setting"),
+    ],
+)
+def test_a_setting_of_ours_that_would_do_nothing_is_refused(sql: str, words: str) -> None:
+    with pytest.raises(StatementFailed) as failure:
+        check_setting(sql)
+    assert __import__("re").search(words, f"{failure.value.message}. {failure.value.hint}")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SET spark.paimark.scan = python",
+        "SET spark.paimark.scan",
+        "RESET spark.paimark.scan",
+        "SET spark.paimark.merge.localBytes=0",
+        "SET",
+        "SET TIME ZONE LOCAL",
+        "SET spark.sql.ansi.enabled=true",
+        "SELECT 1",
+    ],
+)
+def test_other_settings_are_sparks_affair(sql: str) -> None:
+    check_setting(sql)
+
+
+def test_the_engine_refuses_them_too(engine: Engine) -> None:
+    assert "spark.paimark.scann" in ask(engine, "SET spark.paimark.scann = python").failure.message
