@@ -7,6 +7,7 @@ import gc
 import os
 import signal
 import time
+from inspect import isawaitable
 from typing import Any, ClassVar
 
 from textual import events
@@ -14,12 +15,12 @@ from textual._compositor import CompositorUpdate
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
-from textual.widget import Widget
 from textual.widgets import Input, TextArea
 
 from tui.background import Arrived, post
 from tui.clipboard import copy_sequence
-from tui.formats import seconds
+from tui.formats import counted, seconds
+from tui.key_order import RowsScreen, binding_of, settled
 from tui.messages import Copied, Noted, Said
 from tui.opening import Opening
 from tui.panes.log import Log
@@ -41,13 +42,14 @@ class Console(App[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+q", "quit", "quit", tooltip="leave Paimark", show=False, priority=True, id="app.quit"),
         Binding("ctrl+c", "interrupt", "cancel, else copy", show=False, priority=True, id="app.interrupt"),
+        Binding(":", "palette", "actions", tooltip="any action, pane or table by name", id="app.palette"),
         Binding(
-            "ctrl+p,:",
+            "ctrl+p",
             "palette",
             "actions",
-            tooltip="any action, pane or table by name",
-            key_display=":",
-            id="app.palette",
+            tooltip="the same, also while typing",
+            key_display="^p",
+            id="app.palette_typing",
         ),
         Binding("?", "help", "keys", id="app.help"),
         Binding("ctrl+l", "redraw", "draw the screen again", show=False, id="app.redraw"),
@@ -63,6 +65,7 @@ class Console(App[None]):
         self._start_engine = start_engine
         self._asked_to_quit = False
         self._sent = SentCells()
+        self._waiting_keys: list[events.Key] = []
         self.session = session
         self.log_lines = Log()
         for name in PALETTES:
@@ -110,23 +113,58 @@ class Console(App[None]):
     # What the parts say
 
     async def on_event(self, event: events.Event) -> None:
-        """Keys act in the order they were typed, however fast they come.
-
-        Textual hands a key to the widget that has the focus and looks for its binding when it bubbled up;
-        the next key may be on its way to that same widget by then, although the first moves the focus. On a
-        slow line keys come in bursts. Where one does not type text, a key's action is done at once.
-        """
-        is_key = isinstance(event, events.Key) and not event.is_forwarded
-        if is_key:
+        if not isinstance(event, events.Key | events.Paste) or event.is_forwarded:
+            await super().on_event(event)
+        elif isinstance(event, events.Key):
             self.browse.key_bar.key_pressed()
-        if isinstance(event, events.Key) and is_key and not _takes_text(self.focused):
-            key = event.key
-            if await self._check_bindings(key, priority=True) or await self._check_bindings(key):
-                return
-        await super().on_event(event)
+            await self._typed(event)
+        else:
+            await self._do(event)
 
-    def on_arrived(self, event: Arrived) -> None:
+    async def _typed(self, event: events.Key) -> None:
+        """Do what a key says, or keep it until the rows are there that it is for."""
+        if self._waits_for_rows(event):
+            self._waiting_keys.append(event)
+            self._say_waiting()
+            return
+        forgotten, self._waiting_keys = self._waiting_keys, []
+        if forgotten:
+            self._say_waiting()
+        if not forgotten or event.key != "escape":
+            await self._do(event)
+
+    async def _do(self, event: events.Key | events.Paste) -> None:
+        focused, screen = self.focused, self.screen
+        if not isinstance(event, events.Key) or not await self._acted_on(event):
+            await super().on_event(event)
+        await settled(focused or screen)
+
+    async def _acted_on(self, event: events.Key) -> bool:
+        """Whether the key has a binding, by which it acted at once. Text goes to the widget that takes it."""
+        if await self._check_bindings(event.key, priority=True):
+            return True
+        focused = self.focused
+        is_text = focused is not None and focused.check_consume_key(event.key, event.character)
+        return not is_text and await self._check_bindings(event.key)
+
+    def _waits_for_rows(self, event: events.Key) -> bool:
+        screen = self.screen
+        return isinstance(screen, RowsScreen) and screen.must_wait(binding_of(screen, event.key))
+
+    def _say_waiting(self) -> None:
+        bar = self.screen.query_one(KeyBar)
+        if self._waiting_keys:
+            bar.say(f"{counted(len(self._waiting_keys), 'key')} kept until the rows are there: esc forgets")
+        else:
+            bar.hush()
+
+    async def on_arrived(self, event: Arrived) -> None:
         event.deliver()
+        if self._waiting_keys and not self._waits_for_rows(self._waiting_keys[0]):
+            keys, self._waiting_keys = self._waiting_keys, []
+            self._say_waiting()
+            for each in keys:
+                await self._typed(each)
 
     def on_noted(self, event: Noted) -> None:
         self.note(event.text, event.ink)
@@ -173,15 +211,16 @@ class Console(App[None]):
         from tui.palette_entries import entries
         from tui.screens.palette import Entry, PaletteScreen
 
-        def chosen(entry: Entry | None) -> None:
-            if entry is not None:
-                self.call_later(entry.run)
+        async def chosen(entry: Entry | None) -> None:
+            done = entry.run() if entry is not None else None
+            if isawaitable(done):
+                await done
 
         def offered() -> list[Entry]:
             self.browse.tables.learn()
             return entries(self)
 
-        await self.push_screen(PaletteScreen(offered), chosen)
+        await self.push_screen(PaletteScreen(offered, lambda: self.browse.tables.all_listed), chosen)
 
     async def action_quit(self) -> None:
         """Leave; while a change is being written, only when asked twice."""
@@ -192,8 +231,3 @@ class Console(App[None]):
             )
             return
         self.exit()
-
-
-def _takes_text(focused: Widget | None) -> bool:
-    """Whether letters are text there: both kinds of editor have something to select."""
-    return hasattr(focused, "selected_text")

@@ -144,6 +144,7 @@ async def tour(console: Sitting, warehouse: Path, suffix: str, savepoint: int, b
     await console.sees("VERSION AS OF 'savepoint.1'")
     await console.press("ctrl+r")
     await console.sees("✓ first 500 rows of more", "read shop.orders at")
+    await console.press("escape")
     take("query")
     await console.press("question_mark")
     await console.sees("Everywhere")

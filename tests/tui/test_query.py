@@ -44,6 +44,11 @@ async def test_rows_come_with_what_they_were_read_at(engine_warehouse: Path, eng
         await run(console, pane, "SELECT * FROM shop.orders VERSION AS OF 'snapshot.2' ORDER BY order_id")
         await console.sees("✓ 5 rows", "read shop.orders at snapshot.2", "customer", "order_id")
         assert [pane.grid.source.row(i)[0] for i in range(5)] == [1, 2, 3, 4, 5]
+        # What is typed meanwhile is text, not keys for the rows.
+        await console.type(" x2")
+        assert pane.editor.text.endswith("ORDER BY order_id x2")
+        await console.sees("esc goes to the rows")
+        await console.press("escape")
         assert pane.grid.has_focus
         await console.press("j", "i")
         await console.sees("row 2", "price")
@@ -53,7 +58,7 @@ async def test_a_limit_is_said_honestly(engine_warehouse: Path, engine: Engine) 
     async with querying(engine_warehouse, engine) as (console, pane):
         await run(console, pane, "SELECT id FROM range(10000)")
         await console.sees("first 500 rows of more", "1 of 500")
-        await console.press("G")
+        await console.press("escape", "G")
         await console.sees("500 of 500", "row 500")
 
 

@@ -62,8 +62,15 @@ class QueryPane(Vertical):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+r,f5", "run", "run", key_display="^r", id="query.run"),
         Binding("ctrl+o", "history", "history", key_display="^o", id="query.history"),
+        # Before the editor's own: there it would go to the end of the line, as the End key does.
         Binding(
-            "ctrl+e", "export", "export", tooltip="the rows into a file", key_display="^e", id="query.export"
+            "ctrl+e",
+            "export",
+            "export",
+            tooltip="the rows into a file",
+            key_display="^e",
+            priority=True,
+            id="query.export",
         ),
         Binding(
             "e,f4", "edit", "$EDITOR", tooltip="the statement in $EDITOR (F4 while typing)", id="query.edit"
@@ -150,6 +157,7 @@ class QueryPane(Vertical):
         self.editor.move_cursor((0, 0))
         if self._may_run():
             self._run(difference.statement, 0, difference)
+            self.screen.set_focus(self.grid)
 
     # Running
 
@@ -263,9 +271,8 @@ class QueryPane(Vertical):
         ran = Ran(int(time.time() * 1000), result.statement.strip(), result.in_short)
         add_to_history(state_directory() / "history.jsonl", ran)
         if not isinstance(end, Failed):
+            # The keys stay where they are: somebody may be typing the next statement.
             self.post_message(Noted(f"{short}: {result.in_short}", "good"))
-            if len(result.rows) and self.editor.has_focus:
-                self.screen.set_focus(self.grid)
             return
         self.post_message(Noted(f"{short}: {end.message}", "bad"))
         if end.position is not None and self.editor.statement[0] in (result.statement, self.editor.text):
@@ -281,7 +288,10 @@ class QueryPane(Vertical):
         elif result is None:
             self.status.say(engine_line(self.room))
         else:
-            self.status.say(*result.status(time.monotonic(), self.room.state))
+            line, more = result.status(time.monotonic(), self.room.state)
+            if self.grid.count and self.editor.has_focus and not result.running:
+                line = [*line, ("   esc goes to the rows", "quiet")]
+            self.status.say(line, more)
 
     # Out of the console
 

@@ -63,6 +63,7 @@ class TablesPane(Vertical):
         self.tables: dict[str, Tables] = {}
         self.shown: TablePath | None = None
         self._open: set[str] = set()
+        self._listed = self._failed = False
         self._slots: dict[str, Slot[list[TablePath]]] = {}
         # The names in the warehouse and in the open databases, as last listed; none at first.
         self._seen: dict[str, frozenset[str]] = {}
@@ -113,6 +114,7 @@ class TablesPane(Vertical):
 
     def take_databases(self, names: list[str]) -> None:
         self.databases = names
+        self._listed, self._failed = True, False
         self._open &= set(names)
         self._show()
 
@@ -140,7 +142,26 @@ class TablesPane(Vertical):
     def _noted(self, error: PaimarkError) -> None:
         self.post_message(Noted(error.message, "bad"))
 
+    @property
+    def first_listed(self) -> bool:
+        """Whether the first tables are there, or it is known that there are none."""
+        return self._failed or bool(self.tables) or (self._listed and not self.databases)
+
+    @property
+    def all_listed(self) -> bool:
+        """Whether the tables of every database are there."""
+        return self._failed or (self._listed and all(each in self.tables for each in self.databases))
+
+    def pointed_at(self) -> TablePath | None:
+        """The table that the cursor has just come to: who asks is about to show it."""
+        if self._timer is None:
+            return None
+        self._stop_timer()
+        line = self._line
+        return line.table if line is not None else None
+
     def fail(self, error: PaimarkError) -> None:
+        self._failed = True
         self.grid.say(error.message, error.hint)
         self._noted(error)
 
@@ -195,6 +216,7 @@ class TablesPane(Vertical):
             self._timer = self.set_timer(_REST, self._rested)
 
     def _rested(self) -> None:
+        self._timer = None
         line = self._line
         if line is not None and line.table is not None and line.table != self.shown:
             self.post_message(self.Looked(line.table))
@@ -202,6 +224,7 @@ class TablesPane(Vertical):
     def _stop_timer(self) -> None:
         if self._timer is not None:
             self._timer.stop()
+            self._timer = None
 
     @property
     def _line(self) -> TreeLine | None:

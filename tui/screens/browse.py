@@ -23,7 +23,7 @@ from tui.panes.pane import TAB_CLASSES, TABS, Pane
 from tui.panes.record_pane import RecordPane
 from tui.panes.snapshots import SnapshotsPane
 from tui.panes.tables import TablesPane
-from tui.screens.browse_keys import BROWSE
+from tui.screens.browse_keys import BROWSE, FOR_ROWS, NOT_FOR_ROWS
 from tui.screens.looking import QUERY, LookingScreen
 from tui.session import Opened, Session, Target, Version
 from tui.statements import select_all
@@ -272,6 +272,19 @@ class BrowseScreen(LookingScreen):
         (await self._query_pane()).prepare(statement)
 
     # What keys do
+
+    def must_wait(self, binding: str) -> bool:
+        """Whether the rows that a key is for are still being read: those of the tree, or of the tab."""
+        in_tree = self.tables.has_focus_within
+        if in_tree and not binding.startswith("grid.") and (table := self.tables.pointed_at()) is not None:
+            # The cursor came to it just now: the key is for this table.
+            self.show_table(Target(table))
+        if binding in NOT_FOR_ROWS or not binding.startswith((*FOR_ROWS, "tables.")):
+            return False
+        if self.target is None or (in_tree and binding.startswith(("grid.", "tables."))):
+            return not self.tables.first_listed
+        pane = self.pane
+        return isinstance(pane, RecordPane) and pane.found is None and pane.problem is None
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "delete" and TABS[self.tab] not in DELETING:

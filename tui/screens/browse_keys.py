@@ -6,6 +6,22 @@ from textual.binding import Binding, BindingType
 
 from tui.panes.pane import TABS
 
+# By the ids of their bindings: keys for a row, which wait until there are rows. The others go elsewhere, or
+# to what may still come.
+FOR_ROWS = (
+    "grid.",
+    "pane.",
+    "branches.",
+    "schema.",
+    "act.",
+    "browse.diff",
+    "browse.mark",
+    "browse.peek",
+    "browse.copy",
+    "browse.record",
+)
+NOT_FOR_ROWS = ("grid.left", "grid.filter", "act.undo")
+
 BROWSE: list[BindingType] = [
     Binding(
         "s",

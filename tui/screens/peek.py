@@ -38,6 +38,7 @@ class PeekScreen(Dialog[None]):
         self._title = title
         self._peeking = peeking
         self._grid = RecordGrid()
+        self._is_reading = True
 
     def compose(self) -> ComposeResult:
         with self.framed(f"{self._title}: first rows"):
@@ -51,6 +52,7 @@ class PeekScreen(Dialog[None]):
         self._reading.ask(self._peeking.read)
 
     def _found(self, peeked: Peeked) -> None:
+        self._is_reading = False
         version, table = peeked
         self._grid.show(
             ArrowRows(table.to_batches()),
@@ -63,7 +65,12 @@ class PeekScreen(Dialog[None]):
         self.retitle(f"{self._title} at {at}: {rows}{more}")
 
     def _failed(self, error: PaimarkError) -> None:
+        self._is_reading = False
         self._grid.say(error.message, error.hint)
+
+    def must_wait(self, binding: str) -> bool:
+        """Whether the rows that a key is for are still being read."""
+        return self._is_reading and binding.startswith(("grid.", "peek.copy", "peek.record"))
 
     def _row(self) -> list[tuple[str, str]]:
         index = self._grid.index

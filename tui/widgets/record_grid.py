@@ -145,6 +145,11 @@ class RecordGrid(Widget, can_focus=True):
         return self._cursor.place
 
     @property
+    def is_ordering(self) -> bool:
+        """Whether its rows are still being put in order: those shown are of the order before."""
+        return self._ordering is not None and self._ordering.busy
+
+    @property
     def index(self) -> int | None:
         """The source's index of the row under the cursor; None where it is on no record."""
         on_record = self.cursor < self.count and self._cursor.on_record

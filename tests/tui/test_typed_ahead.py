@@ -1,0 +1,190 @@
+"""Keys do what they were typed for, however fast they come and however slow the store answers."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+import tui.panes.tables
+from core.config import Settings
+from core.storage.files import Files
+from core.table.layout import TablePath
+from tests.conftest import ORDERS
+from tests.paimon import create_table
+from tests.tui.driving import Sitting, sitting
+from tui.panes.query import QueryPane
+from tui.screens.palette import Entry, PaletteScreen
+from tui.session import Opened, Session, Target
+from tui.widgets.filter_line import FilterLine
+
+
+class SlowSession(Session):
+    """Its store gives no table's root before it is let go."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(settings)
+        self.may_go_on = threading.Event()
+        self.may_go_on.set()
+
+    def open(self, target: Target) -> Opened:
+        assert self.may_go_on.wait(60)
+        return super().open(target)
+
+
+@pytest.fixture
+def slow(warehouse: Path) -> Iterator[SlowSession]:
+    session = SlowSession(Settings(str(warehouse)))
+    yield session
+    session.may_go_on.set()
+
+
+@asynccontextmanager
+async def waiting_for_orders(warehouse: Path, slow: SlowSession) -> AsyncIterator[Sitting]:
+    """The keys are in the snapshots of shop.orders, which are still being read."""
+    async with sitting(warehouse, session=slow) as console:
+        await console.sees("● events", "snapshot 2")
+        slow.may_go_on.clear()
+        await console.press("j", "enter")
+        await console.sees("● orders", "Reading snapshots")
+        yield console
+        slow.may_go_on.set()
+
+
+async def test_a_key_after_the_palettes_enter_finds_the_palette_done(warehouse: Path) -> None:
+    async with sitting(warehouse) as console:
+        await console.sees("● events")
+        await console.burst("colon", *"schema", "enter", "4")
+        await console.sees("[4 Tags]")
+        await console.burst("colon", *"refresh", "enter", "s")
+        await console.sees("create-savepoint · shop.events")
+
+
+async def test_keys_after_a_filters_enter_are_keys_and_before_it_text(warehouse: Path) -> None:
+    async with sitting(warehouse) as console:
+        await console.sees("● events")
+        await console.press("j", "enter")
+        await console.sees("1 of 5")
+        await console.burst("slash", "2", "enter", "4")
+        await console.sees("[4 Tags]")
+        assert console.app.browse.snapshots.grid.order.text == "2"
+        assert not console.app.screen.query(FilterLine)
+
+
+async def test_two_keys_in_a_field_and_at_its_plan(warehouse: Path) -> None:
+    """Enter leaves the field before the next key is looked at."""
+    async with sitting(warehouse) as console:
+        await console.sees("● events")
+        await console.press("s")
+        await console.sees("[ Apply ]")
+        await console.burst("e", "tab", "tab", *"why", "enter", "escape")
+        await console.loses("create-savepoint")
+        assert console.app.screen is console.app.browse
+
+
+async def test_keys_for_rows_wait_until_the_rows_are_there(warehouse: Path, slow: SlowSession) -> None:
+    async with waiting_for_orders(warehouse, slow) as console:
+        await console.press("j", "j")
+        await console.sees("2 keys kept until the rows")
+        await console.press("t")
+        await console.sees("3 keys kept until the rows")
+        slow.may_go_on.set()
+        await console.sees("create-tag · shop.orders")
+        await console.type("third")
+        await console.press("enter")
+        await console.sees("Tag snapshot 3 of main of shop.orders as third")
+
+
+async def test_escape_and_any_other_key_forget_those_that_wait(warehouse: Path, slow: SlowSession) -> None:
+    async with waiting_for_orders(warehouse, slow) as console:
+        await console.press("j", "t")
+        await console.sees("2 keys kept until the rows")
+        await console.press("escape")
+        await console.loses("kept until the rows")
+        assert console.app.browse.snapshots.grid.has_focus
+        await console.press("j", "5")
+        await console.sees("[5 Schema]")
+        slow.may_go_on.set()
+        await console.sees("order_id")
+        await console.press("1")
+        await console.sees("1 of 5")
+        assert console.app.screen is console.app.browse
+
+
+async def test_keys_wait_for_the_first_tables_too(warehouse: Path, slow: SlowSession) -> None:
+    slow.may_go_on.clear()
+    async with sitting(warehouse, session=slow) as console:
+        await console.sees("● events")
+        await console.press("l", "j", "t")
+        await console.sees("2 keys kept until the rows")
+        slow.may_go_on.set()
+        await console.sees("create-tag · shop.events")
+        await console.type("first")
+        await console.press("enter")
+        await console.sees("Tag snapshot 1 of main of shop.events as first")
+
+
+async def test_enter_in_the_palette_waits_for_the_table_that_is_not_listed_yet(
+    warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create_table(warehouse, "zoo.animals", ORDERS)
+    list_now, may_list = tui.panes.tables.tables, threading.Event()
+
+    def list_later(files: Files, database: str) -> list[TablePath]:
+        assert may_list.wait(60)
+        return list_now(files, database)
+
+    monkeypatch.setattr(tui.panes.tables, "tables", list_later)
+    async with sitting(warehouse, (120, 40)) as console:
+        await console.sees("● events", "▸ zoo")
+        await console.burst("colon", *"animals", "enter")
+        await console.sees("still being listed")
+        may_list.set()
+        await console.sees("▾ zoo", "● animals")
+        await console.burst("colon", *"no such name", "enter")
+        await console.sees("No row matches")
+        assert isinstance(console.app.screen, PaletteScreen)
+
+
+async def test_the_palette_keeps_the_row_that_was_gone_to_while_more_is_listed(warehouse: Path) -> None:
+    offered = [Entry(f"table {number}", "", "", int) for number in range(3)]
+    async with sitting(warehouse) as console:
+        await console.sees("● events")
+        chosen: list[Entry | None] = []
+        await console.app.push_screen(PaletteScreen(lambda: list(offered)), chosen.append)
+        await console.type("table")
+        await console.press("down")
+        wanted = offered[1]
+        offered.insert(0, Entry("table of another", "", "", int))
+        await console.sees("table of another")
+        await console.press("enter")
+        await console.until(lambda: bool(chosen))
+        assert chosen == [wanted]
+
+
+async def test_enter_in_a_long_palette_runs_what_was_typed(warehouse: Path) -> None:
+    """So many entries are put in order in a thread."""
+    entries = [Entry(f"table {number}", "", "", int) for number in range(5000)]
+    async with sitting(warehouse) as console:
+        await console.sees("● events")
+        chosen: list[Entry | None] = []
+        await console.app.push_screen(PaletteScreen(lambda: entries), chosen.append)
+        await console.burst(*"4321", "enter")
+        await console.until(lambda: bool(chosen))
+        assert chosen == [entries[4321]]
+
+
+async def test_the_footer_offers_no_key_that_types(warehouse: Path) -> None:
+    async with sitting(warehouse, (120, 40)) as console:
+        await console.sees("● events")
+        await console.press("6")
+        await console.sees("SELECT *", "^p actions")
+        assert ": actions" not in console.text
+        await console.press("ctrl+p")
+        await console.sees("Go to, or do")
+        await console.press("escape")
+        await console.type(":")
+        assert console.app.query_one(QueryPane).editor.text.endswith(":")

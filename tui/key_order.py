@@ -1,0 +1,55 @@
+"""Keys in the order they were typed: what one of them set off is done before the next is looked at.
+
+Textual hands a key to the widget that has the focus, and what it sets off travels as messages from widget
+to widget. On a slow line keys come in bursts, and the next one would find a focus or a screen that the one
+before it is about to change.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import Protocol, runtime_checkable
+
+from textual.dom import DOMNode
+from textual.message_pump import MessagePump
+from textual.screen import Screen
+
+# A widget that does not answer by then waits for something: keys go on without it.
+_PATIENCE = 1.0
+
+
+@runtime_checkable
+class RowsScreen(Protocol):
+    """A screen with keys that are for rows."""
+
+    def must_wait(self, binding: str) -> bool:
+        """Whether the rows that a key (by its binding's id) is for are still being read."""
+
+
+async def settled(node: DOMNode) -> None:
+    """Return when the messages that a key set off have gone up from `node` to its screen."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_PATIENCE):
+            for each in node.ancestors_with_self:
+                await _drained(each)
+                if isinstance(each, Screen):
+                    return
+
+
+async def _drained(pump: MessagePump) -> None:
+    while True:
+        reached = asyncio.Event()
+        if not pump.call_later(reached.set):
+            return
+        await reached.wait()
+        if not pump.message_queue_size:
+            return
+
+
+def binding_of(screen: Screen[object], key: str) -> str:
+    """The id of the binding that a key has there, possible now or not; empty for a key that has none."""
+    for _, bindings in screen._modal_binding_chain:
+        for binding in bindings.key_to_bindings.get(key, ()):
+            return binding.id or ""
+    return ""
