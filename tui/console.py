@@ -80,7 +80,7 @@ class Console(App[None]):
         # A dropped line and a polite kill leave as ctrl+q does: the engine ends and the terminal is whole.
         for number in (signal.SIGTERM, signal.SIGHUP):
             asyncio.get_running_loop().add_signal_handler(number, self.exit)
-        self.app_resume_signal.subscribe(self, lambda app: self._sent.forget())
+        self.app_resume_signal.subscribe(self, lambda app: self.action_redraw())
         self.call_after_refresh(self._after_first_frame)
 
     def _after_first_frame(self) -> None:
