@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-import tui.panes.tables
 from core.config import Settings
 from core.storage.files import Files
+from core.table.catalog import tables
 from core.table.layout import TablePath
 from tests.conftest import ORDERS
 from tests.paimon import create_table
@@ -131,13 +131,13 @@ async def test_enter_in_the_palette_waits_for_the_table_that_is_not_listed_yet(
     warehouse: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     create_table(warehouse, "zoo.animals", ORDERS)
-    list_now, may_list = tui.panes.tables.tables, threading.Event()
+    may_list = threading.Event()
 
     def list_later(files: Files, database: str) -> list[TablePath]:
         assert may_list.wait(60)
-        return list_now(files, database)
+        return tables(files, database)
 
-    monkeypatch.setattr(tui.panes.tables, "tables", list_later)
+    monkeypatch.setattr("tui.panes.tables.tables", list_later)
     async with sitting(warehouse, (120, 40)) as console:
         await console.sees("● events", "▸ zoo")
         await console.burst("colon", *"animals", "enter")
