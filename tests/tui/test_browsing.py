@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import shutil
+import threading
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 
+from core.table.lineage import Lineage
+from core.table.rows import SnapshotRow
 from tests.conftest import ORDERS
 from tests.paimon import commit
 from tests.tui.driving import sitting
@@ -171,6 +175,63 @@ async def test_all_of_many_snapshots_are_read_once_the_rows_have_the_keys(many: 
         await console.sees("1 of 250")
         await console.press("G")
         await console.sees("snapshot 1 ", "250 of 250")
+
+
+async def test_the_end_of_many_is_where_g_goes_once_it_is_read(
+    many: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No key acts on the row that is the last one meanwhile."""
+    go_on = threading.Event()
+    newest = Lineage.newest
+
+    def slowly(lineage: Lineage, count: int, before: int | None = None) -> list[SnapshotRow]:
+        if before is not None:
+            go_on.wait(20)
+        return newest(lineage, count, before)
+
+    monkeypatch.setattr(Lineage, "newest", slowly)
+    monkeypatch.setattr("tui.panes.snapshots._CHUNK", 60)
+    async with sitting(many, (120, 40)) as console:
+        await console.sees("1 of 100, 250 in all")
+        await console.press("enter", "G", "s")
+        await console.sees("The last row is still being read", "– of 100, 250 in all")
+        assert console.app.screen is console.app.browse
+        go_on.set()
+        await console.sees("snapshot 1 ", "250 of 250")
+        await console.press("s")
+        await console.sees("Save snapshot 1 of main")
+
+
+async def test_another_key_gives_up_the_end_of_many(many: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    go_on = threading.Event()
+    newest = Lineage.newest
+
+    def slowly(lineage: Lineage, count: int, before: int | None = None) -> list[SnapshotRow]:
+        if before is not None:
+            go_on.wait(20)
+        return newest(lineage, count, before)
+
+    monkeypatch.setattr(Lineage, "newest", slowly)
+    async with sitting(many, (120, 40)) as console:
+        await console.sees("1 of 100, 250 in all")
+        await console.press("enter", "G", "k")
+        await console.sees("99 of 100, 250 in all", "snapshot 152 ")
+        go_on.set()
+        await console.sees("99 of 250", "snapshot 152 ")
+
+
+async def test_another_table_is_shown_as_it_comes_neither_sorted_nor_filtered(warehouse: Path) -> None:
+    async with sitting(warehouse, (120, 40)) as console:
+        await console.sees("● events", "1 of 2")
+        await console.press("j", "enter")
+        await console.sees("● orders", "1 of 5")
+        await console.press("o", "O", "slash")
+        await console.type("APP")
+        await console.press("enter")
+        await console.sees("▲id", "/APP ")
+        await console.press("h", "k")
+        await console.sees("● events", "1 of 2", "  id  ")
+        assert "▲" not in console.text
 
 
 async def test_the_log_opens_and_closes(warehouse: Path) -> None:
