@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from core.actions.columns import holds, type_text
+from core.actions.columns import holds
 from core.errors import UsageError
+from core.table.column_types import type_text
 from core.table.records import SchemaField
 
 _TYPE = re.compile(r"([A-Za-z_]+)\s*(?:\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\))?")

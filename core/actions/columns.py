@@ -8,6 +8,7 @@ import msgspec
 
 from core.actions.overwriting import Start
 from core.actions.plan import Refusal
+from core.table.column_types import type_text
 from core.table.records import TableSchema
 
 _BASE = re.compile(r"(\w+)(?:\((\d+)(?:, *(\d+))?\))?(?: WITH LOCAL TIME ZONE)?(?: NOT NULL)?")
@@ -60,7 +61,3 @@ def holds(now: object, then: object) -> bool:
 
 def _without_nullability(kind: object) -> str:
     return msgspec.json.encode(kind).decode().replace(" NOT NULL", "")
-
-
-def type_text(kind: object) -> str:
-    return kind if isinstance(kind, str) else msgspec.json.encode(kind).decode()

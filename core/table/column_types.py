@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import NamedTuple
 
+import msgspec
+
 _WORDS = re.compile(r"\s*([A-Z_]+)\s*(?:\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\))?(.*)", re.DOTALL)
+_NOT_NULL = " NOT NULL"
+_PLAIN_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
 class ColumnType(NamedTuple):
@@ -43,3 +48,43 @@ class ColumnType(NamedTuple):
         if self.name == "DECIMAL":
             return self.decimal[0] > 18
         return self.name in ("TIMESTAMP", "TIMESTAMP_LTZ") and self.fraction > 3
+
+
+def type_text(kind: object) -> str:
+    """A type as SQL writes it: `ROW<a INT, b ARRAY<STRING>>`. `kind` is what a schema says: a text, or an
+    object for a nested type; one of a shape unknown here stays as it is written."""
+    if isinstance(kind, str):
+        return kind
+    try:
+        return _nested(kind)
+    except (KeyError, TypeError, RecursionError):
+        return msgspec.json.encode(kind).decode()
+
+
+def _nested(kind: object) -> str:
+    """Raises `KeyError` and `TypeError` for a shape that is none of ours."""
+    if isinstance(kind, str):
+        return kind
+    if not isinstance(kind, Mapping):
+        raise TypeError(kind)
+    name, required = str(kind["type"]), ""
+    if name.endswith(_NOT_NULL):
+        name, required = name.removesuffix(_NOT_NULL), _NOT_NULL
+    return f"{name}<{', '.join(_parts(name, kind))}>{required}"
+
+
+def _parts(name: str, kind: Mapping[str, object]) -> list[str]:
+    if name in ("ARRAY", "MULTISET"):
+        return [_nested(kind["element"])]
+    if name == "VECTOR":
+        return [_nested(kind["element"]), str(kind["length"])]
+    if name == "MAP":
+        return [_nested(kind["key"]), _nested(kind["value"])]
+    fields = kind["fields"] if name == "ROW" else None
+    if not isinstance(fields, list):
+        raise TypeError(kind)
+    return [f"{_column_name(str(each['name']))} {_nested(each['type'])}" for each in fields]
+
+
+def _column_name(name: str) -> str:
+    return name if _PLAIN_NAME.fullmatch(name) else "`" + name.replace("`", "``") + "`"

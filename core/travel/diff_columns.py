@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.errors import NotFound, Refused
+from core.table.column_types import type_text
 from core.table.records import SchemaField, TableSchema
 from core.travel.diff_versions import DiffVersion
 
@@ -114,8 +114,7 @@ def _asked(name: str, pairs: Sequence[Pair], old: DiffVersion, new: DiffVersion)
 
 
 def _plain_type(kind: object) -> str:
-    text = kind if isinstance(kind, str) else json.dumps(kind, sort_keys=True)
-    return text.replace(" NOT NULL", "")
+    return type_text(kind).replace(" NOT NULL", "")
 
 
 def _base(text: str) -> str:

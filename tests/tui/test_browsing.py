@@ -12,7 +12,7 @@ import pytest
 from core.table.lineage import Lineage
 from core.table.rows import SnapshotRow
 from tests.conftest import ORDERS
-from tests.paimon import commit
+from tests.paimon import commit, create_table
 from tests.tui.driving import sitting
 
 
@@ -95,6 +95,15 @@ async def test_sorting_goes_from_column_to_column_and_turns_round(warehouse: Pat
         await console.press("O", "g")
         assert [grid.source.row(i)[0] for i in (grid.index or 0,)] == [1]
         await console.sees("▲id")
+
+
+async def test_nested_types_read_as_in_sql(warehouse: Path) -> None:
+    address = pa.struct([pa.field("city", pa.string()), pa.field("lines", pa.list_(pa.string()))])
+    create_table(warehouse, "shop.addresses", pa.schema([pa.field("at", address)]))
+    async with sitting(warehouse, (120, 40)) as console:
+        await console.sees("● addresses")
+        await console.press("5")
+        await console.sees("ROW<city STRING, lines ARRAY<STRING>>")
 
 
 async def test_zoom_hides_the_tables_and_brings_them_back(warehouse: Path) -> None:

@@ -7,9 +7,9 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-import msgspec
 from textual.binding import Binding, BindingType
 
+from core.table.column_types import type_text
 from core.table.layout import Root
 from core.table.lineage import Lineage
 from core.table.records import TableSchema
@@ -148,7 +148,7 @@ def _lines(history: Sequence[TableSchema]) -> list[SchemaLine]:
         SchemaLine(
             "column",
             field.name,
-            _type_text(field.type),
+            type_text(field.type),
             _role(schema, field.name),
             _since(field.id, fields, ids),
             field.description,
@@ -182,8 +182,3 @@ def _role(schema: TableSchema, column: str) -> str | None:
     if column in schema.partition_keys:
         roles.append("partition")
     return ", ".join(roles) or None
-
-
-def _type_text(declared: object) -> str:
-    """Paimon's own text, or its JSON for a nested type."""
-    return declared if isinstance(declared, str) else msgspec.json.encode(declared).decode()
