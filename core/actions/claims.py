@@ -148,6 +148,7 @@ def complete(
         verified_at=verified_at,
         comment=claim.comment,
         created_by=claim.created_by,
+        snapshot=chosen.snapshot.as_written(),
     )
     if not _is_ours(context, table, claim):
         raise Refused(

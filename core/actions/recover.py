@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from core.actions import audit, claims, left_reads
+from core.actions import audit, claims, left_reads, restore_main
 from core.actions.change import driver, journal
 from core.actions.change.change import Landed
 from core.actions.change.journal import Begun
@@ -21,6 +21,7 @@ from core.actions.checks import (
 from core.actions.context import Context, Progress
 from core.actions.holding import ChosenSnapshot
 from core.actions.plan import Outcome, Plan, Refusal, Step
+from core.actions.unprotected import Unprotected, protect, unprotected
 from core.errors import Corrupt, FileMissing, NotFound, Refused, UsageError
 from core.table.catalog import parse_table_name
 from core.table.layout import Root, TablePath, savepoint_tag
@@ -36,7 +37,8 @@ class Findings:
 
     `interrupted` is a journal whose holder is gone, `claims` those whose owners are; `alive` says what is
     left alone. `watched` are the tokens of those of them on other machines, who may be dead. `stale` are
-    files of changes whose journal is no more; `reads` tags of readers that died.
+    files of changes whose journal is no more; `reads` tags of readers that died; `untagged` savepoints whose
+    tag another engine deleted.
     """
 
     interrupted: Begun | None
@@ -46,10 +48,11 @@ class Findings:
     watched: frozenset[str]
     stale: tuple[str, ...]
     reads: tuple[tuple[Root, str], ...]
+    untagged: tuple[Unprotected, ...]
 
     @property
     def is_empty(self) -> bool:
-        return not (self.interrupted or self.claims or self.stale or self.reads)
+        return not (self.interrupted or self.claims or self.stale or self.reads or self.untagged)
 
     @property
     def fingerprint(self) -> str:
@@ -57,17 +60,22 @@ class Findings:
         if self.interrupted:
             begun = [self.interrupted.journal.token, str(len(self.interrupted.entries))]
         reads = [root.tag(name) for root, name in self.reads]
-        return fingerprint(*begun, *(claim.token for claim in self.claims), *self.stale, *reads)
+        untagged = [each.path for each in self.untagged]
+        tokens = (claim.token for claim in self.claims)
+        return fingerprint(*begun, *tokens, *self.stale, *reads, *untagged)
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
-    """Argument: `assume`, `committed` or `not-committed`, for a change of which nothing tells any more.
+    """Arguments: `assume`, `committed` or `not-committed`, for a change of which nothing tells any more;
+    `main`, the branch that is to be main where the one that was is gone.
 
     Raises `Corrupt` for a journal or claim that this version can't read.
     """
     assumed = text_argument(arguments, "assume")
     if assumed is not None and assumed not in _ASSUMED:
         raise UsageError(f"assume is {' or '.join(_ASSUMED)}, not {assumed}")
+    if (main := text_argument(arguments, "main")) is not None:
+        return restore_main.plan(context, table, main)
     # Those on other machines count as dead here: applying it watches them first.
     unwatched = look(context, table)
     found = look(context, table, dead=unwatched.watched)
@@ -83,11 +91,16 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     steps += [_claim_step(context, table, claim) for claim in found.claims]
     steps += [Step("delete", path, "left by a change that has ended") for path in found.stale]
     steps += [Step("delete", root.tag(name), "left by a read that died") for root, name in found.reads]
+    for each in found.untagged:
+        steps.append(Step("create", each.path, f"protects savepoint {each.savepoint.id} again"))
     count = (found.interrupted is not None) + len(found.claims)
     what = f"{count} interrupted change{'' if count == 1 else 's'}" if count else "nothing interrupted"
     if found.reads:
         left = len(found.reads)
         what += f" and {left} tag{'' if left == 1 else 's'} left by reads that died"
+    if found.untagged:
+        lost = ", ".join(str(each.savepoint.id) for each in found.untagged)
+        what += f" and a savepoint without its tag: {lost}"
     return Plan(
         action=ACTION,
         table=table.full_name,
@@ -104,6 +117,8 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
 
 def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     """Bring the table to the state before or after each interrupted change. Idempotent."""
+    if plan.change:
+        return driver.apply(context, plan, progress)
     require_allowed(context, plan)
     started = context.clock()
     table, token = parse_table_name(plan.table), journal.new_token()
@@ -120,19 +135,22 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
         if found.interrupted:
             hold = journal.take_over(context, table, found.interrupted, token)
             _recover_journal(hold, plan, progress)
-        if found.claims or found.stale:
+        if found.claims or found.stale or found.untagged:
             hold = journal.take(context, table, plan, token, ACTION, {})
             for claim in found.claims:
                 _recover_claim(context, table, claim, progress)
             for path in found.stale:
                 context.files.delete(path)
+            for each in found.untagged:
+                protect(context.files, each, progress)
             hold.release()
     for root, name in found.reads:
         left_reads.remove(context, root, name, progress)
-    done = (found.interrupted is not None) + len(found.claims)
+    done = (found.interrupted is not None) + len(found.claims) + len(found.untagged)
     outcome = _outcome(plan, done, f"{plan.table} is whole again")
     begun = [found.interrupted.journal.action] if found.interrupted else []
     begun += [f"savepoint {claim.id}" for claim in found.claims]
+    begun += [f"tag of savepoint {each.savepoint.id}" for each in found.untagged]
     before = f"interrupted: {', '.join(begun)}" if begun else "leftovers"
     audit.record(context, plan, outcome, started, progress, before=before, after="nothing interrupted")
     return outcome
@@ -179,6 +197,7 @@ def look(context: Context, table: TablePath, dead: frozenset[str] | set[str] = f
         watched=frozenset(watched),
         stale=tuple(stale),
         reads=reads,
+        untagged=() if now is not None or gone else tuple(unprotected(context.files, table)),
     )
 
 

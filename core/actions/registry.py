@@ -276,7 +276,10 @@ ACTIONS: dict[str, Action] = {
             "recover",
             "core.actions.recover",
             "Finish or undo a change that was interrupted.",
-            (Argument("assume", "text", "committed or not-committed, where nothing tells any more."),),
+            (
+                Argument("assume", "text", "committed or not-committed, where nothing tells any more."),
+                Argument("main", "text", "The branch to be main, where the one that was is gone."),
+            ),
             danger="changes",
             moves_main=True,
         ),

@@ -161,6 +161,10 @@ def _warnings(context: Context, found: Takeover) -> list[str]:
                 f"Main's newest commit is of such an engine ({version}, user {user}): its job stops"
             )
         warnings.append("Stock orphan cleaning of a whole database stops with an error while it is so")
+        warnings.append(
+            f"A stock `CALL expire_snapshots` with arguments on `{then}` takes files of the previous main's "
+            "past: tag what you need of it, or expire with Paimark"
+        )
     else:
         warnings.append(
             f"Stock engines that use `{name}$branch_{main.label}` do not follow: main is `{then}`"

@@ -202,7 +202,9 @@ def _savepoints(files: Files, table: TablePath) -> Iterator[Finding]:
     yield Finding("savepoints", "ok", f"{kept} protected by their tags")
     for savepoint_id, health in sorted(found.items()):
         if health == "unprotected":
-            hint = "The next expiry may delete its files: read it while it is there."
+            hint = (
+                f"Run `paimark recover {table.full_name}`: it writes the tag again while the files are there."
+            )
             yield Finding("savepoints", "broken", f"Savepoint {savepoint_id} is unprotected", hint)
         elif health == "unverified":
             hint = f"Read it once, whole: VERSION AS OF '{savepoint_tag(savepoint_id)}'."

@@ -195,6 +195,7 @@ class Savepoint(Record, frozen=True, kw_only=True):
 
     `snapshot_time` is the commit time of the saved snapshot (what time travel compares); `save_time` is when
     it was saved; `record_count` is the snapshot's total, before key merging; `branch` is where it was made.
+    `snapshot` is the saved snapshot as it was written: the tag is made of it again, should it be lost.
     """
 
     numbered: ClassVar[tuple[str, ...]] = (SAVEPOINT_PREFIX,)
@@ -211,3 +212,4 @@ class Savepoint(Record, frozen=True, kw_only=True):
     verified_at: int | None = None
     comment: str | None = None
     created_by: str = "manual"
+    snapshot: dict[str, Any] | None = None

@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Protocol
 
+import msgspec
+
 from core.errors import Corrupt, NotFound
 from core.storage.files import Files
 from core.table.layout import Root, savepoint_tag
 from core.table.main_branch import all_roots
 from core.table.names import is_safe_name, near_names
-from core.table.records import Snapshot
+from core.table.records import Savepoint, Snapshot
 from core.travel.states import State, StateKind, States
 
 _SNAPSHOT = re.compile(r"snapshot\.([0-9]{1,18})")
@@ -139,7 +141,7 @@ class _Versions:
             return self._found(tag, note)
         savepoint = self.states.savepoints.savepoint(savepoint_id)
         if tag is None:
-            return self._without_tag(savepoint_id, savepoint.saved_snapshot_id, savepoint.snapshot_time)
+            return self._without_tag(savepoint)
         if (tag.snapshot.id, tag.time) != (savepoint.saved_snapshot_id, savepoint.snapshot_time):
             raise Corrupt(
                 f"Savepoint {savepoint_id} saved snapshot {savepoint.saved_snapshot_id}, and its tag "
@@ -148,8 +150,9 @@ class _Versions:
             )
         return self._found(State("savepoint", tag.name, tag.snapshot))
 
-    def _without_tag(self, savepoint_id: int, snapshot_id: int, time_ms: int) -> Resolved:
+    def _without_tag(self, savepoint: Savepoint) -> Resolved:
         """A savepoint of another root, or one that nothing protects."""
+        savepoint_id, snapshot_id = savepoint.id, savepoint.saved_snapshot_id
         name = savepoint_tag(savepoint_id)
         holders = [
             root
@@ -166,16 +169,24 @@ class _Versions:
                 f"Read it from there: {where} VERSION AS OF '{name}'.",
             )
         live = self.states.snapshot(snapshot_id)
-        if live is None or live.time != time_ms:
+        if live is not None and live.time == savepoint.snapshot_time:
+            return self._found(
+                State("savepoint", name, live.snapshot),
+                f"Savepoint {savepoint_id} is unprotected: its tag is missing, and it is lost when snapshot "
+                f"{snapshot_id} expires. `paimark recover` writes the tag again.",
+            )
+        if savepoint.snapshot is None:
             raise NotFound(
                 f"Savepoint {savepoint_id} of {self.states.table_name} lost its tag, and snapshot "
                 f"{snapshot_id}, which it saved, has expired",
                 "Its data may be gone: run `paimark doctor`.",
             )
+        path = self.states.root.table.savepoint(savepoint_id)
+        kept = Snapshot.from_json(msgspec.json.encode(savepoint.snapshot), path)
         return self._found(
-            State("savepoint", name, live.snapshot),
-            f"Savepoint {savepoint_id} is unprotected: its tag is missing, and it is lost when snapshot "
-            f"{snapshot_id} expires.",
+            State("savepoint", name, kept),
+            f"Savepoint {savepoint_id} is unprotected: its tag is missing, and any expiry may take its "
+            "files. `paimark recover` writes the tag again while they are there.",
         )
 
     def _watermark(self, watermark: int) -> Resolved:

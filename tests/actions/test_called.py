@@ -63,7 +63,7 @@ def test_a_plain_name_is_in_the_current_database() -> None:
         ("CALL sys.create_tag('a.b', 'x', tag => 'y')", "has no tag", "tag"),
         ("CALL sys.create_tag('a.b', 'x', name => 'y')", "name is given twice", "name"),
         ("CALL sys.create_tag('a.b', 'x', table => 'y')", "table is given twice", "table"),
-        ("CALL sys.recover('a.b', 'committed', 1)", "takes 2 arguments", "1"),
+        ("CALL sys.recover('a.b', 'committed', 'fix', 1)", "takes 3 arguments", "1"),
         ("CALL sys.delete_savepoint('a.b', 'one')", "id is a whole number", "'one'"),
         ("CALL sys.delete_savepoint('a.b', id => true)", "id is a whole number", "true"),
         ("CALL sys.create_tag('a.b', name => true)", "name is a text", "true"),

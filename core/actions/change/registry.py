@@ -20,6 +20,7 @@ CHANGES = {
     "overwrite-main": "core.actions.replace_overwrite:OverwriteMain",
     "replace-main-branch": "core.actions.replace_main:ReplaceMain",
     "rescue-commits": "core.actions.rescue:RescueCommits",
+    "restore-main": "core.actions.restore_main:RestoreMain",
     "retire-branch": "core.actions.retire_branch:RetireBranch",
     "rollback": "core.actions.rollback:Rollback",
     "truncate": "core.actions.rollback_truncate:Truncate",

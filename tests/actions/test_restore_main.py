@@ -1,0 +1,48 @@
+"""Another engine deleted the branch that is main: what main was before becomes main from where it lies."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from core.actions import guards
+from core.actions.context import Context
+from core.errors import Corrupt, Refused
+from core.table.main_branch import main_root
+from tests.actions.acting import ORDERS, applied, done, planned
+from tests.actions.taking_over import branched, main_rows
+
+
+@pytest.fixture
+def archive(context: Context, orders: Path) -> str:
+    """What main is kept as, when the branch that replaced it has gone."""
+    branched(context)
+    kept = str(done(context, "replace-main-branch", name="fix").result["previous_main"])
+    shutil.rmtree(orders / "branch/branch-fix")
+    return kept
+
+
+def test_the_archive_becomes_main(context: Context, archive: str, orders: Path) -> None:
+    with pytest.raises(Corrupt) as lost:
+        main_root(context.files, ORDERS)
+    assert lost.value.hint == "Make another branch main: paimark recover shop.orders --main NAME."
+    plan = planned(context, "recover", main=archive)
+    assert plan.refusals == () and "branch fix, which was main, is gone" in plan.summary
+    applied(context, plan)
+    assert main_root(context.files, ORDERS).label == archive
+    assert len(main_rows(context)) == 8
+    assert guards.mismatches(context.files, ORDERS) == []
+    done(context, "create-savepoint")
+
+
+def test_it_is_refused_while_main_is_there(context: Context) -> None:
+    branched(context)
+    with pytest.raises(Refused, match=r"Main of shop\.orders is there"):
+        planned(context, "recover", main="fix")
+
+
+def test_a_branch_that_is_not_there_is_refused(context: Context, archive: str) -> None:
+    with pytest.raises(Refused, match="has no branch nix"):
+        planned(context, "recover", main="nix")

@@ -1,0 +1,55 @@
+"""A savepoint whose tag another engine deleted is read meanwhile, and gets its tag again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from core.actions.context import Context
+from core.table.lineage import Lineage
+from core.table.records import Snapshot
+from core.table.savepoints import SavepointManager
+from core.travel.version import resolve_version
+from tests.actions.acting import ORDERS, NoWrites, context_on, done, planned
+from tests.paimon import read_rows
+
+
+def stock_rollback(orders: Path) -> None:
+    """What stock rollback to snapshot 1 leaves: later snapshots and the tags of them are gone."""
+    for number in (2, 3, 4, 5):
+        (orders / f"snapshot/snapshot-{number}").unlink()
+    (orders / "snapshot/LATEST").write_text("1")
+    (orders / "tag/tag-savepoint.1").unlink()
+
+
+def test_it_is_read_meanwhile_and_said_to_be_unprotected(context: Context, orders: Path) -> None:
+    done(context, "create-savepoint", snapshot=3)
+    saved = (orders / "snapshot/snapshot-3").read_bytes()
+    stock_rollback(orders)
+    found = resolve_version(context.files, ORDERS.root(), "savepoint.1")
+    assert found.snapshot == Snapshot.from_json(saved, "snapshot-3")
+    assert found.note is not None and "unprotected" in found.note and "`paimark recover`" in found.note
+
+
+def test_recover_writes_the_tag_again(context: Context, warehouse: Path, orders: Path) -> None:
+    done(context, "create-savepoint", snapshot=3)
+    rows = read_rows(warehouse, "shop.orders", tag="savepoint.1")
+    stock_rollback(orders)
+    plan = planned(context_on(warehouse, NoWrites(context.files)), "recover")
+    assert [(step.verb, step.target) for step in plan.steps] == [
+        ("create", "shop.db/orders/tag/tag-savepoint.1")
+    ]
+    done(context, "recover")
+    assert read_rows(warehouse, "shop.orders", tag="savepoint.1") == rows
+    [(_, health)] = SavepointManager(context.files, ORDERS).health_of_root(ORDERS.root())
+    assert health == "ok"
+    done(context, "create-branch", name="fix", tag="savepoint.1")
+    assert planned(context, "recover").empty
+
+
+def test_one_that_lost_a_file_is_left_alone(context: Context, orders: Path) -> None:
+    done(context, "create-savepoint", snapshot=3)
+    snapshot = Lineage(context.files, ORDERS.root()).snapshot(3)
+    stock_rollback(orders)
+    (orders / f"manifest/{snapshot.base_manifest_list}").unlink()
+    assert planned(context, "recover").empty
+    assert not (orders / "tag/tag-savepoint.1").exists()
