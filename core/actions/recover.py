@@ -9,6 +9,7 @@ from core.actions import audit, claims, left_reads, restore_main
 from core.actions.change import driver, journal
 from core.actions.change.change import Landed
 from core.actions.change.journal import Begun
+from core.actions.change.landing import left_readers
 from core.actions.change.owner import Owner, Standing, running, silent, standing
 from core.actions.change.registry import change_named
 from core.actions.checks import (
@@ -188,6 +189,7 @@ def look(context: Context, table: TablePath, dead: frozenset[str] | set[str] = f
     if now is not None:
         known |= {now.journal.token, *(entry.token for entry in now.entries)}
     stale = [path for path in journal.leftovers(context, table) if not any(each in path for each in known)]
+    stale += left_readers(context.files, table, known)
     reads = tuple(left_reads.left_reads(context, table))
     return Findings(
         interrupted=None if is_held else now,

@@ -1,4 +1,4 @@
-"""Whether a commit landed is told rightly however much time passed, and whoever committed and expired since."""
+"""Whether a commit landed is told rightly, whatever time passed and whoever committed and expired since."""
 
 from __future__ import annotations
 
@@ -78,3 +78,10 @@ def test_expiry_does_not_pass_a_commit_that_is_being_made(context: Context, orde
     done(context, "expire-snapshots", retain_last=1)
     assert not (orders / "snapshot/snapshot-3").exists()
     assert not (orders / "consumer").exists()
+
+
+def test_what_a_change_that_has_ended_left_is_removed(context: Context, orders: Path) -> None:
+    hold_expiry(context.files, MAIN, TOKEN, 3)
+    (orders / "consumer/consumer-flink").write_text('{"nextSnapshot": 4}')
+    done(context, "recover")
+    assert [path.name for path in (orders / "consumer").iterdir()] == ["consumer-flink"]

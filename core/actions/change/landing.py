@@ -7,11 +7,13 @@ all the same, every reference that may hold it is looked at, and if none does no
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from core.actions.change.change import Landed
 from core.actions.temporaries import delete_temporaries
 from core.errors import Corrupt, FileMissing
 from core.storage.files import Files
-from core.table.layout import Root
+from core.table.layout import CONSUMER_PREFIX, Root, TablePath
 from core.table.lineage import Lineage
 from core.table.main_branch import all_roots
 from core.table.records import Snapshot
@@ -30,6 +32,17 @@ def release_expiry(files: Files, root: Root, token: str) -> None:
     files.delete(path)
     delete_temporaries(files, root.consumers, {path.rpartition("/")[2]})
     files.prune(root.consumers)
+
+
+def left_readers(files: Files, table: TablePath, tokens: Collection[str]) -> list[str]:
+    """The paths of what `hold_expiry` wrote for changes that have ended: not those with these tokens."""
+    prefix = CONSUMER_PREFIX + _READER
+    return [
+        f"{root.consumers}/{name}"
+        for root in all_roots(files, table)
+        for name in files.names(root.consumers)
+        if name.startswith(prefix) and name.removeprefix(prefix) not in tokens
+    ]
 
 
 def commit_user(token: str) -> str:
