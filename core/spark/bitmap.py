@@ -6,11 +6,11 @@ file, `overlap.overlap_groups` for each bucket, and `merge_bits` here for the gr
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING
 
+from core.cancelling import map_cancellable
 from core.errors import PaimarkError, UsageError
 from core.spark.merging.kept import KeptBits
 from core.spark.merging.limbs import is_text
@@ -71,7 +71,8 @@ def first_bits(options: Mapping[str, str], group: MergeGroup, rows: int) -> dict
         return {}
     open_file = file_opener(options)
     for first in _HEADS:
-        found = first_survivors(group, open_file, first) or []
+        (made,) = map_cancellable(partial(first_survivors, group, open_file), [first])
+        found = made or []
         if sum(bits.popcount() for bits in found) >= rows:
             return {file.path: bits for file, bits in zip(group.files, found, strict=True)}
     return {}
@@ -92,11 +93,8 @@ def _local_bytes(spark: SparkSession) -> int:
 
 def _made_here(options: Mapping[str, str], groups: Sequence[MergeGroup]) -> list[list[Bits]]:
     open_file = file_opener(options)
-    if len(groups) < 2:
-        return [survivors(group, open_file) for group in groups]
     # Arrow and numpy let other threads run.
-    with ThreadPoolExecutor(min(len(groups), os.cpu_count() or 1)) as pool:
-        return list(pool.map(lambda group: survivors(group, open_file), groups))
+    return map_cancellable(lambda group: survivors(group, open_file), groups)
 
 
 def _made_by_tasks(

@@ -16,6 +16,7 @@ from pypaimon.snapshot.snapshot_commit import SnapshotCommit
 from pypaimon.table.bucket_mode import BucketMode
 from pypaimon.write.file_store_commit import CommitFailRetryResult, FileStoreCommit
 
+from core.cancelling import check_cancelled
 from core.errors import Refused
 from core.spark.target import Target, require_as_begun, require_head
 from core.storage.files import Files
@@ -46,6 +47,7 @@ class Commit(FileStoreCommit):  # type: ignore[misc]  # pypaimon has no types
             self.commit_max_retry_wait = _MOST_WAIT_MS
 
     def _try_commit_once(self, *args: Any, latest_snapshot: Any, **rest: Any) -> Any:
+        check_cancelled()
         # Here and not before: a commit that others were faster than is tried again on theirs.
         require_as_begun(self._files, self._target)
         require_head(self._target, _record(latest_snapshot))

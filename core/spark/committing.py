@@ -11,6 +11,7 @@ from pypaimon.snapshot.snapshot import BATCH_COMMIT_IDENTIFIER
 from pypaimon.table.bucket_mode import BucketMode
 from pypaimon.write.table_write import BatchTableWrite
 
+from core.cancelling import check_cancelled
 from core.errors import Refused, Unavailable
 from core.spark.after_commit import after_commit
 from core.spark.commit import Commit
@@ -56,6 +57,7 @@ def write_rows(target: Target, batches: Iterable[pa.RecordBatch], behind: int = 
         writer.file_store_write._load_seq_number_stats = lambda partition: _Behind(known(partition), behind)
     try:
         for batch in batches:
+            check_cancelled()
             taken = _as_table_takes(batch, writer.table_pyarrow_schema)
             _require_place(table, taken)
             if taken.num_rows:

@@ -14,6 +14,7 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import DataFrame
 
+from core.cancelling import Cancellation, cancellable
 from core.errors import Refused, StatementFailed
 from core.spark import rewrite
 from core.spark.answers import answer, tell_answer
@@ -70,6 +71,7 @@ class Job:
     tell: Tell
     tag: str
     cancelled: bool = False
+    cancellation: Cancellation = field(default_factory=Cancellation)
     spliced: Spliced | None = None
     named: Mapping[str, OpenedTable] = field(default_factory=dict)
 
@@ -106,7 +108,8 @@ class Runner:
         self._job = job
         end: Finished | Failed
         try:
-            end = self._run(job) if isinstance(order, Run) else self._rewrite(job, order)
+            with cancellable(job.cancellation):
+                end = self._run(job) if isinstance(order, Run) else self._rewrite(job, order)
         except ParentGone:
             raise
         except Exception as error:
@@ -147,6 +150,7 @@ class Runner:
         job = self._job
         if job is not None and job.order.number == number:
             job.cancelled = True
+            job.cancellation.cancel()
             threading.Thread(target=self._stop, args=(job,), name="cancel", daemon=True).start()
 
     def _stop(self, job: Job) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
+from core.cancelling import check_cancelled
 from core.errors import Corrupt, FileMissing, Refused
 from core.storage.files import Files
 from core.storage.paths import is_inside
@@ -178,6 +179,7 @@ class Places:
 
     def data_file(self, entry: ManifestEntry) -> DataFile:
         """The file that an entry of a manifest adds or deletes. Raises `Corrupt`."""
+        check_cancelled()
         record = entry.file
         partition = self._names.path(entry.partition)
         name = str(record["_FILE_NAME"])

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import fastavro
 
+from core.cancelling import check_cancelled
 from core.errors import Corrupt, FileMissing
 from core.storage.files import Files
 from core.table.avro import read_avro
@@ -164,6 +165,7 @@ def read_manifest(files: Files, path: str) -> list[ManifestEntry]:
 def read_manifests(files: Files, paths: Sequence[str]) -> Iterator[list[ManifestEntry]]:
     """The entries of each manifest in the order asked, many reads in flight. Raises as `read_manifest`."""
     for path, data in zip(paths, files.read_many(paths), strict=True):
+        check_cancelled()
         if data is None:
             raise FileMissing(path)
         yield _entries(data, path)

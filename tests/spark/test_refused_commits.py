@@ -11,7 +11,8 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from core.errors import Refused, Unavailable
+from core.cancelling import Cancellation, cancellable
+from core.errors import Cancelled, Refused, Unavailable
 from core.spark.committing import commit_rows, write_rows
 from core.spark.target import Target
 from core.spark.write import looked_up
@@ -94,6 +95,19 @@ def test_the_definition_is_another(table: Table) -> None:
     changed = {**msgspec.json.decode(schema.read_bytes()), "id": 1}
     schema.with_name("schema-1").write_bytes(msgspec.json.encode(changed))
     with pytest.raises(Refused, match="definition of d"):
+        commit_rows(target, written)
+    assert unowned(table) == set()
+
+
+def test_it_is_cancelled_while_others_are_faster(table: Table) -> None:
+    cancellation = Cancellation()
+
+    def slowly(files: LocalFiles, path: str, data: bytes) -> bool:
+        cancellation.cancel()
+        return False
+
+    target, written = begun(table)
+    with cancellable(cancellation), instead_of_create(slowly), pytest.raises(Cancelled):
         commit_rows(target, written)
     assert unowned(table) == set()
 

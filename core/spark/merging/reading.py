@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from core.cancelling import check_cancelled
 from core.errors import Corrupt
 from core.spark.merging.limbs import Limb
 from core.spark.merging.model import RETRACTING, MergeFile, MergeRules
@@ -50,6 +51,7 @@ def read_rows(
     file: MergeFile, rules: MergeRules, open_file: OpenFile, *, with_numbers: bool, first: int | None = None
 ) -> KeyRows:
     """All rows, or the first so many. Raises `Corrupt` for a file that is not as its manifest says."""
+    check_cancelled()
     with _opened(file, open_file) as opened:
         there = set(opened.names)
         columns = rules.columns[file.schema_id]
@@ -70,6 +72,7 @@ def read_rows(
 
 def read_kinds(file: MergeFile, open_file: OpenFile) -> Kinds:
     """Raises as `read_rows`."""
+    check_cancelled()
     with _opened(file, open_file) as opened:
         kinds = [_KIND] if file.may_retract and opened.may_retract() else []
         numbers = [] if file.has_row_numbers else [_SEQUENCE]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from core.cancelling import check_cancelled
 from core.spark.merging.keys import KeyReader
 from core.spark.merging.model import FileColumns, MergeFile, MergeRules, Unmergeable
 from core.table.column_types import ColumnType
@@ -57,6 +58,7 @@ def merge_rules(schema: TableSchema, schemas: Mapping[int, TableSchema]) -> Merg
 
 def merge_file(rules: MergeRules, path: str, file_format: str, record: Mapping[str, Any]) -> MergeFile:
     """A data file from its record in a manifest; `path` is its address. Raises `Corrupt`."""
+    check_cancelled()
     keys = KeyReader(rules.key_types)
     return MergeFile(
         path=path,

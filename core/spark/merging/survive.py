@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from core.cancelling import check_cancelled
 from core.spark.merging.limbs import (
     Limb,
     is_text,
@@ -114,7 +115,9 @@ def _surviving(
     """One truth a row, of files from the oldest to the newest."""
     survives = [_living(file, each.retracts) for file, each in zip(files, rows, strict=True)]
     keys = _keys(rules, rows)
+    check_cancelled()
     places = shared_rows(files, keys)
+    check_cancelled()
     if rules.ignore_delete:
         places = [
             place if each.retracts is None else place[~each.retracts[place]]
