@@ -11,7 +11,7 @@ DELETING = {"Savepoints": "delete-savepoint", "Branches": "delete-branch", "Tags
 # What switches stock expiry off on a branch.
 PROTECTING = "alter-branch-schema"
 # What is done to the table, whatever row the cursor is on.
-OF_THE_TABLE = ("undo",)
+OF_THE_TABLE = ("undo", "redo")
 _OF_A_BRANCH = ("delete-branch", "merge-branch", "replace-main-branch")
 
 

@@ -22,6 +22,7 @@ _ACTION_KEYS = {
     "replace-main-branch": "R",
     "rollback": "B",
     "undo": "u",
+    "redo": "U",
 }
 
 

@@ -20,7 +20,7 @@ FOR_ROWS = (
     "browse.copy",
     "browse.record",
 )
-NOT_FOR_ROWS = ("grid.left", "grid.filter", "act.undo")
+NOT_FOR_ROWS = ("grid.left", "grid.filter", "act.undo", "act.redo")
 
 BROWSE: list[BindingType] = [
     Binding(
@@ -62,6 +62,14 @@ BROWSE: list[BindingType] = [
         tooltip="take back the last change of the table that can be: first the plan",
         show=False,
         id="act.undo",
+    ),
+    Binding(
+        "U",
+        "act('redo')",
+        "redo",
+        tooltip="do again what the last undo took back: first the plan",
+        show=False,
+        id="act.redo",
     ),
     Binding(
         "P",
