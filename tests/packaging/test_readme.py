@@ -19,6 +19,7 @@ COMMANDS = re.findall(r"`paimark ([a-z][^`]* [^`]*)`", README)
 def test_every_command_on_tables_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     build_demo(tmp_path / "demo", lambda line: None)
     monkeypatch.setenv("PAIMARK_WAREHOUSE", str(tmp_path / "demo"))
+    monkeypatch.chdir(tmp_path)
     for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME"):
         monkeypatch.setenv(name, str(tmp_path))
     # Spark's own tests run what reads or rewrites rows; these need none.
