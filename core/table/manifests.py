@@ -17,11 +17,9 @@ import fastavro
 from core.cancelling import check_cancelled
 from core.errors import Corrupt, FileMissing
 from core.storage.files import Files
-from core.table.avro import read_avro
+from core.table.avro import AvroFile, read_avro
+from core.table.manifest_fields import ENTRIES, INDEX, LIST, Layout, Path, nullable_fields, require_values
 
-_LIST_VERSION = 2
-_ENTRY_VERSION = 2
-_INDEX_VERSION = 1
 _ADD, _DELETE = 0, 1
 # What is read ahead of the one who decodes: enough for every connection, little enough to hold twice.
 _BATCH_BYTES, _BATCH_FILES = 32 << 20, 256
@@ -154,7 +152,7 @@ class IndexEntry:
 
 def read_manifest_list(files: Files, path: str) -> list[ManifestMeta]:
     """The manifests a list names, in its order. Raises `FileMissing` and `Corrupt`."""
-    return [ManifestMeta(record) for record in _decode(files.read(path), path, _LIST_VERSION).records]
+    return [ManifestMeta(record) for record in _decode(files.read(path), path, LIST).records]
 
 
 def read_manifest(files: Files, path: str) -> list[ManifestEntry]:
@@ -173,23 +171,14 @@ def read_manifests(files: Files, paths: Sequence[str]) -> Iterator[list[Manifest
 
 def file_facts(data: bytes, path: str) -> Iterator[FileFacts]:
     """What each entry of a manifest says, one decoded at a time. Raises `Corrupt`."""
-    for record in _each_record(data, path, _ENTRY_VERSION):
-        try:
-            facts = _facts_of(record)
-        except (KeyError, TypeError, ValueError) as error:
-            raise _corrupt(path, f"an entry without {error}") from error
-        yield facts
+    for record in _each_record(data, path, ENTRIES):
+        _require_kind(record, path)
+        yield _facts_of(record)
 
 
 def manifest_facts(data: bytes, path: str) -> Iterator[ManifestMeta]:
     """The records of a manifest list, one decoded at a time. Raises `Corrupt`."""
-    for record in _each_record(data, path, _LIST_VERSION):
-        meta = ManifestMeta(record)
-        try:
-            meta.file_name, meta.file_size, meta.entries  # noqa: B018
-        except (KeyError, TypeError, ValueError) as error:
-            raise _corrupt(path, f"a manifest without {error}") from error
-        yield meta
+    return map(ManifestMeta, _each_record(data, path, LIST))
 
 
 def read_in_batches(files: Files, sizes: Mapping[str, int]) -> Iterator[tuple[str, bytes | None]]:
@@ -226,11 +215,7 @@ def read_index_manifest(files: Files, path: str) -> list[IndexEntry]:
 
 def index_entries(data: bytes, path: str) -> list[IndexEntry]:
     """As `read_index_manifest`, of what was read already. Raises `Corrupt`."""
-    records = _decode(data, path, _INDEX_VERSION).records
-    try:
-        return [IndexEntry(record) for record in records if record["_KIND"] == _ADD]
-    except KeyError as error:
-        raise _corrupt(path, f"an index file without {error}") from error
+    return [IndexEntry(each) for each in _decode(data, path, INDEX).records if each["_KIND"] == _ADD]
 
 
 def write_manifest_list(files: Files, sources: Sequence[str]) -> bytes:
@@ -238,7 +223,7 @@ def write_manifest_list(files: Files, sources: Sequence[str]) -> bytes:
 
     The writer's own schema and compression are used again. Raises `FileMissing` and `Corrupt`.
     """
-    lists = [_decode(files.read(path), path, _LIST_VERSION) for path in sources]
+    lists = [_decode(files.read(path), path, LIST) for path in sources]
     schema = lists[0].schema
     for path, other in zip(sources[1:], lists[1:], strict=True):
         if other.schema != schema:
@@ -250,9 +235,7 @@ def write_manifest_list(files: Files, sources: Sequence[str]) -> bytes:
 
 
 def _facts_of(record: Mapping[str, Any]) -> FileFacts:
-    file, kind = record["_FILE"], record["_KIND"]
-    if kind not in (_ADD, _DELETE):
-        raise ValueError(f"a known kind ({kind})")
+    file = record["_FILE"]
     key = FileKey(
         record["_PARTITION"],
         record["_BUCKET"],
@@ -262,7 +245,12 @@ def _facts_of(record: Mapping[str, Any]) -> FileFacts:
         file.get("_EMBEDDED_FILE_INDEX"),
     )
     return FileFacts(
-        kind == _ADD, file["_FILE_NAME"], file["_FILE_SIZE"], file["_ROW_COUNT"], file["_SCHEMA_ID"], key
+        record["_KIND"] == _ADD,
+        file["_FILE_NAME"],
+        file["_FILE_SIZE"],
+        file["_ROW_COUNT"],
+        file["_SCHEMA_ID"],
+        key,
     )
 
 
@@ -275,42 +263,50 @@ class _Avro:
 
 def _entries(data: bytes, path: str) -> list[ManifestEntry]:
     entries = []
-    for record in _decode(data, path, _ENTRY_VERSION).records:
-        if record["_KIND"] not in (_ADD, _DELETE):
-            raise _corrupt(path, f"an entry of kind {record['_KIND']}")
+    for record in _decode(data, path, ENTRIES).records:
+        _require_kind(record, path)
         entries.append(ManifestEntry(record))
     return entries
 
 
-def _decode(data: bytes, path: str, version: int) -> _Avro:
+def _require_kind(record: Mapping[str, Any], path: str) -> None:
+    if record["_KIND"] not in (_ADD, _DELETE):
+        raise _corrupt(path, f"an entry of kind {record['_KIND']}")
+
+
+def _decode(data: bytes, path: str, layout: Layout) -> _Avro:
+    file, nullable = _opened(data, path, layout)
+    return _Avro(file.schema, file.codec, list(_checked(file.records, nullable, path, layout)))
+
+
+def _each_record(data: bytes, path: str, layout: Layout) -> Iterator[dict[str, Any]]:
+    file, nullable = _opened(data, path, layout)
+    return _checked(file.records, nullable, path, layout)
+
+
+def _opened(data: bytes, path: str, layout: Layout) -> tuple[AvroFile, list[Path]]:
     try:
         file = read_avro(data)
-        found = _Avro(file.schema, file.codec, list(file.records))
-        versions = {record["_VERSION"] for record in found.records}
+        return file, nullable_fields(file.schema, layout)
     # Bytes from outside: the decoder and its codecs fail in more ways than they document.
     except Exception as error:
         raise _corrupt(path, str(error) or type(error).__name__) from error
-    if versions - {version}:
-        raise _corrupt(path, f"format {max(versions)}, and this version knows {version}")
-    return found
 
 
-def _each_record(data: bytes, path: str, version: int) -> Iterator[dict[str, Any]]:
-    try:
-        records = read_avro(data).records
-    # Bytes from outside, as in `_decode`.
-    except Exception as error:
-        raise _corrupt(path, str(error) or type(error).__name__) from error
+def _checked(
+    records: Iterator[dict[str, Any]], nullable: list[Path], path: str, layout: Layout
+) -> Iterator[dict[str, Any]]:
     while True:
         try:
             record = next(records)
-            found = record["_VERSION"]
+            require_values(record, nullable)
         except StopIteration:
             return
+        # As in `_opened`.
         except Exception as error:
             raise _corrupt(path, str(error) or type(error).__name__) from error
-        if found != version:
-            raise _corrupt(path, f"format {found}, and this version knows {version}")
+        if record["_VERSION"] != layout.version:
+            raise _corrupt(path, f"format {record['_VERSION']}, and this version knows {layout.version}")
         yield record
 
 

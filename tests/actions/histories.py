@@ -60,6 +60,10 @@ _FILE = _record(
     _ROW_COUNT="long",
     _LEVEL="int",
     _SCHEMA_ID="long",
+    _MIN_KEY="bytes",
+    _MAX_KEY="bytes",
+    _MIN_SEQUENCE_NUMBER="long",
+    _MAX_SEQUENCE_NUMBER="long",
     _EXTRA_FILES={"type": "array", "items": "string"},
 )
 _ENTRY = _record("entry", _VERSION="int", _KIND="int", _PARTITION="bytes", _BUCKET="int", _FILE=_FILE)
@@ -246,6 +250,10 @@ class History:
                     "_ROW_COUNT": 1,
                     "_LEVEL": level,
                     "_SCHEMA_ID": 0,
+                    "_MIN_KEY": b"",
+                    "_MAX_KEY": b"",
+                    "_MIN_SEQUENCE_NUMBER": 0,
+                    "_MAX_SEQUENCE_NUMBER": 0,
                     "_EXTRA_FILES": [f"{file}.index"],
                 },
             }

@@ -24,8 +24,14 @@ from core.table.manifests import read_manifest, read_manifest_list, write_manife
 
 NAME = "shop.db/t/manifest/manifest-list-1"
 _SYNC = bytes(range(16))
-# A real schema's most necessary field.
-VERSION = {"type": "record", "name": "r", "fields": [{"name": "_VERSION", "type": "int"}]}
+# A real schema's most necessary fields.
+NEEDED = [
+    {"name": "_VERSION", "type": "int"},
+    {"name": "_FILE_NAME", "type": "string"},
+    {"name": "_FILE_SIZE", "type": "long"},
+    {"name": "_SCHEMA_ID", "type": "long"},
+]
+VERSION = {"type": "record", "name": "r", "fields": NEEDED}
 COMPRESS: dict[str, Callable[[bytes], bytes]] = {
     "null": bytes,
     "deflate": lambda data: zlib.compress(data, 9, -15),
@@ -123,7 +129,7 @@ def test_a_block_that_counts_more_records_than_bytes_is_refused(tmp_path: Path, 
 
 
 def test_many_blocks_together_are_bounded_as_one(tmp_path: Path) -> None:
-    one = container(VERSION, "zstandard", 1, bytes(3_000_000))
+    one = container(VERSION, "zstandard", 1, number(2) + bytes(3_000_000))
     block = one[one.index(_SYNC) + 16 :]
     put(tmp_path, one + block * 500)
     assert "unpacks to more than its size allows" in read_in_little_memory(tmp_path)
@@ -138,23 +144,39 @@ def test_a_file_that_was_cut_is_damaged(tmp_path: Path, cut: int) -> None:
 
 @pytest.mark.parametrize("codec", COMPRESS)
 def test_honest_files_are_read_whatever_packs_them(tmp_path: Path, codec: str) -> None:
-    files = put(tmp_path, container(VERSION, codec, 3, number(2) * 3))
-    assert [meta.record for meta in read_manifest_list(files, NAME)] == [{"_VERSION": 2}] * 3
+    files = put(tmp_path, container(VERSION, codec, 3, (number(2) + text(b"m") + number(7) + number(0)) * 3))
+    found = [(meta.file_name, meta.file_size) for meta in read_manifest_list(files, NAME)]
+    assert found == [("m", 7)] * 3
 
 
 def test_entries_that_are_all_alike_are_honest(tmp_path: Path) -> None:
     """The most that packing makes of real entries: those of one wide table, written at once."""
     statistics = {"type": "record", "name": "s", "fields": [{"name": "_NULL_COUNTS", "type": LONGS}]}
+    numbers = ["_FILE_SIZE", "_ROW_COUNT", "_LEVEL", "_SCHEMA_ID"]
+    numbers += ["_MIN_SEQUENCE_NUMBER", "_MAX_SEQUENCE_NUMBER"]
+    keys = ("_MIN_KEY", "_MAX_KEY")
+    file: list[dict[str, object]] = [{"name": name, "type": "long"} for name in numbers]
+    file += [{"name": name, "type": "bytes"} for name in keys]
+    file += [{"name": "_FILE_NAME", "type": "string"}, {"name": "_STATS", "type": statistics}]
     fields = [
-        {"name": "_VERSION", "type": "int"},
+        *NEEDED,
         {"name": "_KIND", "type": "int"},
-        {"name": "_FILE_NAME", "type": "string"},
-        {"name": "_STATS", "type": statistics},
+        {"name": "_PARTITION", "type": "bytes"},
+        {"name": "_BUCKET", "type": "int"},
+        {"name": "_FILE", "type": {"type": "record", "name": "f", "fields": file}},
     ]
     schema = {"type": "record", "name": "r", "fields": fields}
     counts = {"_NULL_COUNTS": [0] * 1000}
+    alike = {"_VERSION": 2, "_KIND": 0, "_FILE_NAME": "", "_PARTITION": b"", "_BUCKET": 0}
     records = [
-        {"_VERSION": 2, "_KIND": 0, "_FILE_NAME": f"data-{os.urandom(8).hex()}-0.parquet", "_STATS": counts}
+        {
+            **{**dict.fromkeys(numbers, 0), **alike},
+            "_FILE": {
+                **{**dict.fromkeys(numbers, 0), **dict.fromkeys(keys, b"")},
+                "_FILE_NAME": f"data-{os.urandom(8).hex()}-0.parquet",
+                "_STATS": counts,
+            },
+        }
         for _ in range(5_000)
     ]
     buffer = io.BytesIO()
