@@ -17,9 +17,10 @@ The file is `$XDG_CONFIG_HOME/paimark/config.toml`:
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -103,12 +104,32 @@ def read_config(path: Path) -> ConfigFile:
     import tomllib
 
     try:
-        return msgspec.convert(tomllib.loads(text), ConfigFile)
-    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        return msgspec.convert(_without_nul(tomllib.loads(text)), ConfigFile)
+    # A number of too many digits is a ValueError, as the errors of both libraries are.
+    except (ValueError, RecursionError) as error:
         raise UsageError(
             f"The config file {path} is not as expected: {error}",
             'It holds `default_context = "NAME"` and tables `[contexts.NAME]` with `warehouse = "..."`.',
         ) from error
+
+
+def _without_nul(value: dict[str, Any]) -> dict[str, Any]:
+    """The same. Raises `ValueError`: no path, address or option can hold a NUL."""
+    if any("\0" in text for text in _texts(value)):
+        raise ValueError("a text in it holds a NUL")
+    return value
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for name, below in value.items():
+            yield name
+            yield from _texts(below)
+    elif isinstance(value, list):
+        for below in value:
+            yield from _texts(below)
 
 
 def load_settings(flags: Flags, environment: Mapping[str, str] = os.environ) -> Settings:

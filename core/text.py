@@ -20,6 +20,7 @@ _INVISIBLE = re.compile(
     f"[{_HOSTILE}]|(?<![{_JOINED}])\u200c|(?<![{_JOINED}{_EMOJI}])\u200d|(?<![{_HAN}])[\U000e0100-\U000e01ef]"
     f"|(?<![{_EMOJI}])(?:\ufe0e|\ufe0f(?!\u20e3))"
 )
+_HALF = re.compile("[\ud800-\udfff]")
 _NOT_IN_NAMES = re.compile(
     f"[{_HOSTILE}\u200c\u200d\ufe0e\ufe0f\U000e0100-\U000e01ef"
     "\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000]"
@@ -52,6 +53,17 @@ def unseen_in(name: str) -> str | None:
     """The first character of a name that shows nothing, or no more than a blank does; None without one."""
     found = _NOT_IN_NAMES.search(name)
     return found[0] if found else None
+
+
+def has_halves(text: str) -> bool:
+    """Whether it holds half a character, which can't be encoded: of bytes that are not UTF-8, or escaped."""
+    return not text.isascii() and _HALF.search(text) is not None
+
+
+def whole_number(text: str | bytes) -> int | None:
+    """What 1 to 18 digits say, with or without blanks around them; None for all else."""
+    digits = text.strip()
+    return int(digits) if digits.isdigit() and digits.isascii() and len(digits) <= 18 else None
 
 
 def local_time(epoch_ms: int) -> str:

@@ -18,7 +18,7 @@ from core.storage.files import Files
 from core.table.files import data_manifests
 from core.table.layout import Root, TablePath
 from core.table.manifests import read_manifests
-from core.table.records import Tag
+from core.table.records import DECODE_ERRORS, Tag
 from core.table.retention import RETENTION_OFF
 
 
@@ -174,6 +174,6 @@ def _snapshot_data(files: Files, root: Root, snapshot_id: int, tag_data: bytes) 
         data = files.read(root.snapshot(snapshot_id))
         if msgspec.json.decode(data) == msgspec.json.decode(plain):
             return data
-    except (FileMissing, msgspec.DecodeError):
+    except (FileMissing, *DECODE_ERRORS):
         pass
     return plain

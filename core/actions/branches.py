@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
 from typing import Self
 
 import msgspec
@@ -33,10 +32,12 @@ from core.actions.names import name_refusal
 from core.actions.plan import Plan, Refusal, Step
 from core.actions.takeover import own_state
 from core.errors import Corrupt, FileMissing, NotFound, Refused
-from core.table.layout import SAVEPOINT_TAG_PREFIX, Root, TablePath
+from core.table.layout import SAVEPOINT_TAG_PREFIX, Root, TablePath, number_in
 from core.table.lineage import Lineage
 from core.table.main_branch import all_roots, main_root
 from core.table.records import Tag
+from core.table.tag_times import kept_until_ms
+from core.text import local_time
 
 ACTION = "create-branch"
 
@@ -246,29 +247,20 @@ def _name_refusals(context: Context, table: TablePath, name: str) -> list[Refusa
 
 
 def _tag_refusals(context: Context, table: TablePath, tag_name: str, tag: Tag) -> list[Refusal]:
-    number = tag_name.removeprefix(SAVEPOINT_TAG_PREFIX)
-    if number != tag_name and number.isdecimal() and claims.read_claim(context, table, int(number)):
+    number = number_in(tag_name, SAVEPOINT_TAG_PREFIX)
+    if number is not None and claims.read_claim(context, table, number):
         return [Refusal(f"Savepoint {number} is still being made", "Wait for it, or run `paimark recover`.")]
-    until = _kept_until(tag)
-    if until and until <= datetime.fromtimestamp(context.clock() / 1000):
+    until = kept_until_ms(tag)
+    if until is not None and until <= context.clock():
         return [Refusal(f"Tag {tag_name} had its time: it is deleted any moment", "Choose another tag.")]
     return []
 
 
-def _kept_until(tag: Tag) -> datetime | None:
-    """When the tag's time to live ends, in the local time that Paimon writes."""
-    if tag.tag_create_time is None or tag.tag_time_retained is None:
-        return None
-    year, month, day, hour, minute, second, nanos = (*tag.tag_create_time, 0, 0)[:7]
-    created = datetime(year, month, day, hour, minute, second, nanos // 1000)
-    return created + timedelta(seconds=tag.tag_time_retained)
-
-
 def _warnings(tag_name: str, tag: Tag) -> list[str]:
     found = []
-    if until := _kept_until(tag):
+    if until := kept_until_ms(tag):
         found.append(
-            f"Tag {tag_name} lives until {until:%Y-%m-%d %H:%M}: "
+            f"Tag {tag_name} lives until {local_time(until)}: "
             "stock engines then delete it, and with it files that the branch needs"
         )
     found.append(

@@ -10,6 +10,7 @@ from core.errors import StatementFailed, UsageError
 from core.table.catalog import parse_table_name
 from core.table.layout import TablePath
 from core.table.names import near_names, split_name
+from core.text import whole_number
 from core.travel.calls import SCHEMA, Call, CallArgument, Value, read_call
 
 _TABLE = Argument("table", "text", "", required=True)
@@ -76,8 +77,8 @@ def _value(call: Call, parameter: Argument, argument: CallArgument) -> Value:
             return value
         raise call.refused(f"{name} is true or false", "", argument.value_position)
     if parameter.kind == "int":
-        if isinstance(value, str) and value.strip().isdecimal():
-            return int(value)
+        if isinstance(value, str) and (number := whole_number(value)) is not None:
+            return number
         if isinstance(value, int) and not isinstance(value, bool):
             return value
         raise call.refused(f"{name} is a whole number", "", argument.value_position)

@@ -10,11 +10,16 @@ from core.actions.context import Context
 from core.actions.plan import Plan, Refusal
 from core.errors import PaimarkError, Refused, Unavailable, UsageError
 from core.table.layout import MAIN, TablePath
+from core.text import has_halves, whole_number
 
 
 def text_argument(arguments: Mapping[str, object], name: str) -> str | None:
     """A text, or None when it was not given. Raises `UsageError`."""
     value = arguments.get(name)
+    if isinstance(value, str) and has_halves(value):
+        raise UsageError(
+            f"{name} is not UTF-8", "Look at the terminal's encoding, or at escapes in the text."
+        )
     if value is None or isinstance(value, str):
         return value
     raise UsageError(f"{name} is a text, not {value!r}")
@@ -30,8 +35,8 @@ def required_text(arguments: Mapping[str, object], name: str) -> str:
 def integer_argument(arguments: Mapping[str, object], name: str) -> int | None:
     """A whole number, or None when it was not given. Raises `UsageError`."""
     value = arguments.get(name)
-    if isinstance(value, str) and value.strip().isdecimal():
-        return int(value)
+    if isinstance(value, str) and (number := whole_number(value)) is not None:
+        return number
     if value is None or (isinstance(value, int) and not isinstance(value, bool)):
         return value
     raise UsageError(f"{name} is a whole number, not {value!r}")

@@ -31,6 +31,7 @@ from core.table.lineage import numbered
 from core.table.main_branch import all_roots
 from core.table.manifests import write_manifest_list
 from core.table.records import ListName, Record, Savepoint
+from core.text import whole_number
 
 VERSION = 1
 CreatedBy = Literal["manual", "interval", "safety"]
@@ -236,10 +237,9 @@ def _digest(data: bytes) -> str:
 
 def _hinted(files: Files, table: TablePath) -> int:
     try:
-        text = files.read(table.latest_savepoint_hint).strip()
+        return whole_number(files.read(table.latest_savepoint_hint)) or 0
     except FileMissing:
         return 0
-    return int(text) if text.isdigit() else 0
 
 
 def _taken(files: Files, table: TablePath, *, claims: bool = True) -> set[int]:

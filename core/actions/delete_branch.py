@@ -37,6 +37,7 @@ from core.errors import NotFound, Refused
 from core.table.layout import MAIN, Root, TablePath
 from core.table.main_branch import branch_root, main_root
 from core.table.names import checked_name
+from core.text import local_time
 
 ACTION = "delete-branch"
 
@@ -191,10 +192,9 @@ def _warnings(context: Context, table: TablePath, name: str, found: State | None
     warnings = []
     if found is not None and found.head is not None:
         head = found.head.snapshot
-        when = datetime.fromtimestamp(head.time_millis / 1000)
         warnings.append(
             f"Jobs on `{table.full_name}$branch_{name}` fail from here on: "
-            f"its newest commit is of {when:%Y-%m-%d %H:%M} (user {head.commit_user})"
+            f"its newest commit is of {local_time(head.time_millis)} (user {head.commit_user})"
         )
     for entry in operations.undoable(context, table):
         if name in (entry.kept_as, entry.previous):

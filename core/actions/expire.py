@@ -39,8 +39,8 @@ from core.storage.files import Files
 from core.table.layout import Root, TablePath
 from core.table.lineage import Lineage
 from core.table.main_branch import branch_root
-from core.table.records import Snapshot
-from core.text import local_time
+from core.table.records import Consumer, Snapshot
+from core.text import local_time, whole_number
 
 ACTION = "expire-snapshots"
 _FOREVER = 2**31 - 1
@@ -196,8 +196,8 @@ def smallest_consumer(files: Files, root: Root) -> int | None:
         if data is None:
             continue
         try:
-            found.append(int(msgspec.json.decode(data, type=dict[str, Any])["nextSnapshot"]))
-        except (msgspec.DecodeError, KeyError, TypeError, ValueError, UnicodeDecodeError) as error:
+            found.append(Consumer.from_json(data, path).next_snapshot)
+        except Corrupt as error:
             raise Corrupt(
                 f"{path} does not say what its consumer reads next", "Delete it if it is no longer used."
             ) from error
@@ -206,10 +206,10 @@ def smallest_consumer(files: Files, root: Root) -> int | None:
 
 def _raise_earliest(files: Files, root: Root, end: int) -> None:
     try:
-        text = files.read(root.earliest_hint).strip()
+        hinted = whole_number(files.read(root.earliest_hint))
     except FileMissing:
-        text = b""
-    if not (text.isdigit() and int(text) > end):
+        hinted = None
+    if hinted is None or hinted <= end:
         files.replace(root.earliest_hint, str(end).encode())
 
 
@@ -259,10 +259,11 @@ def _rules(context: Context, root: Root, arguments: Mapping[str, object]) -> Rul
 
 
 def _whole(options: Mapping[str, str], name: str, default: int) -> int:
-    text = options.get(name, str(default)).strip()
-    if not text.isdecimal():
+    text = options.get(name, str(default))
+    number = whole_number(text)
+    if number is None:
         raise Refused(f"The table's option {name} is {text!r}, not a number", "Give --retain-last.")
-    return int(text)
+    return number
 
 
 def _time(text: str, now_ms: int) -> int:

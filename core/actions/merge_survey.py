@@ -11,7 +11,7 @@ from core.actions.merge_base import merged
 from core.actions.overwriting import Start, start_of
 from core.actions.plan import Refusal
 from core.actions.rewriting import with_options
-from core.errors import Refused
+from core.errors import Corrupt, Refused
 from core.storage.files import Files
 from core.table.files import data_manifests, live_entries
 from core.table.forks import Side, find_fork, is_same_commit
@@ -134,7 +134,8 @@ def _schemas(
         return (), ()
     mine, theirs = Lineage(files, root), Lineage(files, start.root)
     newest, table = mine.latest_schema(), start.root.table
-    assert newest is not None
+    if newest is None:
+        raise Corrupt(f"{root.directory} has no schema")
     if kind != "fast-forward" and definition(newest) == definition(start.schema):
         return (), ()
     ids = theirs.schema_ids()

@@ -27,7 +27,9 @@ def without_time_to_live(tag: bytes, source: str) -> bytes:
 def with_options(schema: bytes, options: Mapping[str, str | None], source: str) -> bytes:
     """A schema with these options, None taking one out; the same bytes when it is so. Raises `Corrupt`."""
     fields = decoded(schema, source)
-    before: dict[str, str] = fields.get("options") or {}
+    before: Any = fields.get("options") or {}
+    if not isinstance(before, dict):
+        raise Corrupt(f"The options in {source} are no object", "Restore it from a backup.")
     # An option keeps its place among the others.
     merged = {name: options.get(name, value) for name, value in before.items()} | dict(options)
     after = {name: value for name, value in merged.items() if value is not None}

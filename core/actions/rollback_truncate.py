@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Self
-
-import msgspec
+from typing import Self
 
 from core.actions import truncation
 from core.actions.change import journal
@@ -21,10 +19,10 @@ from core.actions.plan import Plan, Refusal, Step
 from core.actions.removal import said
 from core.actions.replace_checks import claim_refusals
 from core.actions.truncation import Cut, cut_of
-from core.errors import Refused
+from core.errors import Corrupt, Refused
 from core.storage.files import Files
 from core.table.layout import Root
-from core.table.records import Snapshot, point_of
+from core.table.records import Consumer, Snapshot, point_of
 
 _CONSUMER = "consumer-"
 
@@ -207,6 +205,6 @@ def _stranded_consumers(files: Files, root: Root, keep: int) -> list[str]:
 def _next_of(consumer: bytes) -> float:
     """The snapshot that a consumer reads next; one that says nothing may be anywhere."""
     try:
-        return int(msgspec.json.decode(consumer, type=dict[str, Any])["nextSnapshot"])
-    except (msgspec.DecodeError, KeyError, TypeError, ValueError, UnicodeDecodeError):
+        return Consumer.from_json(consumer, "the consumer").next_snapshot
+    except Corrupt:
         return math.inf

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 
 from core.actions import audit, guards
 from core.actions.checks import (
@@ -36,6 +35,7 @@ from core.table.lineage import Lineage
 from core.table.main_branch import branch_root
 from core.table.records import Tag
 from core.table.tag_times import with_time_to_live
+from core.text import local_time
 
 ACTION = "create-tag"
 
@@ -141,10 +141,8 @@ def _warnings(
 ) -> list[str]:
     found = slow_check_warning(context, chosen) if chosen else []
     if retain_ms:
-        until = datetime.fromtimestamp((context.clock() + retain_ms) / 1000)
-        found.append(
-            f"From {until:%Y-%m-%d %H:%M} on, stock engines may delete the tag and what only it keeps"
-        )
+        until = local_time(context.clock() + retain_ms)
+        found.append(f"From {until} on, stock engines may delete the tag and what only it keeps")
     schema = Lineage(context.files, root).latest_schema()
     if retain_ms is None and schema and (default := schema.options.get("tag.default-time-retained")):
         found.append(

@@ -7,7 +7,6 @@ merged is out of main's rows then, and can be merged again.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Self
 
 import msgspec
@@ -30,6 +29,7 @@ from core.table.forks import Side
 from core.table.layout import Root, TablePath
 from core.table.lineage import Lineage
 from core.table.records import Point, Snapshot, point_of
+from core.text import local_time
 
 
 @dataclass(frozen=True)
@@ -187,9 +187,8 @@ def _kept(said: str) -> str:
 
 def _warnings(found: GoingBack) -> list[str]:
     entry, schema = found.entry, found.start.schema.id
-    when = datetime.fromtimestamp(entry.time / 1000)
     warnings = [
-        f"{entry.user} did it on {when:%Y-%m-%d %H:%M}",
+        f"{entry.user} did it on {local_time(entry.time)}",
         "Streaming readers skip OVERWRITE commits by default: they will not see the rows go back",
     ]
     if found.then.schema_id != schema:

@@ -6,7 +6,6 @@ The main-branch file is the point of no return here too. The branch that was mai
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Self
 
 import msgspec
@@ -34,6 +33,7 @@ from core.storage.files import Files
 from core.table.layout import SNAPSHOT_PREFIX, Root, TablePath
 from core.table.main_branch import main_branch_name
 from core.table.reading import numbered
+from core.text import local_time
 
 _RESTORED = "took the guards out of the table directory"
 
@@ -239,8 +239,7 @@ def _kept(entry: Undoable, main: State) -> str:
 
 def _warning(found: Reversal) -> str:
     table, entry = found.main.root.table, found.entry
-    when = datetime.fromtimestamp(entry.time / 1000)
-    done = f"{entry.user} made {entry.branch} main on {when:%Y-%m-%d %H:%M}"
+    done = f"{entry.user} made {entry.branch} main on {local_time(entry.time)}"
     if found.archive is None:
         return f"{done}; {found.previous.root.label} is main again"
     return f"Stock engines see {table.full_name} again, as it was; {done}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Self
 
 from core.actions.change.change import Done, Work
@@ -23,12 +22,12 @@ from core.storage.files import Files
 from core.table.layout import SCHEMA_PREFIX, Root, TablePath
 from core.table.main_branch import main_branch_name
 from core.table.retention import RETENTION_OFF
+from core.text import local_time
 
 
 def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
     """Raises `Refused` when the retired branch is gone, and `Corrupt`."""
     now = _now(context.files, table, entry)
-    when = datetime.fromtimestamp(entry.time / 1000)
     sizes = root_files(context.files, now.root)
     count, total = said(len(sizes), "metadata file"), sum(sizes.values())
     return Plan(
@@ -43,7 +42,7 @@ def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
             Step("delete", f"branch {now.root.label}", "it has its name again", total),
         ),
         kept=(_kept(entry),),
-        warnings=(f"{entry.user} retired it on {when:%Y-%m-%d %H:%M}",),
+        warnings=(f"{entry.user} retired it on {local_time(entry.time)}",),
         refusals=tuple(_refusals(context, table, entry, now)),
     )
 

@@ -6,7 +6,6 @@ The first of them is the point of no return: only where main has none of that id
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Self
 
 from core.actions import truncation
@@ -27,6 +26,7 @@ from core.storage.files import Files
 from core.table.forks import Side
 from core.table.layout import TablePath
 from core.table.main_branch import main_root
+from core.text import local_time
 
 _PUT_BACK = "main has its later snapshots again"
 
@@ -52,7 +52,7 @@ class Restoring:
 def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
     """Raises `Refused` when main or the branch has moved since, and `Corrupt`."""
     found = _find(context.files, table, entry)
-    cut, when = found.cut, datetime.fromtimestamp(entry.time / 1000)
+    cut = found.cut
     tags = truncation.later_tags(context.files, cut.archive, cut.keep)
     goes_on = f"main of {table.full_name} goes on from snapshot {cut.keep} to {cut.head} again"
     return Plan(
@@ -68,7 +68,7 @@ def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
             Step("delete", f"branch {cut.archive.label}", "main has it again"),
         ),
         kept=(_kept(cut),),
-        warnings=(f"{entry.user} did it on {when:%Y-%m-%d %H:%M}",),
+        warnings=(f"{entry.user} did it on {local_time(entry.time)}",),
         refusals=tuple(_refusals(context, found)),
     )
 

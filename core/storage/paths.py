@@ -6,8 +6,8 @@ import re
 
 from core.errors import NotFound, Refused
 
-# A part that is `..`, `.` or empty, an absolute path, a backslash, or a control character.
-_HOSTILE = re.compile(r"(?:^|/)(?:\.{0,2}(?:/|$))|[\x00-\x1f\x7f\\]")
+# A part that is `..`, `.` or empty, an absolute path, a backslash, a control character, or what is not UTF-8.
+_HOSTILE = re.compile(r"(?:^|/)(?:\.{0,2}(?:/|$))|[\x00-\x1f\x7f\\\ud800-\udfff]")
 
 
 def checked(path: str) -> str:

@@ -12,12 +12,13 @@ from core.errors import Corrupt, FileMissing, NotFound, Unavailable
 from core.storage.files import Files
 from core.table.catalog import table_missing
 from core.table.commit_times import CommitTimes, read_commit_times
-from core.table.layout import BARRIER_ID, MAX_DIGITS, SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root
+from core.table.layout import BARRIER_ID, SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root
 from core.table.main_branch import root_exists
 from core.table.names import checked_name, is_safe_name, near_names
 from core.table.reading import numbered, read_records
 from core.table.records import DECODE_ERRORS, UNREADABLE_HINT, Snapshot, TableSchema, Tag, misnamed
 from core.table.rows import SnapshotRow, row_decoder
+from core.text import whole_number
 
 __all__ = ["Lineage", "numbered"]
 
@@ -269,10 +270,9 @@ class Lineage:
     def _hint(self, path: str) -> int | None:
         """What a hint file says; None when it is missing or says nothing usable."""
         try:
-            text = self.files.read(path).strip()
+            number = whole_number(self.files.read(path))
         except (FileMissing, Corrupt):
             return None
-        number = int(text) if text.isdigit() and len(text) <= MAX_DIGITS else None
         return None if number == BARRIER_ID else number
 
     def _walk_ahead(self, hint: int) -> int | None:

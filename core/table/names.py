@@ -10,7 +10,8 @@ from typing import NamedTuple
 from core.errors import UsageError
 from core.table.layout import MAIN, TablePath
 
-_HOSTILE = re.compile(r"[\x00-\x1f\x7f/\\]")
+# The halves of characters stand for bytes of a name that are not UTF-8.
+_HOSTILE = re.compile(r"[\x00-\x1f\x7f/\\\ud800-\udfff]")
 _PART = re.compile(r"`((?:[^`]|``)+)`|([^`.]+)")
 _BRANCH_PART = "branch_"
 
@@ -33,7 +34,7 @@ def checked_name(name: str, kind: str) -> str:
     if not is_safe_name(name):
         raise UsageError(
             f"{name!r} can't be the name of a {kind}",
-            "A name is not blank and holds no '/', '\\' or control characters.",
+            "A name is not blank, is UTF-8 and holds no '/', '\\' or control characters.",
         )
     return name
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from core.errors import FileMissing
+from core.errors import Corrupt, FileMissing
 from core.storage.files import Files
 from core.table.layout import OPERATION_PREFIX, TablePath
 from core.table.records import Point, Record
 
 REPLACEMENT = "replace-main-branch"
-_NAME = re.compile(rf"{re.escape(OPERATION_PREFIX)}(?P<number>\d+)-(?P<token>[0-9a-z]+)")
+RETIREMENT = "delete-branch"
+_NAME = re.compile(rf"{re.escape(OPERATION_PREFIX)}(?P<number>[0-9]{{1,18}})-(?P<token>[0-9a-z]+)")
 
 
 class Undoable(Record, frozen=True, kw_only=True):
@@ -53,6 +54,14 @@ class Undoable(Record, frozen=True, kw_only=True):
     inverse: str | None = None
     arguments: dict[str, Any] | None = None
     holds: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.after is not None and self.before is None:
+            raise ValueError("it does not say where main was before")
+        if self.is_replacement and not (self.was_dropped or self.kept_as or self.previous):
+            raise ValueError("it does not say what was main before")
+        if self.action == RETIREMENT and self.inverse is None and not self.kept_as:
+            raise ValueError("it does not say what the branch is kept as")
 
     @property
     def description(self) -> str:
@@ -108,9 +117,19 @@ def operation_names(files: Files, table: TablePath) -> list[tuple[int, str, str]
 
 def read_operations(files: Files, table: TablePath) -> list[Operation]:
     """All of them, oldest first. Raises `Corrupt`."""
-    paths = [f"{table.operations}/{name}" for _, _, name in operation_names(files, table)]
-    found = zip(paths, files.read_many(paths), strict=True)
-    return [Operation.from_json(data, path) for path, data in found if data is not None]
+    names = operation_names(files, table)
+    paths = [f"{table.operations}/{name}" for _, _, name in names]
+    found = zip(names, paths, files.read_many(paths), strict=True)
+    return [
+        _operation(data, path, number, token) for (number, token, _), path, data in found if data is not None
+    ]
+
+
+def _operation(data: bytes, path: str, number: int, token: str) -> Operation:
+    found = Operation.from_json(data, path)
+    if (found.number, found.token) != (number, token):
+        raise Corrupt(f"{path} holds the record of another: operation {found.number} of {found.token}")
+    return found
 
 
 def undoable_before_the_log(files: Files, table: TablePath) -> list[Undoable]:

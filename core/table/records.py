@@ -151,6 +151,12 @@ class Tag(Snapshot, frozen=True, kw_only=True):
     tag_time_retained: float | None = None
 
 
+class Consumer(Record, frozen=True, kw_only=True):
+    """A registered reader of a root, and the first snapshot that it still has to read."""
+
+    next_snapshot: int
+
+
 class SchemaField(Record, frozen=True, kw_only=True):
     """A column: `type` is Paimon's text (`BIGINT NOT NULL`) or an object for nested types."""
 

@@ -9,6 +9,9 @@ import msgspec
 
 from core.table.records import Tag
 
+# Some 30,000 years: what is longer is somebody's damage, or a joke.
+_LONGEST_SECONDS = 1e12
+
 
 def created_ms(tag: Tag) -> int | None:
     """Epoch milliseconds; None for a tag without a TTL, which does not say when it was made.
@@ -21,9 +24,18 @@ def created_ms(tag: Tag) -> int | None:
     year, month, day, hour, minute, second, nanosecond, *_ = [*tag.tag_create_time, *[0] * 7]
     try:
         whole = datetime(year, month, day, hour, minute, second)
-    except ValueError:
+        seconds = int(whole.timestamp())
+    except (ValueError, OverflowError, OSError):
         return None
-    return int(whole.timestamp()) * 1000 + nanosecond // 1_000_000
+    return seconds * 1000 + nanosecond // 1_000_000
+
+
+def kept_until_ms(tag: Tag) -> int | None:
+    """When its time to live ends, epoch milliseconds; None for a tag that stays."""
+    created = created_ms(tag)
+    if created is None or tag.tag_time_retained is None:
+        return None
+    return created + int(min(tag.tag_time_retained, _LONGEST_SECONDS) * 1000)
 
 
 def retained_text(tag: Tag) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NoReturn
 
+from core.text import has_halves
 from core.travel.errors import SqlRefused
 from core.travel.expressions import ExpressionReader
 from core.travel.tokens import Token, keywords
@@ -80,6 +81,8 @@ class _Reader:
             self._refuse(
                 f"The version after {words} must be a number or a name in quotes", _FORMS_HINT, token.start
             )
+        if has_halves(token.value):
+            self._refuse(f"The version after {words} is not UTF-8", _FORMS_HINT, token.start)
         self.index += 1
         behind = self.tokens[self.index] if self.index < len(self.tokens) else None
         if behind is not None and (behind.text in _OPERATORS or behind.kind in ("string", "number")):

@@ -9,6 +9,7 @@ of the text is never touched.
 from __future__ import annotations
 
 from core.errors import UsageError
+from core.text import has_halves
 from core.travel.errors import too_deep
 from core.travel.kinds import classify
 from core.travel.scanner import Scanner
@@ -34,6 +35,8 @@ def read_statement(sql: str) -> Statement:
     Raises `UsageError` for more than one statement, and `SqlRefused` for a clause that is unfinished or is
     not time travel (a period, a temporal join).
     """
+    if has_halves(sql):
+        raise UsageError("The statement is not UTF-8", "Look at the encoding of the terminal or file.")
     tokens = _without_end(sql, tokenize(sql))
     kind = classify(tokens)
     scanner = Scanner(sql, tokens)

@@ -114,7 +114,9 @@ def _string_value(text: str) -> str:
         return text[2:].removesuffix(text[1])
     quote = text[0]
     body = text[1:-1] if len(text) > 1 and text.endswith(quote) else text[1:]
-    return _ESCAPE.sub(_unescaped, body.replace(quote * 2, quote))
+    value = _ESCAPE.sub(_unescaped, body.replace(quote * 2, quote))
+    # As in Java two escaped halves are one character.
+    return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
 
 def _unescaped(escape: re.Match[str]) -> str:

@@ -162,3 +162,28 @@ def test_nothing_is_destroyed_that_nobody_agreed_to(unstarted: Engine, warehouse
     *_, made = run_statement(unstarted, "CALL sys.create_tag('orders', 'v5')", database="shop")
     assert isinstance(made, Finished) and "v5" in made.message
     assert unstarted.state == "stopped"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        r"create_tag('shop.orders', '\ud800')",
+        r"create_savepoint('shop.orders', comment => '\ud800')",
+        r"create_tag('shop.\ud800', 'x')",
+        r"rollback('shop.orders', '\ud800')",
+        r"alter_branch_schema('shop.orders', add => 'a\ud800 INT')",
+        "create_tag('shop.orders', '\udcff')",
+        f"delete_savepoint('shop.orders', '{'9' * 5000}')",
+    ],
+)
+def test_arguments_that_no_file_can_hold_are_refused(sql: Paimark, warehouse: Path, call: str) -> None:
+    before = tree(warehouse)
+    ran = sql("sql", f"CALL sys.{call}", "--yes")
+    assert ran.code in (1, 2)
+    assert "fault" not in ran.err
+    assert tree(warehouse) == before
+
+
+def test_two_escaped_halves_are_one_character(sql: Paimark, warehouse: Path) -> None:
+    assert sql("sql", r"CALL sys.create_tag('shop.orders', 'a\ud83d\ude00')").code == 0
+    assert (warehouse / "shop.db/orders/tag/tag-a\N{GRINNING FACE}").exists()

@@ -132,3 +132,25 @@ def test_secrets_in_options_are_not_in_the_repr() -> None:
         Flags(warehouse="/lake", options={"s3.secret-key": "hunter2"}), {"XDG_CONFIG_HOME": "/nowhere"}
     )
     assert "hunter2" not in repr(settings)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'default_context = "a\\u0000b"',
+        '[contexts.a]\nwarehouse = "/tmp/\\u0000"',
+        'default_context = "a\0b"',
+        "a = " + "[" * 5000,
+        "a = " + "[" * 5000 + "]" * 5000,
+        "a = " + "{a = " * 3000 + "1" + "}" * 3000,
+        "a = " + "9" * 5000,
+        'default_context = "\\ud800"',
+    ],
+    ids=["nul", "nul in a path", "raw nul", "unclosed", "deep", "deep tables", "digits", "half a character"],
+)
+def test_a_config_file_that_no_config_can_be_is_refused(
+    tmp_path: Path, environment: dict[str, str], text: str
+) -> None:
+    write_config(tmp_path, text)
+    with pytest.raises(UsageError, match=r"config\.toml is not as expected"):
+        load_settings(Flags(warehouse="/lake"), environment)

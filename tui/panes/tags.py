@@ -10,7 +10,7 @@ from typing import ClassVar
 from core.table.layout import Root
 from core.table.read_tags import is_read_tag
 from core.table.records import Tag
-from core.table.tag_times import created_ms
+from core.table.tag_times import kept_until_ms
 from tui.background import Report
 from tui.formats import exact_time
 from tui.panes.record_pane import Found, RecordPane
@@ -59,7 +59,7 @@ class TagsPane(RecordPane[TagRows]):
         name, tag = self.rows.records[index]
         now_ms = int(time.time() * 1000)
         facts = [("snapshot", str(tag.id)), *snapshot_facts(tag, now_ms)]
-        until = _kept_until(tag)
+        until = kept_until_ms(tag)
         if until is not None:
             facts.insert(1, ("kept until", exact_time(until, now_ms)))
         return Detail(f"tag {name}", tuple(facts))
@@ -83,7 +83,7 @@ def _values(named: NamedTag) -> Sequence[object]:
         tag.time_millis,
         tag.total_record_count,
         tag.schema_id,
-        _kept_until(tag),
+        kept_until_ms(tag),
         _label(name),
     )
 
@@ -92,11 +92,3 @@ def _label(name: str) -> str | None:
     if is_read_tag(name):
         return "kept while it is read"
     return "left by a Spark read" if name.startswith(_BATCH_READ_PREFIX) else None
-
-
-def _kept_until(tag: Tag) -> int | None:
-    """When its time to live ends (epoch milliseconds); None for a tag that stays."""
-    created = created_ms(tag)
-    if created is None or tag.tag_time_retained is None:
-        return None
-    return created + int(tag.tag_time_retained * 1000)

@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
-from datetime import datetime
 from typing import Literal
 
 import msgspec
@@ -20,6 +19,7 @@ from core.actions.context import Context
 from core.errors import FileMissing, PaimarkError
 from core.processes import lives, machine, start_of
 from core.table.layout import TablePath
+from core.text import local_time
 
 Standing = Literal["running", "gone", "unknown"]
 
@@ -44,8 +44,7 @@ class Owner(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     since: int
 
     def __str__(self) -> str:
-        when = datetime.fromtimestamp(self.since / 1000).strftime("%Y-%m-%d %H:%M:%S")
-        return f"{self.user} on {self.host} (process {self.pid}), since {when}"
+        return f"{self.user} on {self.host} (process {self.pid}), since {local_time(self.since)}"
 
 
 def this_process(context: Context) -> Owner:

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Literal, get_args
 
 from core.errors import UsageError
+from core.text import whole_number
 from core.travel.literals import read_timestamp
 from core.travel.zones import epoch_ms
 
@@ -86,9 +87,10 @@ def _time(options: Mapping[str, str]) -> int | None:
 def _most(text: str | None) -> int | None:
     if text is None:
         return None
-    if not text.isdecimal() or int(text) < 1:
+    number = whole_number(text)
+    if not number:
         raise UsageError(f"maxSnapshotsPerTrigger is a number from 1 on, not {text}")
-    return int(text)
+    return number
 
 
 def _flag(options: Mapping[str, str], name: str) -> bool:

@@ -1,0 +1,79 @@
+"""Files and names that no writer of Paimon makes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from core.actions.context import Context
+from core.cli.main import run
+from core.errors import Corrupt
+from core.table.lineage import Lineage
+from core.table.savepoints import SavepointManager
+from tests.actions.acting import ORDERS, done
+from tests.faults import damage
+
+
+def without_field(path: Path, *field: str) -> None:
+    """Write a list or manifest as if its writer did not know the field."""
+    wanted = f"without {field}"
+    path.write_bytes(next(each.data for each in damage.of_avro(path.read_bytes()) if each.name == wanted))
+
+
+@pytest.mark.parametrize("field", ["_FILE_SIZE", "_FILE_NAME", "_SCHEMA_ID"])
+def test_no_savepoint_is_made_of_a_list_that_lacks_a_field(
+    context: Context, orders: Path, field: str
+) -> None:
+    latest = Lineage(context.files, ORDERS.root()).snapshot(5)
+    without_field(orders / "manifest" / latest.base_manifest_list, field)
+    with pytest.raises(Corrupt, match=f"it has no field {field}"):
+        done(context, "create-savepoint")
+    assert SavepointManager(context.files, ORDERS).ids() == []
+    assert not (orders / "tag/tag-savepoint.1").exists()
+
+
+def test_hints_of_too_many_digits_say_nothing(context: Context, orders: Path) -> None:
+    for hint in ("snapshot/EARLIEST", "snapshot/LATEST", "savepoint/LATEST"):
+        (orders / hint).parent.mkdir(exist_ok=True)
+        (orders / hint).write_text(damage.DIGITS)
+    assert done(context, "create-savepoint").result["savepoint_id"] == 1
+    done(context, "expire-snapshots", retain_last=2)
+    assert Lineage(context.files, ORDERS.root()).snapshot_ids() == [4, 5]
+    assert (orders / "snapshot/EARLIEST").read_text() == "4"
+
+
+def test_names_that_are_not_utf_8_hide_nothing_else(
+    orders: Path, warehouse: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PAIMARK_WAREHOUSE", str(warehouse))
+    odd = os.fsdecode(b"\xff")
+    for source, name in (("snapshot-1", "snapshot/snapshot-"), ("snapshot-2", "tag/tag-")):
+        shutil.copy(orders / "snapshot" / source, orders / (name + odd))
+    for name in ("consumer/consumer-", "savepoint/savepoint-"):
+        (orders / name).parent.mkdir()
+        (orders / (name + odd)).write_text("{}")
+    shutil.copytree(orders / "schema", orders / f"branch/branch-{odd}/schema")
+    shutil.copytree(orders / "schema", warehouse / f"shop.db/{odd}/schema")
+    (warehouse / f"{odd}.db").mkdir()
+    found = []
+    for words in (
+        ["tables"],
+        *([each, "shop.orders"] for each in ("snapshots", "savepoints", "branches", "tags", "schemas")),
+        ["create-savepoint", "shop.orders", "--dry-run"],
+        ["expire-snapshots", "shop.orders", "--retain-last", "2", "--dry-run"],
+        ["delete-tag", "shop.orders", "--name", "v2", "--dry-run"],
+        ["delete-tag", "shop.orders", "--name", odd, "--dry-run"],
+        ["create-savepoint", "shop.orders", "--comment", odd],
+        ["tags", f"shop.{odd}"],
+        ["sql", f"SELECT '{odd}'"],
+    ):
+        for form in ("table", "json"):
+            code = run([*words, "--output", form])
+            told = capsys.readouterr()
+            found += [f"{words}: {told.err}"] if "fault of paimark's own" in told.err else []
+            if words[1:] == ["shop.orders"]:
+                assert code == 0
+    assert found == []

@@ -1,0 +1,155 @@
+"""What can be wrong with a metadata file: each kind of damage once, the same ones in every run."""
+
+from __future__ import annotations
+
+import copy
+import io
+import json
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import fastavro
+
+# As text: no value of Python's says them.
+DEEP = "[" * 5000 + "]" * 5000
+DIGITS = "9" * 5000
+HALF = '"\\ud800"'
+VALUES = [
+    "null",
+    "[]",
+    "{}",
+    '"x"',
+    "-1",
+    "1.5",
+    "true",
+    DIGITS,
+    HALF,
+    DEEP,
+    '"../../x"',
+    "9223372036854775807",
+]
+
+
+class Damage(NamedTuple):
+    """`data` is what the file holds then; `name` is for whoever reads of a failure."""
+
+    name: str
+    data: bytes
+
+
+def of_any_file(data: bytes) -> Iterator[Damage]:
+    """Damage of bytes, whatever they mean."""
+    yield Damage("empty", b"")
+    yield Damage("half", data[: len(data) // 2])
+    yield Damage("zeros", bytes(len(data)))
+    yield Damage("not UTF-8", b"\xff\xfe\x00" + data[:20])
+    yield Damage("digits", DIGITS.encode())
+    yield Damage("deep", DEEP.encode())
+    for place in range(len(data) // 7, len(data), max(1, len(data) // 5)):
+        yield Damage(
+            f"bit flipped at {place}", data[:place] + bytes([data[place] ^ 0x15]) + data[place + 1 :]
+        )
+
+
+def of_json(data: bytes) -> Iterator[Damage]:
+    """Each field left out, and with each wrong value; the same one level down."""
+    document = json.loads(data)
+    yield Damage("a list", b"[]")
+    yield Damage("a null", b"null")
+    if isinstance(document, dict):
+        for path in _paths(document):
+            yield Damage(f"without {path}", json.dumps(_without(document, path)).encode())
+            for value in VALUES:
+                text = json.dumps(_with(document, path, "\0here")).replace('"\\u0000here"', value)
+                yield Damage(f"{path} = {value[:12]}", text.encode())
+
+
+def of_avro(data: bytes) -> Iterator[Damage]:
+    """Each field of the writer's schema left out, null, and of another type."""
+    reader = fastavro.reader(io.BytesIO(data))
+    records, schema = [dict(record) for record in reader], reader.writer_schema
+    yield Damage("no records", _avro(schema, []))
+    yield Damage("another schema", _avro({"type": "record", "name": "r", "fields": []}, [{}] * len(records)))
+    for path in _fields(schema):
+        yield Damage(f"without {path}", _avro(_changed(schema, path, None), records))
+        for kind, value in (
+            ("null", None),
+            ("string", "x"),
+            ("long", -7),
+            ("double", 1.5),
+            ("bytes", b"\xff"),
+        ):
+            changed = [_put(copy.deepcopy(record), path, value) for record in records]
+            yield Damage(f"{path} a {kind}", _avro(_changed(schema, path, kind), changed))
+
+
+Path = tuple[str, ...]
+
+
+def _paths(document: dict[str, Any]) -> Iterator[Path]:
+    for name, value in document.items():
+        yield (name,)
+        if isinstance(value, dict):
+            yield from ((name, below) for below in value)
+
+
+def _without(document: dict[str, Any], path: Path) -> dict[str, Any]:
+    result = copy.deepcopy(document)
+    _holder(result, path).pop(path[-1])
+    return result
+
+
+def _with(document: dict[str, Any], path: Path, value: object) -> dict[str, Any]:
+    result = copy.deepcopy(document)
+    _holder(result, path)[path[-1]] = value
+    return result
+
+
+def _holder(document: dict[str, Any], path: Path) -> dict[str, Any]:
+    for name in path[:-1]:
+        document = document[name]
+    return document
+
+
+def _put(record: dict[str, Any], path: Path, value: object) -> dict[str, Any]:
+    _holder(record, path)[path[-1]] = value
+    return record
+
+
+def _fields(schema: Any) -> Iterator[Path]:
+    for field in _record(schema)["fields"]:
+        yield (field["name"],)
+        below = _record(field["type"])
+        if below:
+            yield from ((field["name"], each["name"]) for each in below["fields"])
+
+
+def _record(schema: Any) -> dict[str, Any]:
+    """The record type in a type; empty for none."""
+    choices = schema if isinstance(schema, list) else [schema]
+    return next((each for each in choices if isinstance(each, dict) and each.get("type") == "record"), {})
+
+
+def _changed(schema: Any, path: Path, kind: str | None) -> Any:
+    """The schema with the field of another type, or without it when None."""
+    result = copy.deepcopy(schema)
+    record = _record(result)
+    for name in path[:-1]:
+        record = _record(next(each["type"] for each in record["fields"] if each["name"] == name))
+    at = next(place for place, each in enumerate(record["fields"]) if each["name"] == path[-1])
+    if kind is None:
+        del record["fields"][at]
+    else:
+        record["fields"][at] = {"name": path[-1], "type": kind}
+    return result
+
+
+def _avro(schema: Any, records: list[dict[str, Any]]) -> bytes:
+    plain = copy.deepcopy(schema)
+    for each in (plain, *(_record(field["type"]) for field in _record(plain)["fields"])):
+        for mark in ("__fastavro_parsed__", "__named_schemas"):
+            if isinstance(each, dict):
+                each.pop(mark, None)
+    buffer = io.BytesIO()
+    fastavro.writer(buffer, plain, records)
+    return buffer.getvalue()

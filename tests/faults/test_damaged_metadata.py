@@ -1,0 +1,182 @@
+"""Whatever is wrong with a metadata file, who browses or plans gets a sentence, and nothing is written.
+
+Each file of three small tables is damaged in the ways that `damage` knows, without `--long` in some of them:
+those are the same in each run.
+"""
+
+from __future__ import annotations
+
+import shutil
+import zlib
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.actions.context import Context
+from core.actions.registry import ACTIONS
+from core.cli import doctor
+from core.cli.options import Given
+from core.errors import PaimarkError
+from core.table.catalog import databases, tables
+from core.table.file_rows import file_rows
+from core.table.layout import TablePath
+from core.table.lineage import Lineage
+from core.table.main_branch import branch_names, main_root
+from core.table.system_tables import SYSTEM_TABLES
+from core.travel.version import resolve_time, resolve_version
+from tests.actions.acting import ORDERS, contents, context_on, done
+from tests.actions.taking_over import branched
+from tests.faults import damage
+from tests.faults.damage import Damage
+from tests.faults.fault_files import Death, FaultFiles
+
+# With a branch for main, and with a change and a savepoint that were interrupted.
+MOVED, INTERRUPTED = TablePath("shop", "moved"), TablePath("shop", "interrupted")
+PLANS: list[tuple[str, dict[str, object]]] = [
+    ("create-savepoint", {}),
+    ("create-savepoint", {"snapshot": 3}),
+    ("auto-savepoint", {}),
+    ("create-tag", {"name": "new"}),
+    ("create-branch", {"name": "new", "tag": "v2"}),
+    ("create-branch", {"name": "new", "tag": "savepoint.1"}),
+    ("alter-branch-schema", {"add": "note STRING"}),
+    ("delete-savepoint", {"id": 1}),
+    ("delete-savepoint", {"id": 2}),
+    ("delete-tag", {"name": "v2"}),
+    ("expire-snapshots", {"retain_last": 2}),
+    ("expire-snapshots", {"older_than": "1 h"}),
+    ("delete-branch", {"name": "fix"}),
+    ("delete-branch", {"name": "fix", "keep": True}),
+    ("replace-main-branch", {"name": "fix"}),
+    ("replace-main-branch", {"name": "fix", "layout": "overwrite"}),
+    ("rescue-commits", {"name": "new"}),
+    ("undo", {}),
+    ("merge-branch", {"name": "fix"}),
+    ("rollback", {"to": "savepoint.1"}),
+    ("rollback", {"to": "snapshot.2", "truncate": True}),
+    ("recover", {}),
+]
+# The directories of a table's metadata, and of how many kinds of damage one is tried.
+SHARES = {
+    "snapshot": 90,
+    "schema": 12,
+    "tag": 90,
+    "savepoint": 40,
+    "manifest": 150,
+    "consumer": 8,
+    "changelog": 40,
+    "branch": 90,
+}
+LONG_SHARE = 6
+
+
+@pytest.fixture(scope="module")
+def damaged(warehouse_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """`orders` with a branch, savepoints, a consumer and a changelog; and two tables made of it."""
+    warehouse = tmp_path_factory.mktemp("damaged") / "warehouse"
+    shutil.copytree(warehouse_template, warehouse)
+    shutil.rmtree(warehouse / "shop.db/events")
+    context, orders = context_on(warehouse), warehouse / "shop.db/orders"
+    done(context, "create-savepoint", snapshot=3)
+    done(context, "create-savepoint", comment="kept")
+    branched(context)
+    (orders / "consumer").mkdir()
+    (orders / "consumer/consumer-job").write_text('{"nextSnapshot": 4}')
+    (orders / "changelog").mkdir()
+    shutil.copy(orders / "snapshot/snapshot-1", orders / "changelog/changelog-1")
+    (orders / "snapshot/EARLIEST").write_text("1")
+    for table in (MOVED, INTERRUPTED):
+        shutil.copytree(orders, warehouse / table.directory)
+    done(context, "replace-main-branch", MOVED, name="fix")
+    archive = next(name for name in branch_names(context.files, MOVED) if name != "fix")
+    done(context, "create-branch", MOVED, name="spare", tag="v2")
+    done(context, "delete-branch", MOVED, name="spare", keep=True)
+    done(context, "delete-branch", MOVED, name=archive, keep=True)
+    for writes, action, arguments in (
+        (6, "replace-main-branch", {"name": "fix"}),
+        (3, "create-savepoint", {}),
+    ):
+        dying = context_on(warehouse, FaultFiles(context.files, writes))
+        with pytest.raises(Death):
+            done(dying, action, INTERRUPTED, **arguments)
+    return warehouse
+
+
+def uses(warehouse: Path, table: TablePath) -> Iterator[tuple[str, Callable[[], object]]]:
+    """Everything that reads a table's metadata and changes nothing."""
+    context = context_on(warehouse)
+    files = context.files
+    yield "tables", lambda: [list(tables(files, each)) for each in databases(files)]
+    yield "doctor", lambda: list(doctor._table(Given(warehouse=str(warehouse)), table.full_name))
+    for name, system in SYSTEM_TABLES.items():
+        yield name, partial(lambda read: list(read(files, main_root(files, table), {})), system.read)
+    yield "files", lambda: list(newest_files(context, table))
+    for version in ("3", "savepoint.1", "v2", "watermark-1", "fix"):
+        yield version, partial(lambda asked: resolve_version(files, main_root(files, table), asked), version)
+    for time_ms in (0, 10**13):
+        yield (
+            f"at {time_ms}",
+            partial(lambda when: resolve_time(files, main_root(files, table), when), time_ms),
+        )
+    for action, arguments in PLANS:
+        yield f"{action} {arguments}", partial(ACTIONS[action].plan, context, table, arguments)
+
+
+def newest_files(context: Context, table: TablePath) -> Iterator[tuple[Any, ...]]:
+    root = main_root(context.files, table)
+    snapshot = Lineage(context.files, root).latest()
+    yield from file_rows(context.files, root, snapshot) if snapshot else ()
+
+
+def faults(warehouse: Path, table: TablePath) -> list[str]:
+    """The uses that end in anything but an answer or a sentence."""
+    found = []
+    for name, use in uses(warehouse, table):
+        try:
+            use()
+        except PaimarkError as error:
+            assert error.message
+        except Exception as error:
+            found.append(f"{name}: {type(error).__name__}: {str(error)[:100]}")
+    return found
+
+
+def damages(path: Path) -> Iterator[Damage]:
+    data = path.read_bytes()
+    yield from damage.of_any_file(data)
+    if data.startswith(b"Obj\x01"):
+        yield from damage.of_avro(data)
+    elif data.startswith(b"{") and b"\n{" not in data:
+        yield from damage.of_json(data)
+
+
+def metadata_files(directory: Path) -> Iterator[Path]:
+    return (path for path in sorted(directory.rglob("*")) if path.is_file() and "bucket-" not in str(path))
+
+
+@pytest.mark.parametrize("directory", SHARES)
+@pytest.mark.parametrize("table", [ORDERS, MOVED, INTERRUPTED], ids=lambda table: table.name)
+def test_every_damage_of_a_file_is_said_in_a_sentence(
+    damaged: Path, table: TablePath, directory: str, pytestconfig: pytest.Config
+) -> None:
+    share = LONG_SHARE if pytestconfig.getoption("--long") else SHARES[directory]
+    found = []
+    before = contents(damaged)
+    for path in metadata_files(damaged / table.directory / directory):
+        data, seed = path.read_bytes(), f"{table.name}/{path.name.rstrip('0123456789abcdef-')}"
+        for each in damages(path):
+            if zlib.crc32(f"{seed}{each.name}".encode()) % share:
+                continue
+            path.write_bytes(each.data)
+            found += [f"{path.name}, {each.name}: {fault}" for fault in faults(damaged, table)]
+        path.write_bytes(data)
+    assert found == []
+    assert contents(damaged) == before
+
+
+@pytest.mark.parametrize("table", [ORDERS, MOVED, INTERRUPTED], ids=lambda table: table.name)
+def test_undamaged_tables_have_no_fault(damaged: Path, table: TablePath) -> None:
+    assert faults(damaged, table) == []
