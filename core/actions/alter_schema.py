@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self, get_args
@@ -23,6 +22,7 @@ from core.actions.context import Context
 from core.actions.plan import Plan, Refusal, Step
 from core.actions.temporaries import delete_temporaries
 from core.errors import FileMissing, NotFound, Refused, StatementFailed, UsageError
+from core.shell import shell_line
 from core.table.layout import SCHEMA_PREFIX, Root, TablePath
 from core.table.lineage import Lineage
 from core.table.main_branch import branch_root
@@ -236,4 +236,4 @@ def _undo(table: TablePath, branch: str | None, made: Changed) -> str:
     words += [] if branch is None else ["--branch", branch]
     for kind, texts in by_kind.items():
         words += [f"--{kind}", ", ".join(texts)]
-    return shlex.join(words)
+    return shell_line(words)

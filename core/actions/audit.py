@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from core.actions.context import Context, Progress
+from core.actions.context import Context, Progress, Remark
 from core.actions.plan import Outcome, Plan
 
 
@@ -49,4 +49,6 @@ def record(
         finally:
             os.close(descriptor)
     except OSError as error:
-        progress(f"The audit line could not be written to {context.audit_path}: {error.strerror or error}")
+        progress(
+            Remark(f"The audit line could not be written to {context.audit_path}: {error.strerror or error}")
+        )

@@ -16,7 +16,7 @@ from core.actions import audit, claims, guards, savepoints
 from core.actions.change.journal import new_token
 from core.actions.change.owner import running, standing
 from core.actions.checks import read_only_refusals, require_allowed, text_argument, undone_on_failure
-from core.actions.context import Context, Progress, open_context
+from core.actions.context import Context, Progress, Remark, open_context
 from core.actions.features import newest_options
 from core.actions.holding import ChosenSnapshot, choose_as_planned, keep, require_whole
 from core.actions.plan import Outcome, Plan
@@ -128,10 +128,10 @@ def after_commit(context: Context, table: TablePath, branch: str | None, tell: P
         made = once(context, table, branch)
     # Whatever it is: who sees an error would take the commit for one that failed, and do it again.
     except Exception as error:
-        tell(f"The change is done, but no savepoint could be made after it: {error}")
+        tell(Remark(f"The change is done, but no savepoint could be made after it: {error}"))
     else:
         if made is not None:
-            tell(made.message)
+            tell(Remark(made.message))
 
 
 def after_write(uri: str, options: Mapping[str, str], root: Root) -> str | None:
@@ -157,7 +157,7 @@ def watch(context: Context, tables: Callable[[], Sequence[TablePath]], stop: Eve
             else:
                 failures.pop(table, None)
                 if made is not None:
-                    tell(made.message)
+                    tell(Remark(made.message))
         stop.wait(_LONGEST_SLEEP if failures else _until_next(context, tables))
 
 

@@ -27,7 +27,7 @@ from core.actions.checks import (
     require_unmoved,
     required_text,
 )
-from core.actions.context import Context
+from core.actions.context import Context, Remark
 from core.actions.names import name_refusal
 from core.actions.plan import Plan, Refusal, Step
 from core.actions.takeover import own_state
@@ -137,7 +137,9 @@ class CreateBranch(Change[BranchState]):
             source = _source_as_planned(work.context, work.table, work.plan)
         except (Refused, Corrupt) as error:
             others = ", ".join(self._others_files())
-            work.progress(f"{error.message}: branch {self.state.name} stays, for others wrote {others}")
+            work.progress(
+                Remark(f"{error.message}: branch {self.state.name} stays, for others wrote {others}")
+            )
             return
         for sentence in write_branch(work.files, source, self._branch, None):
             work.progress(sentence)
@@ -148,7 +150,7 @@ class CreateBranch(Change[BranchState]):
         else:
             newest = int(self.work.plan.arguments["highest_schema"] or 0)
             if not remove_unfinished(self.work.files, self._paths, self._branch, newest):
-                self.work.progress(f"branch {self.state.name} stays: another engine made it")
+                self.work.progress(Remark(f"branch {self.state.name} stays: another engine made it"))
 
     def clean(self) -> None:
         clean_unfinished(self.work.files, self._branch, self._paths)

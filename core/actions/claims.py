@@ -12,7 +12,7 @@ from typing import ClassVar, Literal
 from core.actions import guards
 from core.actions.change.owner import Owner, this_process
 from core.actions.checks import undone_on_failure
-from core.actions.context import Context, Progress
+from core.actions.context import Context, Progress, Remark
 from core.actions.holding import ChosenSnapshot, require_held
 from core.actions.temporaries import delete_temporaries
 from core.errors import Corrupt, FileMissing, Refused
@@ -203,7 +203,7 @@ def forget_savepoint(context: Context, root: Root, savepoint_id: int, progress: 
     files.delete(root.tag(savepoint_tag(savepoint_id)))
     guards.repair_held(files, table)
     files.delete(table.savepoint_file(savepoint.full_manifest_list))
-    progress(f"took back savepoint {savepoint_id}, which nothing needs now")
+    progress(Remark(f"took back savepoint {savepoint_id}, which nothing needs now"))
 
 
 def clean(context: Context, table: TablePath, claim: Claim) -> None:

@@ -21,6 +21,19 @@ if TYPE_CHECKING:
 # An action tells each step as it ends, one line.
 Progress = Callable[[str], None]
 
+
+class Remark(str):
+    """A line that a person must know of afterwards, also one who did not watch."""
+
+    __slots__ = ()
+
+
+class Counting(str):
+    """How far something is: the next line takes its place."""
+
+    __slots__ = ()
+
+
 VERIFY_WAIT_OPTION = "paimark.verify-wait"
 _VERIFY_WAIT = 5.0
 # Six beats: a process that misses them all is dead, or so slow that the journal stops it.

@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
+from core.actions.context import Counting
+
 T = TypeVar("T")
 
 _EVERY_SECONDS = 2.0
@@ -28,5 +30,5 @@ def told(
         if now - told_at >= _EVERY_SECONDS:
             told_at = now
             left = (now - started) / done * (total - done) if done else 0
-            progress(f"read {done:,} of {total:,} {what}{f', {left:.0f} s left' if done else ''}")
+            progress(Counting(f"read {done:,} of {total:,} {what}{f', {left:.0f} s left' if done else ''}"))
         yield item

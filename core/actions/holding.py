@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from core.actions.checks import fingerprint, require_unmoved
-from core.actions.context import Context, Progress
+from core.actions.context import Context, Progress, Remark
 from core.actions.plan import Plan
 from core.errors import FileMissing, NotFound, Refused, Unavailable
 from core.storage.files import Files
@@ -101,7 +101,7 @@ def keep(
             newer = choose(context.files, chosen.root, None) if plan.arguments["newest"] else None
             if newer is None or newer.snapshot.id <= chosen.snapshot.id:
                 raise
-            progress(f"snapshot {chosen.snapshot.id} expired meanwhile: taking {newer.snapshot.id}")
+            progress(Remark(f"snapshot {chosen.snapshot.id} expired meanwhile: taking {newer.snapshot.id}"))
             chosen = newer
 
 

@@ -14,7 +14,7 @@ import msgspec
 from core.actions import audit
 from core.actions.called import Called
 from core.actions.checks import fingerprint, read_only_refusals, require_allowed, require_unmoved
-from core.actions.context import Context, Progress
+from core.actions.context import Context, Counting, Progress, Remark
 from core.actions.holding import ChosenSnapshot, choose
 from core.actions.overwriting import engine_of
 from core.actions.plan import Outcome, Plan, Refusal, Step
@@ -105,10 +105,10 @@ class Inserts:
             while True:
                 event = next(events)
                 if isinstance(event, Reading):
-                    progress(f"{event.table}: {event.version}, {event.scan}")
+                    progress(Remark(f"{event.table}: {event.version}, {event.scan}"))
                 elif isinstance(event, StageProgress) and event.done * 10 // max(event.total, 1) > tenths:
                     tenths = event.done * 10 // event.total
-                    progress(f"{event.done} of {event.total} tasks")
+                    progress(Counting(f"{event.done} of {event.total} tasks"))
         except StopIteration as end:
             outcome: Outcome = end.value
             return outcome

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from core.actions import delete_tag
 from core.actions.change import driver
-from core.actions.context import Context, Progress
+from core.actions.context import Context, Progress, Remark
 from core.errors import NotFound, Refused
 from core.table.layout import Root, TablePath
 from core.table.lineage import Lineage
@@ -40,4 +40,4 @@ def remove(context: Context, root: Root, name: str, progress: Progress) -> None:
         driver.apply(context, planned, progress)
     except (NotFound, Refused) as error:
         # Somebody else removed it, or it must stay for a reason that its plan gives.
-        progress(f"tag {name} was not removed: {error.message}")
+        progress(Remark(f"tag {name} was not removed: {error.message}"))

@@ -19,7 +19,7 @@ from core.actions.change.journal import new_token
 from core.actions.change.landing import commit_user, find_commit
 from core.actions.change.owner import running
 from core.actions.checks import fingerprint, undone_on_failure
-from core.actions.context import Context, Progress
+from core.actions.context import Context, Counting, Progress
 from core.actions.holding import ChosenSnapshot, choose, require_whole
 from core.actions.plan import Refusal
 from core.errors import Refused, Unavailable
@@ -184,7 +184,7 @@ def _done(engine: Engine, task: Ask | Write, progress: Progress) -> Told:
             told = event
         elif isinstance(event, StageProgress) and event.total and event.done * 10 // event.total > tenths:
             tenths = event.done * 10 // event.total
-            progress(f"{event.done} of {event.total} tasks")
+            progress(Counting(f"{event.done} of {event.total} tasks"))
         elif isinstance(event, Failed):
             kind = Unavailable if event.cause == "engine" else Refused
             raise kind(event.message, event.hint)

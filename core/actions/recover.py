@@ -19,7 +19,7 @@ from core.actions.checks import (
     require_unmoved,
     text_argument,
 )
-from core.actions.context import Context, Progress
+from core.actions.context import Context, Progress, Remark
 from core.actions.holding import ChosenSnapshot
 from core.actions.plan import Outcome, Plan, Refusal, Step
 from core.actions.unprotected import Unprotected, protect, unprotected
@@ -243,7 +243,7 @@ def _recover_claim(context: Context, table: TablePath, claim: claims.Claim, prog
     claims.clean(context, table, claim)
     if files.exists(table.savepoint(claim.id)):
         claims.close(context, table, claim)
-        progress(f"savepoint {claim.id} is whole")
+        progress(Remark(f"savepoint {claim.id} is whole"))
         return
     try:
         tag_path = root.tag(savepoint_tag(claim.id))
@@ -253,7 +253,7 @@ def _recover_claim(context: Context, table: TablePath, claim: claims.Claim, prog
         chosen = ChosenSnapshot(root, Snapshot.from_json(data, tag_path), data)
         claims.complete(context, chosen, claim, None, progress)
     except (Refused, Corrupt, NotFound) as error:
-        progress(f"{error.message}: undoing savepoint {claim.id}")
+        progress(Remark(f"{error.message}: undoing savepoint {claim.id}"))
         claims.undo(context, table, claim)
 
 

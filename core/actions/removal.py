@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from core.actions.change.journal import Hold
-from core.actions.context import Context, Progress
+from core.actions.context import Context, Progress, Remark
 from core.actions.reclaim import Freed, freed_by
 from core.actions.references import Leaving, roots_and_guards
 from core.errors import Refused
@@ -62,9 +62,9 @@ def remove(context: Context, hold: Hold, leaving: Leaving, progress: Progress, p
         hold.note(part + done)
         progress(f"deleted {said(gone.files, _NOUNS[kind])} ({gone.size} bytes)")
         for why, count in sweep.kept.items():
-            progress(f"kept {said(count, _NOUNS[kind])} that nothing needs: {why}")
+            progress(Remark(f"kept {said(count, _NOUNS[kind])} that nothing needs: {why}"))
         for path in sweep.strangers:
-            progress(stranger(hold.table, path))
+            progress(Remark(stranger(hold.table, path)))
     return removed
 
 

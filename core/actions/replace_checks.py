@@ -5,7 +5,7 @@ from __future__ import annotations
 from core.actions.change.journal import Hold
 from core.actions.checks import fingerprint
 from core.actions.claims import claimed_ids, read_claim
-from core.actions.context import Context, Progress
+from core.actions.context import Context, Progress, Remark
 from core.actions.plan import Plan, Refusal
 from core.actions.pointer import Begun, Sides, begun_of, sides
 from core.actions.rewriting import with_options
@@ -68,7 +68,7 @@ def require_still(hold: Hold, begun: Begun, progress: Progress) -> None:
     for refusal in refusals:
         raise Refused(refusal.reason, refusal.hint)
     if branch.head is not None and branch.head.snapshot.id != begun.branch_head:
-        progress(f"the branch went on: {branch.said}")
+        progress(Remark(f"the branch went on: {branch.said}"))
 
 
 def clash_refusals(found: Takeover) -> list[Refusal]:

@@ -160,6 +160,9 @@ def _warnings(context: Context, found: Takeover) -> list[str]:
             warnings.append(
                 f"Main's newest commit is of such an engine ({version}, user {user}): its job stops"
             )
+        warnings.append(
+            f"Jobs that only read {name} leave no trace in it: find them first, for they fail as well"
+        )
         warnings.append("Stock orphan cleaning of a whole database stops with an error while it is so")
         warnings.append(
             f"A stock `CALL expire_snapshots` with arguments on `{then}` takes files of the previous main's "

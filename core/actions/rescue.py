@@ -21,7 +21,7 @@ from core.actions.checks import (
     require_unmoved,
     required_text,
 )
-from core.actions.context import Context
+from core.actions.context import Context, Remark
 from core.actions.names import name_refusal
 from core.actions.plan import Plan, Refusal, Step
 from core.actions.removal import said
@@ -119,7 +119,9 @@ class RescueCommits(Change[RescueState]):
 
     def take_back(self, hold: Hold) -> None:
         if others := _remove_copies(self.work.context, self._target, self.state.ids):
-            self.work.progress(f"branch {self.state.name} stays, for others wrote {', '.join(others)}")
+            self.work.progress(
+                Remark(f"branch {self.state.name} stays, for others wrote {', '.join(others)}")
+            )
 
     def done(self) -> Done:
         name, count = self.state.name, said(len(self.state.ids), "commit")

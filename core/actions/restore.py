@@ -13,7 +13,7 @@ from core.actions.checks import (
     require_allowed,
     require_unmoved,
 )
-from core.actions.context import Context, Progress
+from core.actions.context import Context, Progress, Remark
 from core.actions.plan import Outcome, Plan, Refusal, Step
 from core.errors import NotFound, Refused, UsageError
 from core.table.catalog import parse_table_name
@@ -67,7 +67,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
         if step.refusals:
             reason = f"{position} of {count} done, then: {step.refusals[0].reason}"
             raise Refused(reason, step.refusals[0].hint)
-        progress(step.summary)
+        progress(Remark(step.summary))
         action(verb).apply(context, step, progress)
     message = f"{plan.table} is at operation {plan.arguments['to']}: {count} changes by {verb}"
     return Outcome(action=ACTION, table=plan.table, message=message, result={"walked": count})

@@ -16,6 +16,7 @@ from core.actions.change.change import Change, Landed, Work
 from core.actions.change.journal import Begun, Hold
 from core.actions.change.landing import find_commit, hold_expiry, release_expiry
 from core.actions.claims import forget_savepoint
+from core.actions.context import Remark
 from core.actions.holding import choose
 from core.actions.overwriting import Rows, Start, keep_safe, rewrite, start_of
 from core.actions.plan import Step
@@ -95,7 +96,7 @@ class RewriteMain(Change[S]):
             except (Refused, Unavailable) as error:
                 if not self._has_moved(start) or number == _TRIES:
                     raise
-                work.progress(f"{error.message}: trying again ({number + 1})")
+                work.progress(Remark(f"{error.message}: trying again ({number + 1})"))
                 self._start = start_of(work.files, work.table)
                 self.follow(self._start)
                 self._keep_safe(hold, self._start)

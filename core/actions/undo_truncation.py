@@ -14,7 +14,7 @@ from core.actions.change.journal import Begun, Hold
 from core.actions.change.landing import hold_expiry, release_expiry
 from core.actions.change.operations import Undoable
 from core.actions.checks import fingerprint
-from core.actions.context import Context
+from core.actions.context import Context, Remark
 from core.actions.plan import Plan, Refusal, Step
 from core.actions.removal import said
 from core.actions.replace_checks import claim_refusals
@@ -119,7 +119,9 @@ class UndoTruncation(Change[Undoable]):
             progress(f"main goes on to snapshot {last}")
             if last < cut.head:
                 archive = cut.archive.label
-                progress(f"somebody committed there just then: branch {archive} stays, and has the rest")
+                progress(
+                    Remark(f"somebody committed there just then: branch {archive} stays, and has the rest")
+                )
                 release_expiry(files, cut.main, self.work.token)
                 return
             hold.note(_PUT_BACK)
@@ -129,7 +131,7 @@ class UndoTruncation(Change[Undoable]):
     def take_back(self, hold: Hold) -> None:
         release_expiry(self.work.files, self._cut.main, self.work.token)
         truncation.take_tags_back(self.work.files, self._cut)
-        self.work.progress(f"main stays as it is, and branch {self._cut.archive.label} too")
+        self.work.progress(Remark(f"main stays as it is, and branch {self._cut.archive.label} too"))
 
     def done(self) -> Done:
         return undone(self.work, self.state, _kept(self._cut))

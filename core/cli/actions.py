@@ -14,6 +14,7 @@ from core.actions.registry import ACTIONS, Action, Argument, must_be_agreed_to
 from core.cli.answering import open_engine
 from core.cli.asking import confirm, require_writable
 from core.cli.json_rows import json_text
+from core.cli.narrator import Narrator
 from core.cli.options import Given, GlobalCommand, given
 from core.cli.output import narrate
 from core.cli.plans import say_plan
@@ -65,10 +66,11 @@ def _plan_and_apply(
 
 def carry_out(action: Action, context: Context, plan: Plan, found: Given) -> None:
     """Say a plan, ask for it where that is needed, and apply it. Raises its first refusal."""
+    narrator = Narrator()
     if found.dry_run:
         _print_plan(plan, found)
     elif not plan.refusals:
-        say_plan(plan, narrate)
+        say_plan(plan, narrator.say, with_steps=narrator.is_live)
     for further in plan.refusals[1:]:
         narrate(f"refused: {further.reason}")
     if plan.refusals:
@@ -77,7 +79,9 @@ def carry_out(action: Action, context: Context, plan: Plan, found: Given) -> Non
         return
     if must_be_agreed_to(action, plan) and not found.yes:
         confirm(plan.summary)
-    _print_outcome(action.apply(context, plan, narrate), found)
+    outcome = action.apply(context, plan, narrator.step)
+    narrator.clear()
+    _print_outcome(outcome, found)
 
 
 def _print_plan(plan: Plan, found: Given) -> None:

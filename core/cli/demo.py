@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import sys
 from collections.abc import Sequence
@@ -18,6 +17,7 @@ from core.cli.root import invoke
 from core.config import read_only_environment
 from core.demo.directory import check_directory
 from core.errors import Refused
+from core.shell import shell_line
 
 STORY = (
     "The twelfth load of shop.orders came with prices below zero.",
@@ -112,13 +112,4 @@ def _tour(place: Path, found: Given) -> None:
 
 
 def _typed(words: Sequence[str]) -> str:
-    """The command as a person types it; double quotes where SQL holds single ones."""
-    return " ".join(["paimark", *(_quoted(word) for word in words)])
-
-
-def _quoted(word: str) -> str:
-    """For a shell; what holds single quotes goes into double ones, which stay readable."""
-    if "'" not in word or "!" in word:
-        return shlex.quote(word)
-    escaped = re.sub(r'(["$`\\])', r"\\\1", word)
-    return f'"{escaped}"'
+    return shell_line(["paimark", *words])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterator
 from importlib.metadata import PackageNotFoundError, version
 from typing import NamedTuple
@@ -12,6 +11,7 @@ import click
 from core.cli.options import Given, GlobalCommand, given
 from core.cli.output import row_writer
 from core.errors import Corrupt, PaimarkError, Unavailable, UsageError
+from core.shell import shell_line
 from core.storage.files import Files
 from core.table.layout import Root, TablePath
 
@@ -182,7 +182,7 @@ def _root(files: Files, root: Root) -> Iterator[Finding]:
     for sentence in lineage.unreadable.values():
         yield Finding(name, "broken", sentence, "Restore the file from a backup, or remove it.")
     for warning in stock_expiry_warnings(files, root):
-        words = shlex.join([root.table.full_name, "--branch", root.label, "--set", retention_off()])
+        words = shell_line([root.table.full_name, "--branch", root.label, "--set", retention_off()])
         yield Finding(name, "warning", warning, f"Run: paimark alter-branch-schema {words}")
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import shutil
 import sys
 
+from core.actions.context import Counting, Remark
 from core.cli.table_rows import cut
 from core.text import clean_text
 
 
 class Narrator:
-    """Waiting lines are drawn over each other and only where a person sees them."""
+    """Waiting lines are drawn over each other and only where a person sees them (`is_live`)."""
 
     def __init__(self) -> None:
-        self._live = sys.stderr.isatty()
+        self.is_live = sys.stderr.isatty()
         self._drawn = False
 
     def say(self, line: str) -> None:
@@ -22,10 +23,19 @@ class Narrator:
 
     def wait(self, line: str) -> None:
         """Say what is waited for."""
-        if self._live:
+        if self.is_live:
             width = shutil.get_terminal_size().columns - 1
             print(f"\r\x1b[K{cut(clean_text(line), width)}", end="", file=sys.stderr, flush=True)
             self._drawn = True
+
+    def step(self, line: str) -> None:
+        """What an action tells while it runs. Without a terminal nobody watches: only what must be known."""
+        if isinstance(line, Remark):
+            self.say(line)
+        elif isinstance(line, Counting):
+            self.wait(line)
+        elif self.is_live:
+            self.say(line)
 
     def clear(self) -> None:
         """Take the waiting line away."""

@@ -11,9 +11,22 @@ from core.actions.plan import Plan
 _MANY = 40
 
 
-def say_plan(plan: Plan, say: Callable[[str], object]) -> None:
+def say_plan(plan: Plan, say: Callable[[str], object], *, with_steps: bool = True) -> None:
     """The summary, each step, what is kept and freed, warnings and refusals: a line each."""
     say(plan.summary)
+    if with_steps:
+        _say_steps(plan, say)
+    for kept in plan.kept:
+        say(f"  kept: {kept}")
+    if plan.freed_files:
+        say(f"  frees {plan.freed_files} files, {naturalsize(plan.freed_bytes)}")
+    for warning in plan.warnings:
+        say(f"  warning: {warning}")
+    for refusal in plan.refusals:
+        say(f"  refused: {refusal.reason}")
+
+
+def _say_steps(plan: Plan, say: Callable[[str], object]) -> None:
     for step in plan.steps[:_MANY]:
         parts = [
             step.verb,
@@ -24,11 +37,3 @@ def say_plan(plan: Plan, say: Callable[[str], object]) -> None:
         say("  " + " ".join(str(part) for part in parts if part))
     if len(plan.steps) > _MANY:
         say(f"  and {len(plan.steps) - _MANY} more steps (all of them: --dry-run --output json)")
-    for kept in plan.kept:
-        say(f"  kept: {kept}")
-    if plan.freed_files:
-        say(f"  frees {plan.freed_files} files, {naturalsize(plan.freed_bytes)}")
-    for warning in plan.warnings:
-        say(f"  warning: {warning}")
-    for refusal in plan.refusals:
-        say(f"  refused: {refusal.reason}")

@@ -46,7 +46,7 @@ def sql(
     _check(read, found, settings)
     engine = open_engine(settings)
     narrator = Narrator()
-    mode = CallMode(partial(_agree, found, narrator), narrator.say, found.dry_run)
+    mode = CallMode(partial(_agree, found, narrator), narrator.step, found.dry_run)
     with ended_by_signals(), closing(engine):
         if not is_action(read):
             narrator.wait("Starting Spark")
@@ -55,7 +55,7 @@ def sql(
 
 def _agree(found: Given, narrator: Narrator, action: Action, plan: Plan) -> None:
     """Say what an action will do, and ask before what can't be brought back. Raises `Refused`."""
-    say_plan(plan, narrator.say)
+    say_plan(plan, narrator.say, with_steps=narrator.is_live)
     if must_be_agreed_to(action, plan) and not found.yes:
         confirm(plan.summary)
     if action.name.startswith("insert-"):

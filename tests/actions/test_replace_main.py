@@ -181,6 +181,9 @@ def test_the_plan_says_first_who_will_notice(context: Context, orders: Path) -> 
         "Stock engines fail on shop.orders from here on: they read and write `shop.orders$branch_fix` instead"
     )
     assert plan.warnings[1].startswith("Main's newest commit is of such an engine (python-2.1.0")
+    assert plan.warnings[2] == (
+        "Jobs that only read shop.orders leave no trace in it: find them first, for they fail as well"
+    )
     assert "Consumer job of main: its next snapshot means nothing on the branch" in plan.warnings
     assert plan.summary == "Make branch fix main of shop.orders: main at snapshot 5 -> fix at snapshot 3"
     assert plan.undo == "paimark undo shop.orders"

@@ -55,8 +55,26 @@ def test_the_outcome_is_data_and_the_way_there_is_narration(warehouse: Path, tmp
     assert ran.code == 0
     assert len(ran.out.splitlines()) == 1
     assert "v5" in ran.out
-    assert "tag-v5" in ran.err
     assert "tag-v5" not in ran.out
+    # Where nobody watches there is no line a step.
+    assert [line.partition(" ")[0] for line in ran.err.splitlines()] == ["Tag", "", "To"]
+    assert ran.err.splitlines()[1].startswith("  kept: ")
+
+
+def test_every_step_is_told_on_a_terminal(warehouse: Path) -> None:
+    ran = on_terminal("create-tag", "shop.orders", "--name", "v5", "--warehouse", warehouse)
+    assert "copy shop.db/orders/tag/tag-v5" in ran.out
+    assert "tagged snapshot 5 as v5" in ran.out
+
+
+def test_what_must_be_known_is_told_without_a_terminal_too(warehouse: Path, tmp_path: Path) -> None:
+    (tmp_path / "paimark").write_text("in the way of the audit line")
+    ran = program(
+        *("create-tag", "shop.orders", "--name", "v5", "--warehouse", warehouse),
+        environment={"XDG_STATE_HOME": str(tmp_path)},
+    )
+    assert ran.code == 0
+    assert "The audit line could not be written" in ran.err
 
 
 @pytest.mark.parametrize(
@@ -160,9 +178,9 @@ def test_every_action_is_a_command_with_its_arguments(paimark: Paimark) -> None:
 def test_an_interrupted_change_is_found_and_recovered(paimark: Paimark, warehouse: Path) -> None:
     dies = (
         "import os, sys\n"
-        "from core.cli import actions\n"
+        "from core.cli.narrator import Narrator\n"
         "from core.cli.main import run\n"
-        "actions.narrate = lambda line: line.startswith('copied tag') and os._exit(9)\n"
+        "Narrator.step = lambda self, line: line.startswith('copied tag') and os._exit(9)\n"
         "run(sys.argv[1:])\n"
     )
     words = ["--warehouse", str(warehouse), "create-branch", "shop.orders", "--name", "fix", "--tag", "v2"]
@@ -214,6 +232,9 @@ def test_doctor_tells_what_protects_savepoints_and_what_does_not(paimark: Paimar
     assert [row["health"] for row in listed] == ["ok", "unverified", "unprotected"]
     branches = paimark("branches", "shop.orders", "--warehouse", warehouse, "--output", "json").rows
     assert [row["health"] for row in branches] == ["ok", "exposed"]
+    assert exposed["hint"].endswith(
+        """--set "'snapshot.num-retained.min' = '2147483647', 'snapshot.num-retained.max' = '2147483647'\""""
+    )
     words = shlex.split(exposed["hint"].partition("paimark ")[2])
     assert paimark(*words, "--warehouse", warehouse).code == 0
     branches = paimark("branches", "shop.orders", "--warehouse", warehouse, "--output", "json").rows

@@ -18,7 +18,7 @@ from core.actions.change.operations import Operation, append
 from core.actions.change.owner import running
 from core.actions.change.registry import change_named
 from core.actions.checks import require_allowed
-from core.actions.context import Context, Progress
+from core.actions.context import Context, Progress, Remark
 from core.actions.plan import Outcome, Plan, Step
 from core.actions.temporaries import delete_temporaries, meant_for
 from core.errors import PaimarkError, Refused, Unavailable
@@ -66,7 +66,7 @@ def recover(hold: Hold, progress: Progress, assumed: Landed = Landed.UNKNOWN) ->
     without it, and leaves the journal.
     """
     if not hold.begun.is_checked:
-        progress(f"{hold.journal.action} had not begun: nothing is to be undone")
+        progress(Remark(f"{hold.journal.action} had not begun: nothing is to be undone"))
         hold.release()
         return
     change = _resumed(hold.context, hold.begun, hold.table, progress)
@@ -79,11 +79,11 @@ def recover(hold: Hold, progress: Progress, assumed: Landed = Landed.UNKNOWN) ->
         raise _unknown(hold, "")
     if landed is Landed.YES:
         _finish(change, hold)
-        progress(f"{hold.journal.action} was committed, and is finished")
+        progress(Remark(f"{hold.journal.action} was committed, and is finished"))
         return
     change.take_back(hold)
     hold.release()
-    progress(f"{hold.journal.action} was not committed: nothing is left of it")
+    progress(Remark(f"{hold.journal.action} was not committed: nothing is left of it"))
 
 
 def _clean(hold: Hold) -> None:
@@ -111,7 +111,7 @@ def _settle(change: Change[msgspec.Struct], hold: Hold, error: BaseException) ->
         if hold.begun.is_checked:
             landed = _landed(change, hold)
             if landed is Landed.YES:
-                change.work.progress(f"{why}: but it was committed")
+                change.work.progress(Remark(f"{why}: but it was committed"))
                 return
             if landed is Landed.UNKNOWN:
                 raise _unknown(hold, f"{why}. ")

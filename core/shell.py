@@ -1,0 +1,20 @@
+"""Commands as a person types them into a shell."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable
+
+
+def shell_line(words: Iterable[str]) -> str:
+    """The words of a command, quoted where a shell needs it."""
+    return " ".join(map(shell_word, words))
+
+
+def shell_word(word: str) -> str:
+    """What holds single quotes, as SQL does, goes into double ones: so it stays readable."""
+    if "'" not in word or "!" in word:
+        return shlex.quote(word)
+    escaped = re.sub(r'(["$`\\])', r"\\\1", word)
+    return f'"{escaped}"'
