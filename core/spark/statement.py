@@ -18,6 +18,7 @@ from core.cancelling import Cancellation, cancellable
 from core.errors import Refused, StatementFailed
 from core.spark import rewrite
 from core.spark.answers import answer, tell_answer
+from core.spark.constants import Constants
 from core.spark.failures import failed
 from core.spark.holding_reads import HeldReads, snapshots_read
 from core.spark.insert import insert_rows, target_of
@@ -91,6 +92,7 @@ class Runner:
         self._views = Views(spark.session, self._natives)
         self._plans = Plans(spark.session)
         self._results = Results(spark)
+        self._constants = Constants(spark.session)
         self._progress = ProgressWatch(spark.session)
         for sql in start.session:
             # It went well once; a variable that it needs may be gone.
@@ -223,7 +225,8 @@ class Runner:
     def _open(self, statement: Statement) -> list[OpenedTable]:
         zone = zone_of(self._zone)
         now = time.time_ns() // 1_000_000
-        opener = Opener(self._warehouse, self._natives, self._database, zone, now)
+        fold = self._constants.fold
+        opener = Opener(self._warehouse, self._natives, self._database, zone, now, fold)
         ours = (use for use in statement.uses if not (len(use.parts) == 1 and self._is_temporary(use)))
         opened = (opener.open(statement.sql, use) for use in ours)
         return [table for table in opened if table is not None]

@@ -16,7 +16,7 @@ from core.table.layout import MAIN, Root, TablePath
 from core.table.main_branch import branch_root
 from core.table.names import SystemName, is_safe_name, near_names, split_system_name
 from core.table.system_tables import Row, SystemTable, system_table
-from core.travel.source import TravelSource
+from core.travel.source import Fold, TravelSource
 from core.travel.uses import TableUse
 from core.travel.version import Resolved
 
@@ -59,6 +59,7 @@ class Opener:
     database: str | None
     zone: tzinfo
     now_ms: int
+    fold: Fold | None = None
 
     def open(self, sql: str, use: TableUse) -> OpenedTable | None:
         """None for a name that is not ours: Spark may know it. Raises `StatementFailed` at its position."""
@@ -83,7 +84,7 @@ class Opener:
         if name.system is not None:
             label = f"{label}${name.system}"
             return self._system(sql, use, root, label, system_table(name.system), name.branch)
-        resolved = TravelSource(files, root, self.zone).as_written(sql, use, now_ms=self.now_ms)
+        resolved = self._source(root).as_written(sql, use, now_ms=self.now_ms)
         snapshot = resolved.snapshot if resolved is not None else None
         # By that name nobody means rows of other branches as well.
         asked: Asked | None = "root" if f"branch_{MAIN}" in use.parts[-1].split("$") else None
@@ -95,6 +96,9 @@ class Opener:
         except NotNative as why:
             return OpenedTable(use, label, Reading(label, version, SCANNED, note), scan, why_not=str(why))
         return OpenedTable(use, label, Reading(label, version, NATIVE, note), scan, native=native)
+
+    def _source(self, root: Root) -> TravelSource:
+        return TravelSource(self.warehouse.files, root, self.zone, self.fold)
 
     def _table(self, use: TableUse) -> tuple[TablePath | None, SystemName | None]:
         database = use.parts[0] if len(use.parts) == 2 else self.database
@@ -111,9 +115,7 @@ class Opener:
         self, sql: str, use: TableUse, root: Root, label: str, system: SystemTable, branch: str | None
     ) -> OpenedTable:
         if system.of_snapshot is not None:
-            resolved = TravelSource(self.warehouse.files, root, self.zone).as_written(
-                sql, use, now_ms=self.now_ms
-            )
+            resolved = self._source(root).as_written(sql, use, now_ms=self.now_ms)
             found = system.of_snapshot(self.warehouse.files, root, resolved.snapshot) if resolved else ()
             version = self._version(resolved, root, branch)
             reading = Reading(label, version, LISTED, resolved.note if resolved else "")

@@ -1,12 +1,14 @@
 """The expression after `AS OF`, read from a statement's tokens up to where it ends.
 
-Only what a constant time can be made of is read: literals, intervals, function calls, casts, `+ - *` and
-parentheses. What else Spark's grammar has there is refused where it stands.
+What most times are made of is read: literals, intervals, function calls, casts, `+ - *` and parentheses. The
+rest of Spark's grammar is passed over as `Opaque`, for Spark to work out. Refused, where they stand, are what
+can't be a constant: columns and queries.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -14,7 +16,8 @@ from core.travel.errors import SqlRefused
 from core.travel.tokens import Token, keywords
 
 CONSTANT_HINT = (
-    "The time is a constant: a literal, CURRENT_TIMESTAMP or now(), and intervals added or taken away."
+    "The time is a constant: a literal, CURRENT_TIMESTAMP or now(), intervals added or taken away, and "
+    "functions of these."
 )
 LITERAL_TYPES = keywords("DATE TIMESTAMP TIMESTAMP_LTZ TIMESTAMP_NTZ")
 INTERVAL_UNITS = frozenset(
@@ -24,8 +27,11 @@ INTERVAL_UNITS = frozenset(
 )
 _NAMED_TIMES = keywords("CURRENT_TIMESTAMP CURRENT_DATE LOCALTIMESTAMP")
 _QUERY_STARTS = keywords("SELECT WITH FROM VALUES TABLE")
-_OPERATORS_REFUSED = keywords("/ % || | & ^ << >> [ . -> => = == < > <= >= <> != <=>")
-_WORDS_REFUSED = keywords("DIV COLLATE")
+_PRODUCTS = keywords("* / %")
+# What binds less than a sum does.
+_LOOSE = keywords("|| | & ^ << >>")
+_COMPARISONS = keywords("= == < > <= >= <> != <=> => ->")
+_CONSTANT_WORDS = keywords("NULL TRUE FALSE")
 # Words that can't begin an operand: after them the time is missing, not a column of that name.
 _NOT_AN_OPERAND = keywords(
     """AND AS CROSS EXCEPT FOR FROM FULL GROUP HAVING INNER INTERSECT JOIN LATERAL LEFT LIMIT MINUS NATURAL
@@ -77,7 +83,24 @@ class Operation:
     position: int
 
 
-Expression = Literal | Number | Interval | Call | Operation
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """What only Spark works out. `text` is how it begins, for sentences."""
+
+    text: str
+    position: int
+
+
+Expression = Literal | Number | Interval | Call | Operation | Opaque
+
+
+class _MaybeMore(SqlRefused):
+    """Refused at the top, where the expression may end; between parentheses it may be Spark's grammar."""
+
+
+def column_refused(clause: str, name: str) -> tuple[str, str]:
+    """The sentence and the hint for a column in a time."""
+    return f"{clause} {name} names a column: that is a temporal join, not time travel", CONSTANT_HINT
 
 
 class ExpressionReader:
@@ -93,14 +116,19 @@ class ExpressionReader:
         self.clause = clause
 
     def read(self) -> Expression:
-        expression = self._sum()
-        self._refuse_operator()
+        expression = self._whole()
+        token = self._peek()
+        if token is not None and token.text in _COMPARISONS:
+            self._refuse(f"`{token.text}` can't be used in the time after {self.clause}", token.start)
         return expression
 
-    def _refuse_operator(self) -> None:
-        token = self._peek()
-        if token is not None and (token.text in _OPERATORS_REFUSED or token.upper in _WORDS_REFUSED):
-            self._refuse(f"`{token.text}` can't be used in the time after {self.clause}", token.start)
+    def _whole(self) -> Expression:
+        left = self._sum()
+        while (token := self._peek()) is not None and (token.text in _LOOSE or token.upper == "COLLATE"):
+            self.index += 1
+            self._sum() if token.text in _LOOSE else self._next()
+            left = Opaque(token.text, token.start)
+        return left
 
     def _sum(self) -> Expression:
         left = self._product()
@@ -111,9 +139,9 @@ class ExpressionReader:
 
     def _product(self) -> Expression:
         left = self._signed()
-        while (token := self._peek()) is not None and token.text == "*":
+        while (token := self._peek()) is not None and (token.text in _PRODUCTS or token.upper == "DIV"):
             self.index += 1
-            left = Operation("*", left, self._signed(), token.start)
+            left = Operation(token.text.upper(), left, self._signed(), token.start)
         return left
 
     def _signed(self) -> Expression:
@@ -121,9 +149,16 @@ class ExpressionReader:
         if token.text in ("+", "-"):
             return Operation(token.text, None, self._signed(), token.start)
         operand = self._operand(token)
-        while (after := self._peek()) is not None and after.text == "::":
+        while (after := self._peek()) is not None and after.text in ("::", "[", "."):
             self.index += 1
-            operand = Call(self._type_name(), (operand,), after.start, is_cast=True)
+            if after.text == "::":
+                operand = self._cast(operand, after)
+                continue
+            if after.text == "[":
+                self._pass_over("]", after)
+            else:
+                self._next()
+            operand = Opaque(after.text, after.start)
         return operand
 
     def _operand(self, token: Token) -> Expression:
@@ -138,12 +173,17 @@ class ExpressionReader:
         self._missing(token.start)
 
     def _parenthesised(self, opening: Token) -> Expression:
-        first = self._peek()
+        start, first = self.index, self._peek()
         if first is not None and first.upper in _QUERY_STARTS:
-            self._refuse("A query can't give the time of a time travel", first.start)
-        inner = self._sum()
-        self._close(opening)
-        return inner
+            self._refuse_query(first)
+        with suppress(_MaybeMore):
+            inner = self._whole()
+            if (after := self._peek()) is not None and after.text == ")":
+                self.index += 1
+                return inner
+        self.index = start
+        self._pass_over(")", opening)
+        return Opaque("(", opening.start)
 
     def _named(self, token: Token) -> Expression:
         word, after = token.upper, self._peek()
@@ -156,44 +196,104 @@ class ExpressionReader:
             if after.text == "(":
                 self.index += 1
                 return self._call(token, after)
+        if word == "CASE":
+            self._pass_over("END", token)
+            return Opaque(token.text, token.start)
+        if word in _CONSTANT_WORDS and (after is None or after.text != "."):
+            return Opaque(word, token.start)
         if word in _NAMED_TIMES and (after is None or after.text != "."):
             return Call(word, (), token.start)
         self._column(token)
 
     def _column(self, token: Token) -> NoReturn:
-        end = token.end
+        end, is_dotted = token.end, False
         while (dot := self._peek()) is not None and dot.text == "." and self.index + 1 < len(self.tokens):
-            end = self.tokens[self.index + 1].end
+            end, is_dotted = self.tokens[self.index + 1].end, True
             self.index += 2
-        name = self.sql[token.start : end]
-        self._refuse(
-            f"{self.clause} {name} names a column: that is a temporal join, not time travel", token.start
-        )
+        # Between parentheses a plain word may be one of the grammar: TIMESTAMPADD(DAY, ...).
+        kind = SqlRefused if is_dotted or token.kind == "quoted" else _MaybeMore
+        raise kind(*column_refused(self.clause, self.sql[token.start : end]), self.sql, token.start)
 
     def _call(self, name: Token, opening: Token) -> Expression:
-        function = name.value.upper()
+        start, function = self.index, name.value.upper()
+        try:
+            return self._read_call(function, name)
+        except _MaybeMore:
+            self.index = start
+            self._pass_over(")", opening)
+            return Opaque(f"{name.text}(...)", name.start)
+
+    def _read_call(self, function: str, name: Token) -> Expression:
+        """Raises `_MaybeMore` where its arguments are more than expressions between commas."""
         arguments: list[Expression] = []
         if (after := self._peek()) is not None and after.text == ")":
             self.index += 1
             return Call(function, (), name.start)
         while True:
-            arguments.append(self._sum())
-            self._refuse_operator()
+            arguments.append(self._whole())
             after = self._next()
             if function in ("CAST", "TRY_CAST") and after.upper == "AS":
-                to_type = self._type_name()
-                self._close(opening)
-                return Call(to_type, tuple(arguments), name.start, is_cast=True)
+                cast = self._cast(arguments[0], name)
+                if self._next().text != ")":
+                    raise _MaybeMore("The type is not read to its end", CONSTANT_HINT, self.sql, name.start)
+                return cast
             if after.text == ")":
                 return Call(function, tuple(arguments), name.start)
             if after.text != ",":
-                self._refuse(f"`{after.text}` is not expected in {name.text}(...)", after.start)
+                reason = f"`{after.text}` is not expected in {name.text}(...)"
+                raise _MaybeMore(reason, CONSTANT_HINT, self.sql, after.start)
 
-    def _type_name(self) -> str:
+    def _cast(self, operand: Expression, at: Token) -> Expression:
+        """To the type that stands here."""
         token = self._next()
-        if token.upper not in LITERAL_TYPES:
-            self._refuse(f"A time can't be cast to {token.text}", token.start)
-        return token.upper
+        name = token.upper
+        digits = self._type_digits()
+        if name == "TIMESTAMP" and self._takes("WITH", "LOCAL", "TIME", "ZONE"):
+            name = "TIMESTAMP_LTZ"
+        elif name == "TIMESTAMP" and self._takes("WITHOUT", "TIME", "ZONE"):
+            name = "TIMESTAMP_NTZ"
+        if name not in LITERAL_TYPES:
+            return Opaque(f"a cast to {token.text}", at.start)
+        whole = Call(name, (operand,), at.start, is_cast=True)
+        return whole if digits is None else Call("", (whole, Number(digits, token.start)), at.start)
+
+    def _type_digits(self) -> str | None:
+        """What stands in parentheses behind a type, passed over; None for a type without."""
+        opening = self._peek()
+        if opening is None or opening.text != "(":
+            return None
+        self.index += 1
+        first = self._peek()
+        self._pass_over(")", opening)
+        return first.text if first is not None and first.kind == "number" else None
+
+    def _takes(self, *words: str) -> bool:
+        found = [token.upper for token in self.tokens[self.index : self.index + len(words)]]
+        if found != list(words):
+            return False
+        self.index += len(words)
+        return True
+
+    def _pass_over(self, closing: str, opening: Token) -> None:
+        """Everything up to the `closing` that belongs to `opening`, which is behind."""
+        pairs = {")": "(", "]": "[", "END": "CASE"}
+        waiting = [closing]
+        while waiting:
+            token = self._peek()
+            if token is None:
+                what = "CASE" if closing == "END" else "parenthesis"
+                self._refuse(f"This {what} is not closed", opening.start)
+            self.index += 1
+            if token.upper == "SELECT":
+                self._refuse_query(token)
+            said = token.upper or token.text
+            if said == waiting[-1]:
+                waiting.pop()
+            else:
+                waiting += [end for end, begin in pairs.items() if said == begin]
+
+    def _refuse_query(self, token: Token) -> NoReturn:
+        self._refuse("A query can't give the time of a time travel", token.start)
 
     def _interval(self, keyword: Token) -> Expression:
         amounts: list[tuple[str, str]] = []
@@ -247,13 +347,6 @@ class ExpressionReader:
             text += token.value
             self.index += 1
         return text
-
-    def _close(self, opening: Token) -> None:
-        self._refuse_operator()
-        token = self._peek()
-        if token is None or token.text != ")":
-            self._refuse("This parenthesis is not closed", opening.start)
-        self.index += 1
 
     def _peek(self) -> Token | None:
         return self.tokens[self.index] if self.index < len(self.tokens) else None

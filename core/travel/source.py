@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, tzinfo
+from typing import Protocol
 
 from core.storage.files import Files
 from core.table.layout import Root
-from core.travel.times import fold_time
+from core.travel.times import NeedsSpark, fold_time
+from core.travel.tokens import Span
 from core.travel.uses import TableUse
 from core.travel.version import (
     Resolved,
@@ -17,13 +19,23 @@ from core.travel.version import (
 )
 
 
+class Fold(Protocol):
+    """Works out a constant that `fold_time` does not, as that does it."""
+
+    def __call__(self, sql: str, span: Span, clause: str, *, now_ms: int, zone: tzinfo) -> int: ...
+
+
 @dataclass(frozen=True, slots=True)
 class TravelSource:
-    """Reads a root as of a version or a time. `zone` is for the times in sentences."""
+    """Reads a root as of a version or a time. `zone` is for the times in sentences.
+
+    `fold` is asked for times that are more than literals, the present and intervals.
+    """
 
     files: Files
     root: Root
     zone: tzinfo = UTC
+    fold: Fold | None = None
 
     def apply_version(self, version: str) -> Resolved:
         """Raises `NotFound` and `Corrupt`."""
@@ -46,5 +58,12 @@ class TravelSource:
             return self.latest()
         if use.version is not None:
             return self.apply_version(use.version)
-        time_ms = fold_time(sql, now_ms=now_ms, zone=self.zone, span=use.time_span, clause=use.clause.words)
+        assert use.time_span is not None
+        words = use.clause.words
+        try:
+            time_ms = fold_time(sql, now_ms=now_ms, zone=self.zone, span=use.time_span, clause=words)
+        except NeedsSpark:
+            if self.fold is None:
+                raise
+            time_ms = self.fold(sql, use.time_span, words, now_ms=now_ms, zone=self.zone)
         return self.apply_snapshot(time_ms, use.time_expression or "")

@@ -7,7 +7,7 @@ alias: `` `a.t` ``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from core.travel.errors import SqlRefused
@@ -34,6 +34,15 @@ class Spliced:
 
     sql: str
     edits: tuple[Edit, ...]
+
+    @classmethod
+    def of(cls, sql: str, edits: Sequence[Edit]) -> Spliced:
+        """With edits that are in order."""
+        pieces, position = [], 0
+        for edit in edits:
+            pieces += [sql[position : edit.start], edit.text]
+            position = edit.end
+        return cls("".join(pieces) + sql[position:], tuple(edits))
 
     def original_position(self, position: int) -> int:
         """Where a character of `sql` stands in the original; for new text, where what it replaced begins."""
@@ -76,12 +85,7 @@ class _Splicer:
                 edits += _table_edits(use, name, self.aliases.get(number))
         for reference, (length, relations) in zip(self.statement.references, self.found, strict=True):
             edits += self._reference_edits(reference, length, relations)
-        edits.sort(key=lambda edit: edit.start)
-        pieces, position = [], 0
-        for edit in edits:
-            pieces += [self.statement.sql[position : edit.start], edit.text]
-            position = edit.end
-        return Spliced("".join(pieces) + self.statement.sql[position:], tuple(edits))
+        return Spliced.of(self.statement.sql, sorted(edits, key=lambda edit: edit.start))
 
     def _full_name(self, use: TableUse) -> tuple[str, ...]:
         parts = use.parts if len(use.parts) > 1 or self.database is None else (self.database, *use.parts)

@@ -22,6 +22,7 @@ from core.travel.expressions import (
     Interval,
     Literal,
     Number,
+    Opaque,
     Operation,
 )
 from core.travel.intervals import Duration, read_interval
@@ -37,6 +38,7 @@ _NUMBER_SUFFIX = "LSYFDBlsyfdb"
 _PER_SECOND = {"TIMESTAMP_SECONDS": 1, "TIMESTAMP_MILLIS": 1_000, "TIMESTAMP_MICROS": 1_000_000}
 # Numbers of more digits are far outside the calendar, and would take time to compute with.
 _MOST_DIGITS = 30
+_MOST_FRACTION = 9
 _LAST_SECOND = 253_402_300_799
 _CASTS = {
     "TO_TIMESTAMP": "TIMESTAMP",
@@ -46,7 +48,6 @@ _CASTS = {
     "TIMESTAMP": "TIMESTAMP",
     "DATE": "DATE",
 }
-_PRESENT = frozenset({"CURRENT_TIMESTAMP", "NOW", "CURRENT_DATE", "CURDATE", "LOCALTIMESTAMP"})
 _FIELD_STARTS = {"microsecond": 0, "second": 0, "minute": 0, "hour": 0, "day": 1, "month": 1}
 # How many of these fields each unit of date_trunc resets.
 _FIELDS_BELOW = {
@@ -59,7 +60,10 @@ _FIELDS_BELOW = {
     "QUARTER": 5,
     "YEAR": 6,
 }
-FUNCTIONS = sorted({*_PRESENT, *_CASTS, *_PER_SECOND, "DATE_ADD", "DATE_SUB", "DATE_TRUNC"})
+
+
+class NeedsSpark(SqlRefused):
+    """A time that is not worked out here, and may be a constant all the same."""
 
 
 def fold_time(
@@ -68,7 +72,8 @@ def fold_time(
     """Epoch milliseconds, rounded down, of the constant expression that is `sql[span]`.
 
     `zone` is the session's time zone, `clause` what the expression follows, for sentences. Raises
-    `SqlRefused` with the position in `sql`, and `ValueError` when `zone` is not a time zone.
+    `SqlRefused` with the position in `sql` (`NeedsSpark` where Spark may know better), and `ValueError` when
+    `zone` is not a time zone.
     """
     start, end = span or (0, len(sql))
     tokens = tokenize(sql, start, end)
@@ -92,6 +97,8 @@ class _Folder:
         self.today = now.astimezone(zone).date()
 
     def fold(self, expression: Expression) -> int:
+        if isinstance(expression, Opaque) and expression.text == "NULL":
+            self._refuse("The time is NULL", expression)
         return epoch_ms(self._try(expression, lambda: self._moment(self._value(expression))))
 
     def _try(self, at: Expression, compute: Callable[[], T]) -> T:
@@ -120,6 +127,8 @@ class _Folder:
                 return self._call(expression)
             case Operation():
                 return self._operation(expression)
+            case Opaque(text=text):
+                self._leave(f"`{text}`", expression)
 
     def _number(self, text: str) -> Decimal:
         number = Decimal(text.rstrip(_NUMBER_SUFFIX))
@@ -174,21 +183,25 @@ class _Folder:
                 return self.today
             case ("LOCALTIMESTAMP", []):
                 return self._local(self.now)
+            case ("CURRENT_TIMESTAMP", [Decimal() as digits]):
+                return _cut(self.now, digits)
+            case ("LOCALTIMESTAMP", [Decimal() as digits]):
+                return _cut(self._local(self.now), digits)
+            case ("", [datetime() as moment, Decimal() as digits]):
+                return _cut(moment, digits)
+            case ("TO_TIMESTAMP_LTZ", [Decimal() as count, Decimal() as digits]) if digits in (0, 3):
+                # As in Flink: whole seconds, or milliseconds.
+                return self._moment(count / 10 ** int(digits))
             case (function, [value]) if function in _CASTS:
                 return self._cast(value, _CASTS[function])
             case (function, [Decimal() as count]) if function in _PER_SECOND:
                 return self._moment(count / _PER_SECOND[function])
             case ("DATE_ADD" | "DATE_SUB" as function, [day, Decimal() as count]):
                 start = self._cast(day, "DATE")
-                return self._sum("+" if function == "DATE_ADD" else "-", start, count)
+                return self._days_later(start, count if function == "DATE_ADD" else -count, call)
             case ("DATE_TRUNC", [str() as unit, value]):
                 return self._truncated(unit, value)
-        if call.function in FUNCTIONS:
-            self._refuse(f"{call.function.lower()}() does not take these arguments here", call)
-        known = ", ".join(name.lower() for name in FUNCTIONS)
-        self._refuse(
-            f"{call.function.lower()}() can't be part of a time", call, f"{CONSTANT_HINT} Functions: {known}."
-        )
+        self._leave(f"{call.function.lower()}() with these arguments", call)
 
     def _operation(self, operation: Operation) -> Value:
         right = self._value(operation.right)
@@ -200,7 +213,9 @@ class _Folder:
             left = Decimal()
         if operation.operator == "*":
             return self._product(operation, left, right)
-        return self._sum(operation.operator, left, right)
+        if operation.operator not in ("+", "-"):
+            self._leave(f"`{operation.operator}`", operation)
+        return self._sum(operation, left, right)
 
     def _product(self, operation: Operation, left: Value, right: Value) -> Value:
         match left, right:
@@ -212,10 +227,10 @@ class _Folder:
             ):
                 if factor == int(factor):
                     return duration.times(int(factor))
-        self._refuse("Only whole numbers can be multiplied with an interval", operation)
+        self._leave("This product", operation)
 
-    def _sum(self, operator: str, left: Value, right: Value) -> Value:
-        sign = 1 if operator == "+" else -1
+    def _sum(self, operation: Operation, left: Value, right: Value) -> Value:
+        sign = 1 if operation.operator == "+" else -1
         match left, right:
             case (Decimal(), Decimal()):
                 return left + sign * right
@@ -225,9 +240,14 @@ class _Folder:
                 return self._later(right, left)
             case (datetime() | date() | str(), Duration()):
                 return self._later(left, right.times(sign))
-            case (date(), Decimal()) if not isinstance(left, datetime) and right == int(right):
-                return left + timedelta(days=sign * int(right))
-        raise ValueError(f"`{operator}` here needs a time and an interval")
+            case (date(), Decimal()) if not isinstance(left, datetime):
+                return self._days_later(left, sign * right, operation)
+        self._leave(f"This `{operation.operator}`", operation)
+
+    def _days_later(self, day: Value, count: Decimal, at: Expression) -> Value:
+        if isinstance(day, date) and not isinstance(day, datetime) and count == int(count):
+            return day + timedelta(days=int(count))
+        self._leave("This number of days", at)
 
     def _later(self, start: datetime | date | str, by: Duration) -> Value:
         """As Spark: months, then whole days, on the calendar of the session's zone; the rest exactly."""
@@ -257,3 +277,15 @@ class _Folder:
 
     def _refuse(self, reason: str, at: Expression, hint: str = CONSTANT_HINT) -> NoReturn:
         raise SqlRefused(reason, hint, self.sql, at.position)
+
+    def _leave(self, what: str, at: Expression) -> NoReturn:
+        reason = f"{what} in a time takes a Spark of one's own to be worked out"
+        raise NeedsSpark(reason, CONSTANT_HINT, self.sql, at.position)
+
+
+def _cut(moment: datetime, digits: Decimal) -> datetime:
+    """With so many digits after the second."""
+    if digits > _MOST_FRACTION or digits != int(digits):
+        raise ValueError(f"A time has 0 to {_MOST_FRACTION} digits after the second, not {digits}")
+    step = 10 ** max(0, 6 - int(digits))
+    return moment.replace(microsecond=moment.microsecond // step * step)
