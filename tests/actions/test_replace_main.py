@@ -63,7 +63,7 @@ def test_nothing_of_the_previous_main_stays_in_the_table_directory_but_guards(
     assert sorted(path.name for path in (orders / "snapshot").iterdir()) == ["LATEST", BARRIER]
     assert [path.name for path in (orders / "schema").iterdir()] == ["schema-0"]
     [line] = (orders / "schema/schema-0").read_text().splitlines()
-    assert line.startswith("Branch fix is main of this table")
+    assert line.startswith("MAIN_OF_THIS_TABLE_IS_NOW_ITS_BRANCH_fix: ")
     with pytest.raises(msgspec.DecodeError):
         msgspec.json.decode(line)
     assert sorted(path.name for path in (orders / "tag").iterdir()) == ["tag-checked", "tag-v2"]
