@@ -18,6 +18,7 @@ from core.storage.files import Files
 from core.table.layout import TablePath
 from core.table.lineage import Lineage
 from core.table.main_branch import branch_root
+from core.text import whole_number
 
 
 def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
@@ -45,7 +46,7 @@ def holds(files: Files, table: TablePath, inverse: str, arguments: dict[str, obj
     if inverse == "delete-branch":
         return own_state(files, branch_root(files, table, str(arguments["name"])))
     if inverse == "delete-savepoint":
-        return fingerprint(files.read(table.savepoint(int(str(arguments["id"])))))
+        return fingerprint(files.read(table.savepoint(whole_number(str(arguments["id"])) or 0)))
     root = branch_root(files, table, named)
     if inverse == "delete-tag":
         return fingerprint(files.read(root.tag(str(arguments["name"]))))
