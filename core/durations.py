@@ -21,6 +21,18 @@ _ISO = re.compile(
 )
 
 
+# What the table option savepoint.create-interval may be at least: watchers look once a minute.
+SHORTEST_INTERVAL = 60_000
+
+
+def parse_interval(text: str) -> int:
+    """Milliseconds of a savepoint.create-interval. Raises `UsageError` for less than a minute."""
+    interval = parse_duration(text)
+    if interval < SHORTEST_INTERVAL:
+        raise UsageError(f"{text!r} is shorter than a minute", "Write it like 30 min, 1 h or 1 d.")
+    return interval
+
+
 def parse_duration(text: str) -> int:
     """Milliseconds. A number alone is refused: Paimon takes it for milliseconds and people rarely mean them.
 

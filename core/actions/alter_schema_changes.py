@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from core.actions.alter_schema_types import nullable, paimon_type, widened
+from core.durations import parse_interval
 from core.errors import UsageError
 from core.table.names import near_names
 from core.table.records import SchemaField, TableSchema
@@ -170,6 +171,8 @@ def _set(draft: _Draft, change: Change) -> None:
     is_protecting = draft.is_branch and RETENTION_OFF.get(change.name) == change.value
     if not is_protecting:
         _require_free_option(draft, change.name)
+    if change.name == "savepoint.create-interval":
+        parse_interval(change.value)
     draft.options[change.name] = change.value
     draft.said.append(f"set {change.name} to {change.value}")
     if is_protecting:

@@ -66,9 +66,15 @@ def schedule(files: Files, root: Root, now: int) -> Schedule:
     text = newest_options(files, root).get(OPTION)
     if text is None:
         return Schedule(None, None, None)
-    interval = parse_duration(text)
-    if interval <= 0:
-        raise UsageError(f"{OPTION} of {root.table.full_name} is {text!r}", "Write it like 1 h or 1 d.")
+    try:
+        interval = parse_duration(text)
+        if interval <= 0:
+            raise UsageError(f"{text!r} is no time at all")
+    except UsageError as error:
+        raise UsageError(
+            f"{OPTION} of {root.table.full_name} makes no savepoints: {error.message}",
+            f"Set it anew: paimark alter-branch-schema {root.table.full_name} --set \"'{OPTION}' = '1 h'\"",
+        ) from error
     saved = SavepointManager(files, root.table).of_root(root)
     last = max(saved, key=lambda each: each.id, default=None)
     newest = Lineage(files, root).latest()

@@ -44,7 +44,7 @@ def auto_savepoint(
     """Make the savepoints that the table option savepoint.create-interval asks for.
 
     One is due when that long (1 h, 30 min, 1 d) has passed since the last and there is a newer snapshot. Each
-    is one line on stdout.
+    is one line on stdout. --watch looks at each table once a minute, and makes no more than one in that.
     """
     if (table is None) != every:
         raise UsageError("Name one table, or give --all", _FORM)

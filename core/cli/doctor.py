@@ -124,6 +124,7 @@ def _table(found: Given, name: str) -> Iterator[Finding]:
         # While a branch is main, only what a stale writer left makes a root of the table directory.
         if root.branch is not None or root == main:
             yield from _root(context.files, root)
+            yield from _interval(context.files, root)
     yield from _table_directory(context.files, table)
     yield from _savepoints(context.files, table)
     plan = recover.plan(context, table, {})
@@ -184,6 +185,16 @@ def _root(files: Files, root: Root) -> Iterator[Finding]:
     for warning in stock_expiry_warnings(files, root):
         words = shell_line([root.table.full_name, "--branch", root.label, "--set", retention_off()])
         yield Finding(name, "warning", warning, f"Run: paimark alter-branch-schema {words}")
+
+
+def _interval(files: Files, root: Root) -> Iterator[Finding]:
+    """An option that asks for savepoints and gets none."""
+    from core.actions.auto_savepoint import schedule
+
+    try:
+        schedule(files, root, 0)
+    except UsageError as error:
+        yield Finding(f"branch {root.label}", "broken", error.message, error.hint)
 
 
 def _savepoints(files: Files, table: TablePath) -> Iterator[Finding]:

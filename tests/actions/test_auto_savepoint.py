@@ -170,8 +170,14 @@ def test_a_plan_that_another_was_faster_than_does_nothing(context: Context) -> N
 @pytest.mark.parametrize("text", ["often", "5", "0 s"])
 def test_an_interval_that_is_none_is_told(context: Context, orders: Path, text: str) -> None:
     set_interval(orders, text)
-    with pytest.raises(PaimarkError):
+    with pytest.raises(PaimarkError, match=r"savepoint.create-interval of shop.orders makes no savepoints"):
         planned(context, "auto-savepoint")
+
+
+@pytest.mark.parametrize("text", ["often", "0 s", "-1 h", "5", "59 s"])
+def test_an_interval_that_never_fires_is_not_set(context: Context, text: str) -> None:
+    assert planned(context, "alter-branch-schema", set=f"'{OPTION}' = '{text}'").refusals
+    assert not planned(context, "alter-branch-schema", set=f"'{OPTION}' = '1 min'").refusals
 
 
 @pytest.mark.parametrize("text", ["1 h", "60 min", "PT1H"])
@@ -194,7 +200,10 @@ def test_a_change_of_mains_rows_is_followed_by_what_is_due_and_never_fails_for_i
     outcome = applied(now, planned(now, "merge-branch", name="fix"), told)
     assert outcome.result["snapshot_id"] == 6
     if text == "often":
-        assert "The change is done, but no savepoint could be made after it: 'often'" in told[-1]
+        assert (
+            "The change is done, but no savepoint could be made after it: savepoint.create-interval"
+            in told[-1]
+        )
         assert ids(context) == [1]
     else:
         assert told[-1] == "Savepoint 2 of shop.orders keeps snapshot 6"
@@ -227,4 +236,4 @@ def test_a_watcher_survives_a_table_that_fails(context: Context, orders: Path) -
         stop.set()
 
     watch(context, lambda: [ORDERS], stop, tell)
-    assert len(told) == 1 and told[0].startswith("shop.orders: 'often'")
+    assert len(told) == 1 and told[0].startswith(f"shop.orders: {OPTION}")
