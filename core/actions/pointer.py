@@ -183,6 +183,16 @@ def take_back(files: Files, table: TablePath, begun: Begun) -> None:
     delete_temporaries(files, branch.snapshots, {f"{SNAPSHOT_PREFIX}{each}" for each in begun.older})
 
 
+def drop_expired(files: Files, main: Root, archive: Root) -> None:
+    """Take out of the archive what expired in the table directory since: its files have gone."""
+    there = numbered(files.names(main.snapshots), SNAPSHOT_PREFIX)
+    kept = numbered(files.names(archive.snapshots), SNAPSHOT_PREFIX)
+    gone = [number for number in kept if there and number < there[0]]
+    if gone:
+        files.replace(archive.earliest_hint, str(there[0]).encode())
+        delete_files(files, archive, [f"{SNAPSHOTS}/{SNAPSHOT_PREFIX}{number}" for number in gone])
+
+
 def clear_table_directory(files: Files, table: TablePath, main: Root, archive: Root | None) -> None:
     """While a branch is main: leave nothing in the table directory but guards and the notice.
 

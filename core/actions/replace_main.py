@@ -24,6 +24,7 @@ from core.actions.pointer import (
     begun_of,
     clean_table_directory,
     clear_table_directory,
+    drop_expired,
     prepare,
     sides,
     take_back,
@@ -39,6 +40,7 @@ from core.table.main_branch import branch_root, main_branch_name, main_root
 
 ACTION = REPLACEMENT
 POINTER = "pointer"
+_CLEARING = "the table directory is being cleared"
 _CLEARED = "left guards and a notice to stock engines in the table directory"
 
 
@@ -120,6 +122,10 @@ class ReplaceMain(Change[Begun]):
         files, table, between, progress = self.work.files, self.work.table, self._sides, self.work.progress
         if _CLEARED not in hold.steps:
             progress(f"branch {self.state.branch} is main")
+            if _CLEARING not in hold.steps and between.archive is not None:
+                # Until now other engines took the table directory for main, and may have expired there.
+                drop_expired(files, between.main, between.archive)
+                hold.note(_CLEARING)
             clear_table_directory(files, table, between.branch, between.archive)
             hold.note(_CLEARED)
             progress(_CLEARED)

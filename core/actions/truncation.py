@@ -106,6 +106,8 @@ def cut_off(files: Files, cut: Cut) -> int:
 
     That is a later one than asked for when somebody committed on it meanwhile. It can be done twice.
     """
+    if has_gone_on(files, cut):
+        return cut.head
     # Before they go: engines stumble over a hint to a snapshot that is missing, and not over one too low.
     files.replace(cut.main.latest_hint, str(cut.keep).encode())
     reached = _remove_later(files, cut)
@@ -115,6 +117,17 @@ def cut_off(files: Files, cut: Cut) -> int:
     delete_files(files, cut.main, going)
     merge_base.move(files, cut.main, cut.archive, reached)
     return reached
+
+
+def has_gone_on(files: Files, cut: Cut) -> bool:
+    """Whether others committed after the head meanwhile, and nothing is to be cut off.
+
+    What they stand on may have expired since: then nobody can tell whether it was the head.
+    """
+    ids = numbered(files.names(cut.main.snapshots), SNAPSHOT_PREFIX)
+    if not ids or ids[-1] <= cut.head:
+        return False
+    return is_put_back(files, cut) or not any(number in cut.later for number in ids)
 
 
 def put_back_tags(files: Files, cut: Cut) -> None:

@@ -1,0 +1,94 @@
+"""A change dies, time passes, other engines commit and expire, and only then somebody recovers."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from core.actions.context import Context
+from core.storage.files import Files
+from core.storage.local import LocalFiles
+from core.table.lineage import Lineage
+from core.table.main_branch import main_root
+from tests.actions.acting import ORDERS, Wrapped, applied, context_on, done, planned
+from tests.actions.taking_over import add, branched, main_rows
+from tests.faults.fault_files import Death
+
+
+class DiesAfter(Wrapped):
+    """A store on which the process is killed right after it wrote a path that this is found in."""
+
+    def __init__(self, inner: Files, pattern: str) -> None:
+        super().__init__(inner)
+        self._pattern = re.compile(pattern)
+        self._is_dead = False
+
+    def create(self, path: str, data: bytes) -> bool:
+        created = self._alive().create(path, data)
+        self._written(path)
+        return created
+
+    def replace(self, path: str, data: bytes) -> None:
+        self._alive().replace(path, data)
+        self._written(path)
+
+    def delete(self, path: str) -> None:
+        self._alive().delete(path)
+
+    def prune(self, directory: str) -> None:
+        self._alive().prune(directory)
+
+    def _alive(self) -> Files:
+        if self._is_dead:
+            raise Death("dead already")
+        return self.inner
+
+    def _written(self, path: str) -> None:
+        if self._pattern.search(path):
+            self._is_dead = True
+            raise Death(path)
+
+
+def died(warehouse: Path, pattern: str, name: str, /, **arguments: object) -> None:
+    """The action is killed right after its first write to such a path."""
+    dying = context_on(warehouse, DiesAfter(LocalFiles(str(warehouse)), pattern))
+    with pytest.raises(Death):
+        done(dying, name, ORDERS, **arguments)
+
+
+def expired(orders: Path, *numbers: int) -> None:
+    """What a stock expiry leaves of these snapshots' files."""
+    for number in numbers:
+        (orders / f"snapshot/snapshot-{number}").unlink()
+    (orders / "snapshot/EARLIEST").unlink(missing_ok=True)
+
+
+def test_main_went_on_past_a_truncation_that_died(context: Context, warehouse: Path, orders: Path) -> None:
+    """Others committed after the head, and what they stand on expired: main is left as it is."""
+    died(warehouse, r"STEP-\w+-2$", "rollback", to="snapshot.3", truncate=True)
+    died_at = Lineage(context.files, ORDERS.root()).latest_id()
+    assert died_at == 5
+    for number in (900, 901, 902):
+        add(context, "shop.orders", number)
+    rows = main_rows(context)
+    expired(orders, 1, 2, 3, 4, 5, 6)
+    done(context, "recover")
+    assert main_rows(context) == rows
+    assert Lineage(context.files, ORDERS.root()).snapshot_ids() == [7, 8]
+
+
+def test_a_replaced_main_that_expired_before_recovery_keeps_no_broken_snapshots(
+    context: Context, warehouse: Path, orders: Path
+) -> None:
+    branched(context)
+    died(warehouse, "MAIN-BRANCH", "replace-main-branch", name="fix")
+    expired(orders, 1, 2)
+    done(context, "recover")
+    assert main_root(context.files, ORDERS).label == "fix"
+    plan = planned(context, "undo")
+    assert plan.refusals == ()
+    applied(context, plan)
+    assert Lineage(context.files, ORDERS.root()).snapshot_ids() == [3, 4, 5]
+    assert planned(context, "recover").empty
