@@ -18,7 +18,7 @@ from core.table.catalog import databases, find_table
 from core.table.catalog import tables as tables_of
 from core.table.layout import MAIN, Root, TablePath
 from core.table.lineage import Lineage
-from core.table.main_branch import branch_root, main_root
+from core.table.main_branch import all_roots, branch_root, main_root
 from core.table.reading import read_records
 from core.table.records import Snapshot
 from core.table.system_tables import snapshot_row, system_table
@@ -88,17 +88,30 @@ def _listing(name: str, summary: str) -> click.Command:
     def command(ctx: click.Context, table: str, branch: str | None) -> None:
         root, files = _root(given(ctx), table, branch)
         unreadable: dict[str, str] = {}
-        _print_system_table(given(ctx), name, system_table(name).read(files, root, unreadable))
+        roots = _holding_savepoints(files, root) if name == "savepoints" and branch is None else [root]
+        if len(roots) == 1:
+            rows: Iterable[Row] = system_table(name).read(files, root, unreadable)
+        else:
+            found = {
+                row[0]: row for each in roots for row in system_table(name).read(files, each, unreadable)
+            }
+            rows = [found[number] for number in sorted(found)]
+        _print_system_table(given(ctx), name, rows)
         _say_left_out(unreadable)
 
     return command
 
 
-savepoints = _listing("savepoints", "The savepoints of TABLE by id.")
+savepoints = _listing("savepoints", "The savepoints of TABLE by id, those of its branches among them.")
 branches = _listing("branches", "The branches of TABLE, main first.")
 tags = _listing("tags", "The tags of TABLE by name.")
 operations = _listing("operations", "What was done to TABLE, oldest first: undo and redo walk along it.")
 schemas = _listing("schemas", "The schemas of TABLE by id.")
+
+
+def _holding_savepoints(files: Files, main: Root) -> list[Root]:
+    """Every root, main last: a savepoint of several is shown as main has it."""
+    return [*(each for each in all_roots(files, main.table) if each != main), main]
 
 
 def _say_left_out(unreadable: Mapping[str, str]) -> None:

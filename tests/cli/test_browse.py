@@ -133,3 +133,14 @@ def test_what_a_list_has_to_leave_out_is_said_on_stderr(paimark: Paimark, wareho
         assert isinstance(ran.rows, list)
         (line,) = ran.err.splitlines()
         assert line.startswith("left out: ") and path.name in line
+
+
+def test_savepoints_of_branches_are_listed_with_those_of_main(paimark: Paimark, warehouse: Path) -> None:
+    on = ("shop.orders", "--warehouse", warehouse)
+    assert paimark("create-branch", *on, "--name", "fix", "--tag", "v2").code == 0
+    assert paimark("create-savepoint", *on, "--branch", "fix").code == 0
+    assert paimark("create-savepoint", *on).code == 0
+    listed = paimark("savepoints", *on, "--output", "json").rows
+    assert [(row["savepoint_id"], row["branch"]) for row in listed] == [(1, "fix"), (2, "main")]
+    of_main = paimark("savepoints", *on, "--branch", "main", "--output", "json").rows
+    assert [row["savepoint_id"] for row in of_main] == [2]
