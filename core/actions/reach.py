@@ -1,242 +1,210 @@
-"""What references reach: their lists, manifests, index files and statistics, each read once.
+"""The metadata that references reach: of each list, manifest and side file, which of them use it.
 
-Leaving references may have lost files already, and those that stay may not, unless they say so.
+References are states by number. First come those of what leaves: one for what all but the first snapshots of
+its runs added, and one for each unbroken run of snapshots as it began. Then come those that stay.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
+from core.actions.estimate import told
 from core.actions.references import Leaving, Reference
 from core.errors import FileMissing
 from core.storage.files import Files
-from core.table.files import Places, StoredFile, manifest_list_paths
+from core.table.files import StoredFile, manifest_list_paths
+from core.table.fold import Uses
 from core.table.layout import TablePath
-from core.table.manifests import (
-    IndexEntry,
-    ManifestEntry,
-    ManifestMeta,
-    read_index_manifest,
-    read_manifest_list,
-    read_manifests,
-)
+from core.table.manifests import ManifestMeta, manifest_facts
 from core.table.records import Snapshot
+from core.table.runs import Runs
+
+Progress = Callable[[str], None]
+
+ADDED_LATER = 0
 
 
-@dataclass(frozen=True)
-class State:
-    """The manifests that together say what one reference holds. `total_rows` is before key merging."""
+class ManifestFacts(NamedTuple):
+    """`size` in bytes. `may_delete`: it deletes files, or nobody says that it does not."""
 
-    name: str
-    manifests: frozenset[str]
-    total_rows: int | None
+    size: int
+    may_delete: bool
 
 
-class Reader:
-    """Lists and manifests, each read once. Every call raises `Corrupt`."""
+class _List(NamedTuple):
+    """A manifest list to read. Its manifests are used by `state`, if any; `instead` has them too."""
 
-    def __init__(self, files: Files, table: TablePath) -> None:
-        self.files = files
-        self.table = table
-        self._lists: dict[str, list[ManifestMeta]] = {}
-        self._manifests: dict[str, list[ManifestEntry]] = {}
-        self._indexes: dict[str, list[IndexEntry]] = {}
-
-    def metas(self, path: str) -> list[ManifestMeta]:
-        """Raises `FileMissing`."""
-        if path not in self._lists:
-            self._lists[path] = read_manifest_list(self.files, path)
-        return self._lists[path]
-
-    def metas_there(self, path: str) -> list[ManifestMeta] | None:
-        """None when the list is missing."""
-        try:
-            return self.metas(path)
-        except FileMissing:
-            return None
-
-    def load(self, names: Iterable[str]) -> None:
-        """Read many manifests at once. Raises `FileMissing`."""
-        wanted = sorted(set(names) - self._manifests.keys())
-        paths = [self.table.manifest(name) for name in wanted]
-        for name, entries in zip(wanted, read_manifests(self.files, paths), strict=True):
-            self._manifests[name] = entries
-
-    def load_there(self, names: Iterable[str]) -> bool:
-        """Read those that exist; whether all do."""
-        wanted = sorted(names)
-        try:
-            self.load(wanted)
-        except FileMissing:
-            for name in wanted:
-                with suppress(FileMissing):
-                    self.load([name])
-            return False
-        return True
-
-    def entries(self, names: Iterable[str]) -> Iterator[ManifestEntry]:
-        """The entries of those that were read, one after the other."""
-        return (entry for name in sorted(names) for entry in self._manifests.get(name, ()))
-
-    def index_entries(self, name: str) -> list[IndexEntry]:
-        """Raises `FileMissing`."""
-        if name not in self._indexes:
-            self._indexes[name] = read_index_manifest(self.files, self.table.manifest(name))
-        return self._indexes[name]
-
-    def index_entries_there(self, name: str) -> list[IndexEntry]:
-        """None of a manifest that is missing."""
-        try:
-            return self.index_entries(name)
-        except FileMissing:
-            return []
+    path: str
+    state: int | None
+    may_lack: bool
+    instead: str | None = None
 
 
-class Reached:
-    """What the leaving references reach.
+class Metadata:
+    """What references use, by path. `names` are the references' by state; those of what leaves have none.
 
-    `starts` are whole states, one for each unbroken run of snapshots; `deltas` the manifests of what later
-    snapshots of the runs added. `is_incomplete` when a list is missing.
+    `manifests` of all, `leaving` the files that leave unless another uses them; `is_incomplete` when a list
+    of what leaves is missing.
     """
 
-    def __init__(self, reader: Reader, leaving: Leaving) -> None:
-        self._reader = reader
-        self._leaving = leaving
-        self._metas: dict[str, ManifestMeta] = {}
-        self._changelog_metas: dict[str, ManifestMeta] = {}
-        self.starts: list[State] = []
-        self.deltas: set[str] = set()
+    def __init__(self, files: Files, table: TablePath, leaving: Leaving, progress: Progress) -> None:
+        """Raises `Corrupt` for a list that can't be read."""
+        self._files = files
+        self._table = table
+        self._progress = progress
+        self.uses = Uses()
+        self.manifests: dict[str, ManifestFacts] = {}
+        self.index_manifests: dict[str, None] = {}
+        self.names: list[str] = []
+        self.leaving = _LeavingFiles()
         self.is_incomplete = False
-        previous: int | None = None
-        for record in leaving.records:
-            self._add(record, is_start=previous is None or record.id != previous + 1)
-            previous = record.id
-        if not leaving.records and leaving.full_list:
-            self.starts.append(State("", self._reach([leaving.full_list]), None))
+        self._new_state("", keeps_deleted=True)
+        self._add_leaving(leaving)
+        self.first_staying = self.uses.count
 
     @property
-    def manifests(self) -> set[str]:
-        return {*self._metas, *self._changelog_metas}
+    def runs(self) -> Runs:
+        """The states of what leaves that are whole."""
+        return (ADDED_LATER + 1, self.first_staying)
 
-    def places(self) -> Places:
-        """Where the files lie."""
-        return Places(self._reader.files, self._leaving.roots[0], self._leaving.schema_id)
+    @property
+    def going(self) -> Runs:
+        """All states of what leaves."""
+        return (ADDED_LATER, self.first_staying)
+
+    def add_staying(self, references: Sequence[Reference]) -> list[int]:
+        """The numbers of their states. Raises `Corrupt`, and `FileMissing` for one that has lost a list."""
+        numbers = [self._new_state(each.name, keeps_deleted=each.is_partial) for each in references]
+        lists = [
+            found
+            for number, each in zip(numbers, references, strict=True)
+            for found in self._lists_of(each, number)
+        ]
+        for manifest_list, metas in self._read(lists):
+            assert manifest_list.state is not None
+            for meta in metas or ():
+                for path in self._noted(meta):
+                    self.uses.use(manifest_list.state, path)
+        for number, each in zip(numbers, references, strict=True):
+            self._add_others(number, each.record)
+        return numbers
+
+    def _add_leaving(self, leaving: Leaving) -> None:
+        lists: list[_List] = []
+        previous: int | None = None
+        for record in leaving.records:
+            base, delta = manifest_list_paths(self._table, record)
+            if previous is None or record.id != previous + 1:
+                run = self._new_state("")
+                lists += [_List(each, run, True, leaving.full_list) for each in (base, delta)]
+            else:
+                lists += [
+                    _List(base, None, True, leaving.full_list),
+                    _List(delta, ADDED_LATER, True, leaving.full_list),
+                ]
+            previous = record.id
+            self.leaving.lists[base] = record.base_manifest_list_size
+            self.leaving.lists[delta] = record.delta_manifest_list_size
+            if leaving.is_expiry and record.changelog_manifest_list:
+                path = self._table.manifest(record.changelog_manifest_list)
+                lists.append(_List(path, ADDED_LATER, True))
+                self.leaving.lists[path] = record.changelog_manifest_list_size
+            self.leaving.others |= self._others_of(record)
+        if leaving.full_list:
+            if not leaving.records:
+                lists.append(_List(leaving.full_list, self._new_state(""), True))
+            self.leaving.lists[leaving.full_list] = None
+        for each, metas in self._read(lists):
+            is_changelog = each.state == ADDED_LATER and each.instead is None
+            self.is_incomplete |= metas is None and not is_changelog
+            for meta in metas or ():
+                path, *extras = self._noted(meta)
+                self.leaving.manifests[path] = meta.file_size
+                if is_changelog:
+                    self.leaving.changelogs.add(path)
+                self.leaving.extras.update(dict.fromkeys(extras))
+                if each.state is not None:
+                    self.uses.use(each.state, path)
+        for path, kind in self.leaving.others.items():
+            if kind == "index-manifest":
+                self.index_manifests[path] = None
+                self.uses.use(ADDED_LATER, path)
+
+    def _lists_of(self, reference: Reference, number: int) -> Iterator[_List]:
+        if reference.full_list is not None:
+            yield self._used(_List(reference.full_list, number, True))
+        elif reference.record is not None:
+            for path in manifest_list_paths(self._table, reference.record):
+                yield self._used(_List(path, number, reference.is_partial))
+            changelog = reference.record.changelog_manifest_list
+            if changelog and reference.keeps_changelog:
+                # It may be missing where a branch began with a tag, which does not keep it.
+                yield self._used(_List(self._table.manifest(changelog), number, True))
+
+    def _used(self, manifest_list: _List) -> _List:
+        assert manifest_list.state is not None
+        self.uses.use(manifest_list.state, manifest_list.path)
+        return manifest_list
+
+    def _add_others(self, number: int, record: Snapshot | None) -> None:
+        for path, kind in self._others_of(record).items() if record is not None else ():
+            self.uses.use(number, path)
+            if kind == "index-manifest":
+                self.index_manifests[path] = None
+
+    def _others_of(self, record: Snapshot) -> dict[str, str]:
+        found = {}
+        if record.index_manifest:
+            found[self._table.manifest(record.index_manifest)] = "index-manifest"
+        if record.statistics:
+            found[self._table.statistics_file(record.statistics)] = "statistics"
+        return found
+
+    def _read(self, lists: Sequence[_List]) -> Iterator[tuple[_List, Iterable[ManifestMeta] | None]]:
+        contents = self._files.read_many(each.path for each in lists)
+        reading = told(zip(lists, contents, strict=True), len(lists), "manifest lists", self._progress)
+        for each, data in reading:
+            path = each.path
+            if data is None and each.instead is not None:
+                path = each.instead
+                [data] = self._files.read_many([path])
+            if data is None and not each.may_lack:
+                raise FileMissing(each.path)
+            yield each, None if data is None else manifest_facts(data, path)
+
+    def _noted(self, meta: ManifestMeta) -> list[str]:
+        """The path of a manifest, and those of its side files."""
+        path, *extras = (self._table.manifest(name) for name in (meta.file_name, *meta.extra_files))
+        if path not in self.manifests:
+            entries = meta.entries
+            self.manifests[path] = ManifestFacts(meta.file_size, entries is None or entries[1] > 0)
+        return [path, *extras]
+
+    def _new_state(self, name: str, *, keeps_deleted: bool = False) -> int:
+        self.names.append(name)
+        return self.uses.new_state(keeps_deleted=keeps_deleted)
+
+
+class _LeavingFiles:
+    """The files of what leaves by path: sizes in bytes, None where no metadata says; of `others` the kind.
+
+    `changelogs` are those of the manifests that name changelog files.
+    """
+
+    def __init__(self) -> None:
+        self.lists: dict[str, int | None] = {}
+        self.manifests: dict[str, int] = {}
+        self.changelogs: set[str] = set()
+        self.extras: dict[str, None] = {}
+        self.others: dict[str, str] = {}
 
     def manifest_files(self) -> Iterator[StoredFile]:
         """Manifests and their side files, index manifests and statistics."""
-        table = self._reader.table
-        for name, meta in {**self._metas, **self._changelog_metas}.items():
-            yield StoredFile("manifest", table.manifest(name), meta.file_size)
-            for extra in meta.extra_files:
-                yield StoredFile("manifest-extra", table.manifest(extra), None)
-        for name in self._index_manifests():
-            yield StoredFile("index-manifest", table.manifest(name), None)
-        for name in sorted({each.statistics for each in self._leaving.records if each.statistics}):
-            yield StoredFile("statistics", table.statistics_file(name), None)
+        yield from (StoredFile("manifest", path, size) for path, size in self.manifests.items())
+        yield from (StoredFile("manifest-extra", path, None) for path in self.extras)
+        yield from (StoredFile(kind, path, None) for path, kind in sorted(self.others.items()))
 
     def list_files(self) -> Iterator[StoredFile]:
         """Manifest lists, a savepoint's own last."""
-        table = self._reader.table
-        for record in self._leaving.records:
-            base, delta = manifest_list_paths(table, record)
-            yield StoredFile("manifest-list", base, record.base_manifest_list_size)
-            yield StoredFile("manifest-list", delta, record.delta_manifest_list_size)
-            if self._leaving.is_expiry and record.changelog_manifest_list:
-                path = table.manifest(record.changelog_manifest_list)
-                yield StoredFile("manifest-list", path, record.changelog_manifest_list_size)
-        if self._leaving.full_list:
-            yield StoredFile("manifest-list", self._leaving.full_list, None)
-
-    def index_files(self, places: Places) -> Iterator[StoredFile]:
-        for name in self._index_manifests():
-            for entry in self._reader.index_entries_there(name):
-                yield places.index(entry)
-
-    def changelog_entries(self, kept: set[str]) -> Iterator[ManifestEntry]:
-        """The files of the leaving changelogs, but for those in the manifests at the paths that are kept."""
-        path = self._reader.table.manifest
-        names = [name for name in self._changelog_metas if path(name) not in kept]
-        self._reader.load_there(names)
-        return (entry for entry in self._reader.entries(names) if entry.is_added)
-
-    def _add(self, record: Snapshot, *, is_start: bool) -> None:
-        table = self._reader.table
-        base, delta = manifest_list_paths(table, record)
-        state = self._reach([base, delta])
-        if is_start:
-            self.starts.append(State("", state, record.total_record_count))
-        else:
-            self.deltas |= self._reach([delta])
-        if self._leaving.is_expiry and record.changelog_manifest_list:
-            for meta in self._reader.metas_there(table.manifest(record.changelog_manifest_list)) or ():
-                self._changelog_metas[meta.file_name] = meta
-
-    def _reach(self, lists: Sequence[str]) -> frozenset[str]:
-        found: set[str] = set()
-        for path in lists:
-            metas = self._reader.metas_there(path)
-            if metas is None and self._leaving.full_list:
-                # A savepoint's own list has them all.
-                metas = self._reader.metas_there(self._leaving.full_list)
-            self.is_incomplete |= metas is None
-            for meta in metas or ():
-                self._metas[meta.file_name] = meta
-                found.add(meta.file_name)
-        return frozenset(found)
-
-    def _index_manifests(self) -> list[str]:
-        return sorted({each.index_manifest for each in self._leaving.records if each.index_manifest})
-
-
-class Kept:
-    """What the references that stay reach. Raises `FileMissing` for one that has lost a file.
-
-    `paths` are those of lists, manifests, index manifests and statistics; `index_names` of index files;
-    `partial` the manifests of references that may have lost some.
-    """
-
-    def __init__(self, reader: Reader, references: Iterable[Reference]) -> None:
-        self._reader = reader
-        self.states: list[State] = []
-        self.partial: dict[str, str] = {}
-        self.paths: set[str] = set()
-        self.index_names: set[str] = set()
-        for each in references:
-            if each.full_list is not None:
-                self._hold_partial(each.name, each.full_list)
-            elif each.record is not None:
-                self._hold(each, each.record)
-
-    def _hold(self, reference: Reference, record: Snapshot) -> None:
-        table = self._reader.table
-        lists = manifest_list_paths(table, record)
-        if record.changelog_manifest_list and reference.keeps_changelog:
-            path = table.manifest(record.changelog_manifest_list)
-            # It may be missing where a branch began with a tag, which does not keep it.
-            self._hold_list(path, self._reader.metas_there(path) or [])
-        if reference.is_partial:
-            for path in lists:
-                self._hold_partial(reference.name, path)
-        else:
-            metas = [meta for path in lists for meta in self._hold_list(path, self._reader.metas(path))]
-            names = frozenset(meta.file_name for meta in metas)
-            self.states.append(State(reference.name, names, record.total_record_count))
-        if record.statistics:
-            self.paths.add(table.statistics_file(record.statistics))
-        if record.index_manifest:
-            self.paths.add(table.manifest(record.index_manifest))
-            read = self._reader.index_entries_there if reference.is_partial else self._reader.index_entries
-            self.index_names.update(entry.file_name for entry in read(record.index_manifest))
-
-    def _hold_partial(self, name: str, path: str) -> None:
-        for meta in self._hold_list(path, self._reader.metas_there(path) or []):
-            self.partial[meta.file_name] = name
-
-    def _hold_list(self, path: str, metas: list[ManifestMeta]) -> list[ManifestMeta]:
-        manifest = self._reader.table.manifest
-        self.paths.add(path)
-        for meta in metas:
-            self.paths.update((manifest(meta.file_name), *map(manifest, meta.extra_files)))
-        return metas
+        yield from (StoredFile("manifest-list", path, size) for path, size in self.lists.items())

@@ -14,12 +14,14 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from core.actions.claims import Claim
 from core.errors import Corrupt, FileMissing
 from core.storage.files import Files
+from core.storage.parallel import each_of
 from core.table.layout import (
     CHANGELOG_PREFIX,
     CLAIM_PREFIX,
@@ -91,12 +93,18 @@ def surviving(
 
     Raises `Corrupt` for one that can't be read, and `FileMissing` for one that went since it was listed.
     """
-    views = [_RootView(files, root, leaving) for root in roots_and_guards(files, table)]
+    claimed = _claimed_snapshots(files, table)
+    roots = roots_and_guards(files, table)
+    views = list(each_of(lambda root: _RootView(files, root, leaving, claimed[root.branch]), roots))
     home = next((view for view in views if view.root in leaving.roots[:1]), None)
-    found: dict[tuple[object, ...], Reference] = {}
-    for view in views:
+
+    def deciding(view: _RootView) -> list[Reference]:
         span = None if everything or home is None else _span(home, view, leaving)
-        for each in [*view.references(span), *view.changelogs()]:
+        return [*view.references(span), *view.changelogs()]
+
+    found: dict[tuple[object, ...], Reference] = {}
+    for of_root in each_of(deciding, views):
+        for each in of_root:
             key = identity(each.record) if each.record else ()
             found.setdefault((*key, each.is_partial, each.keeps_changelog), each)
     references = [*found.values(), *_loose_savepoints(files, table, leaving, views)]
@@ -116,7 +124,8 @@ def _twins(leaving: Leaving, references: Iterable[Reference]) -> list[Reference]
 class _RootView:
     """The references of one root, each snapshot read when it is asked for."""
 
-    def __init__(self, files: Files, root: Root, leaving: Leaving) -> None:
+    def __init__(self, files: Files, root: Root, leaving: Leaving, claimed: Mapping[int, int]) -> None:
+        """`claimed`: the snapshots of which savepoints are being made here, by the savepoints' ids."""
         self.root = root
         self._files = files
         self._leaving = leaving
@@ -129,16 +138,11 @@ class _RootView:
             self._known |= {record.id: record for record in leaving.records}
         self._kept_tags = {tag.id: name for name, tag in self.tags if self._is_kept(name)}
         self._kept_snapshots = {n for n in self._snapshot_ids if root.snapshot(n) not in leaving.paths}
-        self._claims = {
-            number: claim for claim, number in _claimed_snapshots(files, root) if number in self.ids
-        }
+        # The ids whose record can be had, leaving ones among them.
+        self.ids = {*self._snapshot_ids, *self._known}
+        self._claims = {number: claim for claim, number in claimed.items() if number in self.ids}
         self._kept = sorted({*self._kept_tags, *self._kept_snapshots, *self._claims})
         self.is_linear = self._check_linear()
-
-    @property
-    def ids(self) -> set[int]:
-        """The ids whose record can be had, leaving ones among them."""
-        return {*self._snapshot_ids, *self._known}
 
     def record(self, snapshot_id: int) -> Snapshot:
         return self._known.get(snapshot_id) or self._read([snapshot_id])[snapshot_id]
@@ -263,16 +267,15 @@ def _tags(files: Files, root: Root, leaving: Leaving) -> list[tuple[str, Tag]]:
     return tags
 
 
-def _claimed_snapshots(files: Files, root: Root) -> list[tuple[int, int]]:
-    """Id and snapshot of each savepoint being made in a root."""
-    table, found = root.table, []
+def _claimed_snapshots(files: Files, table: TablePath) -> Mapping[str | None, dict[int, int]]:
+    """The snapshots of which savepoints are being made, by root and the savepoint's id."""
+    found: defaultdict[str | None, dict[int, int]] = defaultdict(dict)
     ids = numbered(files.names(table.savepoints), CLAIM_PREFIX)
     paths = [table.savepoint_claim(each) for each in ids]
     for path, data in zip(paths, files.read_many(paths), strict=True):
         if data is not None:
             claim = Claim.from_json(data, path)
-            if claim.root == root.branch:
-                found.append((claim.id, claim.snapshot_id))
+            found[claim.root][claim.id] = claim.snapshot_id
     return found
 
 

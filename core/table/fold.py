@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from core.table.manifests import FileFacts, FileKey
 from core.table.runs import Runs, add, minus, union
@@ -26,7 +27,6 @@ class Uses:
     def __init__(self) -> None:
         self.count = 0
         self._numbers: dict[str, int] = {}
-        self._names: list[str] = []
         self._runs: list[list[int]] = []
         self._keeping: list[int] = []
 
@@ -44,8 +44,7 @@ class Uses:
     def number(self, name: str) -> int:
         found = self._numbers.get(name)
         if found is None:
-            found = self._numbers[name] = len(self._names)
-            self._names.append(name)
+            found = self._numbers[name] = len(self._runs)
             self._runs.append([])
         return found
 
@@ -54,16 +53,14 @@ class Uses:
         found = self._numbers.get(name)
         return () if found is None else self._runs[found]
 
-    def adding(self, number: int) -> Runs:
-        """The states in which an addition by the manifest with this number counts."""
+    def users_of(self, number: int) -> Runs:
+        """The states that use what has this number."""
         return self._runs[number]
 
-    def deleting(self, number: int) -> Runs:
-        """The states in which a deletion by it counts."""
-        return minus(self._runs[number], self._keeping)
-
-    def names(self) -> Iterator[str]:
-        return iter(self._names)
+    @property
+    def keeping(self) -> Runs:
+        """The states that hold all that their manifests add."""
+        return self._keeping
 
 
 @dataclass(slots=True)
@@ -77,6 +74,27 @@ class FoldedFile:
     fate: int = 0
 
 
+class Told(NamedTuple):
+    """The states that use manifests which add a file, those that use manifests which delete it.
+
+    For those among `keeping` a deletion does not count.
+    """
+
+    added: Runs
+    deleting: Runs
+    keeping: Runs
+
+    @property
+    def deleted(self) -> Runs:
+        """The states in which it is deleted."""
+        return minus(self.deleting, self.keeping)
+
+    @property
+    def held(self) -> Runs:
+        """The states that hold it."""
+        return minus(self.added, self.deleted)
+
+
 class Fold:
     """The files of many states, by name. A name may stand for several files: manifests may say anything."""
 
@@ -88,7 +106,8 @@ class Fold:
         self._others: dict[str, list[FileKey]] = {}
         self._fates: list[tuple[int, ...]] = [()]
         self._next: dict[tuple[int, int], int] = {}
-        self._holders: dict[int, Mapping[int, Runs]] = {}
+        self._told: dict[int, Mapping[int, Told]] = {}
+        self._expected: set[str] = set()
 
     def take(
         self, manifest: str, entries: Iterable[FileFacts], *, added: bool = True, deleted: bool = True
@@ -103,7 +122,7 @@ class Fold:
             counts[entry.is_added] += 1
             file = self.files.get(entry.name)
             if file is None:
-                if not (added if entry.is_added else deleted):
+                if not (added if entry.is_added else deleted) and entry.name not in self._expected:
                     continue
                 key = self._keys.setdefault(entry.key, entry.key)
                 file = self.files[entry.name] = FoldedFile(key, entry.size, entry.rows, entry.schema_id)
@@ -111,19 +130,30 @@ class Fold:
             file.fate = self._after(file.fate, event)
         return counts[True], counts[False]
 
+    def expect(self, names: Iterable[str]) -> None:
+        """From now on count what is said of these files, too."""
+        self._expected.update(names)
+
     def forget_states(self) -> None:
-        """After states came or uses were told: who holds what is to be worked out again."""
-        self._holders.clear()
+        """After states came, or came to use something: who holds what is to be worked out again."""
+        self._told.clear()
 
     def holders(self, name: str, file: FoldedFile) -> Iterator[tuple[FileKey, Runs]]:
         """Each key of the file with the states that hold it under that, where any does."""
-        for number, states in self._holders_of(file.fate).items():
-            if states:
-                yield (self._others[name][number - 1] if number else file.key), states
+        for number, told in self.told(file.fate).items():
+            if held := told.held:
+                yield self.key(name, file, number), held
 
-    def added_by(self, file: FoldedFile) -> list[int]:
-        """The numbers of the manifests that add it."""
-        return [event >> _KIND_BITS >> _KEY_BITS for event in self._fates[file.fate] if event & 1]
+    def key(self, name: str, file: FoldedFile, number: int) -> FileKey:
+        """The key with this number of a file."""
+        return self._others[name][number - 1] if number else file.key
+
+    def told(self, fate: int) -> Mapping[int, Told]:
+        """What is told of files with this fate, under each of their keys by number."""
+        found = self._told.get(fate)
+        if found is None:
+            found = self._told[fate] = self._gathered(self._fates[fate])
+        return found
 
     def _key_number(self, entry: FileFacts, file: FoldedFile) -> int:
         if entry.key == file.key:
@@ -140,21 +170,14 @@ class Fold:
             self._fates.append((*self._fates[fate], event))
         return found
 
-    def _holders_of(self, fate: int) -> Mapping[int, Runs]:
-        found = self._holders.get(fate)
-        if found is None:
-            found = self._holders[fate] = dict(self._fold(self._fates[fate]))
-        return found
-
-    def _fold(self, events: tuple[int, ...]) -> Iterator[tuple[int, Runs]]:
+    def _gathered(self, events: tuple[int, ...]) -> Mapping[int, Told]:
         added: dict[int, list[Runs]] = {}
         deleted: dict[int, list[Runs]] = {}
         for event in events:
             number, key = divmod(event >> _KIND_BITS, 1 << _KEY_BITS)
-            if event & 1:
-                added.setdefault(key, []).append(self._uses.adding(number))
-            else:
-                deleted.setdefault(key, []).append(self._uses.deleting(number))
-        for key, runs in added.items():
-            gone = union(deleted[key]) if key in deleted else ()
-            yield key, minus(union(runs), gone)
+            found = added if event & 1 else deleted
+            found.setdefault(key, []).append(self._uses.users_of(number))
+        return {
+            key: Told(union(added.get(key, [])), union(deleted.get(key, [])), self._uses.keeping)
+            for key in sorted(added.keys() | deleted.keys())
+        }

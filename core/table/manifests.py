@@ -21,6 +21,8 @@ from core.table.avro import AvroFile, read_avro
 from core.table.manifest_fields import ENTRIES, INDEX, LIST, Layout, Path, nullable_fields, require_values
 
 _ADD, _DELETE = 0, 1
+# Index files have none.
+_INDEX_LEVEL = -1
 # What is read ahead of the one who decodes: enough for every connection, little enough to hold twice.
 _BATCH_BYTES, _BATCH_FILES = 32 << 20, 256
 
@@ -211,6 +213,16 @@ def _batches(sizes: Mapping[str, int]) -> Iterator[list[str]]:
 def read_index_manifest(files: Files, path: str) -> list[IndexEntry]:
     """The index files that an index manifest names. Raises `FileMissing` and `Corrupt`."""
     return index_entries(files.read(path), path)
+
+
+def index_facts(data: bytes, path: str) -> Iterator[FileFacts]:
+    """What each entry of an index manifest says; in place of side files the key has the type of index.
+
+    Raises `Corrupt`.
+    """
+    for each in index_entries(data, path):
+        key = FileKey(each.partition, each.bucket, _INDEX_LEVEL, (each.index_type,), each.external_path, None)
+        yield FileFacts(True, each.file_name, each.file_size, 0, 0, key)
 
 
 def index_entries(data: bytes, path: str) -> list[IndexEntry]:

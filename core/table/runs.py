@@ -12,17 +12,19 @@ Runs = Sequence[int]
 
 
 def add(runs: list[int], number: int) -> None:
-    """Add a number that is no smaller than any in the set."""
+    """Add a number: quickly one that is no smaller than those in the set."""
     if not runs or number > runs[-1]:
         runs += (number, number + 1)
     elif number == runs[-1]:
         runs[-1] = number + 1
+    elif number < runs[-1] - 1:
+        runs[:] = union([runs, (number, number + 1)])
 
 
 def union(sets: Sequence[Runs]) -> Runs:
     """All numbers of any of the sets."""
-    if len(sets) == 1:
-        return sets[0]
+    if len(sets) <= 1:
+        return sets[0] if sets else ()
     found: list[int] = []
     for start, end in sorted(pair for runs in sets for pair in _pairs(runs)):
         if not found or start > found[-1]:
@@ -53,6 +55,11 @@ def minus(left: Runs, right: Runs) -> Runs:
     return found
 
 
+def both(left: Runs, right: Runs) -> Runs:
+    """The numbers that are in both."""
+    return minus(left, minus(left, right))
+
+
 def meet(left: Runs, right: Runs) -> bool:
     """Whether any number is in both."""
     mine, theirs = list(_pairs(left)), list(_pairs(right))
@@ -67,16 +74,6 @@ def members(runs: Runs) -> Iterator[int]:
     """The numbers, ascending."""
     for start, end in _pairs(runs):
         yield from range(start, end)
-
-
-def count(runs: Runs) -> int:
-    """How many numbers there are."""
-    return sum(end - start for start, end in _pairs(runs))
-
-
-def reaches_into(runs: Runs, low: int, high: int) -> bool:
-    """Whether any number is at least `low` and below `high`."""
-    return any(start < high and end > low for start, end in _pairs(runs))
 
 
 def _pairs(runs: Runs) -> Iterator[tuple[int, int]]:

@@ -5,7 +5,7 @@ States are what differs among versions. Of data files only what tells who holds 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from core.actions.estimate import told
@@ -14,21 +14,11 @@ from core.storage.files import Files
 from core.table.files import manifest_list_paths
 from core.table.fold import Fold, Uses
 from core.table.layout import TablePath
-from core.table.manifests import (
-    FileFacts,
-    FileKey,
-    file_facts,
-    index_entries,
-    manifest_facts,
-    read_in_batches,
-)
+from core.table.manifests import file_facts, index_facts, manifest_facts, read_in_batches
 from core.table.runs import Runs, add
 from core.verify.versions import Version, Versions, same_state
 
 Progress = Callable[[str], None]
-
-# Of an index file the key has its type in place of side files.
-_INDEX_LEVEL = -1
 
 
 @dataclass(slots=True)
@@ -203,13 +193,7 @@ def _read_index_manifests(files: Files, table: TablePath, found: Needs, progress
             found.is_whole = False
             continue
         try:
-            found.indexes.take(path, _index_facts(data, path))
+            found.indexes.take(path, index_facts(data, path))
         except Corrupt as error:
             found.is_whole = False
             found.damaged[path] = error.message
-
-
-def _index_facts(data: bytes, path: str) -> Iterator[FileFacts]:
-    for each in index_entries(data, path):
-        key = FileKey(each.partition, each.bucket, _INDEX_LEVEL, (each.index_type,), each.external_path, None)
-        yield FileFacts(True, each.file_name, each.file_size, 0, 0, key)

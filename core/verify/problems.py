@@ -10,7 +10,7 @@ from itertools import product
 from core.storage.files import Files
 from core.storage.parallel import each_of
 from core.table.layout import Root
-from core.table.runs import Runs, add, meet, members, minus
+from core.table.runs import Runs, add, both, meet, members, minus
 from core.verify.located import Located, Needed
 from core.verify.needs import Needs
 from core.verify.report import Cause, Problem
@@ -94,4 +94,4 @@ def _schema_users(needs: Needs, located: Located) -> Iterator[tuple[tuple[Root, 
     yield from own.items()
     for (root, states), (schema_id, users) in product(held.items(), located.schemas.items()):
         if (root, schema_id) not in own and meet(states, users):
-            yield (root, schema_id), minus(states, minus(states, users))
+            yield (root, schema_id), both(states, users)

@@ -85,14 +85,10 @@ def _of_root(files: Files, main: Root, damaged: dict[str, str], root: Root) -> l
     def read(
         kind: Literal["snapshot", "changelog"], ids: list[int], path: Callable[[int], str]
     ) -> list[Version]:
-        paths = {path(each): each for each in ids}
-        found = []
-        for where, record in read_records(Snapshot, files, list(paths), unreadable):
-            if record.id != paths[where]:
-                unreadable[where] = f"{where} says that it is snapshot {record.id}"
-                continue
-            found.append(Version(kind, f"{kind} {record.id} of {root.label}", where, schemas, record))
-        return found
+        return [
+            Version(kind, f"{kind} {record.id} of {root.label}", where, schemas, record)
+            for where, record in read_records(Snapshot, files, list(map(path, ids)), unreadable)
+        ]
 
     snapshots = read("snapshot", numbered(files.names(root.snapshots), "snapshot-"), root.snapshot)
     changelogs = read("changelog", numbered(files.names(root.changelogs), CHANGELOG_PREFIX), root.changelog)

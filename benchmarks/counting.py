@@ -1,0 +1,381 @@
+"""What it takes to delete from a table of a million data files and a thousand branches (P10).
+
+`python -m benchmarks.counting [--files N] [--branches N] [--milliseconds T]`. For each action: seconds to
+plan and to apply, requests, and the most memory its process held.
+
+Synthetic: the metadata (snapshots, tags, branches, lists, manifests with entries as long as real ones) is
+written by this program and no data file exists, which counting never reads; the store is the local disk
+behind the code for object stores, each request delayed. Real: all from the action down to that code.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import os
+import random
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import fastavro
+from fsspec.implementations.local import LocalFileSystem
+
+from core.actions.context import Context, open_context
+from core.actions.registry import action
+from core.storage.remote import RemoteFiles
+from core.table.layout import Root, TablePath
+from core.verify import verify
+
+TABLE = TablePath("shop", "t")
+PER_MANIFEST = 40_000
+COMMITS, PER_COMMIT = 100, 20
+# Held by one savepoint alone, and by one branch.
+HELD_ALONE = 10_000
+ACTIONS: dict[str, dict[str, object]] = {
+    "delete-savepoint": {"id": 1},
+    "delete-tag": {"name": "kept-60"},
+    "delete-branch": {"name": "big"},
+    "expire-snapshots": {"retain_last": 1},
+    "verify": {},
+}
+
+_SCHEMA = {
+    "version": 3,
+    "id": 0,
+    "fields": [{"id": 0, "name": "k", "type": "BIGINT NOT NULL"}, {"id": 1, "name": "v", "type": "STRING"}],
+    "highestFieldId": 1,
+    "partitionKeys": [],
+    "primaryKeys": ["k"],
+    "options": {"bucket": "100"},
+}
+_SAVEPOINT = {
+    "version": 1,
+    "id": 1,
+    "savedSnapshotId": 40,
+    "schemaId": 0,
+    "fullManifestList": "manifest-list-full",
+    "recordCount": 1,
+    "saveTime": 1,
+    "snapshotTime": 1,
+    "verifiedAt": 1,
+    "branch": "main",
+    "createdBy": "manual",
+}
+_STATS = {
+    "type": "record",
+    "name": "stats",
+    "fields": [
+        {"name": "_MIN_VALUES", "type": "bytes"},
+        {"name": "_MAX_VALUES", "type": "bytes"},
+        {"name": "_NULL_COUNTS", "type": ["null", {"type": "array", "items": ["null", "long"]}]},
+    ],
+}
+_FILE = {
+    "type": "record",
+    "name": "file",
+    "fields": [
+        *({"name": name, "type": "string"} for name in ("_FILE_NAME",)),
+        *({"name": name, "type": "long"} for name in ("_FILE_SIZE", "_ROW_COUNT")),
+        *({"name": name, "type": "bytes"} for name in ("_MIN_KEY", "_MAX_KEY")),
+        {"name": "_KEY_STATS", "type": _STATS},
+        {"name": "_VALUE_STATS", "type": "stats"},
+        *({"name": name, "type": "long"} for name in ("_MIN_SEQUENCE_NUMBER", "_MAX_SEQUENCE_NUMBER")),
+        {"name": "_SCHEMA_ID", "type": "long"},
+        {"name": "_LEVEL", "type": "int"},
+        {"name": "_EXTRA_FILES", "type": {"type": "array", "items": "string"}},
+        {"name": "_EXTERNAL_PATH", "type": ["null", "string"]},
+    ],
+}
+_ENTRY = {
+    "type": "record",
+    "name": "entry",
+    "fields": [
+        *({"name": name, "type": "int"} for name in ("_VERSION", "_KIND")),
+        {"name": "_PARTITION", "type": "bytes"},
+        *({"name": name, "type": "int"} for name in ("_BUCKET", "_TOTAL_BUCKETS")),
+        {"name": "_FILE", "type": _FILE},
+    ],
+}
+_META = {
+    "type": "record",
+    "name": "meta",
+    "fields": [
+        {"name": "_VERSION", "type": "int"},
+        {"name": "_FILE_NAME", "type": "string"},
+        *(
+            {"name": name, "type": "long"}
+            for name in ("_FILE_SIZE", "_NUM_ADDED_FILES", "_NUM_DELETED_FILES", "_SCHEMA_ID")
+        ),
+    ],
+}
+
+Meta = dict[str, Any]
+
+
+@dataclass
+class Maker:
+    """Writes the table. `live` is how many files main has, of which each commit drops the oldest."""
+
+    warehouse: Path
+    random: random.Random = field(default_factory=lambda: random.Random(7))
+    made: int = 0
+    files: int = 0
+
+    def write(self, path: str, data: bytes) -> None:
+        target = self.warehouse / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(data)
+
+    def names(self, count: int) -> list[str]:
+        self.files += count
+        return [f"data-{self.random.getrandbits(128):032x}-{number}.parquet" for number in range(count)]
+
+    def manifest(self, added: list[str], deleted: list[str]) -> Meta:
+        self.made += 1
+        name = f"manifest-{self.made:08d}-5ec5d4cd-5a37-4a4b-9f5c-0b3c8f5bb8a1-0"
+        stats = {"_MIN_VALUES": bytes(20), "_MAX_VALUES": bytes(20), "_NULL_COUNTS": [0]}
+
+        def records() -> Iterator[dict[str, Any]]:
+            for kind, names in ((0, added), (1, deleted)):
+                for each in names:
+                    yield {
+                        "_VERSION": 2,
+                        "_KIND": kind,
+                        "_PARTITION": bytes(12),
+                        "_BUCKET": hash(each) % 100,
+                        "_TOTAL_BUCKETS": 100,
+                        "_FILE": {
+                            "_FILE_NAME": each,
+                            "_FILE_SIZE": 1_000_000,
+                            "_ROW_COUNT": 10_000,
+                            "_MIN_KEY": bytes(20),
+                            "_MAX_KEY": bytes(20),
+                            "_KEY_STATS": stats,
+                            "_VALUE_STATS": stats,
+                            "_MIN_SEQUENCE_NUMBER": 1,
+                            "_MAX_SEQUENCE_NUMBER": 10_000,
+                            "_SCHEMA_ID": 0,
+                            "_LEVEL": 5,
+                            "_EXTRA_FILES": [],
+                            "_EXTERNAL_PATH": None,
+                        },
+                    }
+
+        size = self._avro(name, _ENTRY, records())
+        return {
+            "_VERSION": 2,
+            "_FILE_NAME": name,
+            "_FILE_SIZE": size,
+            "_NUM_ADDED_FILES": len(added),
+            "_NUM_DELETED_FILES": len(deleted),
+            "_SCHEMA_ID": 0,
+        }
+
+    def snapshot(self, root: Root, number: int, base: list[Meta], delta: list[Meta]) -> bytes:
+        """A commit: its bytes, also written as a snapshot of the root."""
+        lists = []
+        for metas in (base, delta):
+            self.made += 1
+            lists.append(f"manifest-list-{self.made:08d}-5ec5d4cd-5a37-4a4b-9f5c-0b3c8f5bb8a1-0")
+            self._avro(lists[-1], _META, iter(metas))
+        fields = {
+            "version": 3,
+            "id": number,
+            "schemaId": 0,
+            "baseManifestList": lists[0],
+            "deltaManifestList": lists[1],
+            "commitUser": "u",
+            "commitIdentifier": number,
+            "commitKind": "APPEND",
+            "timeMillis": 1_700_000_000_000 + number * 1000,
+            "totalRecordCount": 1,
+        }
+        data = json.dumps(fields).encode()
+        self.write(root.snapshot(number), data)
+        return data
+
+    def _avro(self, name: str, schema: dict[str, Any], records: Iterator[dict[str, Any]]) -> int:
+        buffer = io.BytesIO()
+        fastavro.writer(buffer, schema, records, codec="zstandard")
+        self.write(TABLE.manifest(name), buffer.getvalue())
+        return buffer.tell()
+
+
+def make(warehouse: Path, files: int, branches: int) -> None:
+    """Main with 100 commits, each tenth tagged, the first 90 expired; branches from tags at 10, 30, ..."""
+    maker, main = Maker(warehouse), TABLE.root()
+    maker.write(main.schema(0), json.dumps(_SCHEMA).encode())
+    base: list[Meta] = []
+    old: list[str] = []
+    for start in range(0, files, PER_MANIFEST):
+        names = maker.names(min(PER_MANIFEST, files - start))
+        old += names[:2000]
+        base.append(maker.manifest(names, []))
+    alone: list[str] = []
+    states: dict[int, list[Meta]] = {}
+    for number in range(1, COMMITS + 1):
+        added, deleted = maker.names(PER_COMMIT), [old.pop() for _ in range(PER_COMMIT)]
+        if number == 40:
+            alone = maker.names(HELD_ALONE)
+            added += alone
+        if number == 41:
+            deleted += alone
+        delta = [maker.manifest(added, deleted)]
+        data = maker.snapshot(main, number, base, delta)
+        base = states[number] = [*base, *delta]
+        if number % 10 == 0:
+            name = "savepoint.1" if number == 40 else f"kept-{number}"
+            maker.write(main.tag(name), data)
+        if number == 40:
+            maker.write(TABLE.savepoint(1), json.dumps(_SAVEPOINT).encode())
+            buffer = io.BytesIO()
+            fastavro.writer(buffer, _META, iter(base))
+            maker.write(TABLE.savepoint_file("manifest-list-full"), buffer.getvalue())
+        if number <= 90:
+            (warehouse / main.snapshot(number)).unlink()
+    maker.write(main.latest_hint, str(COMMITS).encode())
+    for number in range(branches):
+        name = f"branch{number}" if number else "big"
+        _fork(
+            maker, TABLE.root(name), (10, 30, 50, 70, 90)[number % 5], states, HELD_ALONE if not number else 5
+        )
+    print(f"{maker.files:,} data files, {branches:,} branches, {maker.made:,} lists and manifests")
+
+
+def _fork(maker: Maker, root: Root, tag: int, states: dict[int, list[Meta]], own: int) -> None:
+    main = TABLE.root()
+    data = (maker.warehouse / main.tag(f"kept-{tag}")).read_bytes()
+    maker.write(root.schema(0), json.dumps(_SCHEMA).encode())
+    maker.write(root.tag(f"kept-{tag}"), data)
+    maker.write(root.snapshot(tag), data)
+    base, before = states[tag], list[str]()
+    for number in range(tag + 1, tag + 4):
+        added = maker.names(own)
+        delta = [maker.manifest(added, before)]
+        maker.snapshot(root, number, base, delta)
+        base, before = [*base, *delta], added[: own // 2]
+
+
+class SlowFilesystem(LocalFileSystem):  # type: ignore[misc]
+    """The local disk, a while away: each request takes as long, and is counted."""
+
+    cachable = False
+    requests = 0
+    seconds = 0.0
+    _lock = threading.Lock()
+
+    def _travel(self) -> None:
+        with SlowFilesystem._lock:
+            SlowFilesystem.requests += 1
+        time.sleep(SlowFilesystem.seconds)
+
+    def ls(self, path: str, detail: bool = True, **named: Any) -> Any:
+        self._travel()
+        kinds = {True: "directory", False: "file"}
+        with os.scandir(path) as found:
+            return [
+                {"name": each.path, "type": kinds[each.is_dir()], "size": each.stat().st_size}
+                for each in found
+            ]
+
+    def info(self, path: str, **named: Any) -> Any:
+        self._travel()
+        return super().info(path, **named)
+
+    def cat_file(self, path: str, start: int | None = None, end: int | None = None, **named: Any) -> bytes:
+        self._travel()
+        with open(path, "rb") as file:
+            return file.read()
+
+    def pipe_file(self, path: str, value: bytes, mode: str = "overwrite", **named: Any) -> None:
+        self._travel()
+        if mode == "create" and os.path.exists(path):
+            raise FileExistsError(path)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        temporary = f"{path}.{threading.get_ident()}"
+        with open(temporary, "wb") as file:
+            file.write(value)
+        os.replace(temporary, path)
+
+    def rm_file(self, path: str) -> None:
+        self._travel()
+        os.unlink(path)
+
+
+def slow_context(warehouse: Path) -> Context:
+    files = RemoteFiles(SlowFilesystem(), str(warehouse), str(warehouse), can_create=True)
+    context = open_context(str(warehouse), {}, read_only=False)
+    return replace(context, files=files, audit_path=warehouse / "audit.jsonl")
+
+
+def run(name: str, warehouse: Path, milliseconds: float) -> None:
+    """One action in this process; its figures as JSON."""
+    SlowFilesystem.seconds = milliseconds / 1000
+    context, told = slow_context(warehouse), list[str]()
+    started, cpu = time.perf_counter(), time.process_time()
+    if name == "verify":
+        report = verify(context, TABLE, progress=told.append)
+        plan_seconds, said = time.perf_counter() - started, f"{report.files:,} files needed"
+    else:
+        chosen = action(name)
+        plan = chosen.plan(context, TABLE, ACTIONS[name])
+        plan_seconds, said = time.perf_counter() - started, f"{plan.freed_files:,} files freed"
+        assert not plan.refusals, plan.refusals
+        chosen.apply(context, plan, told.append)
+    figures = {
+        "plan": plan_seconds,
+        "all": time.perf_counter() - started,
+        "cpu": time.process_time() - cpu,
+        "requests": SlowFilesystem.requests,
+        "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "said": said,
+    }
+    print(json.dumps(figures))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--files", type=int, default=1_000_000)
+    parser.add_argument("--branches", type=int, default=1_000)
+    parser.add_argument("--milliseconds", type=float, default=20.0)
+    parser.add_argument("--only", choices=[*ACTIONS])
+    parser.add_argument("--at", type=Path, help="Where the table is, or is made and left.")
+    parser.add_argument("--run", choices=[*ACTIONS], help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    if chosen.run:
+        run(chosen.run, chosen.at, chosen.milliseconds)
+        return
+    with tempfile.TemporaryDirectory() as directory:
+        warehouse = chosen.at or Path(directory) / "warehouse"
+        if not warehouse.exists():
+            make(warehouse, chosen.files, chosen.branches)
+        print(f"{'':18}{'plan s':>8}{'all s':>8}{'cpu s':>8}{'requests':>10}{'MB':>7}")
+        for name in [chosen.only] if chosen.only else ACTIONS:
+            place = warehouse.with_name(f"{warehouse.name}-copy")
+            # Files are replaced and removed, never changed: links do for a copy.
+            shutil.copytree(warehouse, place, copy_function=os.link)
+            words = ["--run", name, "--at", str(place), "--milliseconds", str(chosen.milliseconds)]
+            done = subprocess.run(
+                [sys.executable, "-m", "benchmarks.counting", *words], stdout=subprocess.PIPE, check=False
+            )
+            shutil.rmtree(place)
+            if done.returncode:
+                print(f"{name:18}failed")
+                continue
+            found = json.loads(done.stdout)
+            seconds = "".join(f"{found[each]:8.1f}" for each in ("plan", "all", "cpu"))
+            print(f"{name:18}{seconds}{found['requests']:10,}{found['megabytes']:7.0f}  {found['said']}")
+
+
+if __name__ == "__main__":
+    main()
