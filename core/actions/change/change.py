@@ -9,7 +9,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 import msgspec
@@ -20,16 +19,9 @@ from core.actions.context import Context, Progress
 from core.actions.plan import Plan, Step
 from core.errors import Corrupt
 from core.storage.files import Files
+from core.table.landed import Landed
 from core.table.layout import TablePath
 from core.table.records import Point
-
-
-class Landed(Enum):
-    """Whether a commit was made. `UNKNOWN`: what would tell has gone since, so nothing is taken back."""
-
-    YES = "yes"
-    NO = "no"
-    UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True)
@@ -58,6 +50,8 @@ class Done(NamedTuple):
     after: str
     undo: str = ""
 
+
+__all__ = ["Change", "Done", "Landed", "Work"]
 
 S = TypeVar("S", bound=msgspec.Struct)
 

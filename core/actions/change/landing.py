@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from core.actions.change.change import Landed
 from core.actions.temporaries import delete_temporaries
-from core.errors import Corrupt, FileMissing
 from core.storage.files import Files
+from core.table import landed
+from core.table.landed import Landed
 from core.table.layout import CONSUMER_PREFIX, Root, TablePath
-from core.table.lineage import Lineage
 from core.table.main_branch import all_roots
 from core.table.records import Snapshot
 
@@ -51,38 +50,11 @@ def commit_user(token: str) -> str:
 
 
 def find_commit(files: Files, root: Root, token: str, after: int) -> tuple[Landed, Snapshot | None]:
-    """Whether the change with this token committed the snapshot after `after`, and the snapshot."""
-    number, user = after + 1, commit_user(token)
-    there = _read(files, root.snapshot(number))
-    if there is not None:
-        return (Landed.YES, there) if there.commit_user == user else (Landed.NO, None)
-    ids = Lineage(files, root).snapshot_ids()
-    if not ids or ids[-1] < number:
-        # Nothing follows: it never came, or was rolled back since, and is no part of the root either way.
+    """Whether the change with this token committed the snapshot after `after`, and the snapshot.
+
+    It commits nowhere else: what nobody can tell of a later snapshot does not matter.
+    """
+    fate = landed.find_commit(files, root, commit_user(token), after)
+    if fate.landed is Landed.UNKNOWN and after + 1 not in fate.expired:
         return Landed.NO, None
-    for each in all_roots(files, root.table):
-        for record in _held(files, each, number):
-            if record.commit_user == user:
-                return Landed.YES, record
-            if each == root:
-                # A tag of this root: it was somebody else who committed that snapshot.
-                return Landed.NO, None
-    return Landed.UNKNOWN, None
-
-
-def _held(files: Files, root: Root, number: int) -> list[Snapshot]:
-    """The snapshot of this id and the tags of it in a root."""
-    lineage = Lineage(files, root)
-    tags = [tag for _, tag in lineage.tags() if tag.id == number]
-    try:
-        there = _read(files, root.snapshot(number))
-    except Corrupt:
-        there = None
-    return [*tags, *([there] if there is not None else [])]
-
-
-def _read(files: Files, path: str) -> Snapshot | None:
-    try:
-        return Snapshot.from_json(files.read(path), path)
-    except FileMissing:
-        return None
+    return fate.landed, fate.snapshot
