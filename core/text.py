@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
 
 # C0 and C1 controls, DEL, halves of characters, line and paragraph separators, bidirectional marks, overrides
 # and isolates, fillers, tags, and every other character that takes no room and shows nothing.
@@ -64,14 +63,6 @@ def whole_number(text: str | bytes) -> int | None:
     """What 1 to 18 digits say, with or without blanks around them; None for all else."""
     digits = text.strip()
     return int(digits) if digits.isdigit() and digits.isascii() and len(digits) <= 18 else None
-
-
-def local_time(epoch_ms: int) -> str:
-    """`2026-05-01 12:00:00` in the zone of this machine. Writers' clocks may say anything."""
-    try:
-        return datetime.fromtimestamp(epoch_ms / 1000).isoformat(" ", "seconds")
-    except (OverflowError, ValueError, OSError):
-        return f"{epoch_ms} ms since 1970"
 
 
 def _replacement(match: re.Match[str]) -> str:

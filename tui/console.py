@@ -17,9 +17,9 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widgets import Input, TextArea
 
+from core.figures import counted, seconds
 from tui.background import Arrived, post
 from tui.clipboard import copy_sequence
-from tui.formats import counted, seconds
 from tui.key_order import RowsScreen, binding_of, settled
 from tui.messages import Copied, Noted, Said
 from tui.opening import Opening

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import PaimarkError, StatementFailed
+from core.figures import counted
 from core.spark.arrow import read_batch
 from core.spark.protocol import Batch, Event, Failed
 from core.text import clean_text
-from tui.formats import counted
 from tui.widgets.lines import Line
 
 

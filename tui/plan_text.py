@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from core.actions.plan import Outcome, Plan, Step
 from core.errors import PaimarkError
+from core.figures import counted, size
 from core.text import clean_text
-from tui.formats import counted, size
 from tui.widgets.lines import Line
 
 _LABEL = 9

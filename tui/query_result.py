@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from core.figures import counted, seconds
 from core.spark.protocol import Columns, Event, Explained, Failed, Finished, Reading, StageProgress
 from tui.arrow_rows import ArrowRows, result_columns
-from tui.formats import counted, seconds
 from tui.sources import Column, tuples
 from tui.widgets.lines import Line
 from tui.widgets.query_status import bar, problem, reading

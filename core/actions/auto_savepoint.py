@@ -22,6 +22,7 @@ from core.actions.holding import ChosenSnapshot, choose_as_planned, keep, requir
 from core.actions.plan import Outcome, Plan
 from core.durations import parse_duration
 from core.errors import PaimarkError, UsageError
+from core.figures import moment
 from core.storage.files import Files
 from core.table.catalog import parse_table_name
 from core.table.layout import Root, TablePath, savepoint_tag
@@ -29,7 +30,6 @@ from core.table.lineage import Lineage
 from core.table.main_branch import branch_root
 from core.table.records import Savepoint, Snapshot
 from core.table.savepoints import SavepointManager
-from core.text import local_time
 
 ACTION = "auto-savepoint"
 OPTION = "savepoint.create-interval"
@@ -260,7 +260,7 @@ def _why_not(found: Schedule) -> str:
         return f"has no option {OPTION}"
     if found.due_at is None:
         return "has nothing newer than its last savepoint" if found.last else "has no snapshot to save"
-    return f"is due for a savepoint at {local_time(found.due_at)}"
+    return f"is due for a savepoint at {moment(found.due_at)}"
 
 
 def _outcome(plan: Plan, saved: Savepoint | None, message: str) -> Outcome:

@@ -32,12 +32,12 @@ from core.actions.names import name_refusal
 from core.actions.plan import Plan, Refusal, Step
 from core.actions.takeover import own_state
 from core.errors import Corrupt, FileMissing, NotFound, Refused
+from core.figures import moment
 from core.table.layout import SAVEPOINT_TAG_PREFIX, Root, TablePath, number_in
 from core.table.lineage import Lineage
 from core.table.main_branch import all_roots, main_root
 from core.table.records import Tag
 from core.table.tag_times import kept_until_ms
-from core.text import local_time
 
 ACTION = "create-branch"
 
@@ -262,7 +262,7 @@ def _warnings(tag_name: str, tag: Tag) -> list[str]:
     found = []
     if until := kept_until_ms(tag):
         found.append(
-            f"Tag {tag_name} lives until {local_time(until)}: "
+            f"Tag {tag_name} lives until {moment(until)}: "
             "stock engines then delete it, and with it files that the branch needs"
         )
     found.append(

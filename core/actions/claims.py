@@ -16,6 +16,7 @@ from core.actions.context import Context, Progress, Remark
 from core.actions.holding import ChosenSnapshot, require_held
 from core.actions.temporaries import delete_temporaries
 from core.errors import Corrupt, FileMissing, Refused
+from core.figures import size
 from core.storage.files import Files
 from core.table.files import StoredFile, data_manifests, live_entries, manifest_list_paths
 from core.table.layout import (
@@ -136,7 +137,7 @@ def complete(
     verified_at = context.clock()
     full_list = write_manifest_list(files, manifest_list_paths(table, chosen.snapshot))
     files.create(table.savepoint_file(claim.full_manifest_list), full_list)
-    progress(f"wrote the full manifest list ({len(full_list)} bytes)")
+    progress(f"wrote the full manifest list ({size(len(full_list))})")
     savepoint = Savepoint(
         id=claim.id,
         saved_snapshot_id=chosen.snapshot.id,

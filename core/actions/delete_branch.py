@@ -28,16 +28,16 @@ from core.actions.deletion import freed_steps, kept_by
 from core.actions.features import changelog_refusals, feature_refusals
 from core.actions.plan import Plan, Refusal, Step
 from core.actions.reclaim import Freed, freed_by
-from core.actions.removal import Removed, said
+from core.actions.removal import Removed
 from core.actions.replace_checks import claim_refusals
 from core.actions.root_files import root_files
 from core.actions.root_removal import drop_root, leaving_of
 from core.actions.takeover import State, held_by, savepoints_held_alone, state
 from core.errors import NotFound, Refused
+from core.figures import counted, moment, size
 from core.table.layout import MAIN, Root, TablePath
 from core.table.main_branch import branch_root, main_root
 from core.table.names import checked_name
-from core.text import local_time
 
 ACTION = "delete-branch"
 
@@ -56,13 +56,13 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     sizes = root_files(context.files, root)
     retired = _retired_name(context, name) if keeps else None
     total = sum(each.size or 0 for each in freed.files)
-    gone = Step("delete", f"branch {name}", said(len(sizes), "metadata file"), sum(sizes.values()))
-    copied = Step("copy", f"branch {retired}", said(len(sizes), "metadata file"), sum(sizes.values()))
+    gone = Step("delete", f"branch {name}", counted(len(sizes), "metadata file"), sum(sizes.values()))
+    copied = Step("copy", f"branch {retired}", counted(len(sizes), "metadata file"), sum(sizes.values()))
     if keeps:
         summary = f"Retire branch {name} of {table.full_name} as {retired}"
     else:
         summary = (
-            f"Delete branch {name} of {table.full_name}: {said(len(freed.files), 'file')}, {total} bytes"
+            f"Delete branch {name} of {table.full_name}: {counted(len(freed.files), 'file')}, {size(total)}"
         )
     return Plan(
         action=ACTION,
@@ -113,7 +113,7 @@ class DeleteBranch(Change[BranchState]):
 
     def done(self) -> Done:
         name, removed = self.state.name, self._removed
-        went = f"{said(removed.files, 'file')} ({removed.size} bytes) went with it"
+        went = f"{counted(removed.files, 'file')} ({size(removed.size)}) went with it"
         return Done(
             message=f"Deleted branch {name} of {self.work.plan.table}: {went}",
             result={
@@ -194,7 +194,7 @@ def _warnings(context: Context, table: TablePath, name: str, found: State | None
         head = found.head.snapshot
         warnings.append(
             f"Jobs on `{table.full_name}$branch_{name}` fail from here on: "
-            f"its newest commit is of {local_time(head.time_millis)} (user {head.commit_user})"
+            f"its newest commit is of {moment(head.time_millis)} (user {head.commit_user})"
         )
     for entry in operations.undoable(context, table):
         if name in (entry.kept_as, entry.previous):

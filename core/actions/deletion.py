@@ -28,8 +28,9 @@ from core.actions.features import feature_refusals
 from core.actions.plan import Plan, Refusal, Step
 from core.actions.reclaim import Freed, freed_by
 from core.actions.references import Leaving, identity
-from core.actions.removal import Removed, remove, said, stranger
+from core.actions.removal import Removed, remove, stranger
 from core.errors import FileMissing, Refused
+from core.figures import counted, size
 from core.storage.files import Files
 from core.table.files import StoredFile
 from core.table.layout import Root, TablePath
@@ -156,7 +157,7 @@ def plan_deletion(
     return Plan(
         action=action,
         table=table.full_name,
-        summary=f"Delete {what} of {table.full_name}: {said(len(freed.files), 'file')}, {total} bytes",
+        summary=f"Delete {what} of {table.full_name}: {counted(len(freed.files), 'file')}, {size(total)}",
         arguments=arguments,
         fingerprint=target.fingerprint,
         steps=(
@@ -193,7 +194,7 @@ def freed_steps(freed: Freed) -> list[Step]:
 
 def _freed_step(noun: str, group: Sequence[StoredFile]) -> Step:
     return Step(
-        "delete", said(len(group), noun), "kept by nothing else", sum(each.size or 0 for each in group)
+        "delete", counted(len(group), noun), "kept by nothing else", sum(each.size or 0 for each in group)
     )
 
 
@@ -266,8 +267,8 @@ class DeleteReference(Change[TargetState]):
     def done(self) -> Done:
         removed, what = self._removed, self._what
         return Done(
-            message=f"Deleted {what} of {self.work.plan.table}: {said(removed.files, 'file')} "
-            f"({removed.size} bytes) went with it",
+            message=f"Deleted {what} of {self.work.plan.table}: {counted(removed.files, 'file')} "
+            f"({size(removed.size)}) went with it",
             result={
                 **self.work.plan.arguments,
                 "freed_files": removed.files,

@@ -32,15 +32,16 @@ from core.actions.deletion import freed_steps, kept_by, what_goes
 from core.actions.features import changelog_refusals, feature_refusals, newest_options
 from core.actions.plan import Plan, Step
 from core.actions.references import Leaving
-from core.actions.removal import LISTS_GONE, Removed, remove, said
+from core.actions.removal import LISTS_GONE, Removed, remove
 from core.durations import parse_duration
 from core.errors import Corrupt, FileMissing, Refused, UsageError
+from core.figures import counted, moment, size
 from core.storage.files import Files
 from core.table.layout import Root, TablePath
 from core.table.lineage import Lineage
 from core.table.main_branch import branch_root
 from core.table.records import Consumer, Snapshot
-from core.text import local_time, whole_number
+from core.text import whole_number
 
 ACTION = "expire-snapshots"
 _FOREVER = 2**31 - 1
@@ -101,7 +102,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     return Plan(
         action=ACTION,
         table=table.full_name,
-        summary=f"Expire {_range_said(gone)} of {where}: {said(len(freed.files), 'file')}, {total} bytes",
+        summary=f"Expire {_range_said(gone)} of {where}: {counted(len(freed.files), 'file')}, {size(total)}",
         arguments=resolved,
         fingerprint=seen,
         steps=(
@@ -111,7 +112,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             *freed_steps(freed),
             Step("delete", _range_said(gone), "oldest first"),
         ),
-        kept=(*kept_by(table, freed), f"{said(len(ids) - len(gone), 'snapshot')} from {end} on"),
+        kept=(*kept_by(table, freed), f"{counted(len(ids) - len(gone), 'snapshot')} from {end} on"),
         warnings=tuple(_limits(lineage, ids, end, rules, consumer, context.clock())),
         refusals=tuple(refusals),
         freed_files=len(freed.files),
@@ -168,13 +169,13 @@ class ExpireSnapshots(Change[ExpireState]):
                 hold.require()
             # One after the other: a gap would tell who makes a tag that the snapshot below it is the newest.
             files.delete(root.snapshot(number))
-        progress(f"deleted {said(len(ids), 'snapshot')}")
+        progress(f"deleted {counted(len(ids), 'snapshot')}")
 
     def done(self) -> Done:
         plan, removed, state = self.work.plan, self._removed, self.state
         return Done(
-            message=f"Expired {said(state.count, 'snapshot')} of {self._root.label} of {plan.table}: "
-            f"{said(removed.files, 'file')} ({removed.size} bytes) went with them",
+            message=f"Expired {counted(state.count, 'snapshot')} of {self._root.label} of {plan.table}: "
+            f"{counted(removed.files, 'file')} ({size(removed.size)}) went with them",
             result=_result(plan, state.count, removed),
             before=f"snapshots of {self._root.label} from {plan.arguments['first']}",
             after=f"from {state.end}",
@@ -320,7 +321,7 @@ def _limits(
     if committed <= now_ms:
         return []
     return [
-        f"Snapshot {end} says that it was committed at {local_time(committed)}, which is still to come: "
+        f"Snapshot {end} says that it was committed at {moment(committed)}, which is still to come: "
         "it and later ones stay. Expire them by their number, with --retain-last"
     ]
 

@@ -15,6 +15,7 @@ from core.actions.checks import fingerprint, require_unmoved
 from core.actions.context import Context, Progress, Remark
 from core.actions.plan import Plan
 from core.errors import FileMissing, NotFound, Refused, Unavailable
+from core.figures import counted
 from core.storage.files import Files
 from core.table.files import StoredFile, missing_files, needed_files
 from core.table.layout import Root, TablePath
@@ -173,7 +174,7 @@ def _needed(context: Context, chosen: ChosenSnapshot) -> list[StoredFile]:
         raise Lost(chosen, [error.path]) from error
     if outside := sum(each.is_outside for each in needed):
         raise Refused(
-            f"{outside} files of snapshot {chosen.snapshot.id} lie outside the warehouse, out of sight",
+            f"Snapshot {chosen.snapshot.id} has {counted(outside, 'file')} outside the warehouse",
             "Only the newest snapshot of such a table can be kept.",
         )
     return needed
@@ -184,7 +185,7 @@ def _require_all(
 ) -> None:
     if missing := missing_files(context.files, needed):
         raise Lost(chosen, missing)
-    progress(f"all {len(needed)} files of snapshot {chosen.snapshot.id} are there")
+    progress(f"all {counted(len(needed), 'file')} of snapshot {chosen.snapshot.id} are there")
 
 
 def _no_snapshot(lineage: Lineage, snapshot_id: int) -> NotFound:

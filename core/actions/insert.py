@@ -20,6 +20,7 @@ from core.actions.overwriting import engine_of
 from core.actions.plan import Outcome, Plan, Refusal, Step
 from core.actions.registry import Action, Danger
 from core.errors import Cancelled, FileMissing, NotFound, StatementFailed, Unavailable, UsageError
+from core.figures import counted
 from core.spark.protocol import Event, Failed, Finished, Inserting, Reading, Run, StageProgress, Told
 from core.storage.files import Files
 from core.storage.no_follow import link_in_the_way
@@ -77,7 +78,7 @@ class Inserts:
                 refusals.append(Refusal(f"{where} is not whole: {error.message}", "Repair it first."))
             rows = sum(int(each.file["_ROW_COUNT"]) for each in entries)
             size = sum(int(each.file["_FILE_SIZE"]) for each in entries)
-            freed = f"{len(entries)} file{_s(len(entries))} with {rows} row{_s(rows)} before key merging"
+            freed = f"{counted(len(entries), 'file')} with {counted(rows, 'row')} before key merging"
             what, step = _said(insert, where)
             steps.insert(0, Step("replace", step, freed, size))
             kept = (
@@ -253,9 +254,5 @@ def _failure(event: Failed) -> Exception:
 def _message(label: str, snapshot: int | None, rows: object) -> str:
     if snapshot is None:
         return f"There were no rows to write: nothing was committed to {label}"
-    counted = "" if rows is None else f", with {rows} row{_s(rows)}"
-    return f"Committed snapshot {snapshot} of {label}{counted}"
-
-
-def _s(number: object) -> str:
-    return "" if number == 1 else "s"
+    written = "" if rows is None else f", with {counted(int(str(rows)), 'row')}"
+    return f"Committed snapshot {snapshot} of {label}{written}"

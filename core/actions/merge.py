@@ -37,6 +37,7 @@ from core.actions.pins import merge_tag
 from core.actions.plan import Plan, Refusal, Step
 from core.actions.rewrite_main import RewriteMain, snapshot_of, went_on
 from core.errors import FileMissing, NotFound, Refused, UsageError
+from core.figures import counted
 from core.spark.protocol import Version
 from core.storage.files import Files
 from core.table.files import size_of
@@ -241,7 +242,7 @@ def _rows(context: Context, found: Survey, choice: str, progress: Progress) -> R
         (counted,) = asked(context, target, versions, unkeyed.count_removed, progress)
         if counted["removed"] and choice != "branch":
             raise Refused(
-                f"Branch {found.branch.root.label} also removed {counted['removed']} rows, "
+                f"Branch {found.branch.root.label} also removed {counted['removed']:,} rows, "
                 "and without a primary key main's rows are not matched with them",
                 "With --on-conflict branch main loses them too, as one overwrite of the table.",
             )
@@ -273,7 +274,7 @@ def _require_no_conflict(
         count = listed[0]["conflicts"]
         first = ", ".join(each["key"] for each in listed) + (", ..." if count > len(listed) else "")
         raise Refused(
-            f"{count} key{'' if count == 1 else 's'} changed in main and in branch "
+            f"{counted(count, 'key')} changed in main and in branch "
             f"{found.branch.root.label}, to different rows: {first}",
             "Say who wins with --on-conflict branch or --on-conflict main.",
         )
@@ -358,7 +359,7 @@ def _rewriting(context: Context, found: Survey) -> tuple[list[Step], list[Refusa
         Step(
             "check",
             f"branch {found.branch.root.label}",
-            f"compared with its base, through Spark: {rows} rows",
+            f"compared with its base, through Spark: {rows:,} rows",
             size,
         ),
         Step("create", start.root.snapshot(start.head.snapshot.id + 1), what),
@@ -370,7 +371,7 @@ def _summary(table: TablePath, found: Survey) -> str:
     name, head = found.branch.root.label, found.branch.snapshot.id
     if found.kind == "fast-forward":
         count = head - found.base.id
-        return f"Move main of {table.full_name} on along branch {name}: {count} snapshots, up to {head}"
+        return f"Move main of {table.full_name} on along branch {name}: {count:,} snapshots, up to {head}"
     return (
         f"Merge what branch {name} of {table.full_name} changed since its snapshot {found.base.id} "
         f"into main, at snapshot {found.start.head.snapshot.id}"

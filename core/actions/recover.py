@@ -24,6 +24,7 @@ from core.actions.holding import ChosenSnapshot
 from core.actions.plan import Outcome, Plan, Refusal, Step
 from core.actions.unprotected import Unprotected, protect, unprotected
 from core.errors import Corrupt, FileMissing, NotFound, Refused, UsageError
+from core.figures import counted
 from core.table.catalog import parse_table_name
 from core.table.layout import Root, TablePath, savepoint_tag
 from core.table.records import Snapshot
@@ -95,10 +96,10 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     for each in found.untagged:
         steps.append(Step("create", each.path, f"protects savepoint {each.savepoint.id} again"))
     count = (found.interrupted is not None) + len(found.claims)
-    what = f"{count} interrupted change{'' if count == 1 else 's'}" if count else "nothing interrupted"
+    what = f"{counted(count, 'interrupted change')}" if count else "nothing interrupted"
     if found.reads:
         left = len(found.reads)
-        what += f" and {left} tag{'' if left == 1 else 's'} left by reads that died"
+        what += f" and {counted(left, 'tag')} left by reads that died"
     if found.untagged:
         lost = ", ".join(str(each.savepoint.id) for each in found.untagged)
         what += f" and a savepoint without its tag: {lost}"

@@ -20,6 +20,7 @@ from core.actions.context import Context, Progress, Remark
 from core.actions.reclaim import Freed, freed_by
 from core.actions.references import Leaving, roots_and_guards
 from core.errors import Refused
+from core.figures import counted, size
 from core.storage.files import Files
 from core.table.files import StoredFile
 from core.table.layout import TablePath
@@ -60,19 +61,15 @@ def remove(context: Context, hold: Hold, leaving: Leaving, progress: Progress, p
         gone = sweep.run()
         removed += gone
         hold.note(part + done)
-        progress(f"deleted {said(gone.files, _NOUNS[kind])} ({gone.size} bytes)")
+        progress(f"deleted {counted(gone.files, _NOUNS[kind])} ({size(gone.size)})")
         for why, count in sweep.kept.items():
-            progress(Remark(f"kept {said(count, _NOUNS[kind])} that nothing needs: {why}"))
+            progress(Remark(f"kept {counted(count, _NOUNS[kind])} that nothing needs: {why}"))
         for path in sweep.strangers:
             progress(Remark(stranger(hold.table, path)))
     return removed
 
 
 _NOUNS = {"data": "data file", "manifests": "manifest", "lists": "manifest list"}
-
-
-def said(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def stranger(table: TablePath, path: str) -> str:

@@ -65,7 +65,7 @@ def plan(context: Context, table: TablePath, name: str, arguments: Mapping[str, 
         steps=(
             Step("create", table.savepoint(safety), f"keeps snapshot {main.id}, as it is now"),
             *(Step("copy", start.root.schema(number), f"of {name}") for number, _ in found.new_schemas),
-            Step("copy", f"the rows of {name}", f"{rows} rows before key merging, through Spark", size),
+            Step("copy", f"the rows of {name}", f"{rows:,} rows before key merging, through Spark", size),
             Step("create", start.root.snapshot(main.id + 1), "one OVERWRITE of the whole table"),
         ),
         kept=(f"Every snapshot, tag and savepoint of main, and branch {name} with its own tags",),

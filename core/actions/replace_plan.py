@@ -11,13 +11,13 @@ from core.actions.deletion import freed_steps
 from core.actions.features import changelog_refusals, feature_refusals
 from core.actions.plan import Plan, Refusal, Step
 from core.actions.reclaim import Freed, freed_by
-from core.actions.removal import said
 from core.actions.replace_checks import claim_refusals, clash_refusals, loss_refusals
 from core.actions.rewriting import with_options
 from core.actions.root_files import part_of, root_files
 from core.actions.root_removal import leaving_of
 from core.actions.takeover import Takeover, unreadable_refusals
 from core.errors import Refused
+from core.figures import counted
 from core.table.layout import SAVEPOINT_TAG_PREFIX, TAG_PREFIX, savepoint_tag
 from core.table.records import TableSchema
 from core.table.retention import RETENTION_OFF
@@ -103,7 +103,7 @@ def _steps(
         Step("replace", table.main_branch_file, f"{main.label} -> {branch.label}: from here on it is main")
     )
     guards = len({*part_of(root_files(files, branch), "tag"), *(f"tag/{TAG_PREFIX}{e}" for e in found.tags)})
-    steps.append(Step("replace", table.root().tags, f"{said(guards, 'tag')} of {branch.label}, as guards"))
+    steps.append(Step("replace", table.root().tags, f"{counted(guards, 'tag')} of {branch.label}, as guards"))
     steps.append(
         Step("replace", table.root().schema(0), f"a notice to stock engines that {branch.label} is main")
     )
@@ -143,7 +143,7 @@ def _kept(found: Takeover, previous: str, *, drops_previous: bool) -> list[str]:
         kept.append(f"Savepoint {_listed(moving)}, of before the fork, moves along")
     fork = found.fork
     if fork.snapshot_id is not None and fork.is_proven:
-        went = f"{said(fork.ahead or 0, 'commit')} of the branch and {fork.behind or 0} of main since"
+        went = f"{counted(fork.ahead or 0, 'commit')} of the branch and {fork.behind or 0} of main since"
         kept.append(f"Both hold snapshot {fork.snapshot_id}, where they part: {went}")
     return kept
 
@@ -208,7 +208,7 @@ def _counted(names: Mapping[str, int]) -> str:
         "changelog": sum("/changelog-" in name for name in names),
         "consumer": sum(name.startswith("consumer/") for name in names),
     }
-    return ", ".join(said(count, noun) for noun, count in counts.items() if count)
+    return ", ".join(counted(count, noun) for noun, count in counts.items() if count)
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -24,7 +24,6 @@ from core.actions.checks import (
 from core.actions.context import Context, Remark
 from core.actions.names import name_refusal
 from core.actions.plan import Plan, Refusal, Step
-from core.actions.removal import said
 from core.actions.rewriting import with_options
 from core.actions.root_files import (
     SNAPSHOTS,
@@ -36,6 +35,7 @@ from core.actions.root_files import (
 )
 from core.actions.strays import stray_commits
 from core.errors import Refused
+from core.figures import counted
 from core.storage.files import Files
 from core.table.layout import SNAPSHOT_PREFIX, Root, TablePath
 from core.table.lineage import Lineage
@@ -57,7 +57,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     found = stray_commits(files, table)
     refusals += _refusals(context, target, found)
     ids = ", ".join(str(each.id) for each in found[:5]) + (" ..." if len(found) > 5 else "")
-    count = said(len(found), "commit")
+    count = counted(len(found), "commit")
     return Plan(
         action=ACTION,
         table=table.full_name,
@@ -112,7 +112,7 @@ class RescueCommits(Change[RescueState]):
         for path, data in _copies(self.work.context, self._target, self.state.ids).items():
             if not self.work.files.create(path, data) and self.work.files.read(path) != data:
                 raise Refused(f"Somebody else has just written {path}", "Choose another name.")
-        self.work.progress(f"copied {said(len(self.state.ids), 'commit')} to branch {self.state.name}")
+        self.work.progress(f"copied {counted(len(self.state.ids), 'commit')} to branch {self.state.name}")
 
     def finish(self, hold: Hold) -> None:
         _remove_rescued(self.work.files, self._target)
@@ -124,7 +124,7 @@ class RescueCommits(Change[RescueState]):
             )
 
     def done(self) -> Done:
-        name, count = self.state.name, said(len(self.state.ids), "commit")
+        name, count = self.state.name, counted(len(self.state.ids), "commit")
         return Done(
             message=f"Branch {name} of {self.work.plan.table} holds {count}",
             result={"branch_name": name, "commits": len(self.state.ids)},

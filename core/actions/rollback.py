@@ -95,7 +95,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         main_at=point_of(head),
         steps=(
             Step("create", table.savepoint(safety), f"keeps snapshot {head.id}, as it is now"),
-            Step("copy", f"the rows of {what}", f"{rows} rows before key merging, through Spark", size),
+            Step("copy", f"the rows of {what}", f"{rows:,} rows before key merging, through Spark", size),
             Step("create", start.root.snapshot(head.id + 1), "one OVERWRITE of the whole table"),
         ),
         kept=(f"Every snapshot, tag and savepoint, and the rows of snapshot {head.id} as a savepoint",),

@@ -16,10 +16,10 @@ from core.actions.holding import ChosenSnapshot
 from core.actions.names import archive_name
 from core.actions.pins import truncation_tag
 from core.actions.plan import Plan, Refusal, Step
-from core.actions.removal import said
 from core.actions.replace_checks import claim_refusals
 from core.actions.truncation import Cut, cut_of
 from core.errors import Corrupt, Refused
+from core.figures import counted
 from core.storage.files import Files
 from core.table.layout import Root
 from core.table.records import Consumer, Snapshot, point_of
@@ -38,9 +38,9 @@ def plan(
     if held := journal.refusal(context, table):
         refusals.append(held)
     tags = [name.removeprefix("tag/tag-") for name in truncation.later_tags(files, root, keep.id)]
-    count = said(len(cut.later), "snapshot")
+    count = counted(len(cut.later), "snapshot")
     steps = [
-        Step("copy", f"branch {cut.archive.label}", f"{count}, {said(len(tags), 'tag')} and the schemas"),
+        Step("copy", f"branch {cut.archive.label}", f"{count}, {counted(len(tags), 'tag')} and the schemas"),
         Step("create", root.tag(truncation_tag(cut.archive.label, keep.id)), "pins what both share"),
         Step("delete", root.snapshots, f"snapshots {cut.head} to {keep.id + 1}, the newest first"),
     ]

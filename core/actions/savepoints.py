@@ -65,7 +65,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             Step("create", table.savepoint(new_id)),
         ),
         kept=(
-            f"The {'rows' if rows is None else f'{rows} rows (before key merging)'} of snapshot {number}, "
+            f"The {'rows' if rows is None else f'{rows:,} rows (before key merging)'} of snapshot {number}, "
             "through expiry, compaction and orphan cleaning",
         ),
         warnings=tuple(_warnings(context, chosen)),

@@ -29,13 +29,13 @@ from core.actions.retention import stock_expiry_warnings
 from core.actions.undo_inverse import log
 from core.durations import parse_duration
 from core.errors import FileMissing, Refused
+from core.figures import moment
 from core.table.catalog import parse_table_name
 from core.table.layout import Root, TablePath
 from core.table.lineage import Lineage
 from core.table.main_branch import branch_root
 from core.table.records import Tag
 from core.table.tag_times import with_time_to_live
-from core.text import local_time
 
 ACTION = "create-tag"
 
@@ -141,7 +141,7 @@ def _warnings(
 ) -> list[str]:
     found = slow_check_warning(context, chosen) if chosen else []
     if retain_ms:
-        until = local_time(context.clock() + retain_ms)
+        until = moment(context.clock() + retain_ms)
         found.append(f"From {until} on, stock engines may delete the tag and what only it keeps")
     schema = Lineage(context.files, root).latest_schema()
     if retain_ms is None and schema and (default := schema.options.get("tag.default-time-retained")):

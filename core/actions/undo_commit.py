@@ -23,13 +23,13 @@ from core.actions.plan import Plan, Refusal, Step
 from core.actions.rewrite_main import RewriteMain, snapshot_of
 from core.actions.undone import moved_since, undone, undone_by
 from core.errors import FileMissing, Refused
+from core.figures import counted, moment
 from core.storage.files import Files
 from core.table.files import size_of
 from core.table.forks import Side
 from core.table.layout import Root, TablePath
 from core.table.lineage import Lineage
 from core.table.records import Point, Snapshot, point_of
-from core.text import local_time
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ def _steps(files: Files, found: GoingBack) -> list[Step]:
     except FileMissing:
         return []
     next_snapshot = root.snapshot(found.start.head.snapshot.id + 1)
-    what = f"{rows} rows before key merging, through Spark"
+    what = f"{counted(rows, 'row')} before key merging, through Spark"
     return [
         Step("copy", f"the rows of snapshot {found.then.id}", what, size),
         Step("create", next_snapshot, "one OVERWRITE of the whole table"),
@@ -188,7 +188,7 @@ def _kept(said: str) -> str:
 def _warnings(found: GoingBack) -> list[str]:
     entry, schema = found.entry, found.start.schema.id
     warnings = [
-        f"{entry.user} did it on {local_time(entry.time)}",
+        f"{entry.user} did it on {moment(entry.time)}",
         "Streaming readers skip OVERWRITE commits by default: they will not see the rows go back",
     ]
     if found.then.schema_id != schema:

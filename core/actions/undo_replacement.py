@@ -22,18 +22,17 @@ from core.actions.pointer import (
     drop_guards,
     restore,
 )
-from core.actions.removal import said
 from core.actions.replace_checks import claim_refusals
 from core.actions.root_files import remove_root, root_files
 from core.actions.strays import stray_commits
 from core.actions.takeover import State, state, unreadable_refusals
 from core.actions.undone import moved_since, undone, undone_by
 from core.errors import NotFound, Refused
+from core.figures import counted, moment
 from core.storage.files import Files
 from core.table.layout import SNAPSHOT_PREFIX, Root, TablePath
 from core.table.main_branch import main_branch_name
 from core.table.reading import numbered
-from core.text import local_time
 
 _RESTORED = "took the guards out of the table directory"
 
@@ -204,7 +203,7 @@ def _refusals(context: Context, found: Reversal) -> list[Refusal]:
         return reasons
     reasons += claim_refusals(context, found.archive)
     if strays := stray_commits(context.files, table):
-        reason = f"A stale writer left {said(len(strays), 'commit')} in the directory of {table.full_name}"
+        reason = f"A stale writer left {counted(len(strays), 'commit')} in the directory of {table.full_name}"
         hint = f"Run `paimark rescue-commits {table.full_name} --name BRANCH` first."
         reasons.append(Refusal(reason, hint))
     return reasons
@@ -217,7 +216,7 @@ def _steps(files: Files, found: Reversal) -> list[Step]:
         detail = f"guards and notice of {found.previous.root.label} instead of those of {name}"
         return [pointer, Step("replace", table.directory, detail)]
     sizes = root_files(files, archive)
-    whole = f"{said(len(sizes), 'file')} of branch {archive.label}: the previous main, whole"
+    whole = f"{counted(len(sizes), 'file')} of branch {archive.label}: the previous main, whole"
     return [
         Step("copy", table.directory, whole, sum(sizes.values())),
         pointer,
@@ -233,13 +232,13 @@ def _kept(entry: Undoable, main: State) -> str:
         return f"Branch {name} stays as it is; nothing was committed to it since"
     first, last = since + 1, head.snapshot.id
     which = f"snapshot {last}" if first == last else f"snapshots {first} to {last}"
-    count = said(last - since, "commit")
+    count = counted(last - since, "commit")
     return f"Branch {name} stays, with the {count} made since it became main: {which}"
 
 
 def _warning(found: Reversal) -> str:
     table, entry = found.main.root.table, found.entry
-    done = f"{entry.user} made {entry.branch} main on {local_time(entry.time)}"
+    done = f"{entry.user} made {entry.branch} main on {moment(entry.time)}"
     if found.archive is None:
         return f"{done}; {found.previous.root.label} is main again"
     return f"Stock engines see {table.full_name} again, as it was; {done}"

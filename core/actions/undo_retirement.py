@@ -10,7 +10,6 @@ from core.actions.change.operations import Undoable
 from core.actions.checks import fingerprint
 from core.actions.context import Context
 from core.actions.plan import Plan, Refusal, Step
-from core.actions.removal import said
 from core.actions.replace_checks import claim_refusals
 from core.actions.rewriting import with_options
 from core.actions.root_files import SCHEMAS, Swap, root_files
@@ -18,18 +17,18 @@ from core.actions.root_move import RootMove
 from core.actions.takeover import State, state
 from core.actions.undone import moved_since, undone, undone_by
 from core.errors import NotFound, Refused
+from core.figures import counted, moment
 from core.storage.files import Files
 from core.table.layout import SCHEMA_PREFIX, Root, TablePath
 from core.table.main_branch import main_branch_name
 from core.table.retention import RETENTION_OFF
-from core.text import local_time
 
 
 def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
     """Raises `Refused` when the retired branch is gone, and `Corrupt`."""
     now = _now(context.files, table, entry)
     sizes = root_files(context.files, now.root)
-    count, total = said(len(sizes), "metadata file"), sum(sizes.values())
+    count, total = counted(len(sizes), "metadata file"), sum(sizes.values())
     return Plan(
         action="undo",
         change="undo-retirement",
@@ -42,7 +41,7 @@ def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
             Step("delete", f"branch {now.root.label}", "it has its name again", total),
         ),
         kept=(_kept(entry),),
-        warnings=(f"{entry.user} retired it on {local_time(entry.time)}",),
+        warnings=(f"{entry.user} retired it on {moment(entry.time)}",),
         refusals=tuple(_refusals(context, table, entry, now)),
     )
 

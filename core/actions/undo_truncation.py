@@ -16,17 +16,16 @@ from core.actions.change.operations import Undoable
 from core.actions.checks import fingerprint
 from core.actions.context import Context, Remark
 from core.actions.plan import Plan, Refusal, Step
-from core.actions.removal import said
 from core.actions.replace_checks import claim_refusals
 from core.actions.takeover import State, state
 from core.actions.truncation import Cut, cut_of
 from core.actions.undone import moved_since, undone, undone_by
 from core.errors import NotFound, Refused
+from core.figures import counted, moment
 from core.storage.files import Files
 from core.table.forks import Side
 from core.table.layout import TablePath
 from core.table.main_branch import main_root
-from core.text import local_time
 
 _PUT_BACK = "main has its later snapshots again"
 
@@ -63,12 +62,12 @@ def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
         arguments={"seen": found.said},
         fingerprint=found.fingerprint,
         steps=(
-            Step("copy", cut.main.tags, said(len(tags), "tag")),
+            Step("copy", cut.main.tags, counted(len(tags), "tag")),
             Step("copy", cut.main.snapshots, f"snapshots {cut.keep + 1} to {cut.head}"),
             Step("delete", f"branch {cut.archive.label}", "main has it again"),
         ),
         kept=(_kept(cut),),
-        warnings=(f"{entry.user} did it on {local_time(entry.time)}",),
+        warnings=(f"{entry.user} did it on {moment(entry.time)}",),
         refusals=tuple(_refusals(context, found)),
     )
 

@@ -12,6 +12,7 @@ from core.cli.narrator import Narrator
 from core.cli.result import FORMATS, Result
 from core.config import Settings, state_directory
 from core.errors import PaimarkError, StatementFailed, Unavailable, UsageError
+from core.figures import counted, seconds
 from core.spark.client import Engine, EngineConfig
 from core.spark.protocol import Batch, Columns, Event, Explained, Failed, Finished, Reading, StageProgress
 
@@ -68,8 +69,8 @@ def show_events(events: Iterable[Event], text: str, result: Result, narrator: Na
 def _say_end(end: Finished, narrator: Narrator) -> None:
     if end.message:
         narrator.say(end.message)
-    more = f"; there are more than the first {end.rows}" if end.truncated else ""
-    narrator.say(f"{end.rows} row{'s' if end.rows != 1 else ''} in {end.seconds:.1f} s{more}")
+    more = f"; there are more than the first {end.rows:,}" if end.truncated else ""
+    narrator.say(f"{counted(end.rows, 'row')} in {seconds(end.seconds)}{more}")
 
 
 def failure(event: Failed) -> PaimarkError | KeyboardInterrupt:

@@ -8,14 +8,15 @@ from typing import Any
 import click
 import msgspec
 
-from core.cli.json_rows import json_text
 from core.cli.options import Given, GlobalCommand, given
 from core.cli.output import local_time, narrate, row_writer
+from core.cli.table_rows import Count
 from core.errors import PaimarkError, Unavailable
 from core.storage.files import Files
 from core.storage.open import open_files
 from core.table.catalog import databases, find_table
 from core.table.catalog import tables as tables_of
+from core.table.column_types import type_text
 from core.table.layout import MAIN, Root, TablePath
 from core.table.lineage import Lineage
 from core.table.main_branch import all_roots, branch_root, main_root
@@ -170,6 +171,8 @@ def _converters(
             result[place] = msgspec.json.decode if as_json else _one_line
         elif name in times and not as_json:
             result[place] = local_time
+        elif name.endswith("record_count") and not as_json:
+            result[place] = Count
     return result
 
 
@@ -188,9 +191,5 @@ def _one_line(text: str) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{key}={each}" for key, each in value.items())
     return ", ".join(
-        f"{each['name']} {_type(each['type'])}" if isinstance(each, dict) else each for each in value
+        f"{each['name']} {type_text(each['type'])}" if isinstance(each, dict) else each for each in value
     )
-
-
-def _type(written: Any) -> str:
-    return written if isinstance(written, str) else json_text(written)

@@ -76,7 +76,7 @@ def diff(
         if show_events(events, difference.sql, Result(found, path), narrator):
             narrator.wait("Counting all of them")
             counts = _all_counts(engine, difference)
-    narrator.say(", ".join(f"{counts[change]} {change}" for change in difference.changes))
+    narrator.say(", ".join(f"{counts[change]:,} {change}" for change in difference.changes))
 
 
 def _keys(given_: Sequence[str], columns: Sequence[str]) -> list[str]:

@@ -11,6 +11,7 @@ import click
 from core.cli.options import Given, GlobalCommand, given
 from core.cli.output import row_writer
 from core.errors import Corrupt, PaimarkError, Unavailable, UsageError
+from core.figures import counted
 from core.shell import shell_line
 from core.storage.files import Files
 from core.table.layout import Root, TablePath
@@ -166,7 +167,9 @@ def _table_directory(files: Files, table: TablePath) -> Iterator[Finding]:
         yield Finding("guards", "warning", sentence, hint)
     if strays := stray_commits(files, table):
         users = ", ".join(sorted({each.commit_user for each in strays}))
-        detail = f"{len(strays)} commits to {table.directory} since a branch became main, by {users}"
+        detail = (
+            f"{counted(len(strays), 'commit')} to {table.directory} since a branch became main, by {users}"
+        )
         hint = f"Stop that job, then run `paimark rescue-commits {table.full_name} --name BRANCH`."
         yield Finding("stray commits", "warning", detail, hint)
 
@@ -179,7 +182,11 @@ def _root(files: Files, root: Root) -> Iterator[Finding]:
     lineage = Lineage(files, root)
     counts = (len(lineage.rows()), len(lineage.tags()), len(lineage.schemas()))
     name = f"branch {root.label}"
-    yield Finding(name, "ok", f"{counts[0]} snapshots, {counts[1]} tags, {counts[2]} schemas")
+    yield Finding(
+        name,
+        "ok",
+        f"{counted(counts[0], 'snapshot')}, {counted(counts[1], 'tag')}, {counted(counts[2], 'schema')}",
+    )
     for sentence in lineage.unreadable.values():
         yield Finding(name, "broken", sentence, "Restore the file from a backup, or remove it.")
     for warning in stock_expiry_warnings(files, root):

@@ -6,11 +6,11 @@ import io
 import shutil
 import sys
 from collections.abc import Sequence
-from datetime import datetime
 
 from core.cli.json_rows import JsonRows
 from core.cli.options import Given
 from core.cli.table_rows import TableRows
+from core.figures import moment
 from core.text import clean_text
 
 
@@ -31,9 +31,4 @@ def narrate(line: str) -> None:
 
 def local_time(epoch_ms: object) -> object:
     """`2026-05-01 12:03:11+02:00` in the local zone; anything that is no time as it is."""
-    if not isinstance(epoch_ms, int):
-        return epoch_ms
-    try:
-        return datetime.fromtimestamp(epoch_ms / 1000).astimezone().isoformat(" ", "seconds")
-    except (OverflowError, ValueError, OSError):
-        return epoch_ms
+    return moment(epoch_ms) if isinstance(epoch_ms, int) else epoch_ms

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from humanize import naturalsize
-
 from core.actions.plan import Plan
+from core.figures import counted, size
 
 _MANY = 40
 
@@ -19,7 +18,7 @@ def say_plan(plan: Plan, say: Callable[[str], object], *, with_steps: bool = Tru
     for kept in plan.kept:
         say(f"  kept: {kept}")
     if plan.freed_files:
-        say(f"  frees {plan.freed_files} files, {naturalsize(plan.freed_bytes)}")
+        say(f"  frees {counted(plan.freed_files, 'file')}, {size(plan.freed_bytes)}")
     for warning in plan.warnings:
         say(f"  warning: {warning}")
     for refusal in plan.refusals:
@@ -32,8 +31,8 @@ def _say_steps(plan: Plan, say: Callable[[str], object]) -> None:
             step.verb,
             step.target,
             step.detail and f"({step.detail})",
-            step.size and naturalsize(step.size),
+            step.size and size(step.size),
         ]
         say("  " + " ".join(str(part) for part in parts if part))
     if len(plan.steps) > _MANY:
-        say(f"  and {len(plan.steps) - _MANY} more steps (all of them: --dry-run --output json)")
+        say(f"  and {len(plan.steps) - _MANY:,} more steps (all of them: --dry-run --output json)")

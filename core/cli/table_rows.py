@@ -19,6 +19,10 @@ _TIME = 25
 _ENDLESS = 1 << 40
 
 
+class Count(int):
+    """A number of things, and no number that names one: shown with its thousands apart."""
+
+
 class TableRows:
     """Writes a header, a rule and a line a row. `width` is the terminal's, None in a pipe.
 
@@ -74,6 +78,8 @@ class TableRows:
             return self._null
         if isinstance(value, bool):
             return "true" if value else "false"
+        if isinstance(value, Count):
+            return f"{value:,}"
         return clean_text(as_text(value))
 
     def _line(self, cells: Sequence[str]) -> None:

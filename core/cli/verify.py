@@ -11,6 +11,7 @@ from core.cli.narrator import Narrator
 from core.cli.options import GlobalCommand, given
 from core.cli.output import row_writer
 from core.errors import Corrupt, UsageError
+from core.figures import counted, size
 from core.verify.report import Orphan, Report
 
 # The table is whole, and has files that nothing needs.
@@ -74,7 +75,7 @@ def verify(ctx: click.Context, table: str, read_data: str | None, orphans: bool,
         narrator.say(line)
     if not report.is_whole:
         raise Corrupt(
-            f"{report.table} is not whole: {_counted(report.problem_count, 'file')} missing or damaged",
+            f"{report.table} is not whole: {counted(report.problem_count, 'file')} missing or damaged",
             "Restore what is listed from a backup, or give up the versions that need it.",
         )
     return ORPHANS if orphans and report.orphan_count else 0
@@ -83,22 +84,22 @@ def verify(ctx: click.Context, table: str, read_data: str | None, orphans: bool,
 def sentences(report: Report) -> Iterator[str]:
     """What a person is told of a table, problems apart."""
     looked = (
-        f"{report.table}: {_counted(report.versions, 'version')} in {_counted(report.roots, 'root')} need "
-        f"{_counted(report.files, 'file')}, {report.bytes:,} bytes"
+        f"{report.table}: {counted(report.versions, 'version')} in {counted(report.roots, 'root')} need "
+        f"{counted(report.files, 'file')}, {size(report.bytes)}"
     )
-    yield f"{looked}; {_counted(report.sampled, 'data file')} read" if report.sampled else looked
+    yield f"{looked}; {counted(report.sampled, 'data file')} read" if report.sampled else looked
     if report.unseen:
-        yield f"{_counted(report.unseen, 'file')} out of the warehouse's sight: not looked for"
+        yield f"{counted(report.unseen, 'file')} out of the warehouse's sight: not looked for"
     if report.problem_count > len(report.problems):
         yield f"Only the first {len(report.problems):,} of {report.problem_count:,} are listed"
     if report.orphan_count:
-        yield f"{_counted(report.orphan_count, 'orphan')}, {report.orphan_bytes:,} bytes: nothing needs them"
+        yield f"{counted(report.orphan_count, 'orphan')}, {size(report.orphan_bytes)}: nothing needs them"
         if not report.tells_orphans:
             yield "They may be needed all the same: what would tell is missing or damaged"
     if report.young_count:
-        yield f"{_counted(report.young_count, 'young file')} that running writers may be about to commit"
+        yield f"{counted(report.young_count, 'young file')} that running writers may be about to commit"
     if report.leftovers:
-        yield f"{_counted(len(report.leftovers), 'leftover')} of changes that run, or did not end"
+        yield f"{counted(len(report.leftovers), 'leftover')} of changes that run, or did not end"
 
 
 def _share(text: str | None) -> float:
@@ -128,7 +129,3 @@ def _rows(report: Report, *, orphans: bool) -> Iterator[Row]:
 def _row(finding: str, each: Orphan) -> Row:
     age = None if each.age is None else each.age // 1000
     return Row(finding, each.path, each.size, age, f"of {each.owner}")
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -25,6 +25,7 @@ from pyspark.sql.types import (
 )
 
 from core.errors import StatementFailed
+from core.figures import counted
 from core.spark.paimon import open_table
 from core.spark.scan import Scan
 from core.spark.target import Target
@@ -108,8 +109,8 @@ class _Columns:
         names = [name for name in names if name not in self._static]
         if len(names) != len(given):
             raise self._refused(
-                f"The query gives {_counted(len(given))}, and {_counted(len(names))} of {self._name} "
-                f"{'is' if len(names) == 1 else 'are'} to be filled",
+                f"The query gives {counted(len(given), 'column')}, and {counted(len(names), 'column')} of "
+                f"{self._name} {'is' if len(names) == 1 else 'are'} to be filled",
                 f"They are {', '.join(names)}.",
             )
         return {name: place for place, name in enumerate(names)}
@@ -206,10 +207,6 @@ def _fails(name: str, value: Column) -> Column:
 
 def _position(names: Sequence[str], wanted: str) -> int:
     return [name.lower() for name in names].index(wanted.lower())
-
-
-def _counted(number: int) -> str:
-    return f"{number} column{'' if number == 1 else 's'}"
 
 
 def _scan_of(target: Target) -> Scan:

@@ -14,6 +14,7 @@ from typing import Protocol
 import msgspec
 
 from core.errors import Corrupt, NotFound
+from core.figures import duration
 from core.storage.files import Files
 from core.table.layout import Root, savepoint_tag
 from core.table.main_branch import all_roots
@@ -208,7 +209,7 @@ class _Versions:
                 f"snapshots {ids[0]} to {ids[-1]} exist" if len(ids) > 1 else f"only snapshot {ids[0]} exists"
             )
         else:
-            exist = f"{len(ids)} snapshots from {ids[0]} to {ids[-1]} exist"
+            exist = f"{len(ids):,} snapshots from {ids[0]} to {ids[-1]} exist"
         target = ids[-1] if near is None and ids else near or 0
         savepoints = sorted(self.states.kept_savepoints, key=lambda state: abs(state.snapshot.id - target))[
             :3
@@ -262,9 +263,4 @@ def _shown(time_ms: int, zone: tzinfo) -> str:
 def _how_much_older(milliseconds: int) -> str:
     if milliseconds == 0:
         return "of exactly the time asked for"
-    # Most answers need it not, and it takes 20 ms to import.
-    from humanize import precisedelta
-
-    smallest = "seconds" if milliseconds >= 60_000 else "milliseconds"
-    length = precisedelta(timedelta(milliseconds=milliseconds), minimum_unit=smallest, format="%d")
-    return f"{length} older than the time asked for"
+    return f"{duration(milliseconds)} older than the time asked for"

@@ -223,7 +223,7 @@ def test_a_file_lying_outside_the_warehouse_can_only_be_kept_with_the_newest(
     far = TablePath("shop", "far")
 
     assert done(context, "create-savepoint", table=far).result["savepoint_id"] == 1
-    with pytest.raises(Refused, match="1 files of snapshot 1 lie outside the warehouse"):
+    with pytest.raises(Refused, match="Snapshot 1 has 1 file outside the warehouse"):
         done(context, "create-savepoint", table=far, snapshot=1)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,22 @@ def test_tables_for_people_show_times_in_the_local_zone(
         monkeypatch.delenv("TZ")
         time.tzset()
     assert "+05:30" in line
+
+
+def test_counts_for_people_have_their_thousands_apart_and_ids_do_not(
+    paimark: Paimark, warehouse: Path
+) -> None:
+    path = warehouse / "shop.db/orders/snapshot/snapshot-5"
+    record = json.loads(path.read_bytes())
+    path.write_text(
+        json.dumps({**record, "totalRecordCount": 16200, "deltaRecordCount": -1200, "schemaId": 1000})
+    )
+    ran = paimark("snapshots", "shop.orders", "--limit", "1", "--warehouse", warehouse)
+    assert ran.out.splitlines()[2].split()[4:7] == ["16,200", "-1,200", "1000"]
+    as_json = paimark(
+        "snapshots", "shop.orders", "--limit", "1", "--warehouse", warehouse, "--output", "json"
+    )
+    assert as_json.rows[0]["total_record_count"] == 16200
 
 
 def test_tags_branches_and_schemas_are_the_system_tables(paimark: Paimark, warehouse: Path) -> None:

@@ -29,7 +29,7 @@ def test_a_whole_table_is_code_0_and_says_what_was_looked_at(paimark: Paimark, w
     assert "shop.orders: 6 versions in 1 root need" in ran.err
     old_orphan(warehouse)
     ran = paimark("verify", TABLE, "--warehouse", warehouse)
-    assert ran.code == 0 and "1 orphan, 5 bytes: nothing needs them" in ran.err
+    assert ran.code == 0 and "1 orphan, 5 B: nothing needs them" in ran.err
 
 
 def test_orphans_are_listed_when_asked_for_and_old_ones_are_code_4(paimark: Paimark, warehouse: Path) -> None:

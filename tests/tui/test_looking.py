@@ -10,6 +10,7 @@ import msgspec
 import pyarrow as pa
 import pytest
 
+from core.figures import clock_time
 from core.table.layout import TablePath
 from core.travel.wanted import Wanted
 from tests.conftest import ORDERS
@@ -17,7 +18,6 @@ from tests.paimon import commit, open_table
 from tests.table.branches import create_branch
 from tests.tui.conftest import act
 from tests.tui.driving import sitting
-from tui.formats import clock_time
 from tui.marks import Mark, pair_to_compare, toggled
 from tui.panes.query import QueryPane
 from tui.places import Places

@@ -12,31 +12,14 @@ from hypothesis import strategies as st
 from core.table.layout import TablePath
 from tui.actions import arguments_from
 from tui.clipboard import MOST_BYTES, copy_sequence
-from tui.formats import age, format_value, size, whole_text
+from tui.formats import format_value, whole_text
 from tui.history import Ran, add_to_history, read_history
 from tui.session import Target, Version, quoted
 from tui.statements import select_all
 from tui.widgets.cells import cut, fit, width_of, wrap
 from tui.widgets.sql_editor import highlights, statement_at
 
-HOUR = 3_600_000
 ORDERS = Target(TablePath("shop", "orders"))
-
-
-@pytest.mark.parametrize(
-    ("passed", "words"),
-    [(0, "now"), (5_000, "5 s ago"), (HOUR * 2, "2 h ago"), (HOUR * 24 * 13, "13 d ago"), (-HOUR, "in 1 h")],
-)
-def test_ages_read_as_people_say_them(passed: int, words: str) -> None:
-    assert age(10**12 - passed, 10**12) == words
-
-
-@pytest.mark.parametrize(
-    ("count", "words"),
-    [(0, "0 B"), (999, "999 B"), (1400, "1.4 kB"), (123_456_789, "123 MB")],
-)
-def test_sizes_have_three_figures(count: int, words: str) -> None:
-    assert size(count) == words
 
 
 def test_values_of_every_kind_become_one_clean_line() -> None:

@@ -9,12 +9,12 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from core.figures import clock_time
 from tests.conftest import ORDERS
 from tests.paimon import commit
 from tests.table.branches import create_branch
 from tests.tui.driving import Sitting, sitting
 from tui.background import Report
-from tui.formats import clock_time
 from tui.panes.record_pane import Found
 from tui.panes.tags import TagRows, TagsPane
 from tui.session import Target

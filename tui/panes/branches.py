@@ -10,13 +10,13 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from core.errors import PaimarkError
+from core.figures import counted
 from core.table import branches
 from core.table.layout import MAIN, Root, TablePath
 from core.table.lineage import Lineage
 from core.table.main_branch import branch_names
 from core.table.records import Snapshot
 from tui.background import Report
-from tui.formats import counted
 from tui.panes.record_pane import Found, RecordPane
 from tui.panes.snapshots import snapshot_facts
 from tui.record_key import RecordKey

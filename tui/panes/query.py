@@ -16,6 +16,7 @@ from textual.message import Message
 
 from core.config import state_directory
 from core.errors import PaimarkError
+from core.figures import counted
 from core.spark.arrow import read_batch
 from core.spark.protocol import Batch, Event, Failed, Finished
 from core.statements import action_called
@@ -26,7 +27,7 @@ from tui.completing import Completing
 from tui.engine_room import engine_line
 from tui.exporting import Export, batches_of, write_file
 from tui.faults import unexpected
-from tui.formats import counted, whole_text
+from tui.formats import whole_text
 from tui.history import Ran, add_to_history, read_history
 from tui.messages import Noted, Said
 from tui.panes.pane import Desk

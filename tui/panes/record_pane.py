@@ -12,8 +12,8 @@ from textual.containers import Vertical
 from textual.message import Message
 
 from core.errors import PaimarkError
+from core.figures import counted
 from tui.background import Report, Slot
-from tui.formats import counted
 from tui.marks import Mark, mark_of
 from tui.messages import Noted, Said
 from tui.panes.pane import Desk

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from core.errors import PaimarkError
+from core.figures import age, duration, exact_time
 from core.storage.files import Files
 from core.table.branches import branch_rows
 from core.table.layout import SAVEPOINT_TAG_PREFIX, Root, savepoint_tag
@@ -15,7 +16,7 @@ from core.table.lineage import Lineage
 from core.table.records import Savepoint, Tag
 from core.table.savepoints import SavepointManager
 from tui.background import Report
-from tui.formats import age, duration, exact_time, format_value
+from tui.formats import format_value
 from tui.panes.record_pane import Found, RecordPane
 from tui.record_key import RecordKey, commit_of
 from tui.session import Target, Version

@@ -9,12 +9,12 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
+from core.figures import exact_time
 from core.table.column_types import type_text
 from core.table.layout import Root
 from core.table.lineage import Lineage
 from core.table.records import TableSchema
 from tui.background import Report
-from tui.formats import exact_time
 from tui.panes.pane import Desk
 from tui.panes.record_pane import Found, RecordPane
 from tui.record_key import RecordKey

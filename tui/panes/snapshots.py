@@ -13,12 +13,13 @@ from textual import events
 from textual.timer import Timer
 
 from core.errors import PaimarkError
+from core.figures import exact_time
 from core.table.layout import SAVEPOINT_TAG_PREFIX, Root
 from core.table.lineage import Lineage
 from core.table.records import Snapshot
 from core.table.rows import SnapshotRow
 from tui.background import Report, Slot
-from tui.formats import exact_time, format_value
+from tui.formats import format_value
 from tui.messages import Noted
 from tui.opening import PAGE, Newest
 from tui.panes.pane import Desk

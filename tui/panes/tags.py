@@ -7,12 +7,12 @@ from collections.abc import Hashable, Sequence
 from functools import partial
 from typing import ClassVar
 
+from core.figures import exact_time
 from core.table.layout import Root
 from core.table.read_tags import is_read_tag
 from core.table.records import Tag
 from core.table.tag_times import kept_until_ms
 from tui.background import Report
-from tui.formats import exact_time
 from tui.panes.record_pane import Found, RecordPane
 from tui.panes.snapshots import snapshot_facts, tags_seen
 from tui.record_key import RecordKey, commit_of

@@ -8,10 +8,11 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from core.errors import PaimarkError
+from core.figures import counted
 from core.travel.diff_versions import DiffVersion
 from tui.arrow_rows import ArrowRows, arrow_columns
 from tui.background import Slot
-from tui.formats import counted, whole_text
+from tui.formats import whole_text
 from tui.messages import Copied
 from tui.peeking import PEEKED, Peeking
 from tui.screens.dialog import Dialog

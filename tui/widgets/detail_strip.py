@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
+from core.figures import counted
 from core.text import clean_text
-from tui.formats import counted
 from tui.widgets.cells import cut, width_of
 from tui.widgets.lines import Line, Lines, Piece, line_width
 

@@ -17,9 +17,9 @@ import msgspec
 
 from core.actions.context import Context
 from core.errors import FileMissing, PaimarkError
+from core.figures import moment
 from core.processes import lives, machine, start_of
 from core.table.layout import TablePath
-from core.text import local_time
 
 Standing = Literal["running", "gone", "unknown"]
 
@@ -44,7 +44,7 @@ class Owner(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     since: int
 
     def __str__(self) -> str:
-        return f"{self.user} on {self.host} (process {self.pid}), since {local_time(self.since)}"
+        return f"{self.user} on {self.host} (process {self.pid}), since {moment(self.since)}"
 
 
 def this_process(context: Context) -> Owner:

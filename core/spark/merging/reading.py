@@ -141,7 +141,7 @@ def _opened(file: MergeFile, open_file: OpenFile) -> Iterator[_Opened]:
         try:
             opened: _Opened = _Parquet(source) if file.format == "parquet" else _Orc(source)
             if opened.rows != file.row_count:
-                raise Corrupt(f"{file.path} has {opened.rows} rows; its manifest says {file.row_count}")
+                raise Corrupt(f"{file.path} has {opened.rows:,} rows; its manifest says {file.row_count:,}")
             yield opened
         except (pa.ArrowInvalid, pa.ArrowKeyError, OSError) as error:
             raise Corrupt(f"{file.path} can't be read ({error})") from error

@@ -1,0 +1,97 @@
+"""How counts, sizes, lengths of time and moments read, alike in the console, the command and messages."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+_AGES = ((60, 1, "s"), (3600, 60, "min"), (86400, 3600, "h"), (86400 * 60, 86400, "d"))
+_YEAR = 86400 * 365
+_SIZES = ("B", "kB", "MB", "GB", "TB", "PB")
+# Writers' clocks may say anything.
+_NO_CALENDAR = (OverflowError, ValueError, OSError)
+_LENGTHS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s"), (1, "ms"))
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    """`1 row`, `1,200 rows`, `2 branches`."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def size(count: int) -> str:
+    """Bytes with at most three figures: `812 B`, `1.4 MB`."""
+    amount = float(count)
+    for unit in _SIZES:
+        if abs(amount) < 999.5 or unit == _SIZES[-1]:
+            break
+        amount /= 1000
+    return f"{amount:.0f} {unit}" if unit == "B" or amount >= 99.5 else f"{amount:.1f} {unit}"
+
+
+def duration(milliseconds: int) -> str:
+    """`1 h 30 min`, `2 d`, `500 ms`: at most two units."""
+    left, parts = milliseconds, []
+    for unit, name in _LENGTHS:
+        number, left = divmod(left, unit)
+        if number:
+            parts.append(f"{number:,} {name}")
+    return " ".join(parts[:2]) or "0 ms"
+
+
+def seconds(value: float) -> str:
+    """`0.04 s`, `3.2 s`, `2 min 5 s`."""
+    if value < 1:
+        return f"{value:.2f} s"
+    if value < 60:
+        return f"{value:.1f} s"
+    return f"{int(value) // 60} min {int(value) % 60} s"
+
+
+def clock_time(epoch_ms: int) -> str:
+    """`2026-05-01 12:03:11` in the zone of this machine; the number where no calendar holds it."""
+    try:
+        return datetime.fromtimestamp(epoch_ms // 1000).isoformat(" ")
+    except _NO_CALENDAR:
+        return str(epoch_ms)
+
+
+def moment(epoch_ms: int) -> str:
+    """`2026-05-01 12:03:11+02:00`, in the zone of this machine, which a `TIMESTAMP AS OF` takes."""
+    return _calendar(epoch_ms, "seconds")
+
+
+def exact_time(epoch_ms: int, now_ms: int) -> str:
+    """`2026-05-01 12:03:11.042+02:00, 2 h ago`."""
+    return f"{_calendar(epoch_ms, 'milliseconds')}, {age(epoch_ms, now_ms)}"
+
+
+def age(epoch_ms: int, now_ms: int) -> str:
+    """`3 min ago`, `in 2 h`, `now`."""
+    words = distance(epoch_ms, now_ms)
+    if words == "now":
+        return words
+    return f"{words} ago" if now_ms > epoch_ms else f"in {words.removeprefix('-')}"
+
+
+def distance(epoch_ms: int, now_ms: int) -> str:
+    """`3 min`, `-2 h` for what is still to come, `now`: for a column of ages."""
+    passed = (now_ms - epoch_ms) // 1000
+    if abs(passed) < 2:
+        return "now"
+    return _distance(passed) if passed > 0 else f"-{_distance(-passed)}"
+
+
+def _distance(passed: int) -> str:
+    for below, unit, name in _AGES:
+        if passed < below:
+            return f"{passed // unit} {name}"
+    if passed < 2 * _YEAR:
+        return f"{passed // (86400 * 30)} mo"
+    return f"{passed // _YEAR} y"
+
+
+def _calendar(epoch_ms: int, digits: str) -> str:
+    try:
+        local = datetime.fromtimestamp(epoch_ms // 1000).astimezone()
+    except _NO_CALENDAR:
+        return f"{epoch_ms} ms since 1970"
+    return local.replace(microsecond=epoch_ms % 1000 * 1000).isoformat(" ", digits)
