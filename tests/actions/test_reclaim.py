@@ -114,7 +114,8 @@ def test_only_the_manifests_that_decide_are_read(tmp_path: Path) -> None:
         files = CountingFiles(history.files)
         freed = freed_by(files, TABLE, Leaving((root,), 0, (tag,), frozenset({root.tag(name)})))
         read = {path for path in files.reads if path.startswith(f"{TABLE.manifests}/manifest-0")}
-        assert read == {
+        # Nor any that deletes nothing and that another has too, unless somebody deletes a file of it.
+        assert read <= {
             each for state in states for each in state if not all(each in other for other in states)
         }
         assert freed.data
