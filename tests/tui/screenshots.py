@@ -158,8 +158,8 @@ async def tour(console: Sitting, warehouse: Path, suffix: str, savepoint: int, b
         create_branch(warehouse, ORDERS.full_name, NIGHTLY, "month-end")
     await console.press("escape", "escape", "3", "r")
     await console.sees("! exposed")
-    await console.press("l", "g", "j", "j")
-    await console.sees("stock expiry here can destroy savepoints")
+    await console.press("g", "j", "j")
+    await console.sees(NIGHTLY, "stock expiry here can destroy savepoints")
     take("health")
 
 
