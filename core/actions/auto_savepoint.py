@@ -73,7 +73,7 @@ def schedule(files: Files, root: Root, now: int) -> Schedule:
     except UsageError as error:
         raise UsageError(
             f"{OPTION} of {root.table.full_name} makes no savepoints: {error.message}",
-            f"Set it anew: paimark alter-branch-schema {root.table.full_name} --set \"'{OPTION}' = '1 h'\"",
+            f"Set it anew: paimark alter-branch-schema {root.table.word} --set \"'{OPTION}' = '1 h'\"",
         ) from error
     saved = SavepointManager(files, root.table).of_root(root)
     last = max(saved, key=lambda each: each.id, default=None)

@@ -175,7 +175,7 @@ class CreateBranch(Change[BranchState]):
             result={"branch_name": name, "tag_name": source.tag, "snapshot_id": source.snapshot},
             before="no such branch",
             after=f"branch {name} from tag {source.tag}",
-            undo=f"paimark undo {self.work.plan.table}",
+            undo=f"paimark undo {self.work.table.word}",
         )
 
     def recovery_steps(self, begun: Begun) -> list[Step]:

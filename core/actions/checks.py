@@ -85,6 +85,6 @@ def undone_on_failure(table: TablePath, undo: Callable[[], None]) -> Iterator[No
         except PaimarkError as failed:
             raise Unavailable(
                 f"{str(error) or 'Interrupted'}, and it could not be undone: {failed.message}",
-                f"Run `paimark recover {table.full_name}` when the store answers again.",
+                f"Run `paimark recover {table.word}` when the store answers again.",
             ) from error
         raise

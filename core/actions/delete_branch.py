@@ -77,7 +77,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         refusals=tuple(refusals),
         freed_files=len(freed.files),
         freed_bytes=total,
-        undo=f"paimark undo {table.full_name}" if keeps else "",
+        undo=f"paimark undo {table.word}" if keeps else "",
     )
 
 

@@ -55,7 +55,7 @@ def _find(context: Context, table: TablePath, name: str, branch: str | None) -> 
 def _refusals(context: Context, target: Target, tag: Tag) -> list[Refusal]:
     name, number = target.tag_name, target.tag_name.removeprefix(SAVEPOINT_TAG_PREFIX)
     if name.startswith(SAVEPOINT_TAG_PREFIX):
-        hint = f"Delete the savepoint: paimark delete-savepoint {target.table.full_name} --id {number}"
+        hint = f"Delete the savepoint: paimark delete-savepoint {target.table.word} --id {number}"
         return [Refusal(f"Tag {name} protects a savepoint", hint)]
     if is_read_tag(name):
         if is_left_over(name, tag, context.clock()):

@@ -228,7 +228,7 @@ def _said(insert: Insert, where: str) -> tuple[str, str]:
 def _undo(root: Root, branch: str | None, head: ChosenSnapshot | None) -> str:
     if branch is not None or head is None:
         return ""
-    return f"paimark rollback {root.table.full_name} --to snapshot.{head.snapshot.id}"
+    return f"paimark rollback {root.table.word} --to snapshot.{head.snapshot.id}"
 
 
 def _unknown(event: Failed, root: Root, fate: Fate) -> Exception:

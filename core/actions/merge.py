@@ -91,7 +91,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         kept=(f"Branch {name}, and main's rows as they are as savepoint {safety}",),
         warnings=(*_warnings(found, choice), *([_LOST] if lost else [])),
         refusals=(*refusals, *more),
-        undo="" if lost else f"paimark undo {table.full_name}",
+        undo="" if lost else f"paimark undo {table.word}",
     )
 
 

@@ -178,5 +178,5 @@ def _used(files: Files, table: TablePath, head: Snapshot) -> set[int]:
 def _differing(table: TablePath, root: Root, number: int) -> Refusal:
     return Refusal(
         f"Schema {number} of branch {root.label} and schema {number} of main of {table.full_name} differ",
-        f"See both with `paimark schemas {table.full_name}`: make the same change on the other side first.",
+        f"See both with `paimark schemas {table.word}`: make the same change on the other side first.",
     )

@@ -24,7 +24,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
 
     known = operations.stacks(context, table).redo
     if not known:
-        hint = f"`paimark operations {table.full_name}` says what was done."
+        hint = f"`paimark operations {table.word}` says what was done."
         nothing = Refusal(f"{table.full_name} has no undo that can be redone", hint)
         return Plan(
             action=ACTION,

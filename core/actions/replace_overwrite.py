@@ -74,7 +74,7 @@ def plan(context: Context, table: TablePath, name: str, arguments: Mapping[str, 
             f"Jobs that write to branch {name} go on writing there, and not to main",
         ),
         refusals=tuple(refusals),
-        undo=f"paimark undo {table.full_name}",
+        undo=f"paimark undo {table.word}",
     )
 
 

@@ -44,7 +44,7 @@ def describe(
         freed, more = _freed(context, found, archive)
         refusals += more
     previous = found.main.root
-    undo = "" if drops_previous else f"paimark undo {table.full_name}"
+    undo = "" if drops_previous else f"paimark undo {table.word}"
     return Plan(
         action=action,
         table=table.full_name,

@@ -80,7 +80,7 @@ def _target(table: TablePath, known: list[Operation], number: int) -> str | None
         if each.number == number:
             return each.token
     raise NotFound(
-        f"{table.full_name} has no operation {number}", f"`paimark operations {table.full_name}` lists them."
+        f"{table.full_name} has no operation {number}", f"`paimark operations {table.word}` lists them."
     )
 
 

@@ -101,7 +101,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         kept=(f"Every snapshot, tag and savepoint, and the rows of snapshot {head.id} as a savepoint",),
         warnings=tuple(_warnings(way)),
         refusals=tuple(refusals),
-        undo=f"paimark undo {table.full_name}",
+        undo=f"paimark undo {table.word}",
     )
 
 

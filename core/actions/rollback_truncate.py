@@ -70,7 +70,7 @@ def plan(
             f"schema {keep.schema_id}",
         ),
         refusals=tuple(refusals),
-        undo=f"paimark undo {table.full_name}",
+        undo=f"paimark undo {table.word}",
     )
 
 

@@ -93,7 +93,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
             "record_count": savepoint.record_count,
             "branch": savepoint.branch,
         },
-        undo=f"paimark undo {plan.table}",
+        undo=f"paimark undo {table.word}",
     )
     log(context, table, plan, outcome, inverse="delete-savepoint", arguments={"id": savepoint.id})
     audit.record(

@@ -94,7 +94,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
         table=plan.table,
         message=f"Tag {name} of {plan.table} keeps snapshot {chosen.snapshot.id}",
         result={"tag_name": name, "snapshot_id": chosen.snapshot.id, "branch": chosen.root.label},
-        undo=f"paimark undo {plan.table}",
+        undo=f"paimark undo {table.word}",
     )
     inverted = {"name": name, "branch": plan.arguments["branch"]}
     log(context, table, plan, outcome, inverse="delete-tag", arguments=inverted)

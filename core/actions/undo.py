@@ -54,7 +54,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         arguments=arguments_now,
         undoes=entry.token,
         refusals=tuple(dict.fromkeys((*refusals, *found.refusals))),
-        undo=f"paimark redo {table.full_name}",
+        undo=f"paimark redo {table.word}",
     )
 
 
@@ -83,7 +83,7 @@ def _last(context: Context, table: TablePath, *, replacement_only: bool) -> Undo
     if not known:
         raise Refused(
             f"{table.full_name} has no change that can be taken back",
-            f"`paimark operations {table.full_name}` says what was done.",
+            f"`paimark operations {table.word}` says what was done.",
         )
     if replacement_only:
         return _last_replacement(context, table, known)

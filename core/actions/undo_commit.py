@@ -199,4 +199,4 @@ def _warnings(found: GoingBack) -> list[str]:
 def _by_hand(files: Files, start: Start, number: int) -> str:
     kept = saved(files, start.root, number)
     to = f"snapshot.{number}" if kept is None else f"savepoint.{kept}"
-    return f"paimark rollback {start.root.table.full_name} --to {to}"
+    return f"paimark rollback {start.root.table.word} --to {to}"

@@ -204,7 +204,7 @@ def _refusals(context: Context, found: Reversal) -> list[Refusal]:
     reasons += claim_refusals(context, found.archive)
     if strays := stray_commits(context.files, table):
         reason = f"A stale writer left {counted(len(strays), 'commit')} in the directory of {table.full_name}"
-        hint = f"Run `paimark rescue-commits {table.full_name} --name BRANCH` first."
+        hint = f"Run `paimark rescue-commits {table.word} --name BRANCH` first."
         reasons.append(Refusal(reason, hint))
     return reasons
 

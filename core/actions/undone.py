@@ -36,5 +36,5 @@ def undone(work: Work, entry: Undoable, kept: str) -> Done:
         },
         before=entry.description,
         after=f"{entry.description} taken back",
-        undo=f"paimark redo {work.plan.table}",
+        undo=f"paimark redo {work.table.word}",
     )

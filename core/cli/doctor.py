@@ -132,7 +132,7 @@ def _table(found: Given, name: str) -> Iterator[Finding]:
     if plan.empty:
         yield Finding("changes", "ok", plan.summary)
     else:
-        yield Finding("changes", "warning", plan.summary, f"Run `paimark recover {table.full_name}`.")
+        yield Finding("changes", "warning", plan.summary, f"Run `paimark recover {table.word}`.")
     for warning in plan.warnings:
         yield Finding("changes", "warning", warning)
 
@@ -163,14 +163,14 @@ def _table_directory(files: Files, table: TablePath) -> Iterator[Finding]:
     from core.actions.strays import stray_commits
 
     for sentence in mismatches(files, table):
-        hint = f"`paimark auto-savepoint {table.full_name}` puts it right; what is too many, the next expiry."
+        hint = f"`paimark auto-savepoint {table.word}` puts it right; what is too many, the next expiry."
         yield Finding("guards", "warning", sentence, hint)
     if strays := stray_commits(files, table):
         users = ", ".join(sorted({each.commit_user for each in strays}))
         detail = (
             f"{counted(len(strays), 'commit')} to {table.directory} since a branch became main, by {users}"
         )
-        hint = f"Stop that job, then run `paimark rescue-commits {table.full_name} --name BRANCH`."
+        hint = f"Stop that job, then run `paimark rescue-commits {table.word} --name BRANCH`."
         yield Finding("stray commits", "warning", detail, hint)
 
 
@@ -220,9 +220,7 @@ def _savepoints(files: Files, table: TablePath) -> Iterator[Finding]:
     yield Finding("savepoints", "ok", f"{kept} protected by their tags")
     for savepoint_id, health in sorted(found.items()):
         if health == "unprotected":
-            hint = (
-                f"Run `paimark recover {table.full_name}`: it writes the tag again while the files are there."
-            )
+            hint = f"Run `paimark recover {table.word}`: it writes the tag again while the files are there."
             yield Finding("savepoints", "broken", f"Savepoint {savepoint_id} is unprotected", hint)
         elif health == "unverified":
             hint = f"Read it once, whole: VERSION AS OF '{savepoint_tag(savepoint_id)}'."

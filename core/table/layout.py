@@ -6,6 +6,7 @@ files are shared by all roots of a table; savepoints belong to the table.
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 
 DATABASE_SUFFIX = ".db"
@@ -45,7 +46,13 @@ class TablePath:
 
     @property
     def full_name(self) -> str:
-        return f"{self.database}.{self.name}"
+        """`shop.orders`, with a part in backticks where it would be misread: it is parsed back."""
+        return ".".join(_quoted(part) for part in (self.database, self.name))
+
+    @property
+    def word(self) -> str:
+        """The full name as a word of a shell's command line."""
+        return shlex.quote(self.full_name)
 
     @property
     def branches(self) -> str:
@@ -192,6 +199,11 @@ class Root:
     def changelog(self, snapshot_id: int) -> str:
         """What is kept of an expired snapshot for those who read its changes."""
         return f"{self.changelogs}/{CHANGELOG_PREFIX}{snapshot_id}"
+
+
+def _quoted(part: str) -> str:
+    is_plain = part == part.strip() and not set(".`") & set(part)
+    return part if is_plain else "`" + part.replace("`", "``") + "`"
 
 
 def number_in(name: str, prefix: str) -> int | None:

@@ -21,7 +21,7 @@ def main_root(files: Files, table: TablePath) -> Root:
     if not root_exists(files, root):
         raise Corrupt(
             f"{table.main_branch_file} says that {name} is main, and {root.directory} is missing",
-            f"Make another branch main: paimark recover {table.full_name} --main NAME.",
+            f"Make another branch main: paimark recover {table.word} --main NAME.",
         )
     return root
 

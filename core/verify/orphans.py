@@ -120,7 +120,7 @@ def left_over(table: TablePath, directory: str, name: str) -> str | None:
     if wanted is not None:
         return _HALF.format(wanted)
     if f"{directory}/{name}" == table.journal:
-        return f"a change that runs, or was interrupted: `paimark recover {table.full_name}` tells"
+        return f"a change that runs, or was interrupted: `paimark recover {table.word}` tells"
     if directory in (table.branches, table.savepoints):
         return next((owner for prefix, owner in _LEFT if name.startswith(prefix)), None)
     return None

@@ -123,7 +123,7 @@ def _settle(change: Change[msgspec.Struct], hold: Hold, error: BaseException) ->
     except PaimarkError as failed:
         raise Unavailable(
             f"{why}, and it could not be undone: {failed.message}",
-            f"Run `paimark recover {hold.table.full_name}` when the store answers again.",
+            f"Run `paimark recover {hold.table.word}` when the store answers again.",
         ) from error
     raise error
 
@@ -139,7 +139,7 @@ def _finish(change: Change[msgspec.Struct], hold: Hold) -> Done:
     except PaimarkError as error:
         raise Unavailable(
             f"{error.message}. What was begun is half done",
-            f"Run `paimark recover {hold.table.full_name}` to go on. {error.hint}".rstrip(),
+            f"Run `paimark recover {hold.table.word}` to go on. {error.hint}".rstrip(),
         ) from error
     return done
 
@@ -181,6 +181,6 @@ def _unknown(hold: Hold, why: str) -> Refused:
     return Refused(
         f"{why}Nothing tells any more whether {hold.journal.action} of {name} was committed: "
         "the snapshot that would has expired",
-        f"Look whether main has its rows, then run `paimark recover {name} --assume committed`, "
+        f"Look whether main has its rows, then run `paimark recover {hold.table.word} --assume committed`, "
         "or `--assume not-committed`.",
     )

@@ -196,12 +196,10 @@ def refusal(context: Context, table: TablePath) -> Refusal | None:
     owner, _ = begun.acting
     what = f"{begun.journal.action} by {owner}"
     if begun.standing(context) == "gone":
-        return Refusal(
-            f"{table.full_name} has an interrupted {what}", f"Run `paimark recover {table.full_name}`."
-        )
+        return Refusal(f"{table.full_name} has an interrupted {what}", f"Run `paimark recover {table.word}`.")
     return Refusal(
         f"{table.full_name} is held by {what}",
-        f"Wait for it to end. If it died, run `paimark recover {table.full_name}`.",
+        f"Wait for it to end. If it died, run `paimark recover {table.word}`.",
     )
 
 
