@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from humanize import intcomma, naturalsize
+
 _AGES = ((60, 1, "s"), (3600, 60, "min"), (86400, 3600, "h"), (86400 * 60, 86400, "d"))
 _YEAR = 86400 * 365
-_SIZES = ("B", "kB", "MB", "GB", "TB", "PB")
 # Writers' clocks may say anything.
 _NO_CALENDAR = (OverflowError, ValueError, OSError)
 _LENGTHS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s"), (1, "ms"))
@@ -14,17 +15,13 @@ _LENGTHS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s"), (
 
 def counted(count: int, one: str, many: str = "") -> str:
     """`1 row`, `1,200 rows`, `2 branches`."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
+    return f"{intcomma(count)} {one if count == 1 else many or one + 's'}"
 
 
 def size(count: int) -> str:
-    """Bytes with at most three figures: `812 B`, `1.4 MB`."""
-    amount = float(count)
-    for unit in _SIZES:
-        if abs(amount) < 999.5 or unit == _SIZES[-1]:
-            break
-        amount /= 1000
-    return f"{amount:.0f} {unit}" if unit == "B" or amount >= 99.5 else f"{amount:.1f} {unit}"
+    """Bytes: `812 B`, `1.4 MB`."""
+    words = naturalsize(count, format="%.0f" if count < 1000 else "%.1f")
+    return words.replace(" Bytes", " B").replace(" Byte", " B")
 
 
 def duration(milliseconds: int) -> str:

@@ -40,9 +40,9 @@ def test_ages_read_as_people_say_them(passed: int, words: str) -> None:
 
 @pytest.mark.parametrize(
     ("count", "words"),
-    [(0, "0 B"), (618, "618 B"), (999, "999 B"), (1400, "1.4 kB"), (123_456_789, "123 MB")],
+    [(0, "0 B"), (618, "618 B"), (999, "999 B"), (1400, "1.4 kB"), (123_456_789, "123.5 MB")],
 )
-def test_sizes_have_three_figures(count: int, words: str) -> None:
+def test_sizes_read_as_people_say_them(count: int, words: str) -> None:
     assert size(count) == words
 
 
