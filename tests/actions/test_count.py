@@ -78,7 +78,8 @@ def test_of_what_comes_meanwhile_only_that_is_read(tmp_path: Path) -> None:
     assert count.still_freed().files == freed.files
     # The branch begins as t50, which was read, and the tag is far from what decides.
     assert not [path for path in metadata(files.reads) if "/manifest/manifest-0" in path]
-    history.tag("close", 60)
+    root = TABLE.root()
+    history.files.create(root.tag("close"), history.files.read(root.tag("t60")))
     assert count.still_freed().data == ()
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from core.actions.context import Context, open_context
 from core.actions.registry import action
+from core.figures import duration
 from core.spark.client import Engine
 from core.table.catalog import find_table
 from core.table.lineage import Lineage
@@ -122,7 +123,7 @@ def test_expired_versions_and_times_say_which_savepoint_served_and_how_far_it_is
     assert by_time.rows == [{"n": 5}]
     note = by_time.readings[0].note
     assert "No snapshot from then is left: savepoint.1 (snapshot 2) serves, " in note
-    assert f"{between - saved_ms} millisecond" in note
+    assert duration(between - saved_ms) in note
     gone = ask(engine, "SELECT * FROM past.orders VERSION AS OF 'snapshot.3'").failure
     assert "no version 'snapshot.3'" in gone.message
     assert "savepoint.1 (snapshot 2)" in gone.hint
