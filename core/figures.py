@@ -43,6 +43,11 @@ def seconds(value: float) -> str:
     return f"{int(value) // 60} min {int(value) % 60} s"
 
 
+def whole_seconds(value: float) -> str:
+    """`12 s`, `2 min 5 s`: how long something that still runs has taken."""
+    return f"{int(value)} s" if value < 60 else seconds(value)
+
+
 def clock_time(epoch_ms: int) -> str:
     """`2026-05-01 12:03:11` in the zone of this machine; the number where no calendar holds it."""
     try:

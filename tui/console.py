@@ -20,8 +20,8 @@ from textual.widgets import Input, TextArea
 from core.figures import counted, seconds
 from tui.background import Arrived, post
 from tui.clipboard import copy_sequence
-from tui.key_order import RowsScreen, binding_of, settled
-from tui.messages import Copied, Noted, Said
+from tui.key_order import Cancellable, RowsScreen, binding_of, settled
+from tui.messages import Copied, Ended, Noted, Said
 from tui.opening import Opening
 from tui.panes.log import Log
 from tui.screens.browse import BrowseScreen
@@ -172,6 +172,17 @@ class Console(App[None]):
     def on_said(self, event: Said) -> None:
         self.say(event.text, event.ink)
 
+    def on_ended(self, event: Ended) -> None:
+        change = event.change
+        self.browse.read_again()
+        text, ink = change.end
+        if change.watcher is not None:
+            self.note(text, ink)
+            return
+        # Nobody looks at it any more.
+        self.say(text, ink)
+        self.bell()
+
     def on_copied(self, event: Copied) -> None:
         sequence = copy_sequence(event.text, os.environ)
         if sequence is None:
@@ -194,6 +205,9 @@ class Console(App[None]):
 
     def action_interrupt(self) -> None:
         """ctrl+c: stop a query; else copy what is selected; else say how to leave."""
+        screen = self.screen
+        if isinstance(screen, Cancellable) and screen.cancel():
+            return
         if self.browse.cancel_query():
             return
         text = str(getattr(self.focused, "selected_text", ""))
@@ -224,7 +238,7 @@ class Console(App[None]):
 
     async def action_quit(self) -> None:
         """Leave; while a change is being written, only when asked twice."""
-        if getattr(self.screen, "applying", False) and not self._asked_to_quit:
+        if self.session.changes and not self._asked_to_quit:
             self._asked_to_quit = True
             self.screen.query_one(KeyBar).say(
                 "A change is being written: ctrl+q again leaves it to recover", "warn"

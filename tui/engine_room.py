@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -73,8 +73,13 @@ class EngineRoom:
         return run_statement(self.engine, sql, database=database, limit=limit)
 
     def cancel(self) -> None:
-        """Stop the running statement; returns at once."""
-        threading.Thread(target=self.engine.cancel, name="paimark-cancel", daemon=True).start()
+        """Stop the running statement, however long that takes; returns at once."""
+        cancel = partial(self.engine.cancel, may_kill=False)
+        threading.Thread(target=cancel, name="paimark-cancel", daemon=True).start()
+
+    def kill(self) -> None:
+        """End Spark with the running statement; returns at once. The next statement starts it again."""
+        threading.Thread(target=self.engine.kill, name="paimark-kill", daemon=True).start()
 
     def close(self) -> None:
         """End the engine and all that it started."""

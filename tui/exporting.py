@@ -11,6 +11,7 @@ from core.figures import counted
 from core.spark.arrow import read_batch
 from core.spark.protocol import Batch, Event, Failed
 from core.text import clean_text
+from tui.cancelling import Cancelling
 from tui.widgets.lines import Line
 
 
@@ -19,7 +20,7 @@ class Export:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.cancelling = False
+        self.cancelling: Cancelling | None = None
         self._rows = 0
 
     def hear(self, rows: int) -> None:
@@ -27,8 +28,8 @@ class Export:
 
     @property
     def line(self) -> Line:
-        if self.cancelling:
-            return [("cancelling  ", "warn"), ("no file will be there", "quiet")]
+        if self.cancelling is not None:
+            return [*self.cancelling.line, ("  no file will be there", "quiet")]
         done = f"  {counted(self._rows, 'row')} so far  ctrl+c cancels"
         return [("exporting to ", "accent"), (clean_text(self.path), ""), (done, "quiet")]
 

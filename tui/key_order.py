@@ -27,6 +27,14 @@ class RowsScreen(Protocol):
         """Whether the rows that a key (by its binding's id) is for are still being read."""
 
 
+@runtime_checkable
+class Cancellable(Protocol):
+    """A screen that shows something which ctrl+c cancels."""
+
+    def cancel(self) -> bool:
+        """Cancel it; whether there was anything to cancel."""
+
+
 async def settled(node: DOMNode) -> None:
     """Return when the messages that a key set off have gone up from `node` to its screen."""
     with suppress(TimeoutError):

@@ -29,7 +29,10 @@ _ACTION_KEYS = {
 def entries(console: Console) -> list[Entry]:
     """In the order people look for them; all are found by typing."""
     browse = console.browse
-    found = []
+    found = [
+        Entry(change.title, f"running, {change.elapsed}", "", partial(browse.show_change, change))
+        for change in console.session.changes
+    ]
     if browse.target is not None:
         found += [
             Entry(name, action.summary, _ACTION_KEYS.get(name, ""), partial(browse.action_act, name))
@@ -57,7 +60,7 @@ def entries(console: Console) -> list[Entry]:
         )
         for name in ([] if console.no_color else PALETTES)
     ]
-    found.append(Entry("quit", "leave Paimark", "ctrl+q", console.exit))
+    found.append(Entry("quit", "leave Paimark", "ctrl+q", console.action_quit))
     for tables in browse.tables.tables.values():
         if isinstance(tables, list):
             found += [

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from core.figures import counted, seconds
 from core.spark.protocol import Columns, Event, Explained, Failed, Finished, Reading, StageProgress
 from tui.arrow_rows import ArrowRows, result_columns
+from tui.cancelling import Cancelling
 from tui.sources import Column, tuples
 from tui.widgets.lines import Line
 from tui.widgets.query_status import bar, problem, reading
@@ -30,7 +31,7 @@ class Result:
         self.rows = ArrowRows()
         self.columns: tuple[Column, ...] = ()
         self.readings: list[Reading] = []
-        self.cancelling = False
+        self.cancelling: Cancelling | None = None
         self.end: Finished | Failed | None = None
         self.explained: str | None = None
         self.types: tuple[str, ...] = ()
@@ -111,8 +112,8 @@ class Result:
 
     def _running(self, now: float, engine: str) -> Line:
         elapsed = seconds(max(0.0, now - self.began)) if now - self.began >= 1 else "…"
-        if self.cancelling:
-            return [("cancelling  ", "warn"), (elapsed, "quiet")]
+        if self.cancelling is not None:
+            return self.cancelling.line
         if engine == "starting":
             return [
                 ("Spark is starting  ", "warn"),

@@ -17,6 +17,7 @@ from tui.engine_room import EngineRoom
 
 if TYPE_CHECKING:
     from core.actions.context import Context
+    from tui.running_change import RunningChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,7 @@ class Session:
     def __init__(self, settings: Settings, room: EngineRoom | None = None) -> None:
         self.settings = settings
         self.room = room or EngineRoom(settings)
+        self.changes: list[RunningChange] = []
 
     @cached_property
     def files(self) -> Files:

@@ -59,6 +59,7 @@ class Engine:
         self._number = 0
         self._cancelled = False
         self._killed = False
+        self._may_kill = True
         self._sent: _Sent | None = None
         self._resting = False
         # What was set is set again when it is started again.
@@ -121,15 +122,27 @@ class Engine:
             self._busy.release()
             self._idle.used()
 
-    def cancel(self) -> None:
-        """Stop the running statement, if there is one: its events end with `Failed`, by force if need be."""
+    def cancel(self, *, may_kill: bool = True) -> None:
+        """Stop the running statement, if there is one: its events end with `Failed`.
+
+        Where that takes long the engine is killed, unless it may not be: then `kill` is for the caller.
+        """
         with self._lock:
             if not self._busy.locked() or self._cancelled:
                 return
-            self._cancelled = True
+            self._cancelled, self._may_kill = True, may_kill
             sent = self._sent
         if sent is not None:
             self._stop(sent)
+
+    def kill(self) -> None:
+        """End the running statement with its engine; temporary views and what is cached go with it."""
+        with self._lock:
+            process = self._process
+            if process is None or not self._busy.locked():
+                return
+            self._killed = True
+        process.kill()
 
     def close(self) -> None:
         """End the engine and everything it started. Returns when nothing of it is left."""
@@ -176,6 +189,8 @@ class Engine:
         finally:
             if not ended:
                 self.cancel()
+                # Nobody is there any more to say whether the engine may be killed.
+                threading.Thread(target=self._kill_if_stuck, args=(sent,), daemon=True).start()
                 while (event := process.next_event()) is not None:
                     if isinstance(event, Finished | Failed):
                         break
@@ -213,7 +228,8 @@ class Engine:
     def _stop(self, sent: _Sent) -> None:
         sent.process.drop_rows()
         sent.process.order(Cancel(sent.number))
-        threading.Thread(target=self._kill_if_stuck, args=(sent,), daemon=True).start()
+        if self._may_kill:
+            threading.Thread(target=self._kill_if_stuck, args=(sent,), daemon=True).start()
 
     def _kill_if_stuck(self, sent: _Sent) -> None:
         process = sent.process
@@ -225,7 +241,7 @@ class Engine:
         """What to say when a process ended instead of answering."""
         if self._killed:
             return Failed(
-                f"The statement did not stop in {GRACE_SECONDS:.0f} seconds, so the Spark engine was killed",
+                "The statement did not stop when it was cancelled, so the Spark engine was killed",
                 "The next statement starts a new one.",
                 cause="cancelled",
             )

@@ -22,9 +22,10 @@ from core.spark.protocol import Batch, Event, Failed, Finished
 from core.statements import action_called
 from core.travel.sql import read_statement
 from tui.background import post
+from tui.cancelling import Cancelling
 from tui.comparing import Totals, difference_events
 from tui.completing import Completing
-from tui.engine_room import engine_line
+from tui.engine_room import EngineRoom, engine_line
 from tui.exporting import Export, batches_of, write_file
 from tui.faults import unexpected
 from tui.formats import whole_text
@@ -212,14 +213,13 @@ class QueryPane(Vertical):
     def cancel(self) -> bool:
         """Stop what runs; whether there was anything."""
         if self._export is not None:
-            self._export.cancelling = True
-            self.room.cancel()
+            self._export.cancelling = _cancelled(self._export.cancelling, self.room)
+            self._tick()
             return True
         result = self.result
         if result is None or not result.running:
             return False
-        result.cancelling = True
-        self.room.cancel()
+        result.cancelling = _cancelled(result.cancelling, self.room)
         self._tick()
         return True
 
@@ -246,7 +246,7 @@ class QueryPane(Vertical):
             lambda sql, limit: self.room.run(sql, database, limit),
             result.difference,
             ROW_LIMIT,
-            lambda: result.cancelling,
+            lambda: result.cancelling is not None,
         )
 
     def _take_batch(self, result: Result, batch: object) -> None:
@@ -392,6 +392,14 @@ class QueryPane(Vertical):
         # Going left in wide rows should not end in another pane by one key too many.
         if edge == "top":
             self.screen.set_focus(self.editor)
+
+
+def _cancelled(before: Cancelling | None, room: EngineRoom) -> Cancelling:
+    """A cancel that begins, or is pressed once more."""
+    if before is None:
+        return Cancelling(room)
+    before.press()
+    return before
 
 
 def _removes_rows(statement: str) -> bool:

@@ -35,6 +35,7 @@ from tui.widgets.tab_bar import TabBar
 if TYPE_CHECKING:
     from core.actions.called import Called
     from core.actions.plan import Outcome
+    from tui.running_change import RunningChange
     from tui.screens.record import RecordScreen
 
 BRANCHES = 2
@@ -212,6 +213,8 @@ class BrowseScreen(LookingScreen):
 
     def _watch_engine(self) -> None:
         word = _ENGINE_WORDS.get(self.session.room.state, "")
+        for change in self.session.changes:
+            word = f"{change.action.name} {change.elapsed}"
         if word != self._engine:
             self._engine = word
             self.breadcrumb.go(replace(self.breadcrumb.place, engine=word))
@@ -386,14 +389,25 @@ class BrowseScreen(LookingScreen):
         dialog = PlanDialog(self.session, called.action, called.table, called.arguments)
         self.app.push_screen(dialog, self._acted)
 
+    def show_change(self, change: RunningChange) -> None:
+        """The dialog of a change that was left to the background."""
+        from core.table.catalog import parse_table_name
+        from tui.screens.plan_dialog import PlanDialog
+
+        table = parse_table_name(change.plan.table)
+        dialog = PlanDialog(self.session, change.action, table, change.plan.arguments, change)
+        self.app.push_screen(dialog, self._acted)
+
     def _acted(self, outcome: Outcome | None) -> None:
-        if outcome is None:
-            return
+        if outcome is not None:
+            self.post_message(Said(outcome.message, "good"))
+
+    def read_again(self) -> None:
+        """Something was changed: every pane reads its rows again."""
         for pane in self._panes.values():
             pane.reload()
         if self.target is not None:
             self._look_around(self.target)
-        self.post_message(Said(outcome.message, "good"))
 
     def action_protect(self) -> None:
         """The dialog that switches stock expiry off on the branch under the cursor."""

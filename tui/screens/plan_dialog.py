@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 
@@ -17,10 +16,10 @@ from core.actions.registry import Action, Argument
 from core.errors import PaimarkError
 from core.table.layout import TablePath
 from core.text import clean_text
-from tui.background import Slot, post
-from tui.faults import unexpected
-from tui.messages import Noted
+from tui.background import Slot
+from tui.messages import Said
 from tui.plan_text import error_lines, outcome_lines, plan_lines
+from tui.running_change import RunningChange
 from tui.screens.dialog import Dialog
 from tui.session import Session
 from tui.widgets.choices import Choices
@@ -30,9 +29,12 @@ from tui.widgets.scroll_lines import ScrollLines
 
 State = Literal["asking", "planning", "planned", "applying", "done", "failed"]
 CANCEL, APPLY, CLOSE = "Cancel", "Apply", "Close"
+LEAVE, STOP = "To the background", "Cancel it"
 _CONFIRM = "confirm"
 # How long after the last key a new plan is made.
 _PAUSE = 0.25
+# How often the time that a change takes is shown.
+_TICK = 0.5
 
 
 class FieldInput(Input):
@@ -59,7 +61,10 @@ class Field(Horizontal):
 
 
 class PlanDialog(Dialog[Outcome | None]):
-    """Cancel has the focus whenever there is a plan; nothing is applied but the plan on the screen."""
+    """Cancel has the focus whenever there is a plan; nothing is applied but the plan on the screen.
+
+    Made with a change that runs it shows that; closing it then leaves the change in the background.
+    """
 
     DEFAULT_CSS = """
     PlanDialog Field { height: 1; }
@@ -70,6 +75,7 @@ class PlanDialog(Dialog[Outcome | None]):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "close", "cancel", key_display="esc", id="dialog.close"),
+        Binding("escape", "leave", "to the background", key_display="esc", id="dialog.leave"),
         Binding("a", "apply", "apply", id="dialog.apply"),
         Binding("c", "confirm", "confirm by its name", id="dialog.confirm"),
         Binding("e", "edit", "edit the arguments", id="dialog.edit"),
@@ -81,17 +87,24 @@ class PlanDialog(Dialog[Outcome | None]):
     ]
 
     def __init__(
-        self, session: Session, action: Action, table: TablePath, given: Mapping[str, object]
+        self,
+        session: Session,
+        action: Action,
+        table: TablePath,
+        given: Mapping[str, object],
+        change: RunningChange | None = None,
     ) -> None:
         super().__init__()
         self._session = session
         self._action = action
         self._table = table
-        self._state: State = "asking"
+        self._state: State = "asking" if change is None else "applying"
         self._plan: Plan | None = None
         self._told: list[Line] = []
+        self._above: list[Line] = []
         self._timer: Timer | None = None
         self._outcome: Outcome | None = None
+        self._change = change
         self._fields = {
             argument.name: Field(
                 argument.name, clean_text(argument.help), _text(given.get(argument.name, argument.default))
@@ -114,6 +127,11 @@ class PlanDialog(Dialog[Outcome | None]):
 
     def on_mount(self) -> None:
         self._planning: Slot[Plan] = Slot(self.app, "plan", self._planned, self._not_planned)
+        self.set_interval(_TICK, self._tick)
+        if self._change is not None:
+            self.set_focus(self._choices)
+            self.call_after_refresh(self._watch, self._change)
+            return
         empty = self._first_missing
         if empty is None:
             self.set_focus(self._choices)
@@ -229,53 +247,40 @@ class PlanDialog(Dialog[Outcome | None]):
             return self._can_be_done and not self._allowed and self._state == "planned"
         if action in ("edit", "plan"):
             return self._state in ("asking", "planned", "failed") and bool(self._fields)
-        if action == "close":
-            return self._state != "applying"
+        if action in ("close", "leave"):
+            return (action == "leave") == (self._state == "applying")
         return True
 
     def action_apply(self) -> None:
         plan = self._plan
         if plan is None or not self._allowed or self._state != "planned":
             return
-        self._state = "applying"
-        self._show([*self._told, [("", "")]])
+        self._watch(RunningChange(self.app, self._session, self._action, plan))
+
+    def _watch(self, change: RunningChange) -> None:
+        """Show a change from here on, below its plan."""
+        self._state, self._change = "applying", change
+        self._above = [*plan_lines(change.plan, self._table.directory), [("", "")]]
+        change.watcher = self._look
         self.set_focus(self._choices)
-        app = self.app
+        self._look()
 
-        def work() -> None:
-            try:
-                outcome = self._action.apply(
-                    self._session.context, plan, lambda line: post(app, lambda: self._step(line))
-                )
-            except PaimarkError as error:
-                problem = error
-                post(app, lambda: self._failed(problem))
-            except Exception as error:
-                # The edge of the thread: a fault in the middle of a change must be said above all others.
-                unforeseen = unexpected(error)
-                post(app, lambda: self._failed(unforeseen))
-            else:
-                post(app, lambda: self._done(outcome))
+    def _tick(self) -> None:
+        if self._state == "applying" and self._change is not None:
+            self._change.tick()
 
-        threading.Thread(target=work, name=f"paimark-{plan.action}", daemon=True).start()
-
-    def _step(self, line: str) -> None:
-        self._show([*self._told, [("  · ", "accent"), (clean_text(line), "")]], from_end=True)
-        self.post_message(Noted(f"{self._action.name} {self._table.full_name}: {line}"))
-
-    def _done(self, outcome: Outcome) -> None:
-        self._state, self._outcome = "done", outcome
-        self._show([*self._told, *outcome_lines(outcome)], from_end=True)
-        self.post_message(Noted(outcome.message, "good"))
-
-    def _failed(self, error: PaimarkError) -> None:
-        self._state, self._plan = "failed", None
-        self._show([*self._told, *error_lines(error)], from_end=True)
-        self.post_message(Noted(f"{self._action.name} {self._table.full_name}: {error.message}", "bad"))
-
-    @property
-    def applying(self) -> bool:
-        return self._state == "applying"
+    def _look(self) -> None:
+        change = self._change
+        assert change is not None
+        if change.error is not None:
+            self._state, self._plan = "failed", None
+            end = error_lines(change.error)
+        elif change.outcome is not None:
+            self._state, self._outcome = "done", change.outcome
+            end = outcome_lines(change.outcome)
+        else:
+            end = [change.line]
+        self._show([*self._above, *change.lines, *end], from_end=True)
 
     def _show(self, lines: list[Line], *, from_end: bool = False) -> None:
         self._told = lines
@@ -285,7 +290,8 @@ class PlanDialog(Dialog[Outcome | None]):
 
     def _offer(self) -> None:
         if self._state == "applying":
-            self._choices.offer([])
+            stops = self._change is not None and self._change.can_be_cancelled
+            self._choices.offer([LEAVE, STOP] if stops else [LEAVE])
         elif self._state == "done":
             self._choices.offer([CLOSE])
         else:
@@ -294,8 +300,12 @@ class PlanDialog(Dialog[Outcome | None]):
     # Keys
 
     def on_choices_chosen(self, event: Choices.Chosen) -> None:
-        if event.label == APPLY:
+        if event.label == LEAVE:
+            self.action_leave()
+        elif event.label == APPLY:
             self.action_apply()
+        elif event.label == STOP:
+            self.cancel()
         else:
             self.action_close()
 
@@ -310,8 +320,25 @@ class PlanDialog(Dialog[Outcome | None]):
     def action_scroll(self, lines: int) -> None:
         self._text.action_scroll(lines)
 
+    def cancel(self) -> bool:
+        """Stop the change that runs; whether there is one that can be stopped."""
+        change = self._change
+        if change is None or not change.can_be_cancelled:
+            return False
+        change.cancel()
+        return True
+
+    def action_leave(self) -> None:
+        assert self._change is not None
+        self.app.post_message(Said(f"{self._change.title} goes on; `:` finds it by its name"))
+        self.action_close()
+
     def action_close(self) -> None:
         self.dismiss(self._outcome)
+
+    def on_unmount(self) -> None:
+        if self._change is not None:
+            self._change.watcher = None
 
 
 def _text(value: object) -> str:

@@ -1,0 +1,133 @@
+"""A change that takes long: what it waits for is said, it can be left to itself, and cancelled."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pyarrow as pa
+
+from core.config import Settings
+from core.spark.client import Engine
+from tests.conftest import ORDERS
+from tests.paimon import commit
+from tests.table.branches import create_branch
+from tests.tui.driving import Sitting, sitting
+from tui.cancelling import PATIENCE, Cancelling
+from tui.engine_room import EngineRoom
+from tui.session import Session
+
+
+def orders(*rows: tuple[int, str, float]) -> pa.Table:
+    return pa.Table.from_pylist([dict(zip(ORDERS.names, row, strict=True)) for row in rows], schema=ORDERS)
+
+
+def parted(warehouse: Path, table: str = "shop.orders") -> Path:
+    """Branch fix of a table, which changed other keys than main did since; main's directory of snapshots."""
+    create_branch(warehouse, table, "fix", "v2")
+    commit(warehouse, f"{table}$branch_fix", orders((50, "new", 1.0)))
+    database, _, name = table.partition(".")
+    return warehouse / f"{database}.db" / name / "snapshot"
+
+
+@asynccontextmanager
+async def merging(
+    warehouse: Path, session: Session | None = None, table: str = "shop.orders"
+) -> AsyncIterator[Sitting]:
+    """The merge was begun; Spark is not started yet, unless the session has one."""
+    async with sitting(warehouse, (110, 36), session=session) as console:
+        await console.sees("▾ ")
+        await console.press("colon")
+        await console.type(table)
+        await console.press("enter")
+        await console.sees("● orders", "snapshot 5")
+        await console.press("3")
+        await console.sees("fix")
+        await console.press("j", "m")
+        await console.sees("Merge what branch fix", "type fix to confirm")
+        await console.press("c")
+        await console.type("fix")
+        await console.press("enter")
+        await console.sees("[ Apply ]")
+        await console.press("a")
+        yield console
+
+
+async def test_what_a_merge_waits_for_is_said_and_it_can_be_cancelled(warehouse: Path) -> None:
+    snapshots = parted(warehouse)
+    async with merging(warehouse) as console:
+        await console.sees("Spark is starting, 1 s", "▸[ To the background ]", "[ Cancel it ]")
+        await console.press("ctrl+c")
+        await console.sees("✗ failed", "cancelled")
+        assert not (snapshots / "snapshot-6").exists()
+        assert not (snapshots.parent / "branch/ACTION").exists()
+        assert not console.app.session.changes
+        await console.press("escape")
+        await console.sees("[3 Branches")
+
+
+async def test_a_merge_goes_on_in_the_background_and_is_found_again(warehouse: Path) -> None:
+    snapshots = parted(warehouse)
+    async with merging(warehouse) as console:
+        await console.sees("Spark is starting", "esc to the background")
+        await console.press("escape")
+        await console.sees("goes on; `:` finds it", "[3 Branches", "merge-branch ")
+        await console.press("ctrl+q")
+        await console.sees("A change is being written")
+        await console.press("colon")
+        await console.type("merge-branch shop.orders")
+        await console.sees("running, ")
+        await console.press("enter")
+        await console.sees("Spark is starting", "Merge what branch fix")
+        await console.press("right", "enter")
+        await console.sees("✗ failed", "cancelled")
+        assert not (snapshots / "snapshot-6").exists()
+
+
+async def test_what_ends_in_the_background_is_told_and_its_rows_are_shown(
+    engine_warehouse: Path, engine: Engine
+) -> None:
+    # A copy: the warehouse is the whole suite's.
+    shutil.copytree(engine_warehouse / "shop.db" / "orders", engine_warehouse / "left.db" / "orders")
+    snapshots = parted(engine_warehouse, "left.orders")
+    engine.wait_ready(120)
+    settings = Settings(str(engine_warehouse))
+    session = Session(settings, EngineRoom(settings, engine))
+    async with merging(engine_warehouse, session, "left.orders") as console:
+        await console.sees("To the background")
+        await console.press("escape")
+        await console.sees("✓ Branch fix is merged into main of left.orders")
+        assert (snapshots / "snapshot-6").exists()
+        await console.press("1")
+        await console.sees("of 6", "OVERWRITE")
+
+
+class Room(EngineRoom):
+    """Counts what it is asked for."""
+
+    def __init__(self) -> None:
+        super().__init__(Settings("nowhere"))
+        self.asked: list[str] = []
+
+    def cancel(self) -> None:
+        self.asked.append("cancel")
+
+    def kill(self) -> None:
+        self.asked.append("kill")
+
+
+def test_a_warm_spark_is_ended_only_by_who_was_told() -> None:
+    room, now = Room(), 100.0
+    cancelling = Cancelling(room, lambda: now)
+    now += PATIENCE - 1
+    cancelling.press()
+    assert "".join(text for text, _ in cancelling.line) == "cancelling  4 s"
+    assert room.asked == ["cancel"]
+    now += 3
+    assert "ctrl+c again ends Spark, and its temporary views" in cancelling.line[-1][0]
+    cancelling.press()
+    cancelling.press()
+    assert room.asked == ["cancel", "kill"]
+    assert cancelling.line[0][0].strip() == "ending Spark"
