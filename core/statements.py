@@ -7,6 +7,9 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
+from core.actions.call_words import in_call_words
 from core.actions.called import Called, called_action
 from core.actions.context import Progress, open_context
 from core.actions.plan import Plan
@@ -14,13 +17,17 @@ from core.actions.registry import Action, must_be_agreed_to
 from core.errors import Cancelled, PaimarkError, Refused, StatementFailed, Unavailable
 from core.spark.client import Engine
 from core.spark.protocol import Batch, Cause, Columns, Event, Failed, Finished
+from core.storage.open import open_files
 from core.table.catalog import find_table
+from core.travel.resolving import require_versions
 from core.travel.sql import Statement, read_statement
 
 if TYPE_CHECKING:
     from core.actions.insert import Inserts
 
 _PLAN_COLUMNS = {"verb": "string", "target": "string", "detail": "string", "size_in_bytes": "bigint"}
+
+_ASLEEP = ("stopped", "resting")
 
 Cell = str | int | bool | None
 Agree = Callable[[Action, Plan], None]
@@ -66,6 +73,14 @@ def run_statement(
     elif is_action(statement):
         yield from _run_call(engine, sql, database, limit, time_zone, call or CallMode())
     else:
+        if engine.state in _ASLEEP:
+            try:
+                config = engine.config
+                require_versions(open_files(config.warehouse, config.options), statement, database)
+            except PaimarkError as error:
+                # Before half a minute of Spark's start.
+                yield _failure(error)
+                return
         yield from engine.run(sql, database=database, limit=limit, time_zone=time_zone)
 
 
@@ -116,8 +131,11 @@ def _run_call(
 ) -> Iterator[Event]:
     began = time.monotonic()
     position = None
+    said: Callable[[str], str] = str
     try:
-        called, inserts = _called(read_statement(sql), database, time_zone)
+        statement = read_statement(sql)
+        said = in_call_words if statement.kind == "call" else str
+        called, inserts = _called(statement, database, time_zone)
         config = engine.config
         context = open_context(config.warehouse, config.options, config.read_only, lambda: engine)
         position = called.table_position
@@ -125,7 +143,7 @@ def _run_call(
         position = called.position
         plan = called.action.plan(context, table, called.arguments)
         for refusal in plan.refusals[1:]:
-            mode.tell(f"refused: {refusal.reason}")
+            mode.tell(f"refused: {said(refusal.reason)}")
         for refusal in plan.refusals:
             raise Refused(refusal.reason, refusal.hint)
         if mode.dry_run:
@@ -139,9 +157,10 @@ def _run_call(
             facts: dict[str, Cell] = {"action": outcome.action, "table": outcome.table, **outcome.result}
             columns, rows = {name: _kind(cell) for name, cell in facts.items()}, [tuple(facts.values())]
             undo = f". To take it back: {outcome.undo}" if outcome.undo else ""
-            message = outcome.message.rstrip(".") + undo
+            message = said(outcome.message.rstrip(".") + undo)
     except PaimarkError as error:
-        yield _failure(error, position)
+        failed = _failure(error, position)
+        yield replace(failed, message=said(failed.message), hint=said(failed.hint))
         return
     shown = rows if limit is None else rows[:limit]
     yield Columns(tuple(columns), tuple(columns.values()))

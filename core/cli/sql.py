@@ -20,17 +20,32 @@ from core.cli.result import Result
 from core.config import Settings
 from core.errors import NotFound, Refused, StatementFailed, UsageError
 from core.statements import CallMode, is_action, run_statement
+from core.storage.open import open_files
+from core.table.catalog import databases
+from core.table.names import near_names
+from core.travel.shows import only_shows
 from core.travel.sql import Statement, read_statement
+
+_IN_ONE_STATEMENT = (
+    "--database chooses a database, --spark-conf spark.sql.session.timeZone=UTC sets something for it, and "
+    "WITH names a query."
+)
 
 
 @click.command(cls=GlobalCommand)
 @click.argument("statement", metavar="[SQL]", required=False)
 @click.option("-f", "--file", metavar="FILE", help="Read the statement from a file; - is stdin.")
 @click.option("--limit", type=click.IntRange(min=0), metavar="N", help="At most N rows; all when not given.")
+@click.option("--database", metavar="NAME", help="The database of tables that are named without one.")
 @click.option("-o", "out", metavar="FILE", help="Write the rows to FILE.csv, .json, .parquet or .arrow.")
 @click.pass_context
 def sql(
-    ctx: click.Context, statement: str | None, file: str | None, limit: int | None, out: str | None
+    ctx: click.Context,
+    statement: str | None,
+    file: str | None,
+    limit: int | None,
+    database: str | None,
+    out: str | None,
 ) -> None:
     """Run one statement with Spark; with - for SQL it is read from stdin.
 
@@ -44,13 +59,15 @@ def sql(
     settings = found.settings()
     read = _read(text)
     _check(read, found, settings)
+    _require_database(settings, database)
     engine = open_engine(settings)
     narrator = Narrator()
     mode = CallMode(partial(_agree, found, narrator), narrator.step, found.dry_run)
     with ended_by_signals(), closing(engine):
         if not is_action(read):
             narrator.wait("Starting Spark")
-        show_events(run_statement(engine, text, limit=limit, call=mode), text, Result(found, path), narrator)
+        events = run_statement(engine, text, database=database, limit=limit, call=mode)
+        show_events(events, text, Result(found, path), narrator)
 
 
 def _agree(found: Given, narrator: Narrator, action: Action, plan: Plan) -> None:
@@ -73,6 +90,8 @@ def _read(text: str) -> Statement:
 
 def _check(statement: Statement, found: Given, settings: Settings) -> None:
     """Stop before Spark starts where the statement may not run."""
+    if statement.kind in ("session", "view") and not only_shows(statement.sql):
+        raise Refused("Nothing of that would be left: `paimark sql` runs one statement", _IN_ONE_STATEMENT)
     if not statement.writes:
         return
     if not (is_action(statement) and found.dry_run):
@@ -84,6 +103,14 @@ def _check(statement: Statement, found: Given, settings: Settings) -> None:
         raise Refused("A statement that writes has no dry run", "It was not run.")
     if statement.removes_rows and not found.yes:
         confirm("The statement removes rows.")
+
+
+def _require_database(settings: Settings, database: str | None) -> None:
+    if database is None:
+        return
+    known = databases(open_files(settings.warehouse, settings.options))
+    if database not in known:
+        raise NotFound(f"There is no database {database}", near_names(database, known))
 
 
 def _text(statement: str | None, file: str | None) -> str:

@@ -1,4 +1,4 @@
-"""Statements about the warehouse that need no Spark: SHOW DATABASES, SHOW TABLES, USE."""
+"""Statements about the warehouse that need no Spark: SHOW DATABASES, SHOW TABLES, SHOW COLUMNS, USE, ..."""
 
 from __future__ import annotations
 
@@ -13,14 +13,20 @@ import pyarrow as pa
 from core.errors import NotFound, StatementFailed
 from core.spark.protocol import Batch, Columns, Finished
 from core.spark.sender import ipc_stream
+from core.spark.shown import shown
 from core.storage.files import Files
-from core.table.catalog import databases, tables
+from core.table.catalog import database_directory, databases, tables
 from core.table.names import near_names, split_name
 
 _NAME = r"(?P<name>`(?:[^`]|``)+`|[\w$-]+)"
 _LIKE = r"(?:\s+(?:LIKE\s+)?'(?P<like>[^']*)')?"
 _SHOW_DATABASES = re.compile(rf"SHOW\s+(?:DATABASES|SCHEMAS|NAMESPACES){_LIKE}", re.IGNORECASE)
 _SHOW_TABLES = re.compile(rf"SHOW\s+TABLES(?:\s+(?:IN|FROM)\s+{_NAME})?{_LIKE}", re.IGNORECASE)
+_SHOW_VIEWS = re.compile(r"SHOW\s+VIEWS", re.IGNORECASE)
+_SHOW_CURRENT = re.compile(r"SHOW\s+CURRENT\s+(?:NAMESPACE|DATABASE|SCHEMA)", re.IGNORECASE)
+_DESCRIBE_DATABASE = re.compile(
+    rf"(?:DESCRIBE|DESC)\s+(?:DATABASE|SCHEMA|NAMESPACE)\s+(?:EXTENDED\s+)?{_NAME}", re.IGNORECASE
+)
 _USE = re.compile(rf"USE\s+(?:(?:DATABASE|SCHEMA|NAMESPACE)\s+)?{_NAME}", re.IGNORECASE)
 
 
@@ -48,13 +54,26 @@ def answer(
         return _tables(files, _plain(found["name"]) or database, found["like"], temporary())
     if found := _USE.fullmatch(text):
         name = _plain(found["name"]) or ""
-        known = databases(files)
-        if name not in known:
-            raise StatementFailed(
-                f"There is no database {name}", near_names(name, known), sql.find(found["name"])
-            )
+        _require_database(sql, name, found["name"], files)
         return Answer((), message=f"The current database is {name}", database=name)
+    if _SHOW_VIEWS.fullmatch(text):
+        return Answer(("namespace", "viewName", "isTemporary"), [("", name, True) for name in temporary()])
+    if _SHOW_CURRENT.fullmatch(text):
+        return Answer(("namespace",), [(database,)] if database is not None else [])
+    if found := _DESCRIBE_DATABASE.fullmatch(text):
+        name = _plain(found["name"]) or ""
+        _require_database(sql, name, found["name"], files)
+        place = f"{files.uri.rstrip('/')}/{database_directory(name)}"
+        return Answer(("info_name", "info_value"), [("Namespace Name", name), ("Location", place)])
+    if (said := shown(sql, files, database, temporary)) is not None:
+        return Answer(said.columns, said.rows)
     return None
+
+
+def _require_database(sql: str, name: str, written: str, files: Files) -> None:
+    known = databases(files)
+    if name not in known:
+        raise StatementFailed(f"There is no database {name}", near_names(name, known), sql.find(written))
 
 
 def _tables(files: Files, database: str | None, like: str | None, temporary: Sequence[str]) -> Answer:

@@ -51,12 +51,19 @@ from core.spark.tables import OpenedTable, Opener
 from core.spark.views import PREFIX, Views
 from core.spark.workers import kill_workers
 from core.storage.open import open_files
+from core.travel.errors import SqlRefused
 from core.travel.inserts import Insert, read_insert
+from core.travel.shows import created_view
 from core.travel.sql import Spliced, Statement, read_statement, splice
+from core.travel.tokens import tokenize
 from core.travel.uses import TableUse
 from core.travel.zones import zone_of
 
 Tell = Callable[[Report | Batch], None]
+_SHOWS = (
+    "SHOW lists DATABASES, TABLES, VIEWS, FUNCTIONS, and of a table COLUMNS, PARTITIONS, TBLPROPERTIES and "
+    "CREATE TABLE; `t$snapshots` and its like are tables."
+)
 _ZONE = "spark.sql.session.timeZone"
 # A cancelled statement whose Python workers have not let go by then loses them.
 _WORKERS_END_SECONDS = 1.0
@@ -102,6 +109,8 @@ class Runner:
         self._given_database: str | None = None
         self._database: str | None = None
         self._job: Job | None = None
+        # What each temporary view reads, by its name in lower case.
+        self._view_tables: dict[str, tuple[OpenedTable, ...]] = {}
 
     def run(self, order: Task, tell: Tell) -> None:
         """Raises `ParentGone` when nobody listens any more, `JavaGone` without Spark; all else is told."""
@@ -204,15 +213,20 @@ class Runner:
                 self._database = said.database
             return tell_answer(said, job.tell, began)
         opened = self._open(statement)
+        beneath = self._beneath(statement)
         job.named = self._views.names(opened)
         by_use = {table.use: name for name, table in job.named.items()}
         job.spliced = splice(statement, by_use, database=self._database)
-        for table in opened:
+        for table in (*opened, *beneath):
             job.tell(self._reads.reading(table))
-        with self._reads.held(snapshots_read(opened), job.tell), self._tagged(job):
+        with self._reads.held(snapshots_read((*opened, *beneath)), job.tell), self._tagged(job):
             if statement.kind == "explain":
-                return self._explain(job, began)
-            return self._ask_spark(job, statement, insert, began)
+                return self._explain(job, began, beneath)
+            view = self._new_view(order.sql)
+            end = self._ask_spark(job, statement, insert, began)
+            if view is not None:
+                self._view_tables[view] = (*opened, *beneath)
+            return end
 
     def _settle(self, order: Run) -> None:
         """The session's time zone and database for this statement."""
@@ -227,24 +241,50 @@ class Runner:
         now = time.time_ns() // 1_000_000
         fold = self._constants.fold
         opener = Opener(self._warehouse, self._natives, self._database, zone, now, fold)
-        ours = (use for use in statement.uses if not (len(use.parts) == 1 and self._is_temporary(use)))
-        opened = (opener.open(statement.sql, use) for use in ours)
+        opened = (
+            opener.open(statement.sql, use)
+            for use in statement.uses
+            if not self._is_temporary(use, statement.sql)
+        )
         return [table for table in opened if table is not None]
 
-    def _is_temporary(self, use: TableUse) -> bool:
-        return use.clause is None and self._views.is_temporary(use.parts[0])
+    def _is_temporary(self, use: TableUse, sql: str) -> bool:
+        """Whether it is a view of the session. Raises `SqlRefused` for a clause behind one."""
+        if len(use.parts) > 1 or not self._views.is_temporary(use.parts[0]):
+            return False
+        if use.clause is not None:
+            raise SqlRefused(
+                f"{use.parts[0]} is a temporary view, which has no past states",
+                "Put the clause behind the tables in the query that the view is made of.",
+                sql,
+                use.clause.span[0],
+            )
+        return True
+
+    def _beneath(self, statement: Statement) -> list[OpenedTable]:
+        """The tables that the statement's views were made of, as they were read then."""
+        names = [use.parts[0].lower() for use in statement.uses if self._is_temporary(use, statement.sql)]
+        found = (table for name in names for table in self._view_tables.get(name, ()))
+        return list({table.reading: table for table in found}.values())
+
+    def _new_view(self, sql: str) -> str | None:
+        """The view that a statement makes, unless there is one that it leaves."""
+        name = created_view(sql)
+        if name is None or (name.keeps_old and self._views.is_temporary(name.text)):
+            return None
+        return name.text.lower()
 
     def _temporary_views(self) -> list[str]:
         listed = self._session.catalog.listTables()
         return sorted(each.name for each in listed if each.isTemporary and not each.name.startswith(PREFIX))
 
-    def _explain(self, job: Job, began: float) -> Finished:
+    def _explain(self, job: Job, began: float, beneath: list[OpenedTable]) -> Finished:
         self._views.register(job.named)
         text = str(self._session.sql(self._text(job)).collect()[0][0])
         for name, table in job.named.items():
             text = text.replace(name, table.label)
         self._views.drop(job.named)
-        lines = [table.explained for table in job.named.values()]
+        lines = [table.explained for table in (*job.named.values(), *beneath)]
         job.tell(Explained("\n".join([*lines, *([""] if lines else []), text.strip()])))
         return Finished(0, False, time.monotonic() - began)
 
@@ -253,6 +293,8 @@ class Runner:
         plan = self._session._jsparkSession.sessionState().sqlParser().parsePlan(sql)
         reads = self._plans.is_query(plan)
         # Queries have two judges, the words and Spark's plan: each knows forms that the other does not.
+        if statement.kind == "show" and not is_session_command(plan):
+            raise Refused(f"{_head(sql)} is not answered here", _SHOWS)
         if (reads and statement.writes) or not (reads or is_session_command(plan)):
             raise Refused(
                 "This version reads, and writes by INSERT and ALTER TABLE, and no other statement",
@@ -266,11 +308,15 @@ class Runner:
             finally:
                 self._views.drop(job.named)
         check_setting(job.order.sql)
-        # A temporary view goes on using the names it was made of.
         self._views.register(job.named)
-        frame = self._session.sql(sql)
-        self._note_zone()
-        return self._tell_rows(job, frame, began)
+        try:
+            frame = self._session.sql(sql)
+            self._note_zone()
+            return self._tell_rows(job, frame, began)
+        finally:
+            # A temporary view goes on using the names it was made of.
+            if created_view(job.order.sql) is None:
+                self._views.drop(job.named)
 
     def _note_zone(self) -> None:
         """Keep the time zone that a statement has set. Raises `StatementFailed` for one not known here."""
@@ -347,3 +393,8 @@ class Runner:
         assert job.spliced is not None
         # Spark's parser takes one statement without its end.
         return job.spliced.sql
+
+
+def _head(sql: str) -> str:
+    """The words that say what a SHOW shows."""
+    return " ".join(token.upper for token in tokenize(sql)[:3] if token.upper)

@@ -11,11 +11,10 @@ from core.spark.native.scans import NativeScans, NativeTable
 from core.spark.protocol import Reading
 from core.spark.scan import Scan, Warehouse, make_scan
 from core.spark.table_options import Asked
-from core.table.catalog import databases, find_table, table_exists
-from core.table.layout import MAIN, Root, TablePath
+from core.table.layout import MAIN, Root
 from core.table.main_branch import branch_root
-from core.table.names import SystemName, is_safe_name, near_names, split_system_name
 from core.table.system_tables import Row, SystemTable, system_table
+from core.travel.resolving import resolve_name
 from core.travel.source import Fold, TravelSource
 from core.travel.uses import TableUse
 from core.travel.version import Resolved
@@ -71,14 +70,11 @@ class Opener:
             raise StatementFailed(error.message, error.hint, use.position) from error
 
     def _open(self, sql: str, use: TableUse) -> OpenedTable | None:
-        table, name = self._table(use)
-        if table is None or name is None:
-            return None
         files = self.warehouse.files
-        if not table_exists(files, table):
-            if len(use.parts) == 1 and use.clause is None and "$" not in use.parts[0]:
-                return None
-            find_table(files, table.full_name)
+        found = resolve_name(files, use, self.database)
+        if found is None:
+            return None
+        table, name = found
         root = branch_root(files, table, name.branch)
         label = table.full_name + (f"$branch_{name.branch}" if name.branch else "")
         if name.system is not None:
@@ -99,17 +95,6 @@ class Opener:
 
     def _source(self, root: Root) -> TravelSource:
         return TravelSource(self.warehouse.files, root, self.zone, self.fold)
-
-    def _table(self, use: TableUse) -> tuple[TablePath | None, SystemName | None]:
-        database = use.parts[0] if len(use.parts) == 2 else self.database
-        if len(use.parts) > 2 or database is None or not all(map(is_safe_name, use.parts)):
-            return None, None
-        if len(use.parts) == 2 and database not in (known := databases(self.warehouse.files)):
-            if use.clause is None and "$" not in use.parts[1]:
-                return None, None
-            raise NotFound(f"There is no database {database}", near_names(database, known))
-        name = split_system_name(use.parts[-1])
-        return TablePath(database, name.table), name
 
     def _system(
         self, sql: str, use: TableUse, root: Root, label: str, system: SystemTable, branch: str | None

@@ -26,6 +26,7 @@ from core.storage.open import open_files
 from core.table.catalog import find_table
 from core.table.lineage import Lineage
 from core.table.main_branch import branch_root
+from core.travel.quoting import quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -88,21 +89,26 @@ def clustered_for(frame: DataFrame, target: Target) -> DataFrame:
     from core.spark.committing import BUCKET_COLUMN, open_target
 
     table = open_target(target)
-    mode = table.bucket_mode()
+    mode, partition = table.bucket_mode(), [quoted(name) for name in table.partition_keys]
     if mode == BucketMode.HASH_FIXED:
+        names = frame.columns
         schema = StructType([*frame.schema.fields, StructField(BUCKET_COLUMN, IntegerType())])
-        numbered = frame.mapInArrow(partial(_with_buckets, target.to_text()), schema)
-        return numbered.repartition(*table.partition_keys, BUCKET_COLUMN)
+        # PySpark takes the names of a frame's columns for expressions there.
+        plain = frame.toDF(*(f"c{place}" for place in range(len(names))))
+        numbered = plain.mapInArrow(partial(_with_buckets, target.to_text(), names), schema)
+        return numbered.repartition(*partition, BUCKET_COLUMN)
     if mode == BucketMode.HASH_DYNAMIC:
         # Buckets are given out by an index of each partition, which has one writer.
-        return frame.repartition(*table.partition_keys) if table.partition_keys else frame.repartition(1)
+        return frame.repartition(*partition) if partition else frame.repartition(1)
     return frame
 
 
-def _with_buckets(target: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _with_buckets(
+    target: str, names: list[str], batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
     from core.spark.committing import buckets_of
 
-    return buckets_of(Target.from_text(target), batches)
+    return buckets_of(Target.from_text(target), (batch.rename_columns(names) for batch in batches))
 
 
 def looked_up(options: Mapping[str, str], overwrite: bool) -> Target:

@@ -16,8 +16,8 @@ import msgspec
 from core.errors import Corrupt, NotFound
 from core.figures import duration
 from core.storage.files import Files
-from core.table.layout import Root, savepoint_tag
-from core.table.main_branch import all_roots
+from core.table.layout import MAIN, Root, savepoint_tag
+from core.table.main_branch import all_roots, branch_names
 from core.table.names import is_safe_name, near_names
 from core.table.records import Savepoint, Snapshot
 from core.travel.states import State, StateKind, States
@@ -103,7 +103,16 @@ class _Versions:
             return self._savepoint(int(found[1]))
         if found := _WATERMARK.fullmatch(lowered):
             return self._watermark(int(found[1]))
-        raise self._unknown(near_names(self.text, self.states.lineage.tag_names()))
+        raise self._unknown(self._branch() or near_names(self.text, self.states.lineage.tag_names()))
+
+    def _branch(self) -> str:
+        """What to write for a branch, where somebody took one for a version."""
+        table = self.states.root.table
+        if self.text == MAIN:
+            return f"main is a branch: read `{table.name}` without a version."
+        if self.text not in branch_names(self.states.files, table):
+            return ""
+        return f"{self.text} is a branch: read `{table.name}$branch_{self.text}`."
 
     def _tag(self, tag: State) -> Resolved:
         note = ""

@@ -11,6 +11,7 @@ import pytest
 from core.actions.root_files import root_files
 from core.storage.files import Files
 from core.storage.open import open_files
+from core.table.layout import BARRIER
 from core.table.main_branch import branch_names, main_root
 from core.table.savepoints import SavepointManager
 from tests.actions.acting import ORDERS, contents, context_on, done, planned
@@ -74,7 +75,13 @@ def test_a_branch_becomes_main_and_is_taken_back(store: Files, warehouse: Path) 
     assert main_root(store, ORDERS) == ORDERS.root("b")
     assert sorted(branch_names(store, ORDERS)) == sorted(["b", str(archive)])
     assert [each.id for each in SavepointManager(store, ORDERS).of_root(ORDERS.root("b"))] == [1]
-    assert sorted(_table_directory(store)) == ["schema/schema-0", "tag/tag-savepoint.1", "tag/tag-v2"]
+    assert sorted(_table_directory(store)) == [
+        "schema/schema-0",
+        "snapshot/LATEST",
+        f"snapshot/{BARRIER}",
+        "tag/tag-savepoint.1",
+        "tag/tag-v2",
+    ]
     with pytest.raises(Death):
         done(context_on(warehouse, FaultFiles(store, 9, "after")), "undo")
     done(context, "recover")

@@ -20,6 +20,8 @@ from tests.cli.command import PROGRAM, Paimark, bare_environment
 class Shared:
     """The suite's engine in place of one of the command's own: `close` leaves it running."""
 
+    state = "ready"
+
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self.config = engine.config
@@ -254,3 +256,64 @@ def wait_for(reached: Callable[[], bool], seconds: float = 120) -> None:
     while not reached():
         assert time.monotonic() < deadline
         time.sleep(0.1)
+
+
+@pytest.fixture
+def asleep(paimark: Paimark, engine_warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> Paimark:
+    """The command where no Spark may be started."""
+
+    def start(self: Engine) -> None:
+        raise AssertionError("Spark was started")
+
+    monkeypatch.setattr(Engine, "_started", start)
+    monkeypatch.setenv("PAIMARK_WAREHOUSE", str(engine_warehouse))
+    return paimark
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("SELECT * FROM shop.orders VERSION AS OF 99", "snapshots 1 to 5 exist"),
+        ("SELECT * FROM shop.orders VERSION AS OF 'savepoint.9'", "savepoint.9"),
+        ("SELECT * FROM shop.ordrs VERSION AS OF 1", "orders"),
+        ("SELECT * FROM shop.`orders$branch_nix`", "no branch nix"),
+        ("SELECT * FROM shp.orders VERSION AS OF 1", "Did you mean shop"),
+        ("SELECT * FROM orders TIMESTAMP AS OF now()", "Write shop.orders, or choose a database"),
+        ("SELECT * FROM `orders$snapshots`", "Write shop.`orders$snapshots`"),
+        ("SELECT 1 UNION ALL SELECT * FROM shop.orders VERSION AS OF 99", "no version '99'"),
+    ],
+)
+def test_what_is_not_there_is_said_before_spark_starts(asleep: Paimark, statement: str, said: str) -> None:
+    ran = asleep("sql", statement)
+    assert (ran.code, ran.out) == (1, "")
+    assert said in ran.err
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SET TIME ZONE 'Asia/Tokyo'",
+        "SET spark.sql.session.timeZone = UTC",
+        "USE shop",
+        "RESET",
+        "CREATE TEMPORARY VIEW v AS SELECT 1",
+        "CACHE TABLE shop.orders",
+    ],
+)
+def test_what_would_end_with_the_command_is_refused(asleep: Paimark, statement: str) -> None:
+    ran = asleep("sql", statement)
+    assert (ran.code, ran.out) == (1, "")
+    assert "one statement" in ran.err and "--database" in ran.err and "--spark-conf" in ran.err
+
+
+def test_a_database_that_is_not_there_is_said(asleep: Paimark) -> None:
+    assert asleep("sql", "--database", "shp", "SELECT 1").err.splitlines() == [
+        "paimark: There is no database shp",
+        "  Did you mean shop?",
+    ]
+
+
+def test_names_without_a_database_are_in_the_one_chosen(sql: Paimark) -> None:
+    statement = "SELECT count(*) AS n FROM orders VERSION AS OF 2"
+    assert sql("sql", "--database", "shop", statement, "--output", "json").rows == [{"n": 5}]
+    assert sql("sql", "SET spark.driver.memory", "--output", "json").rows[0]["value"] == "1g"

@@ -1,0 +1,68 @@
+"""From a table's name in a statement to the table, and what is wrong with a name before anything is read."""
+
+from __future__ import annotations
+
+from core.errors import NotFound, PaimarkError, StatementFailed
+from core.storage.files import Files
+from core.table.catalog import databases, find_table, table_exists
+from core.table.layout import TablePath
+from core.table.main_branch import branch_root
+from core.table.names import SystemName, is_safe_name, near_names, split_system_name
+from core.travel.quoting import quoted
+from core.travel.uses import Statement, TableUse
+from core.travel.version import resolve_version
+
+
+def resolve_name(files: Files, use: TableUse, database: str | None) -> tuple[TablePath, SystemName] | None:
+    """The table that a statement names, which is there; None for a name that Spark may know.
+
+    `database` is the current one. Raises `NotFound` where the name can only be one of ours.
+    """
+    is_ours = use.clause is not None or "$" in use.parts[-1]
+    if len(use.parts) > 2 or not all(map(is_safe_name, use.parts)):
+        return None
+    named = use.parts[0] if len(use.parts) == 2 else database
+    if named is None:
+        if is_ours:
+            raise _no_database(files, use.parts[0])
+        return None
+    if len(use.parts) == 2 and named not in (known := databases(files)):
+        if is_ours:
+            raise NotFound(f"There is no database {named}", near_names(named, known))
+        return None
+    name = split_system_name(use.parts[-1])
+    table = TablePath(named, name.table)
+    if not table_exists(files, table):
+        if len(use.parts) == 1 and not is_ours:
+            return None
+        find_table(files, table.full_name)
+    return table, name
+
+
+def require_versions(files: Files, statement: Statement, database: str | None) -> None:
+    """Raises `StatementFailed`, at its place, for a table, branch or version that is not there.
+
+    It is found out again where the statement runs; here it is known before an engine has started.
+    """
+    for use in statement.uses:
+        try:
+            found = resolve_name(files, use, database)
+            if found is None:
+                continue
+            table, name = found
+            root = branch_root(files, table, name.branch)
+            if use.version is not None:
+                resolve_version(files, root, use.version)
+        except StatementFailed:
+            raise
+        except PaimarkError as error:
+            raise StatementFailed(error.message, error.hint, use.position) from error
+
+
+def _no_database(files: Files, name: str) -> NotFound:
+    table = name.partition("$")[0]
+    having = [each for each in databases(files) if table_exists(files, TablePath(each, table))]
+    written = quoted(name) if "$" in name else name
+    there = " or ".join(f"{each}.{written}" for each in having[:3])
+    hint = f"Write {there or 'database.table'}"
+    return NotFound(f"No database is chosen to have {name}", f"{hint}, or choose a database first.")

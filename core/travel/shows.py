@@ -1,0 +1,112 @@
+"""Statements understood without a plan: `SHOW COLUMNS IN t` and its like, and those that make a view."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from core.travel.cursor import Cursor
+from core.travel.errors import SqlRefused
+from core.travel.tokens import tokenize
+
+ShowKind = Literal["columns", "properties", "create", "partitions"]
+_HEADS: tuple[tuple[tuple[str, ...], ShowKind], ...] = (
+    (("SHOW", "COLUMNS"), "columns"),
+    (("SHOW", "TBLPROPERTIES"), "properties"),
+    (("SHOW", "CREATE", "TABLE"), "create"),
+    (("SHOW", "PARTITIONS"), "partitions"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Show:
+    """`parts` is the table's name as written, `position` where it begins, `key` a property asked for."""
+
+    sql: str
+    kind: ShowKind
+    parts: tuple[str, ...]
+    position: int
+    key: str | None = None
+
+
+def read_show(sql: str) -> Show | None:
+    """None for any other statement. Raises `SqlRefused` for one of these that is not read to its end."""
+    tokens = tokenize(sql)
+    while tokens and tokens[-1].text == ";":
+        tokens.pop()
+    cursor = Cursor(sql, tokens)
+    for words, kind in _HEADS:
+        if cursor.takes(*words):
+            return _table(cursor, sql, kind)
+    return None
+
+
+def only_shows(sql: str) -> bool:
+    """Whether a statement about the session just says what there is: SET without a value, LIST."""
+    cursor = Cursor(sql, tokenize(sql))
+    if cursor.takes("LIST"):
+        return True
+    is_change = any(token.text == "=" for token in cursor.tokens)
+    names_what = cursor.upper(1) in ("TIME", "VAR", "VARIABLE")
+    return cursor.takes("SET") and not is_change and not names_what
+
+
+class NewView(NamedTuple):
+    """`keeps_old`: IF NOT EXISTS was written."""
+
+    text: str
+    keeps_old: bool
+
+
+def created_view(sql: str) -> NewView | None:
+    """The temporary view that a statement makes of a query; None for any other statement."""
+    cursor = Cursor(sql, tokenize(sql))
+    if cursor.takes("CACHE"):
+        cursor.takes("LAZY")
+        is_one = cursor.takes("TABLE")
+    else:
+        is_one = cursor.takes("CREATE")
+        while cursor.upper(cursor.index) in ("OR", "REPLACE", "GLOBAL", "TEMP", "TEMPORARY"):
+            cursor.index += 1
+        is_one = is_one and cursor.takes("VIEW")
+    if not is_one:
+        return None
+    keeps_old = cursor.takes("IF", "NOT", "EXISTS")
+    if not cursor.is_name(cursor.index):
+        return None
+    parts, cursor.index = cursor.read_name(cursor.index)
+    return NewView(parts[-1], keeps_old)
+
+
+def _table(cursor: Cursor, sql: str, kind: ShowKind) -> Show:
+    if kind == "columns" and not (cursor.takes("IN") or cursor.takes("FROM")):
+        cursor.refuse("IN must follow SHOW COLUMNS", "Write SHOW COLUMNS IN db.t.")
+    position = cursor.position
+    if not cursor.is_name(cursor.index):
+        cursor.refuse("The name of the table is missing", "Write it as database.table.")
+    parts, cursor.index = cursor.read_name(cursor.index)
+    key = None
+    if kind == "columns" and (cursor.takes("IN") or cursor.takes("FROM")):
+        database, cursor.index = cursor.read_name(cursor.index)
+        parts = (*database, parts[-1])
+    elif kind == "properties" and cursor.takes("("):
+        key = _key(cursor)
+    if cursor.index < len(cursor.tokens):
+        raise SqlRefused(
+            f"{cursor.text(cursor.index)} can't follow here",
+            "The statement ends with the table's name.",
+            sql,
+            cursor.position,
+        )
+    return Show(sql, kind, parts, position, key)
+
+
+def _key(cursor: Cursor) -> str:
+    """Up to the parenthesis: a text in quotes, or words with dots and dashes."""
+    begin = cursor.index
+    while cursor.text(cursor.index) not in (")", ""):
+        cursor.index += 1
+    tokens = cursor.tokens[begin : cursor.index]
+    if not tokens or not cursor.takes(")"):
+        cursor.refuse("The name of a property is missing", "Write SHOW TBLPROPERTIES db.t ('bucket').")
+    return tokens[0].value if len(tokens) == 1 else cursor.sql[tokens[0].start : tokens[-1].end]

@@ -1,0 +1,153 @@
+"""SHOW and DESCRIBE of tables, names without a database, views and the states that they read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from core.spark.client import Engine
+from core.spark.protocol import Finished
+from core.statements import CallMode, run_statement
+from tests.paimon import commit, create_table, open_table
+from tests.spark.engine_fixture import ask, rows
+
+SCHEMA = pa.schema(
+    [
+        pa.field("day", pa.string(), nullable=False),
+        pa.field("id", pa.int64(), nullable=False),
+        pa.field("a`b", pa.decimal128(10, 2), metadata={"description": "it's odd"}),
+    ]
+)
+
+
+@pytest.fixture(scope="module")
+def shown(engine_warehouse: Path) -> str:
+    """`seen.t`, partitioned, with a key, a column with a backtick, and a branch `fix`."""
+    create_table(
+        engine_warehouse,
+        "seen.t",
+        SCHEMA,
+        primary_keys=["day", "id"],
+        partition_keys=["day"],
+        options={"bucket": "2", "file.format": "parquet"},
+    )
+    for day in ("a/b", "c"):
+        commit(engine_warehouse, "seen.t", pa.table({"day": [day], "id": [1], "a`b": [None]}, schema=SCHEMA))
+    open_table(engine_warehouse, "seen.t").create_tag("v1", 1)
+    open_table(engine_warehouse, "seen.t").branch_manager().create_branch("fix", "v1")
+    return "seen.t"
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("SHOW COLUMNS IN seen.t", [{"col_name": "day"}, {"col_name": "id"}, {"col_name": "a`b"}]),
+        ("SHOW COLUMNS FROM `t$branch_fix` FROM seen;", [{"col_name": each} for each in SCHEMA.names]),
+        ("show columns in seen.`t$tags`", None),
+        ("SHOW PARTITIONS seen.t", [{"partition": "day=a%2Fb"}, {"partition": "day=c"}]),
+        ("SHOW PARTITIONS seen.`t$branch_fix`", [{"partition": "day=a%2Fb"}]),
+        (
+            "SHOW TBLPROPERTIES seen.t",
+            [
+                {"key": "bucket", "value": "2"},
+                {"key": "file.format", "value": "parquet"},
+                {"key": "primary-key", "value": "day,id"},
+            ],
+        ),
+        ("SHOW TBLPROPERTIES seen.t ('bucket')", [{"key": "bucket", "value": "2"}]),
+        ("SHOW TBLPROPERTIES seen.t (file.format)", [{"key": "file.format", "value": "parquet"}]),
+        ("SHOW VIEWS", []),
+        ("SHOW CURRENT NAMESPACE", []),
+    ],
+)
+def test_metadata_answers(
+    engine: Engine, shown: str, sql: str, expected: list[dict[str, Any]] | None
+) -> None:
+    found = rows(engine, sql)
+    assert found == expected if expected is not None else found[0] == {"col_name": "tag_name"}
+
+
+def test_what_makes_a_table_is_shown(engine: Engine, shown: str) -> None:
+    (row,) = rows(engine, "SHOW CREATE TABLE t", database="seen")
+    assert row["createtab_stmt"].splitlines() == [
+        "CREATE TABLE `t` (",
+        "  `day` string NOT NULL,",
+        "  `id` bigint NOT NULL,",
+        "  `a``b` decimal(10,2) COMMENT 'it\\'s odd')",
+        "USING paimon",
+        "PARTITIONED BY (`day`)",
+        "TBLPROPERTIES (",
+        "  'bucket' = '2',",
+        "  'file.format' = 'parquet',",
+        "  'primary-key' = 'day,id')",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sql", "words", "hint"),
+    [
+        ("SHOW COLUMNS IN seen.tt", "no table seen.tt", "t"),
+        ("SHOW CREATE TABLE seen.`t$branch_fx`", "no branch fx", "fix"),
+        ("SHOW TBLPROPERTIES seen.`t$tags`", "system table", "SHOW COLUMNS"),
+        ("SHOW PARTITIONS shop.orders", "no partitions", ""),
+        ("SHOW PARTITIONS seen.t PARTITION (day = 'c')", "PARTITION can't follow here", ""),
+        ("SHOW TABLE EXTENDED IN seen LIKE '*'", "SHOW TABLE EXTENDED is not answered here", "PARTITIONS"),
+        ("DESCRIBE DATABASE sen", "no database sen", "seen"),
+        ("SELECT * FROM t VERSION AS OF 1", "No database is chosen to have t", "seen.t"),
+        ("SELECT * FROM t TIMESTAMP AS OF now()", "No database is chosen to have t", "seen.t"),
+        (
+            "SELECT * FROM seen.t VERSION AS OF 'fix'",
+            "no version 'fix'",
+            "fix is a branch: read `t$branch_fix`",
+        ),
+        ("SELECT * FROM seen.t VERSION AS OF 'main'", "no version 'main'", "main is a branch: read `t`"),
+    ],
+)
+def test_what_can_not_be_answered_is_said_plainly(
+    engine: Engine, shown: str, sql: str, words: str, hint: str
+) -> None:
+    failure = ask(engine, sql).failure
+    assert words in failure.message and hint in failure.hint, failure
+
+
+def test_columns_with_backticks_are_written(engine: Engine, shown: str) -> None:
+    """Where rows are sorted by their bucket first, too."""
+    sql = "INSERT INTO seen.t (`a``b`, id, day) SELECT 1.5, 7, 'c'"
+    *_, end = run_statement(engine, sql, call=CallMode(lambda action, plan: None))
+    assert isinstance(end, Finished), end
+    assert len(rows(engine, "SELECT * FROM seen.t WHERE `a``b` = 1.5 AND id = 7")) == 1
+
+
+def test_a_view_says_what_it_reads(engine: Engine) -> None:
+    assert rows(engine, "CREATE TEMPORARY VIEW old AS SELECT * FROM shop.orders VERSION AS OF 2") == []
+    rows(engine, "CREATE OR REPLACE TEMP VIEW older AS SELECT * FROM old JOIN shop.events ON true")
+    try:
+        answer = ask(engine, "SELECT count(*) AS n FROM OLD")
+        assert [(each.table, each.version[:11]) for each in answer.readings] == [
+            ("shop.orders", "snapshot.2,")
+        ]
+        answer = ask(engine, "SELECT 1 FROM older JOIN shop.orders ON true")
+        assert [each.table for each in answer.readings] == ["shop.orders", "shop.events", "shop.orders"]
+        explained = ask(engine, "EXPLAIN SELECT * FROM old").explained
+        assert explained.startswith("scan: native shop.orders at snapshot.2, ")
+        rows(engine, "CREATE OR REPLACE TEMPORARY VIEW old AS SELECT 1 AS one")
+        assert ask(engine, "SELECT * FROM old").readings == []
+        assert [row["viewName"] for row in rows(engine, "SHOW VIEWS")] == ["old", "older"]
+    finally:
+        rows(engine, "DROP VIEW older")
+        rows(engine, "DROP VIEW old")
+
+
+@pytest.mark.parametrize("clause", ["VERSION AS OF 1", "TIMESTAMP AS OF now()"])
+def test_a_view_has_no_past(engine: Engine, clause: str) -> None:
+    rows(engine, "CREATE TEMPORARY VIEW pastless AS SELECT 1 AS one")
+    try:
+        sql = f"SELECT * FROM pastless {clause}"
+        failure = ask(engine, sql, database="shop").failure
+        assert "pastless is a temporary view, which has no past states" in failure.message
+        assert failure.position == sql.index(clause)
+    finally:
+        rows(engine, "DROP VIEW pastless")
