@@ -75,5 +75,5 @@ def test_names_that_are_not_utf_8_hide_nothing_else(
             told = capsys.readouterr()
             found += [f"{words}: {told.err}"] if "fault of paimark's own" in told.err else []
             if words[1:] == ["shop.orders"]:
-                assert code == 0
+                assert code == 0, told.err
     assert found == []
