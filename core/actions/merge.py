@@ -107,7 +107,6 @@ class MergeBranch(RewriteMain[MergeState]):
     def __init__(self, work: Work, state: MergeState) -> None:
         super().__init__(work, state)
         self._rows: tuple[Snapshot, Rows] | None = None
-        self._before: Snapshot | None = None
 
     @classmethod
     def begin(cls, work: Work) -> Self:
@@ -189,7 +188,6 @@ class MergeBranch(RewriteMain[MergeState]):
             self.made = append_snapshots(self.work.context, found, self.work.progress)
             copy_tags(self.work.context, found, self.made.id, self.work.progress)
         assert self.made is not None
-        self._before = found.start.head.snapshot
         record_merge(self.work.context, found, self.made)
 
     def take_back(self, hold: Hold) -> None:
@@ -205,8 +203,8 @@ class MergeBranch(RewriteMain[MergeState]):
     @property
     def _moved(self) -> tuple[Snapshot, Snapshot]:
         """Main's newest snapshot before and after."""
-        assert self._before is not None and self.made is not None
-        return self._before, self.made
+        assert self.before is not None and self.made is not None
+        return self.before, self.made
 
     def way_back(self) -> Undoable | None:
         if not self._changed():

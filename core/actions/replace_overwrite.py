@@ -83,10 +83,6 @@ class OverwriteMain(RewriteMain[MergeState]):
 
     State = MergeState
 
-    def __init__(self, work: Work, state: MergeState) -> None:
-        super().__init__(work, state)
-        self._before: Snapshot | None = None
-
     @classmethod
     def begin(cls, work: Work) -> Self:
         return cls(work, state_of(_as_planned(work)))
@@ -123,25 +119,24 @@ class OverwriteMain(RewriteMain[MergeState]):
         write_schemas(self.work.files, self._survey(self.first_head), self.work.progress)
 
     def record(self, hold: Hold) -> None:
-        self._before = self.head(hold)
         assert self.made is not None
-        record_merge(self.work.context, self._survey(self._before), self.made)
+        record_merge(self.work.context, self._survey(self.head(hold)), self.made)
 
     def take_back(self, hold: Hold) -> None:
         super().take_back(hold)
         remove_schemas(self.work.files, self.root, self.state.new_schemas, self.first_head.id)
 
     def way_back(self) -> Undoable:
-        assert self._before is not None and self.made is not None
-        return move_of(self.work, self.root, self._before, self.made, branch=self.state.branch)
+        assert self.before is not None and self.made is not None
+        return move_of(self.work, self.root, self.before, self.made, branch=self.state.branch)
 
     def done(self) -> Done:
-        assert self._before is not None and self.made is not None
+        assert self.before is not None and self.made is not None
         name, made, plan = self.state.branch, self.made, self.work.plan
         return Done(
             message=f"main of {plan.table} has the rows of branch {name}, as snapshot {made.id}",
             result={"branch_name": name, "snapshot_id": made.id, "savepoint_id": self.safety},
-            before=f"snapshot {self._before.id}",
+            before=f"snapshot {self.before.id}",
             after=f"snapshot {made.id}",
             undo=plan.undo,
         )

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from core.actions.change.change import Change, Landed, Work
-from core.actions.change.journal import Begun, Hold
+from core.actions.change.journal import COMMITTED, Begun, Hold
 from core.actions.change.landing import find_commit, hold_expiry, release_expiry
 from core.actions.claims import forget_savepoint
 from core.actions.context import Remark
@@ -30,6 +30,7 @@ from core.table.records import Point, Snapshot, point_of
 # How often rows are written again beside a job that commits to main all the time.
 _TRIES = 20
 _TRY, _SAFE = "writes its rows", "a savepoint keeps main as it was"
+_RECORDED = "what it did is recorded"
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -43,6 +44,7 @@ class RewriteMain(Change[S]):
     def __init__(self, work: Work, state: S) -> None:
         super().__init__(work, state)
         self.made: Snapshot | None = None
+        self.before: Snapshot | None = None
         self.safety: int | None = None
         self._start: Start | None = None
 
@@ -85,12 +87,11 @@ class RewriteMain(Change[S]):
             start = self._start or start_of(work.files, work.table)
             head = start.head.snapshot
             rows = self.rows(start)
-            hold.note(_TRY, {"head": head.as_written()})
             if rows is None:
                 self.made = head
                 return {"made": head.as_written()}
             hold_expiry(work.files, start.root, work.token, head.id + 1)
-            hold.require()
+            hold.note(_TRY, {"head": head.as_written()})
             try:
                 made = rewrite(work.context, self.target(start), rows, work.token, work.progress)
             except (Refused, Unavailable) as error:
@@ -109,12 +110,21 @@ class RewriteMain(Change[S]):
         raise AssertionError("the last try returns or raises")
 
     def landed(self, hold: Hold) -> Landed:
+        if hold.begun.data_of(_TRY) is None:
+            return Landed.NO
         landed, self.made = find_commit(self.work.files, self.root, self.work.token, self.head(hold).id)
         return landed
 
     def finish(self, hold: Hold) -> None:
         self._remember(hold)
-        self.record(hold)
+        self.before = self.head(hold)
+        if _RECORDED not in hold.steps:
+            if self.made is None:
+                self.landed(hold)
+            self.record(hold)
+            assert self.made is not None
+            hold.note(_RECORDED, {"made": self.made.as_written()})
+        # From here on what it did may expire: whoever recovers it finds all in the journal.
         release_expiry(self.work.files, self.root, self.work.token)
 
     @abstractmethod
@@ -165,9 +175,10 @@ class RewriteMain(Change[S]):
 
     def _remember(self, hold: Hold) -> None:
         """After a crash: what the journal knows."""
-        data = hold.begun.data_of("committed")
-        if self.made is None and data is not None and data.get("made"):
-            self.made = snapshot_of(data["made"])
+        for step in (_RECORDED, COMMITTED):
+            data = hold.begun.data_of(step)
+            if self.made is None and data is not None and data.get("made"):
+                self.made = snapshot_of(data["made"])
         if self.safety is None and (kept := hold.begun.data_of(_SAFE)) is not None:
             self.safety = int(kept["savepoint"])
 

@@ -124,10 +124,6 @@ class Rollback(RewriteMain[RollbackState]):
 
     State = RollbackState
 
-    def __init__(self, work: Work, state: RollbackState) -> None:
-        super().__init__(work, state)
-        self._before: Snapshot | None = None
-
     @classmethod
     def begin(cls, work: Work) -> Self:
         way = way_as_planned(work)
@@ -168,7 +164,6 @@ class Rollback(RewriteMain[RollbackState]):
 
     def record(self, hold: Hold) -> None:
         """What was merged after the version is out of main's rows, and may be again."""
-        self._before = self.head(hold)
         assert self.made is not None
         then = point_of(snapshot_of(self.state.version))
         main = point_of(self.made)
@@ -176,12 +171,12 @@ class Rollback(RewriteMain[RollbackState]):
         record(self.work.files, self.work.table, event)
 
     def way_back(self) -> Undoable:
-        assert self._before is not None and self.made is not None
+        assert self.before is not None and self.made is not None
         to = str(self.work.plan.arguments["to"])
-        return move_of(self.work, self.root, self._before, self.made, to=to)
+        return move_of(self.work, self.root, self.before, self.made, to=to)
 
     def done(self) -> Done:
-        assert self._before is not None and self.made is not None
+        assert self.before is not None and self.made is not None
         made, plan = self.made, self.work.plan
         return Done(
             message=f"main of {plan.table} has the rows of {self.state.name} again, as snapshot {made.id}",
@@ -190,7 +185,7 @@ class Rollback(RewriteMain[RollbackState]):
                 "rolled_back_to": snapshot_of(self.state.version).id,
                 "savepoint_id": self.safety,
             },
-            before=f"snapshot {self._before.id}",
+            before=f"snapshot {self.before.id}",
             after=f"snapshot {made.id}",
             undo=plan.undo,
         )

@@ -121,11 +121,11 @@ class UndoTruncation(Change[Undoable]):
                 progress(
                     Remark(f"somebody committed there just then: branch {archive} stays, and has the rest")
                 )
-                release_expiry(files, cut.main, self.work.token)
-                return
-            hold.note(_PUT_BACK)
+            hold.note(_PUT_BACK, {"last": last})
+        # From here on it may expire: whoever recovers this must not put it back again.
         release_expiry(files, cut.main, self.work.token)
-        truncation.forget_archive(files, cut)
+        if (hold.begun.data_of(_PUT_BACK) or {}).get("last") == cut.head:
+            truncation.forget_archive(files, cut)
 
     def take_back(self, hold: Hold) -> None:
         release_expiry(self.work.files, self._cut.main, self.work.token)

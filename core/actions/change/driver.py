@@ -13,7 +13,7 @@ import msgspec
 from core.actions import audit
 from core.actions.change import journal
 from core.actions.change.change import Change, Done, Landed, Work
-from core.actions.change.journal import CHECKED, COMMITTED, Hold, TakenOver
+from core.actions.change.journal import CHECKED, COMMITTED, NOT_COMMITTED, Hold, TakenOver
 from core.actions.change.operations import Operation, append
 from core.actions.change.owner import running
 from core.actions.change.registry import change_named
@@ -78,11 +78,12 @@ def recover(hold: Hold, progress: Progress, assumed: Landed = Landed.UNKNOWN) ->
     if landed is Landed.UNKNOWN:
         raise _unknown(hold, "")
     if landed is Landed.YES:
+        if not hold.begun.is_committed:
+            hold.note(COMMITTED)
         _finish(change, hold)
         progress(Remark(f"{hold.journal.action} was committed, and is finished"))
         return
-    change.take_back(hold)
-    hold.release()
+    _take_back(change, hold)
     progress(Remark(f"{hold.journal.action} was not committed: nothing is left of it"))
 
 
@@ -115,8 +116,9 @@ def _settle(change: Change[msgspec.Struct], hold: Hold, error: BaseException) ->
                 return
             if landed is Landed.UNKNOWN:
                 raise _unknown(hold, f"{why}. ")
-            change.take_back(hold)
-        hold.release()
+            _take_back(change, hold)
+        else:
+            hold.release()
     except TakenOver:
         # Whoever took it over ends it.
         raise error from None
@@ -164,8 +166,17 @@ def _operation(change: Change[msgspec.Struct], hold: Hold, done: Done) -> Operat
     )
 
 
+def _take_back(change: Change[msgspec.Struct], hold: Hold) -> None:
+    if not hold.begun.is_taken_back:
+        hold.note(NOT_COMMITTED)
+    change.take_back(hold)
+    hold.release()
+
+
 def _landed(change: Change[msgspec.Struct], hold: Hold) -> Landed:
-    return Landed.YES if hold.begun.is_committed else change.landed(hold)
+    if hold.begun.is_committed:
+        return Landed.YES
+    return Landed.NO if hold.begun.is_taken_back else change.landed(hold)
 
 
 def _resumed(

@@ -28,6 +28,8 @@ VERSION = 2
 # The two steps that every change has: it may begin, and it can't be taken back any more.
 CHECKED = "nothing is in the way"
 COMMITTED = "committed"
+# What a recovery found is written down before it acts on it: the traces of it may go.
+NOT_COMMITTED = "was not committed"
 
 
 class Journal(Record, frozen=True, kw_only=True):
@@ -98,6 +100,10 @@ class Begun:
     @property
     def is_committed(self) -> bool:
         return COMMITTED in self.steps
+
+    @property
+    def is_taken_back(self) -> bool:
+        return NOT_COMMITTED in self.steps
 
     def data_of(self, step: str) -> dict[str, Any] | None:
         """What was noted with the last step of this name."""
