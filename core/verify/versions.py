@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from core.actions.references import identity, roots_and_guards
 from core.storage.files import Files
 from core.storage.parallel import each_of
-from core.table.layout import CHANGELOG_PREFIX, Root, TablePath
+from core.table.layout import CHANGELOG_PREFIX, Root, TablePath, savepoint_tag
 from core.table.lineage import Lineage, numbered
 from core.table.main_branch import main_root
 from core.table.reading import read_records
@@ -54,17 +54,13 @@ def versions(files: Files, table: TablePath) -> Versions:
     for of_root in each_of(partial(_of_root, files, main, damaged), roots):
         found += of_root
     manager = SavepointManager(files, table)
+    schemas_of = {each.path: each.schemas for each in found}
     for each in manager.all():
-        root = table.root(None if each.branch == "main" else each.branch)
+        # Where its tag is: the root it was made in may have another name now, or be gone.
+        tags = (root.tag(savepoint_tag(each.id)) for root in roots)
+        schemas = next((schemas_of[path] for path in tags if path in schemas_of), main)
         found.append(
-            Version(
-                "savepoint",
-                f"savepoint {each.id}",
-                table.savepoint(each.id),
-                root if root in roots and root != table.root() else main,
-                None,
-                each,
-            )
+            Version("savepoint", f"savepoint {each.id}", table.savepoint(each.id), schemas, None, each)
         )
     return Versions(roots, found, damaged | manager.unreadable)
 

@@ -61,6 +61,21 @@ def test_every_layout_of_ours_is_whole(context: Context) -> None:
     assert report.is_whole and report.orphans == () and report.leftovers == ()
 
 
+def test_a_savepoint_is_read_by_the_schemas_of_the_root_that_holds_its_tag(
+    context: Context, warehouse: Path
+) -> None:
+    """It was made in main, which is kept as a branch now, and the branch that is main lacks its schema."""
+    branched(context)
+    done(context, "alter-branch-schema", add="note STRING")
+    row = {"order_id": [1], "customer": ["c"], "price": [1.0], "note": ["n"]}
+    commit(
+        warehouse, "shop.orders", pa.table(row, schema=ORDERS_SCHEMA.append(pa.field("note", pa.string())))
+    )
+    done(context, "create-savepoint")
+    done(context, "replace-main-branch", name="fix")
+    assert verify(context, ORDERS).is_whole
+
+
 def test_a_missing_data_file_is_told_with_all_who_need_it(context: Context, orders: Path) -> None:
     branched(context)
     first = Lineage(context.files, ORDERS.root()).snapshot(1)
