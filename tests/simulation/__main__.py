@@ -1,0 +1,126 @@
+"""`python -m tests.simulation --seed 7 --store s3`: replay a seed, or a crash point, and print what happened.
+
+Also runs many: `--seeds 0-99`, `--crashes`, for at most so many `--minutes`. A line for each that fails is
+what replays it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.simulation.cases import CASES
+from tests.simulation.crash_points import CrashPoints, is_known_fault
+from tests.simulation.formats import Lean
+from tests.simulation.hazards import ALL, COVERED, Hazard
+from tests.simulation.memory import StoreKind
+from tests.simulation.mirror import dump
+from tests.simulation.seeds import Run
+from tests.simulation.stock_format import Stock
+from tests.simulation.world import Violation
+
+_KINDS: tuple[StoreKind, ...] = ("local", "s3", "hdfs")
+
+
+class Attempt(NamedTuple):
+    """How it is replayed; what runs it and raises; what tells, whatever it raised, what happened."""
+
+    replay: str
+    run: Callable[[], object]
+    trace: Callable[[], list[str]]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.simulation")
+    parser.add_argument("--seed", type=int)
+    parser.add_argument("--store", choices=_KINDS)
+    parser.add_argument("--seeds", help="a range: 0-99")
+    parser.add_argument("--point", help="a crash point as it is printed")
+    parser.add_argument("--crashes", action="store_true", help="every crash point of every case")
+    parser.add_argument("--every", type=int, default=1, help="only every n-th crash point")
+    parser.add_argument("--minutes", type=float, default=24 * 60, help="stop after so long")
+    parser.add_argument(
+        "--dump", type=Path, help="write the table of a seed to this directory, for real readers"
+    )
+    parser.add_argument("--all", action="store_true", help="also with what is known to go wrong")
+    parser.add_argument("--with", dest="more", choices=[each.name for each in Hazard], help="also with this")
+    arguments = parser.parse_args()
+    if os.environ.get("PYTHONHASHSEED") != "0":
+        # The order of sets of texts is part of a schedule.
+        environment = {**os.environ, "PYTHONHASHSEED": "0"}
+        os.execve(sys.executable, [sys.executable, "-m", "tests.simulation", *sys.argv[1:]], environment)
+    return _run_all(_attempts(arguments), 60 * arguments.minutes)
+
+
+def _run_all(attempts: Iterator[Attempt], seconds: float) -> int:
+    began = time.monotonic()
+    count = failed = 0
+    for replay, run, trace in attempts:
+        if time.monotonic() - began > seconds:
+            break
+        count += 1
+        is_alone = "--seed " in " ".join(sys.argv) or "--point" in sys.argv
+        try:
+            run()
+        except (Violation, Exception) as error:
+            failed += 1
+            print(f"python -m tests.simulation {replay}  # {error!r:.250}", flush=True)
+            if is_alone:
+                print("\n".join(trace()))
+                traceback.print_exc()
+        else:
+            if is_alone:
+                print("\n".join(trace()))
+    print(f"{failed} of {count} failed, in {time.monotonic() - began:.0f} s")
+    return 1 if failed or not count else 0
+
+
+def _attempts(arguments: argparse.Namespace) -> Iterator[Attempt]:
+    if arguments.crashes or arguments.point:
+        yield from _crashes(arguments)
+    else:
+        yield from _seeds(arguments)
+
+
+def _seeds(arguments: argparse.Namespace) -> Iterator[Attempt]:
+    first, _, last = (arguments.seeds or str(arguments.seed)).partition("-")
+    for seed in range(int(first), int(last or first) + 1):
+        kind: StoreKind = arguments.store or _KINDS[seed % len(_KINDS)]
+        run = Run(seed, kind, _hazards(arguments), Stock() if arguments.dump else Lean())
+        more = " --all" if arguments.all else f" --with {arguments.more}" if arguments.more else ""
+        yield Attempt(f"--seed {seed} --store {kind}{more}", run.run, partial(getattr, run.world, "trace"))
+        if arguments.dump:
+            dump(run.world, arguments.dump)
+
+
+def _hazards(arguments: argparse.Namespace) -> frozenset[Hazard]:
+    if arguments.all:
+        return ALL
+    return COVERED | {Hazard[arguments.more]} if arguments.more else COVERED
+
+
+def _crashes(arguments: argparse.Namespace) -> Iterator[Attempt]:
+    for case in CASES:
+        if arguments.point and not arguments.point.startswith(f"{case.name}: "):
+            continue
+        found = CrashPoints(case)
+        for number, point in enumerate(found.points()):
+            if arguments.point:
+                if str(point) != arguments.point:
+                    continue
+            elif number % arguments.every or (is_known_fault(point) and not arguments.all):
+                continue
+            yield Attempt(
+                f"--point {str(point)!r}", partial(found.run, point), partial(getattr, found, "trace")
+            )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

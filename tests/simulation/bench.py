@@ -1,0 +1,122 @@
+"""A table with its judges, and what anybody does with it alone. It can be copied as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from random import Random
+
+from core.errors import PaimarkError
+from tests.simulation import view
+from tests.simulation.formats import Format, Lean, schema_json
+from tests.simulation.judge import Judge
+from tests.simulation.memory import MemoryStore, StoreKind
+from tests.simulation.operations import Operation
+from tests.simulation.our_eyes import OurEyes
+from tests.simulation.ours import Ours
+from tests.simulation.outcomes import Outcomes
+from tests.simulation.scheduler import Actor, Death, Fate, Scheduler
+from tests.simulation.stock_expiry import StockMaintenance
+from tests.simulation.stock_writer import Kind, StockError, StockWriter
+from tests.simulation.watch import Watch
+from tests.simulation.world import TABLE, Violation, World
+
+_MOST_RECOVERIES = 8
+
+
+class Bench:
+    """`random` decides what is left to chance."""
+
+    def __init__(
+        self, random: Random, kind: StoreKind, *, keyed: bool = False, formats: Format | None = None
+    ) -> None:
+        self.random = random
+        self.scheduler = Scheduler(Random(random.random()), random.choice((0.05, 0.3, 0.8)))
+        self.world = World(MemoryStore(kind), self.scheduler, random, formats or Lean(), keyed=keyed)
+        self.watch = Watch(self.world)
+        self.outcomes = Outcomes(self.world, self.watch)
+        self.judge = Judge(self.world, self.watch)
+        self.our_eyes = OurEyes(self.world)
+
+    def copy(self) -> Bench:
+        return deepcopy(self)
+
+    def create_table(self, options: dict[str, str]) -> None:
+        keyed = self.world.keyed
+        wanted = {"bucket": "1" if keyed else "-1", **options}
+        schema = schema_json(0, keyed=keyed, options=wanted)
+        self.world.store.put(TABLE.root().schema(0), schema, 0)
+
+    def ours(self, name: str) -> Ours:
+        return Ours(self.world, self.watch, self.outcomes, Actor(name))
+
+    def act(self, action: str, /, **arguments: object) -> Operation | None:
+        """Do one of our actions, with nobody else there."""
+        return self.ours("ours").do(action, **arguments)
+
+    def dies(self, at: int, fate: Fate, action: str, /, **arguments: object) -> int:
+        """Do one of our actions, whose actor dies at a write, counted from 1; how many writes it came to."""
+        ours = self.ours("dying")
+        ours.actor.dies_at, ours.actor.fate = at, fate
+        self.alone(lambda: ours.do(action, **arguments))
+        return ours.actor.writes
+
+    def write(self, branch: str | None = None, *kinds: Kind, alters: bool = False) -> None:
+        """Commits of a stock engine, after a change of the schema perhaps."""
+        writer = StockWriter(self.world, Actor("stock"), TABLE.root(branch))
+        if alters:
+            writer.add_column()
+        for kind in kinds or ("append",):
+            writer.commit(kind)
+
+    def expire(self, branch: str | None = None, retain: int = 1) -> None:
+        """Stock expiry of all but the newest snapshots."""
+        table = StockMaintenance(self.world, Actor("expiry"), TABLE.root(branch))
+        table.expire(1, retain, self.scheduler.now_ms())
+
+    def maintenance(self, branch: str | None = None) -> StockMaintenance:
+        return StockMaintenance(self.world, Actor("stock"), TABLE.root(branch))
+
+    def alone(self, program: Callable[[], object]) -> None:
+        """Whoever dies, or is a stock engine that fails, ends it."""
+        try:
+            program()
+        except Death:
+            return
+        except (StockError, PaimarkError) as error:
+            self.world.tell(None, f"fails: {error}")
+
+    def rest(self, doom: Callable[[Actor], None] = lambda actor: None) -> None:
+        """Recover what is interrupted, and look at all that there is. `doom` may let a recovery die."""
+        self._restore_main()
+        for attempt in range(_MOST_RECOVERIES):
+            ours = self.ours(f"recover{attempt}")
+            if attempt < 2:
+                doom(ours.actor)
+            self.alone(lambda ours=ours: ours.do("recover"))  # type: ignore[misc]
+            if ours.had_nothing_to_do and not self._is_held():
+                break
+            if attempt == _MOST_RECOVERIES // 2:
+                # A killed stock expiry leaves snapshots that nobody can count; the next one goes on.
+                self.alone(self.expire)
+        else:
+            raise Violation(f"{_MOST_RECOVERIES} recoveries did not free the table")
+        doubts, self.watch.doubts = self.watch.doubts, []
+        for each in doubts:
+            self.outcomes.recovered(each)
+        self.judge.judge()
+        self.our_eyes.look(self.judge)
+
+    def _restore_main(self) -> None:
+        """A stock engine may have deleted the branch that is main: another one becomes it."""
+        store = self.world.store
+        others = [root.branch for root in view.roots(store) if root.branch and view.head(store, root)]
+        gone = view.main_root(store)
+        if gone.branch is not None and view.head(store, gone) is None and others:
+            self.alone(lambda: self.act("recover"))
+            self.alone(lambda: self.act("recover", main=max(others)))
+
+    def _is_held(self) -> bool:
+        store = self.world.store
+        claims = [name for name in store.names(TABLE.savepoints) if name.startswith("CLAIM-")]
+        return TABLE.journal in store.files or bool(claims)

@@ -1,0 +1,131 @@
+"""Every action in each of its ways, on a table prepared for it: what the exhaustive loop kills."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from random import Random
+
+from tests.simulation.bench import Bench
+from tests.simulation.deterministic import deterministic
+from tests.simulation.scheduler import Actor
+from tests.simulation.stock_writer import StockWriter
+from tests.simulation.world import TABLE
+
+Step = Callable[[Bench], object]
+
+
+@dataclass(frozen=True)
+class Case:
+    """`action` with `arguments`, on a table of four commits with a tag `fork` of the third, after `steps`."""
+
+    name: str
+    action: str
+    arguments: dict[str, object] = field(default_factory=dict)
+    steps: tuple[Step, ...] = ()
+    keyed: bool = False
+
+    def prepared(self) -> Bench:
+        """The same each time."""
+        bench = Bench(Random(self.name), "local", keyed=self.keyed)
+        with deterministic(bench.scheduler, Random("names of the table")):
+            self._prepare(bench)
+        return bench
+
+    def _prepare(self, bench: Bench) -> None:
+        bench.create_table({"savepoint.create-interval": "1 h"} if self.action == "auto-savepoint" else {})
+        for _ in range(3):
+            bench.write()
+        bench.act("create-tag", name="fork")
+        bench.write()
+        for step in self.steps:
+            step(bench)
+
+
+def _act(action: str, /, **arguments: object) -> Step:
+    def step(bench: Bench) -> None:
+        done = bench.act(action, **arguments)
+        assert done is not None and done.state == "acknowledged", bench.world.trace[-3:]
+
+    return step
+
+
+def _commits(branch: str | None = None, count: int = 1, *, alters: bool = False) -> Step:
+    def step(bench: Bench) -> None:
+        for _ in range(count):
+            bench.write(branch, alters=alters)
+
+    return step
+
+
+def _new_branch(bench: Bench) -> None:
+    """A branch of main's newest snapshot, with a commit of its own: main can follow it."""
+    _act("create-tag", name="now")(bench)
+    _act("create-branch", name="b", tag="now")(bench)
+    bench.write("b")
+    bench.write("b")
+
+
+def _stray(bench: Bench) -> None:
+    """A session that was open before a branch became main commits to the table directory."""
+    writer = StockWriter(bench.world, Actor("stale"), TABLE.root())
+    latest = writer.latest()
+    writer.latest = lambda: latest  # type: ignore[method-assign]
+    _act("replace-main-branch", name="b")(bench)
+    writer.commit()
+
+
+_BRANCH = (_act("create-branch", name="b", tag="fork"), _commits("b", 2))
+_ALTERED = (_act("create-branch", name="b", tag="fork"), _commits("b", alters=True), _commits("b"))
+_MERGED = (*_BRANCH, _act("merge-branch", name="b", on_conflict="branch"))
+_POINTED = (*_BRANCH, _act("replace-main-branch", name="b"))
+_SAVED = (_act("create-savepoint"), _commits())
+
+CASES = (
+    Case("savepoint of the newest", "create-savepoint"),
+    Case("savepoint of an older one", "create-savepoint", {"snapshot": 2}),
+    Case("savepoint on a branch", "create-savepoint", {"branch": "b"}, _BRANCH),
+    Case("savepoint that is due", "auto-savepoint"),
+    Case("tag", "create-tag", {"name": "new", "snapshot": 2}),
+    Case("tag on a branch", "create-tag", {"name": "new", "branch": "b"}, _BRANCH),
+    Case("branch", "create-branch", {"name": "new", "tag": "fork"}),
+    Case("branch from a savepoint", "create-branch", {"name": "new", "tag": "savepoint.1"}, _SAVED),
+    Case("tag goes", "delete-tag", {"name": "fork"}, (lambda bench: bench.expire(),)),
+    Case("savepoint goes", "delete-savepoint", {"id": 1}, (*_SAVED, lambda bench: bench.expire())),
+    Case("branch goes", "delete-branch", {"name": "b"}, _BRANCH),
+    Case("merged branch goes", "delete-branch", {"name": "b"}, _MERGED),
+    Case("branch is retired", "delete-branch", {"name": "b", "keep": True}, _BRANCH),
+    Case("expiry", "expire-snapshots", {"retain_last": 2}, _SAVED),
+    Case("expiry of a branch", "expire-snapshots", {"retain_last": 1, "branch": "b"}, _BRANCH),
+    Case("fast-forward", "merge-branch", {"name": "b"}, (_new_branch,)),
+    Case(
+        "fast-forward with a column", "merge-branch", {"name": "b"}, (_new_branch, _commits("b", alters=True))
+    ),
+    Case("merge", "merge-branch", {"name": "b"}, _BRANCH),
+    Case("merge with a column", "merge-branch", {"name": "b"}, _ALTERED),
+    Case("second merge", "merge-branch", {"name": "b"}, (*_MERGED, _commits("b"), _commits())),
+    Case("merge by key", "merge-branch", {"name": "b", "on_conflict": "branch"}, _BRANCH, keyed=True),
+    Case("rollback", "rollback", {"to": "fork"}, _SAVED),
+    Case("rollback of a merge", "rollback", {"to": "snapshot.4"}, _MERGED),
+    Case("truncation", "rollback", {"to": "fork", "truncate": True}, _SAVED),
+    Case("overwrite", "replace-main-branch", {"name": "b", "layout": "overwrite"}, _ALTERED),
+    Case("pointer", "replace-main-branch", {"name": "b"}, (*_BRANCH, *_SAVED)),
+    Case(
+        "pointer, the old main dropped", "replace-main-branch", {"name": "b", "drop_previous": True}, _BRANCH
+    ),
+    Case(
+        "second pointer",
+        "replace-main-branch",
+        {"name": "c"},
+        (_act("create-branch", name="c", tag="fork"), _commits("c"), *_POINTED),
+    ),
+    Case("undo of a merge", "undo", {}, _MERGED),
+    Case("undo of a fast-forward", "undo", {}, (_new_branch, _act("merge-branch", name="b"))),
+    Case("undo of a rollback", "undo", {}, (_act("rollback", to="fork"),)),
+    Case("undo of a truncation", "undo", {}, (_act("rollback", to="fork", truncate=True),)),
+    Case("undo of a pointer", "undo", {}, (*_POINTED, _commits("b"))),
+    Case("undo of a retirement", "undo", {}, (*_BRANCH, _act("delete-branch", name="b", keep=True))),
+    Case("column", "alter-branch-schema", {"add": "c INT"}),
+    Case("column of a branch", "alter-branch-schema", {"add": "c INT", "branch": "b"}, _BRANCH),
+    Case("rescue", "rescue-commits", {"name": "rescued"}, (*_BRANCH, _stray)),
+)

@@ -1,0 +1,216 @@
+"""What an actor does next, chosen by the seed from what there is."""
+
+from __future__ import annotations
+
+from random import Random
+
+from core.table.layout import Root
+from tests.simulation import view
+from tests.simulation.hazards import Hazard
+from tests.simulation.scheduler import Actor
+from tests.simulation.stock_expiry import StockMaintenance
+from tests.simulation.stock_writer import Kind
+from tests.simulation.world import TABLE, World
+
+_ROLES = {"ours": 5, "writer": 6, "maintenance": 3, "reader": 1, "clock": 1}
+_ACTIONS = {
+    "create-savepoint": 3,
+    "create-tag": 3,
+    "create-branch": 2,
+    "delete-tag": 2,
+    "delete-savepoint": 2,
+    "delete-branch": 3,
+    "expire-snapshots": 2,
+    "merge-branch": 7,
+    "rollback": 4,
+    "replace-main-branch": 4,
+    "undo": 4,
+    "alter-branch-schema": 2,
+    "rescue-commits": 1,
+    "recover": 1,
+}
+# What takes a root away, or its tags; and what gives one another name.
+_REMOVALS = ("delete-branch", "replace-main-branch", "undo", "rollback")
+_RENAMES = ("delete-branch", "undo")
+_MOST_BRANCHES = 4
+Arguments = dict[str, object]
+
+
+class Choices:
+    """`hazards` are those that the schedule may have."""
+
+    def __init__(self, world: World, random: Random, hazards: frozenset[Hazard]) -> None:
+        self._world = world
+        self._store = world.store
+        self._random = random
+        self._hazards = hazards
+        # The branch that most of a round is about.
+        self._focus: str | None = None
+        self._roles: list[str] = []
+
+    def has(self, hazard: Hazard, chance: float = 1.0) -> bool:
+        """Whether it happens now."""
+        return hazard in self._hazards and self._random.random() < chance
+
+    def retention(self) -> dict[str, str]:
+        """What stock engines keep of main when they commit."""
+        least = self._random.randint(1, 3)
+        return {
+            "snapshot.num-retained.min": str(least),
+            "snapshot.num-retained.max": str(least + self._random.randint(0, 4)),
+        }
+
+    def cast(self) -> list[str]:
+        """The roles of two to four actors at once."""
+        branches = [each.branch for each in self._branches()]
+        self._focus = self._random.choice(branches) if branches else None
+        more = self._random.choices(list(_ROLES), list(_ROLES.values()), k=self._random.randint(1, 3))
+        self._roles = ["ours", *more]
+        return self._roles
+
+    def skew(self) -> int:
+        return self._random.randint(-3_600_000, 3_600_000) if self.has(Hazard.SKEWED_CLOCKS, 0.3) else 0
+
+    def turn_clock(self, actor: Actor) -> None:
+        """All clocks go on by a day at most, or back."""
+        sign = -1 if self.has(Hazard.SKEWED_CLOCKS, 0.5) else 1
+        self._world.scheduler.jump += sign * self._random.randint(1, 86_400_000)
+        self._world.tell(actor, "sets the clock")
+
+    def commit_kind(self) -> Kind:
+        kinds: tuple[Kind, ...] = ("append", "append", "append", "overwrite", "compact")
+        return self._random.choice((*kinds, "delete") if self._world.keyed else kinds)
+
+    def written_root(self) -> Root:
+        """The table directory, or a branch: stock engines know no other main."""
+        unfinished = self.has(Hazard.UNFINISHED_BRANCH, 0.1)
+        # What is half done to a root may be going away with what is written to it.
+        if not self.has(Hazard.RETIRE_BESIDE_WRITER) and self._renames():
+            return TABLE.root()
+        made = [each for each in self._branches() if unfinished or view.head(self._store, each)]
+        focus = [each for each in made if each.branch == self._focus]
+        return self._random.choice([TABLE.root(), *made, *focus, *focus])
+
+    def read_root(self) -> Root:
+        """What a session was opened on."""
+        if self.has(Hazard.OPEN_SESSIONS, 0.7):
+            return TABLE.root()
+        return self._random.choice(self._branches() or [TABLE.root()])
+
+    def doomed(self, role: str) -> bool:
+        """Whether an actor dies."""
+        if role == "maintenance" and not self.has(Hazard.DYING_EXPIRY):
+            return False
+        return self._random.random() < 0.45
+
+    def may_expire(self) -> bool:
+        """Whether snapshots of main may go: it may share some with a branch that it was moved along."""
+        return not self._world.shares_snapshots or self.has(Hazard.SHARED_SNAPSHOTS)
+
+    def maintain(self, table: StockMaintenance) -> None:
+        """Expire, or make or delete a tag of stock's own."""
+        now = self._world.scheduler.now_ms()
+        choice = self._random.random()
+        own = [each for each in view.tags(self._store, table.root) if each.startswith("stock")]
+        free = [each for each in own if not self._is_branched_from(each)]
+        if choice < 0.6 and not self.may_expire():
+            return
+        if choice < 0.45:
+            table.expire(1, self._random.randint(1, 3), now)
+        elif choice < 0.6:
+            table.expire_by_options()
+        elif choice < 0.8 and free:
+            table.delete_tag(self._random.choice(free))
+        elif (latest := table.latest_id()) is not None:
+            table.create_tag(f"stock{self._world.number()}", latest)
+
+    def action(self) -> tuple[str, Arguments]:
+        """An action of ours and its arguments; some of them make no sense."""
+        weights = [0 if self._is_left_out(name) else weight for name, weight in _ACTIONS.items()]
+        name = self._random.choices(list(_ACTIONS), weights)[0]
+        return name, self._arguments(name)
+
+    def _is_left_out(self, name: str) -> bool:
+        """Not beside what else is done in this round."""
+        if (
+            name in _REMOVALS
+            and self._roles.count("ours") > 1
+            and not self.has(Hazard.REFERENCE_BESIDE_REMOVAL)
+        ):
+            return True
+        return name in _RENAMES and not self.has(Hazard.RETIRE_BESIDE_WRITER) and "writer" in self._roles
+
+    def _renames(self) -> bool:
+        """Whether an action of this round may have begun to give a root another name."""
+        return "ours" in self._roles
+
+    def _arguments(self, name: str) -> Arguments:
+        pick, world = self._random, self._world
+        main = view.main_root(self._store)
+        tags = [each for each in view.tags(self._store, main) if not each.startswith("stock")] or ["none"]
+        branch = pick.choice([None, None, self._branch()])
+        match name:
+            case "create-savepoint":
+                return {"branch": branch, "snapshot": self._maybe_id(branch)}
+            case "create-tag":
+                made = f"t{world.number()}"
+                return {"name": made, "branch": branch, "snapshot": self._maybe_id(branch)}
+            case "create-branch":
+                many = len(self._branches()) >= _MOST_BRANCHES
+                return {"name": self._branch() if many else f"b{world.number()}", "tag": pick.choice(tags)}
+            case "delete-tag":
+                return {"name": pick.choice(tags)}
+            case "delete-savepoint":
+                return {"id": pick.choice(self._saved())}
+            case "delete-branch":
+                return {"name": self._branch(), "keep": pick.random() < 0.6}
+            case "expire-snapshots":
+                return {"retain_last": pick.randint(1, 3), "branch": branch}
+            case "merge-branch":
+                return {"name": self._branch(), "on_conflict": pick.choice(("fail", "branch", "main"))}
+            case "rollback":
+                ids = list(view.snapshots(self._store, main))
+                to = pick.choice([*tags, *(f"snapshot.{each}" for each in ids)])
+                return {"to": to, "truncate": self._may_truncate() and pick.random() < 0.3}
+            case "replace-main-branch":
+                layout = pick.choice(("pointer", "pointer", "overwrite"))
+                drops = layout == "pointer" and pick.random() < 0.2
+                return {"name": self._branch(), "layout": layout, "drop_previous": drops}
+            case "alter-branch-schema":
+                return {"branch": branch, "add": f"a{world.number()} INT"}
+            case "rescue-commits":
+                return {"name": f"rescued{world.number()}"}
+        return {}
+
+    def _may_truncate(self) -> bool:
+        """Who truncates stops everybody else first, as the plan says."""
+        others = {"writer", "maintenance"} & {*self._roles}
+        return not others or self.has(Hazard.TRUNCATION_BESIDE_OTHERS)
+
+    def _branch(self) -> str:
+        branches = [str(each.branch) for each in self._branches()]
+        if self._focus in branches and self._random.random() < 0.7:
+            return str(self._focus)
+        return self._random.choice(branches or ["none"])
+
+    def _saved(self) -> list[int]:
+        names = self._store.names(TABLE.savepoints)
+        found = [each.removeprefix("savepoint-") for each in names if each.startswith("savepoint-")]
+        return [int(each) for each in found] or [1]
+
+    def _maybe_id(self, branch: str | None) -> int | None:
+        root = TABLE.root(branch) if branch else view.main_root(self._store)
+        ids = list(view.snapshots(self._store, root))
+        return self._random.choice([None, None, None, *ids])
+
+    def _branches(self) -> list[Root]:
+        return [root for root in view.roots(self._store) if root.branch is not None]
+
+    def _is_branched_from(self, tag: str) -> bool:
+        """Whether a branch stands on what the tag holds: engines that know nothing of it would break it."""
+        found = view.tags(self._store, TABLE.root())[tag]
+        return any(
+            found in self._world.ancestors(view.head(self._store, each))
+            or tag in view.tags(self._store, each)
+            for each in self._branches()
+        )

@@ -1,0 +1,156 @@
+"""Each case killed at each of its writes, somebody else doing something, and then recovered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from random import Random
+from typing import NamedTuple
+
+from tests.simulation import view
+from tests.simulation.bench import Bench
+from tests.simulation.cases import Case
+from tests.simulation.deterministic import deterministic
+from tests.simulation.scheduler import Fate
+from tests.simulation.world import TABLE, Violation
+
+_LATE = ("others commit and main expires", "a recovery dies half-way")
+_REWRITES = (
+    "fast-forward",
+    "fast-forward with a column",
+    "merge",
+    "merge with a column",
+    "second merge",
+    "merge by key",
+    "rollback",
+    "rollback of a merge",
+    "overwrite",
+)
+# Ways that are known to go wrong, and are left out until they are mended: a case and what happens meanwhile.
+KNOWN_FAULTS = frozenset(
+    {
+        ("branch goes", "tags and branches are made"),
+        ("merged branch goes", "tags and branches are made"),
+        ("truncation", "main expires"),
+        ("overwrite", "others commit"),
+        *((case, meanwhile) for case in _REWRITES for meanwhile in _LATE),
+    }
+)
+
+
+class Point(NamedTuple):
+    """A case killed at a write, counted from 1, and what happens before it is recovered."""
+
+    case: str
+    write: int
+    fate: Fate
+    meanwhile: str
+
+    def __str__(self) -> str:
+        return f"{self.case}: {self.fate} write {self.write}, {self.meanwhile}"
+
+
+def _commits(bench: Bench) -> None:
+    """Stock jobs go on, on main's plain name and on every branch that there was."""
+    for root in bench.watch.doubts[-1].begun.heads if bench.watch.doubts else ():
+        if view.head(bench.world.store, root):
+            bench.alone(lambda root=root: bench.write(root.branch, "append", "append"))  # type: ignore[misc]
+
+
+def _expires(bench: Bench) -> None:
+    bench.alone(bench.expire)
+
+
+def _commits_and_expires(bench: Bench) -> None:
+    _commits(bench)
+    _expires(bench)
+
+
+def _names(bench: Bench) -> None:
+    """A stock engine makes a tag and a branch, and ours a tag; the branch's own rows are never expired."""
+    store = bench.world.store
+    head = view.head(store, TABLE.root())
+    if head is not None:
+        bench.alone(lambda: bench.maintenance().create_tag("stock", head.id))
+        bench.alone(lambda: bench.maintenance().create_branch("stocks", "stock"))
+    for root in bench.watch.doubts[-1].begun.heads if bench.watch.doubts else ():
+        if root.branch and view.head(store, root):
+            bench.alone(lambda root=root: bench.act("create-tag", name="mine", branch=root.branch))  # type: ignore[misc]
+
+
+def _another(bench: Bench) -> None:
+    """Others of our actions start: those that need no hold of the table, and one that does."""
+    bench.alone(lambda: bench.act("create-savepoint"))
+    bench.alone(lambda: bench.act("expire-snapshots", retain_last=1))
+
+
+def _recovery_dies(bench: Bench) -> None:
+    bench.dies(bench.random.randint(1, 6), "die after", "recover")
+    _commits_and_expires(bench)
+
+
+MEANWHILE: dict[str, Callable[[Bench], object]] = {
+    "nothing happens": lambda bench: None,
+    "others commit": _commits,
+    "main expires": _expires,
+    "others commit and main expires": _commits_and_expires,
+    "tags and branches are made": _names,
+    "others of our actions start": _another,
+    "a recovery dies half-way": _recovery_dies,
+}
+
+
+class CrashPoints:
+    """All points of one case, each on a copy of the same table."""
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+        self._prepared = case.prepared()
+        counted = self._prepared.copy()
+        with deterministic(counted.scheduler, Random("names")):
+            done = counted.act(case.action, **case.arguments)
+        if done is None or done.state != "acknowledged":
+            raise Violation(f"{case.name} can't be done at all: {counted.world.trace[-1]}")
+        self._writes = done.actor.writes
+        # Of the last run.
+        self.trace: list[str] = []
+
+    def points(self) -> Iterator[Point]:
+        """Killed before the first write, half-way in it, and after each."""
+        fates: list[tuple[int, Fate]] = [(1, "die before"), (1, "die half")]
+        fates += [(number, "die after") for number in range(1, self._writes + 1)]
+        for number, fate in fates:
+            for meanwhile in MEANWHILE:
+                yield Point(self.case.name, number, fate, meanwhile)
+
+    def run(self, point: Point) -> Bench:
+        """The table afterwards. Raises `Violation`."""
+        bench = self._prepared.copy()
+        with deterministic(bench.scheduler, Random(f"names of {point}")):
+            self._run(bench, point)
+        return bench
+
+    def _run(self, bench: Bench, point: Point) -> None:
+        world, self.trace = bench.world, bench.world.trace
+        world.begin_round(1)
+        bench.dies(point.write, point.fate, self.case.action, **self.case.arguments)
+        world.begin_round(2)
+        MEANWHILE[point.meanwhile](bench)
+        world.begin_round(3)
+        bench.rest()
+        world.begin_round(4)
+        self._go_on(bench)
+        bench.rest()
+        bench.act("undo")
+        bench.rest()
+
+    def _go_on(self, bench: Bench) -> None:
+        """What comes next finds the table whole: merges above all, which ask what main has already."""
+        branches = [root for root in view.roots(bench.world.store) if root.branch == "b"]
+        for root in branches:
+            if view.head(bench.world.store, root):
+                bench.alone(lambda root=root: bench.write(root.branch))  # type: ignore[misc]
+                bench.alone(lambda: bench.act("merge-branch", name="b", on_conflict="branch"))
+
+
+def is_known_fault(point: Point) -> bool:
+    return (point.case, point.meanwhile) in KNOWN_FAULTS

@@ -1,0 +1,176 @@
+"""A stand-in for the Spark engine: it does the orders of our actions in this process.
+
+Modelled: Spark's reading and its SQL, of which it knows the texts that our actions send and no others. Real:
+what they are sent as, the checks right before the commit, and the commit itself, which go through the
+product's own code on the actor's storage.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Generator, Mapping
+from typing import Any
+
+from pypaimon.common.json_util import JSON
+from pypaimon.snapshot.snapshot import Snapshot as PaimonSnapshot
+
+from core.actions import merge_sql
+from core.errors import PaimarkError, Refused
+from core.spark.commit import CreateSnapshot
+from core.spark.protocol import Ask, Cause, Event, Failed, Told, Version, Write
+from core.spark.target import Target, require_as_begun, require_head
+from core.table.lineage import Lineage
+from core.table.records import Snapshot
+from tests.simulation.actor_files import ActorFiles
+from tests.simulation.expected import Sides, keyed_merge
+from tests.simulation.formats import ADD, DELETE, KEY, Change, Entry, Identity, Rows
+from tests.simulation.scheduler import Actor
+from tests.simulation.stock_commit import CommitWriter
+from tests.simulation.world import TABLE, World
+
+_THEN = "__paimark_then"
+_ATTEMPTS = 3
+
+
+class StandInEngine:
+    """What `Context.engine` gives; has of `core.spark.client.Engine` what actions use."""
+
+    def __init__(self, world: World, actor: Actor) -> None:
+        self._world = world
+        self._actor = actor
+        self._files = ActorFiles(world, actor)
+        self._writer = CommitWriter(world, actor, self._files)
+
+    def do(self, task: Ask | Write) -> Generator[Event]:
+        try:
+            if isinstance(task, Ask):
+                yield Told(rows=tuple(map(json.dumps, self._answer(task))))
+            else:
+                self._write(task)
+                yield Told()
+        except PaimarkError as error:
+            cause: Cause = "statement" if error.exit_code == 1 else "engine"
+            yield Failed(error.message, error.hint, cause=cause)
+
+    def close(self) -> None:
+        return
+
+    def _answer(self, task: Ask) -> list[dict[str, Any]]:
+        rows = self._read(task.versions)
+        if task.sql == merge_sql.Unkeyed().count_removed:
+            return [{"removed": sum(_removed(rows).values())}]
+        queries = _keyed_queries(task.schema, None)
+        if task.sql in [each.conflicts for each in queries]:
+            _, conflicts = keyed_merge(_sides(rows), branch_wins=False)
+            found = [{"key": json.dumps({KEY: key}), "conflicts": len(conflicts)} for key in conflicts]
+            return found[:5]
+        raise AssertionError(f"the stand-in for Spark does not know {task.sql}")
+
+    def _write(self, write: Write) -> None:
+        target = Target(
+            warehouse=self._files.uri,
+            options={},
+            database=TABLE.database,
+            table=TABLE.name,
+            branch=write.branch,
+            follows_main=write.follows_main,
+            schema=write.schema,
+            commit_user=write.commit_user,
+            overwrite=write.overwrite,
+            head=write.head,
+        )
+        head = json.loads(write.head)
+        rows = self._read(write.versions)
+        written = self._rows_of(write, rows)
+        if written is None:
+            return
+        sequence = self._world.number()
+        changes = [Change(key, value, sequence) for key, value in written]
+        schema_id = target.table_schema.id
+        schema = json.loads(write.schema)
+        new = [Entry(ADD, self._writer.data_file(changes, schema))] if changes else []
+        for _ in range(_ATTEMPTS):
+            require_as_begun(self._files, target)
+            require_head(target, Lineage(self._files, target.root).latest())
+            gone = [Entry(DELETE, each) for each in self._writer.live(head)] if write.overwrite else []
+            kind = "OVERWRITE" if write.overwrite else "APPEND"
+            prepared = self._writer.prepare(
+                head, [*gone, *new], schema_id, kind, write.commit_user, 2**63 - 1
+            )
+            parent = Identity(head["id"], head["baseManifestList"], head["deltaManifestList"])
+            after = written if write.overwrite else sorted([*self._world.commits[parent].rows, *written])
+            self._register(write, prepared, tuple(after), parent)
+            snapshot = JSON.from_json(prepared.data.decode(), PaimonSnapshot)
+            if CreateSnapshot(self._files, target.root).commit(None, snapshot, None):
+                self._world.litter -= {*prepared.metadata}
+                self._world.litter -= {TABLE.data_file("", 0, each.file.name) for each in new}
+                return
+        raise Refused("Others committed each time that this write tried to")
+
+    def _register(self, write: Write, prepared: Any, rows: Rows, parent: Identity) -> None:
+        """Tell the model whose rows the commit has."""
+        if merge_sql.HEAD in write.versions:
+            commit = self._writer.register(prepared, rows, parent)
+            _note_merge(commit.merged, write.versions[merge_sql.HEAD], prepared.identity)
+            return
+        then = write.versions[_THEN]
+        if then.branch != write.branch:
+            commit = self._writer.register(prepared, rows, parent)
+            _note_merge(commit.merged, then, prepared.identity)
+        else:
+            self._writer.register(prepared, rows, parent, content=_identity(then))
+
+    def _rows_of(self, write: Write, rows: Mapping[str, Rows]) -> Rows | None:
+        """What the query gives; None for no partition at all to overwrite."""
+        unkeyed = merge_sql.Unkeyed()
+        if write.sql == f"SELECT * FROM {_THEN}":
+            return rows[_THEN]
+        if write.sql == unkeyed.added:
+            added = Counter(rows[merge_sql.HEAD]) - Counter(rows[merge_sql.BASE])
+            return tuple(sorted(added.elements())) or None
+        if write.sql == unkeyed.replayed:
+            kept = Counter(rows[merge_sql.MAIN]) - _removed(rows)
+            added = Counter(rows[merge_sql.HEAD]) - Counter(rows[merge_sql.BASE])
+            return tuple(sorted((kept + added).elements()))
+        for wins in (True, False):
+            for each in _keyed_queries(write.schema, wins):
+                if (write.sql, write.partitions_sql, write.common_sql) == (
+                    each.rows,
+                    each.partitions,
+                    each.common,
+                ):
+                    merged, _ = keyed_merge(_sides(rows), branch_wins=wins)
+                    return None if merged == rows[merge_sql.MAIN] else merged
+        raise AssertionError(f"the stand-in for Spark does not know {write.sql}")
+
+    def _read(self, versions: Mapping[str, Version]) -> dict[str, Rows]:
+        return {name: self._writer.rows(json.loads(each.snapshot)) for name, each in versions.items()}
+
+
+def _removed(rows: Mapping[str, Rows]) -> Counter[tuple[int, int]]:
+    return Counter(rows[merge_sql.BASE]) - Counter(rows[merge_sql.HEAD])
+
+
+def _sides(rows: Mapping[str, Rows]) -> Sides:
+    base = rows[merge_sql.BASE]
+    return Sides(base, rows[merge_sql.HEAD], rows.get(merge_sql.MAIN_BASE, base), rows[merge_sql.MAIN])
+
+
+def _keyed_queries(schema: str, branch_wins: bool | None) -> list[merge_sql.Keyed]:
+    columns = [field["name"] for field in json.loads(schema)["fields"]]
+    return [
+        merge_sql.Keyed([KEY], columns, [], wins, main_base)
+        for main_base in (merge_sql.MAIN_BASE, merge_sql.BASE)
+        for wins in ({None, False} if branch_wins is None else {branch_wins})
+    ]
+
+
+def _note_merge(merged: dict[str, tuple[Identity, Identity]], head: Version, made: Identity) -> None:
+    assert head.branch is not None
+    merged[head.branch] = (_identity(head), made)
+
+
+def _identity(version: Version) -> Identity:
+    found = Snapshot.from_json(version.snapshot.encode(), "the order")
+    return Identity(found.id, found.base_manifest_list, found.delta_manifest_list)

@@ -1,0 +1,81 @@
+"""The plain model: what rows a change is to give, from the rows that there were."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import NamedTuple
+
+from tests.simulation.formats import Identity, Rows
+from tests.simulation.world import World
+
+_RETIRED = re.compile(r"retired-(.+)-\d{8}T\d{6}")
+
+
+class Sides(NamedTuple):
+    """A branch at its base and now, main at its base and now."""
+
+    base: Rows
+    head: Rows
+    main_base: Rows
+    main: Rows
+
+
+def keyed_merge(sides: Sides, *, branch_wins: bool) -> tuple[Rows, list[int]]:
+    """Main's rows after the merge, and the keys that both changed to different rows."""
+    base, head, main_base, main = (dict(each) for each in sides)
+    merged, conflicts = dict(main), []
+    for key in sorted({*base, *head}):
+        if base.get(key) == head.get(key):
+            continue
+        is_conflict = main_base.get(key) != main.get(key) and head.get(key) != main.get(key)
+        if is_conflict:
+            conflicts.append(key)
+        if branch_wins or not is_conflict:
+            merged.pop(key, None)
+            if key in head:
+                merged[key] = head[key]
+    return tuple(sorted(merged.items())), conflicts
+
+
+def unkeyed_merge(sides: Sides, *, removes: bool) -> Rows:
+    """Main's rows with what the branch added, and without what it removed, as often as they came."""
+    base, head, main = Counter(sides.base), Counter(sides.head), Counter(sides.main)
+    kept = main - (base - head) if removes else main
+    return tuple(sorted((kept + (head - base)).elements()))
+
+
+def expected_merge(world: World, main: Identity, branch: str, head: Identity, choice: str) -> Rows:
+    """What main is to hold once a branch, at `head`, is merged into its commit `main`."""
+    base, main_base = merge_base(world, main, branch, head)
+    rows = Sides(*(world.commits[each].rows for each in (base, head, main_base, main)))
+    if world.keyed:
+        return keyed_merge(rows, branch_wins=choice == "branch")[0]
+    return unkeyed_merge(rows, removes=choice == "branch")
+
+
+def merge_base(world: World, main: Identity, branch: str, head: Identity) -> tuple[Identity, Identity]:
+    """The branch's commit that main's rows have, and main's commit that has it."""
+    known = world.commits[main].merged.get(branch)
+    if known is not None and world.descends(head, known[0]):
+        return known
+    fork = world.forks.get(first_name(branch))
+    mine, line = set(content_line(world, main)), world.ancestors(head)
+    # Main may have gone back to before the fork: what it had then is none of the branch's doing.
+    shared = next(each for each in line if each in mine or each == fork)
+    return shared, shared
+
+
+def first_name(branch: str) -> str:
+    """What a retired branch was called."""
+    found = _RETIRED.fullmatch(branch)
+    return found[1] if found else branch
+
+
+def content_line(world: World, identity: Identity | None) -> list[Identity]:
+    """The commits whose rows a commit goes on from, the newest first."""
+    found = []
+    while identity is not None:
+        found.append(identity)
+        identity = world.commits[identity].content
+    return found

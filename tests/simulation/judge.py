@@ -1,0 +1,167 @@
+"""At rest: every reference reads as the model says, and every file has an owner."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from core.table.layout import Root
+from tests.simulation import view
+from tests.simulation.formats import DataFile, Identity, Rows, live_files, merged_rows
+from tests.simulation.watch import Watch, said
+from tests.simulation.world import TABLE, Violation, World, list_manifests, manifest_entries
+
+
+class Unreadable(Exception):
+    """A file that a reference needs is not there."""
+
+
+class Judge:
+    """Looks at the store as stock readers do, from the files alone."""
+
+    def __init__(self, world: World, watch: Watch) -> None:
+        self._world = world
+        self._store = world.store
+        self._watch = watch
+        # Files that had no owner when it was last looked.
+        self._unowned: set[str] = set()
+        # The same, with what dead writers left.
+        self.unowned: set[str] = set()
+        # Whether snapshots are there that lack files, because an expiry died.
+        self.has_holes = False
+
+    def judge(self) -> None:
+        """Raises `Violation`."""
+        needed = set[str]()
+        self.has_holes = False
+        for root in view.roots(self._store):
+            for name, path, found in self._references(root):
+                needed |= self._read(root, name, path, found)
+        needed |= self._savepoints()
+        self._promised()
+        self._acknowledged()
+        self._owned(needed)
+
+    def rows(self, root: Root, path: str) -> tuple[Rows, set[str]]:
+        """The rows of a snapshot or tag, and the files that it takes to read them. Raises `Unreadable`."""
+        record = json.loads(self._store.files[path])
+        lists = [TABLE.manifest(record[key]) for key in ("baseManifestList", "deltaManifestList")]
+        manifests = [
+            TABLE.manifest(each.name) for path in lists for each in list_manifests(self._bytes(path))
+        ]
+        live = live_files(entry for path in manifests for entry in manifest_entries(self._bytes(path)))
+        # What a stale writer left in the table directory is read by the schemas of the main that was.
+        if root.branch is not None or view.main_root(self._store) == root:
+            for number in {record["schemaId"], *(each.schema_id for each in live)}:
+                self._bytes(root.schema(number))
+        return self._rows_of(live), {*lists, *manifests, *map(_data_path, live)}
+
+    def _references(self, root: Root) -> Iterator[tuple[str, str, Identity]]:
+        for number, found in view.snapshots(self._store, root).items():
+            yield f"snapshot {number}", root.snapshot(number), found
+        is_guard = root.branch is None and view.main_root(self._store) != root
+        for name, found in view.tags(self._store, root).items():
+            if not is_guard:
+                yield f"tag {name}", root.tag(name), found
+
+    def _read(self, root: Root, name: str, path: str, found: Identity) -> set[str]:
+        try:
+            rows, needed = self.rows(root, path)
+        except Unreadable as error:
+            if name.startswith("snapshot ") and found in self._world.expiring:
+                self.has_holes = True
+                return self._as_far_as_there(path)
+            raise Violation(f"{name} of {root.label} can't be read: {error} is gone") from error
+        expected = self._world.commits[found].rows
+        if rows != expected:
+            raise Violation(f"{name} of {root.label} has rows {rows}, not {expected}")
+        return needed
+
+    def _as_far_as_there(self, path: str) -> set[str]:
+        """What a snapshot still names that an expiry has begun to take away."""
+        record, found = json.loads(self._store.files[path]), set[str]()
+        for key in ("baseManifestList", "deltaManifestList"):
+            lists = TABLE.manifest(record[key])
+            found.add(lists)
+            for each in list_manifests(self._store.files[lists]) if lists in self._store.files else ():
+                manifest = TABLE.manifest(each.name)
+                found.add(manifest)
+                if manifest in self._store.files:
+                    found |= {_data_path(e.file) for e in manifest_entries(self._store.files[manifest])}
+        return found
+
+    def _savepoints(self) -> set[str]:
+        """Each has its list, which gives the rows that its tag gives."""
+        needed = set[str]()
+        for name in self._store.names(TABLE.savepoints):
+            if not name.startswith("savepoint-"):
+                continue
+            record = json.loads(self._store.files[f"{TABLE.savepoints}/{name}"])
+            path = TABLE.savepoint_file(record["fullManifestList"])
+            try:
+                manifests = [TABLE.manifest(each.name) for each in list_manifests(self._bytes(path))]
+                live = live_files(
+                    entry for each in manifests for entry in manifest_entries(self._bytes(each))
+                )
+                rows = self._rows_of(live)
+            except Unreadable as error:
+                raise Violation(f"{name} can't be read from its list: {error} is gone") from error
+            tag = f"savepoint.{record['id']}"
+            held = {view.tags(self._store, root).get(tag) for root in view.roots(self._store)} - {None}
+            if not any(each and self._world.commits[each].rows == rows for each in held):
+                raise Violation(f"{name} has rows {rows}, and its tags hold {sorted(map(str, held))}")
+            needed |= {*manifests, *map(_data_path, live)}
+        return needed
+
+    def _promised(self) -> None:
+        for (root, name), found in self._watch.promised.items():
+            there = [view.tags(self._store, each).get(name) for each in view.roots(self._store)]
+            if found not in there:
+                raise Violation(f"tag {name}, made in {root.label} of {said(found)}, is gone")
+
+    def _acknowledged(self) -> None:
+        """Every commit that somebody was told of is in the history of some root."""
+        heads = (view.head(self._store, root) for root in view.roots(self._store))
+        held = {each for head in heads for each in self._world.ancestors(head)}
+        for found, commit in self._world.commits.items():
+            lost = (
+                found not in held
+                and found not in self._watch.overwritten
+                and found not in self._watch.dropped
+            )
+            if commit.is_acknowledged and lost:
+                raise Violation(f"{said(found)}, which was acknowledged, is in no root")
+
+    def _owned(self, needed: set[str]) -> None:
+        """Nothing is left that nobody needs, but for what dead writers and stock engines left."""
+        there = {
+            path
+            for path in self._store.below(TABLE.directory)
+            if path.startswith((f"{TABLE.manifests}/", f"{TABLE.directory}/bucket-"))
+        }
+        unowned = there - needed - self._world.litter
+        self.unowned = unowned | (there & self._world.litter - needed)
+        new = unowned - self._unowned
+        self._unowned = unowned
+        if new and not (self._world.has_leaked or self._world.always_leaks):
+            raise Violation(f"nobody needs {', '.join(sorted(new)[:3])} ({len(new)} files) any more")
+        self._world.has_leaked = False
+
+    def _rows_of(self, live: list[DataFile]) -> Rows:
+        world = self._world
+        changes = (
+            change
+            for file in live
+            for change in world.format.changes(self._bytes(_data_path(file)), keyed=world.keyed)
+        )
+        return merged_rows(changes, keyed=world.keyed)
+
+    def _bytes(self, path: str) -> bytes:
+        data = self._store.files.get(path)
+        if data is None:
+            raise Unreadable(path)
+        return data
+
+
+def _data_path(file: DataFile) -> str:
+    return TABLE.data_file("", 0, file.name)

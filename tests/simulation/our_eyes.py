@@ -1,0 +1,86 @@
+"""At rest: what this project itself says of the table agrees with the model."""
+
+from __future__ import annotations
+
+import msgspec
+
+from core.errors import PaimarkError
+from core.table.layout import Root, savepoint_tag
+from core.travel.version import resolve_latest, resolve_time, resolve_version
+from core.verify.verify import verify
+from tests.simulation import view
+from tests.simulation.actor_files import ActorFiles
+from tests.simulation.formats import Identity
+from tests.simulation.judge import Judge
+from tests.simulation.ours import context_of
+from tests.simulation.scheduler import Actor
+from tests.simulation.watch import said
+from tests.simulation.world import TABLE, Violation, World
+
+_TIMES = 4
+
+
+class OurEyes:
+    """Reads with the product's own code. Raises `Violation`."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._store = world.store
+
+    def look(self, judge: Judge) -> None:
+        """`judge` has looked, too."""
+        self._files = ActorFiles(self._world, Actor("reader"))
+        main = view.main_root(self._store)
+        try:
+            self._newest(main)
+            self._savepoints(main)
+            self._times(main)
+        except PaimarkError as error:
+            raise Violation(f"main can't be read by us: {error.message}") from error
+        self._verify(judge)
+
+    def _newest(self, main: Root) -> None:
+        found = resolve_latest(self._files, main)
+        ours = _identity(found.snapshot) if found else None
+        there = view.head(self._store, main)
+        if ours != there:
+            raise Violation(f"we read main at {said(ours)}, and its newest is {said(there)}")
+
+    def _savepoints(self, main: Root) -> None:
+        for name, found in view.tags(self._store, main).items():
+            number = name.removeprefix(savepoint_tag(0)[:-1])
+            if f"{TABLE.savepoints}/savepoint-{number}" in self._store.files:
+                ours = _identity(resolve_version(self._files, main, name).snapshot)
+                if ours != found:
+                    raise Violation(f"we read {name} at {said(ours)}, and it holds {said(found)}")
+
+    def _times(self, main: Root) -> None:
+        """The state committed last of those at or before a time."""
+        held = {*view.snapshots(self._store, main).values(), *view.tags(self._store, main).values()}
+        states = sorted((self._world.commits[each].time, each.id) for each in held)
+        for time, _ in self._world.random.sample(states, min(_TIMES, len(states))):
+            asked = time + self._world.random.randint(0, 50)
+            wanted = max(each for each in states if each[0] <= asked)
+            found = resolve_time(self._files, main, asked).snapshot
+            if (found.time_millis, found.id) != wanted:
+                raise Violation(f"as of {asked} we read snapshot {found.id}, not {wanted[1]}")
+
+    def _verify(self, judge: Judge) -> None:
+        """It finds something wrong where the judge does, and the same orphans."""
+        report = verify(context_of(self._world, Actor("verify")), TABLE, older_than=0)
+        if report.is_whole == judge.has_holes:
+            found = report.problems[0] if report.problems else "nothing wrong"
+            raise Violation(f"verify finds {found}, and the judge differs")
+        if judge.has_holes:
+            return
+        orphans = {each.path for each in (*report.orphans, *report.young, *report.leftovers)}
+        counted = {
+            each for each in orphans if each.startswith((TABLE.manifests, f"{TABLE.directory}/bucket-"))
+        }
+        if differing := counted ^ judge.unowned:
+            raise Violation(f"verify and the judge differ on orphans: {sorted(differing)[:3]}")
+
+
+def _identity(snapshot: msgspec.Struct) -> Identity:
+    found = msgspec.to_builtins(snapshot)
+    return Identity(found["id"], found["baseManifestList"], found["deltaManifestList"])

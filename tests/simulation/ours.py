@@ -1,0 +1,114 @@
+"""One actor that calls our actions through the registry, as the console and the command do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from core.actions.context import Context
+from core.actions.plan import Plan
+from core.actions.registry import action
+from core.errors import PaimarkError, Unavailable
+from tests.simulation.actor_files import ActorFiles
+from tests.simulation.engine import StandInEngine
+from tests.simulation.operations import Operation, Seen
+from tests.simulation.outcomes import OPPOSITES, Outcomes
+from tests.simulation.scheduler import Actor, Death
+from tests.simulation.watch import Watch
+from tests.simulation.world import TABLE, Violation, World
+
+_VERIFY_WAIT_SECONDS = 5.0
+_NEVER_SECONDS = 1e6
+
+
+def context_of(world: World, actor: Actor) -> Context:
+    """Who acts, on the actor's own storage, by its own clock, with its own engine."""
+    return Context(
+        files=ActorFiles(world, actor),
+        read_only=False,
+        user=actor.name,
+        host="here",
+        audit_path=Path("/dev/null"),
+        clock=lambda: world.scheduler.now_ms(actor),
+        options={},
+        verify_wait=_VERIFY_WAIT_SECONDS,
+        # Heartbeats are for other machines, and actors here are all on one.
+        beat_every=_NEVER_SECONDS,
+        engine=lambda: StandInEngine(world, actor),  # type: ignore[arg-type, return-value]
+    )
+
+
+class Ours:
+    """Does actions, and tells the judges of them."""
+
+    def __init__(self, world: World, watch: Watch, outcomes: Outcomes, actor: Actor) -> None:
+        self.world = world
+        self.actor = actor
+        self._watch = watch
+        self._outcomes = outcomes
+        # Whether the last plan was empty.
+        self.had_nothing_to_do = False
+        self._context = context_of(world, actor)
+
+    def do(self, name: str, /, **arguments: object) -> Operation | None:
+        """Plan and apply; None where the plan says no. A death in between is the caller's to catch."""
+        said = ", ".join(f"{key} {value}" for key, value in arguments.items())
+        self.world.tell(self.actor, f"plans {name} {said}")
+        before = Seen.now(self.world.store)
+        try:
+            plan = action(name).plan(self._context, TABLE, arguments)
+        except PaimarkError as error:
+            self.world.tell(self.actor, f"can't plan it: {error.message}")
+            return None
+        for refusal in plan.refusals:
+            self.world.tell(self.actor, f"may not: {refusal.reason}")
+            return None
+        self.had_nothing_to_do = plan.empty
+        planned = replace(before, tags=Seen.now(self.world.store).tags)
+        if name == "recover":
+            operation = self._watch.interrupted or Operation(self.actor, name, arguments, planned, before)
+        else:
+            operation = self._operation(plan, arguments, planned)
+        self._watch.operations[self.actor] = operation
+        self._apply(operation, plan, is_recovery=name == "recover")
+        return operation
+
+    def _operation(self, plan: Plan, arguments: dict[str, object], planned: Seen) -> Operation:
+        undone = self._outcomes.by_token.get(plan.undoes) if plan.undoes else None
+        action, given = plan.action, arguments
+        if plan.redoes:
+            given = dict(plan.request)
+        elif undone is not None and undone.action in OPPOSITES:
+            action, argument, planned_as = OPPOSITES[undone.action]
+            given = {argument: plan.arguments.get(planned_as)}
+        return Operation(self.actor, action, given, planned, Seen.now(self.world.store), undone)
+
+    def _apply(self, operation: Operation, plan: Plan, *, is_recovery: bool) -> None:
+        self.world.tell(self.actor, f"applies {plan.action}: {plan.summary}")
+        try:
+            outcome = action(plan.action).apply(self._context, plan, self._told)
+        except Unavailable as error:
+            self.world.tell(self.actor, f"does not know how it ended: {error.message}")
+            self._doubt(operation, is_recovery=is_recovery)
+        except PaimarkError as error:
+            self.world.tell(self.actor, f"refused: {error.message}")
+            if not is_recovery:
+                operation.state = "refused"
+                self._outcomes.refused(operation)
+        except (Death, Violation):
+            self._doubt(operation, is_recovery=is_recovery)
+            raise
+        else:
+            self.world.tell(self.actor, f"done: {outcome.message}")
+            if not is_recovery:
+                operation.outcome, operation.state = outcome, "acknowledged"
+                if not plan.empty:
+                    self._outcomes.acknowledged(operation)
+
+    def _doubt(self, operation: Operation, *, is_recovery: bool) -> None:
+        if not is_recovery:
+            operation.state = "in doubt"
+            self._watch.doubts.append(operation)
+
+    def _told(self, line: str) -> None:
+        self.world.tell(self.actor, f"  {line}")

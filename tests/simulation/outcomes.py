@@ -1,0 +1,285 @@
+"""How an action ended is true: what it says is done is done, and what was refused left nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from core.table.layout import Root, savepoint_tag
+from tests.simulation import view
+from tests.simulation.expected import expected_merge
+from tests.simulation.formats import Identity, Rows
+from tests.simulation.operations import Move, Operation, Seen
+from tests.simulation.watch import Watch, said
+from tests.simulation.world import TABLE, Violation, World
+
+# What an action may leave though it was refused: it keeps main safe before it tries.
+_OPERATIONS_TO_LOOK_AGAIN = 10
+_SAFETY = b'"createdBy": "manual"'
+
+
+# What undoes it by deleting it: that action, its argument, and what a plan calls that.
+OPPOSITES = {
+    "create-tag": ("delete-tag", "name", "tag_name"),
+    "create-savepoint": ("delete-savepoint", "id", "savepoint_id"),
+    "auto-savepoint": ("delete-savepoint", "id", "savepoint_id"),
+    "create-branch": ("delete-branch", "name", "name"),
+    "rescue-commits": ("delete-branch", "name", "name"),
+}
+
+
+class Outcomes:
+    """Judges ends of actions, and keeps what the next need: references promised, changes to take back."""
+
+    def __init__(self, world: World, watch: Watch) -> None:
+        self._world = world
+        self._store = world.store
+        self._watch = watch
+        # What was done, by its name in the log of operations.
+        self.by_token: dict[str, Operation] = {}
+
+    def acknowledged(self, operation: Operation) -> None:
+        """It returned: it is done. Raises `Violation`."""
+        check = _CHECKS.get(operation.action)
+        if check is not None:
+            try:
+                check(self, operation)
+            except AssertionError as error:
+                raise Violation(f"{operation.action} said that it is done: {error}") from error
+        if operation.token:
+            self.by_token[operation.token] = operation
+        for move in operation.moves:
+            if move.after is not None:
+                self._is_still_there(operation, move.after)
+                self._world.commits[move.after].is_acknowledged = True
+
+    def _is_still_there(self, operation: Operation, made: Identity) -> None:
+        """A stock engine may overwrite a commit on S3; who looks again before it says done sees that."""
+        seen = self._watch.overwritten.get(made)
+        if seen is not None and operation.actor.operations - seen > _OPERATIONS_TO_LOOK_AGAIN:
+            raise Violation(f"{operation.action} said that {said(made)} is done, and it was overwritten")
+
+    def refused(self, operation: Operation) -> None:
+        """It raised: nothing of it is left. Raises `Violation`."""
+        if operation.action in ("create-tag", "create-savepoint") and operation.touched:
+            # An expiry may have spared what its tag held for a moment.
+            self._world.has_leaked = True
+        if left := self.left_of(operation):
+            raise Violation(f"{operation.action} was refused, and left {', '.join(map(str, left))}")
+
+    def recovered(self, operation: Operation) -> None:
+        """It was interrupted, and recovered: it is done, or nothing of it is left. Raises `Violation`."""
+        if left := self.left_of(operation):
+            try:
+                self.acknowledged(operation)
+            except Violation as error:
+                told = ", ".join(map(str, left))
+                raise Violation(
+                    f"{operation.action} is half done after its recovery: {told} ({error})"
+                ) from error
+
+    def left_of(self, operation: Operation) -> list[tuple[object, ...]]:
+        """What it changed that is still as it left it."""
+        store, found = self._store, []
+        for key, before in operation.touched.items():
+            if self._watch.last_writer[key] is not operation:
+                continue
+            now: object
+            if key[0] == "head":
+                now = view.head(store, _root(key))
+            elif key[0] == "tag":
+                now = view.tags(store, _root(key)).get(str(key[2]))
+            elif key[0] == "schema":
+                now = store.files.get(_root(key).schema(int(str(key[2]))))
+            elif key[0] == "main":
+                now = view.main_root(store).branch or ""
+            else:
+                now = store.files.get(f"{TABLE.savepoints}/savepoint-{key[1]}")
+            if now != before and not self._is_safety(key):
+                found.append(key)
+        return found
+
+    def _is_safety(self, key: tuple[object, ...]) -> bool:
+        """A savepoint made by the way."""
+        number = key[1] if key[0] == "savepoint" else str(key[-1]).removeprefix("savepoint.")
+        data = self._store.files.get(f"{TABLE.savepoints}/savepoint-{number}")
+        return data is not None and _SAFETY not in data
+
+    def rows(self, identity: Identity | None) -> Rows:
+        return self._world.commits[identity].rows if identity else ()
+
+    def tag_made(self, operation: Operation) -> None:
+        self._promise(operation, operation.name)
+
+    def savepoint_made(self, operation: Operation) -> None:
+        made = operation.outcome.result["savepoint_id"] if operation.outcome else None
+        numbers = [made] if made else [key[1] for key in operation.touched if key[0] == "savepoint"]
+        for number in numbers:
+            self._promise(operation, savepoint_tag(int(str(number))))
+
+    def tag_deleted(self, operation: Operation) -> None:
+        self._unpromise(operation.name, self._tags_gone(operation))
+
+    def savepoint_deleted(self, operation: Operation) -> None:
+        number = operation.arguments["id"]
+        assert f"{TABLE.savepoints}/savepoint-{number}" not in self._store.files, "its file is there"
+        self._unpromise(f"savepoint.{number}", self._tags_gone(operation))
+
+    def branch_made(self, operation: Operation) -> None:
+        branch = TABLE.root(operation.name)
+        tag = operation.planned.tags[operation.planned.main].get(str(operation.arguments["tag"]))
+        found = view.head(self._store, branch)
+        assert found and tag and self._world.descends(found, tag), f"the branch is at {said(found)}"
+        self._world.forks[operation.name] = tag
+
+    def branch_deleted(self, operation: Operation) -> None:
+        branch = TABLE.root(operation.name)
+        if not operation.arguments.get("keep"):
+            for name, found in operation.planned.tags.get(branch, {}).items():
+                self._unpromise(name, [found])
+            return
+        kept = any((move.root.branch or "").startswith("retired-") for move in operation.moves)
+        assert kept, "no retired branch"
+
+    def merged(self, operation: Operation) -> None:
+        branch, moves = TABLE.root(operation.name), self._main_moves(operation)
+        if not moves:
+            return
+        first, last = moves[0].before, moves[-1].after
+        assert first is not None and last is not None
+        heads = self._heads_meanwhile(operation, branch)
+        if self._world.commits[last].maker is operation.actor:
+            choice = str(operation.arguments.get("on_conflict", "fail"))
+            wanted = [expected_merge(self._world, first, operation.name, each, choice) for each in heads]
+            assert len(moves) == 1, "main moved more than once"
+            assert self.rows(last) in wanted, f"main has {self.rows(last)}, and is to have one of {wanted}"
+        else:
+            self._world.shares_snapshots = True
+            is_whole = last in heads or self._is_followed(operation, last)
+            assert is_whole, f"main has the branch up to {said(last)} only"
+
+    def rolled_back(self, operation: Operation) -> None:
+        moves = self._main_moves(operation)
+        if not moves:
+            return
+        before, after = moves[0].before, moves[-1].after
+        assert before is not None and after is not None
+        if operation.arguments.get("truncate"):
+            assert self._world.descends(before, after), "main did not go back"
+            self._fork_archive(operation, after)
+        else:
+            wanted = self._version(operation, str(operation.arguments["to"]))
+            assert self.rows(after) == self.rows(wanted), f"main has {self.rows(after)}"
+
+    def replaced(self, operation: Operation) -> None:
+        branch = TABLE.root(operation.name)
+        if operation.arguments.get("layout") == "overwrite":
+            moves = self._main_moves(operation)
+            heads = self._heads_meanwhile(operation, branch)
+            assert moves, "main did not move"
+            assert self.rows(moves[-1].after) in map(self.rows, heads), "main has other rows"
+        elif operation.begun.main != branch:
+            now = view.main_root(self._store)
+            assert now == branch, f"{now.label} is main"
+            self._fork_archive(operation, view.head(self._store, branch))
+            if operation.arguments.get("drop_previous"):
+                for name, found in operation.planned.tags[operation.begun.main].items():
+                    self._unpromise(name, [found])
+
+    def undone(self, operation: Operation) -> None:
+        undone = operation.undoes
+        if undone is None:
+            return
+        before, main = undone.begun, view.main_root(self._store)
+        if undone.action == "delete-branch":
+            assert view.head(self._store, TABLE.root(undone.name)), "the branch is not there"
+        elif undone.action == "replace-main-branch" and undone.arguments.get("layout") != "overwrite":
+            assert main == before.main, f"{main.label} is main, and {before.main.label} was"
+            assert self._world.commits[_sure(view.head(self._store, main))], "main is empty"
+        elif first_moves := self._main_moves(undone):
+            moves, first = self._main_moves(operation), first_moves[0].before
+            assert moves, "main did not move"
+            if undone.arguments.get("truncate"):
+                assert self._world.descends(_sure(moves[-1].after), _sure(first)), "main lacks its past"
+            else:
+                assert self.rows(moves[-1].after) == self.rows(first), (
+                    f"main has {self.rows(moves[-1].after)}"
+                )
+
+    def _fork_archive(self, operation: Operation, main: Identity | None) -> None:
+        """The previous main is a branch now, which parts from main where both lines part."""
+        line = set(self._world.ancestors(main))
+        for root in {each.root for each in operation.moves if (each.root.branch or "").startswith("main-")}:
+            mine = self._world.ancestors(view.head(self._store, root))
+            shared = next((each for each in mine if each in line), None)
+            if shared is not None:
+                self._world.forks[str(root.branch)] = shared
+
+    def _main_moves(self, operation: Operation) -> list[Move]:
+        return [each for each in operation.moves if each.root == operation.begun.main]
+
+    def _heads_meanwhile(self, operation: Operation, branch: Root) -> list[Identity]:
+        """The branch's newest commits from the plan to now."""
+        first = operation.planned.heads.get(branch)
+        now = view.head(self._store, branch) or operation.begun.heads.get(branch)
+        line = self._world.ancestors(now)
+        return line[: line.index(first) + 1] if first in line else line
+
+    def _is_followed(self, operation: Operation, last: Identity) -> bool:
+        """Whether somebody else committed to main right after."""
+        now = view.head(self._store, operation.begun.main)
+        return now is not None and now != last
+
+    def _version(self, operation: Operation, name: str) -> Identity | None:
+        main, planned = operation.begun.main, operation.planned
+        if name in planned.tags[main]:
+            return planned.tags[main][name]
+        line = self._world.ancestors(planned.heads[main])
+        return next((each for each in line if f"snapshot.{each.id}" == name), None)
+
+    def _promise(self, operation: Operation, name: str) -> None:
+        """Where it was made, or to where that root has moved since."""
+        made = [_root(key) for key in operation.touched if key[0] == "tag" and key[2] == name]
+        for root in [*made, *view.roots(self._store)]:
+            if found := view.tags(self._store, root).get(name):
+                self._watch.promised[root, name] = found
+                return
+        raise AssertionError(f"there is no tag {name} in any root")
+
+    def _tags_gone(self, operation: Operation) -> list[object]:
+        return [before for key, before in operation.touched.items() if key[0] == "tag"]
+
+    def _unpromise(self, name: str, gone: Sequence[object]) -> None:
+        """It is no longer promised, unless another root holds it still."""
+        for key, found in list(self._watch.promised.items()):
+            if key[1] == name and found in gone and not self._is_tagged(name, found):
+                del self._watch.promised[key]
+
+    def _is_tagged(self, name: str, found: Identity) -> bool:
+        return any(view.tags(self._store, root).get(name) == found for root in view.roots(self._store))
+
+
+def _sure(identity: Identity | None) -> Identity:
+    assert identity is not None, "there is no snapshot"
+    return identity
+
+
+def _root(key: tuple[object, ...]) -> Root:
+    assert isinstance(key[1], Root)
+    return key[1]
+
+
+_CHECKS: dict[str, Callable[[Outcomes, Operation], None]] = {
+    "create-tag": Outcomes.tag_made,
+    "create-savepoint": Outcomes.savepoint_made,
+    "auto-savepoint": Outcomes.savepoint_made,
+    "delete-tag": Outcomes.tag_deleted,
+    "delete-savepoint": Outcomes.savepoint_deleted,
+    "create-branch": Outcomes.branch_made,
+    "delete-branch": Outcomes.branch_deleted,
+    "merge-branch": Outcomes.merged,
+    "rollback": Outcomes.rolled_back,
+    "replace-main-branch": Outcomes.replaced,
+    "undo": Outcomes.undone,
+}
+
+__all__ = ["Outcomes", "Seen"]

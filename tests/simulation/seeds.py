@@ -1,0 +1,177 @@
+"""What a seed does: a table, a few rounds of actors at once, and a look at what is left after each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+from core.errors import PaimarkError
+from core.table.layout import Root
+from tests.simulation import view
+from tests.simulation.bench import Bench
+from tests.simulation.choices import Choices
+from tests.simulation.deterministic import deterministic
+from tests.simulation.formats import Format, Rows
+from tests.simulation.hazards import Hazard
+from tests.simulation.memory import StoreKind
+from tests.simulation.operations import Operation, Seen
+from tests.simulation.ours import Ours
+from tests.simulation.scheduler import Actor, Fate
+from tests.simulation.stock_expiry import StockMaintenance
+from tests.simulation.stock_reader import StockReader
+from tests.simulation.stock_writer import StockError, StockWriter
+from tests.simulation.world import TABLE, Violation
+
+Program = Callable[[], None]
+_FATES: dict[StoreKind, tuple[Fate, ...]] = {
+    "local": ("die before", "die after", "die half"),
+    "hdfs": ("die before", "die after", "die half", "die between"),
+    "s3": ("die before", "die after", "lost", "fail before"),
+}
+_MOST_UNDONE = 10
+
+
+class Run:
+    """One seed. `world.trace` tells what happened."""
+
+    def __init__(self, seed: int, kind: StoreKind, hazards: frozenset[Hazard], formats: Format) -> None:
+        self.random = Random(f"{seed} {kind}")
+        self.bench = Bench(self.random, kind, keyed=self.random.random() < 0.4, formats=formats)
+        self.world = self.bench.world
+        self.choices = Choices(self.world, self.random, hazards)
+        self.world.s3_overwrites = Hazard.S3_OVERWRITES in hazards
+        self.world.hdfs_replaces_in_two_steps = Hazard.HDFS_REPLACES_IN_TWO_STEPS in hazards
+        self._seed = seed
+
+    def run(self) -> None:
+        """Raises `Violation`."""
+        with deterministic(self.bench.scheduler, Random(f"names {self._seed}")):
+            self._begin()
+            for number in range(self.random.randint(2, 4)):
+                self.world.begin_round(number)
+                self._round()
+                self.bench.rest(self._perhaps_doom)
+            if self.random.random() < 0.5:
+                self._undo_all()
+
+    def _begin(self) -> None:
+        """A table with a few commits, a tag, and a branch of it."""
+        bench = self.bench
+        bench.create_table(self.choices.retention())
+        for _ in range(self.random.randint(2, 4)):
+            bench.write()
+        bench.act("create-tag", name="fork")
+        bench.act("create-branch", name="b0", tag="fork")
+        for _ in range(self.random.randint(0, 2)):
+            bench.write("b0")
+
+    def _round(self) -> None:
+        programs: dict[Actor, Program] = {}
+        for number, role in enumerate(self.choices.cast()):
+            actor = Actor(f"{role}{number}", skew=self.choices.skew())
+            programs[actor] = self._program(actor, role)
+            if self.choices.doomed(role):
+                self._doom(actor)
+        self.bench.scheduler.run(programs)
+        if self.choices.has(Hazard.LATE_RECOVERY, 0.5):
+            self._time_passes()
+        self._accident()
+
+    def _time_passes(self) -> None:
+        """Before anybody recovers, others go on."""
+        self.world.tell(None, "time passes")
+        for _ in range(self.random.randint(1, 2)):
+            self.bench.alone(lambda: self.bench.write(self.choices.written_root().branch))
+        if self.random.random() < 0.7 and self.choices.may_expire():
+            self.bench.alone(self.bench.expire)
+
+    def _program(self, actor: Actor, role: str) -> Program:
+        if role == "ours":
+            ours = Ours(self.world, self.bench.watch, self.bench.outcomes, actor)
+            return lambda: self._act(ours)
+        if role == "clock":
+            return lambda: self.choices.turn_clock(actor)
+        return lambda: self._stock(actor, role)
+
+    def _act(self, ours: Ours) -> None:
+        for _ in range(self.random.randint(1, 3)):
+            name, arguments = self.choices.action()
+            ours.do(name, **arguments)
+
+    def _stock(self, actor: Actor, role: str) -> None:
+        """A session of a stock engine, opened once. What fails in it ends it, and is no business of ours."""
+        try:
+            if role == "writer":
+                writer = StockWriter(self.world, actor, self.choices.written_root())
+                for _ in range(self.random.randint(1, 4)):
+                    if self.random.random() < 0.15:
+                        writer.add_column()
+                    writer.commit(self.choices.commit_kind())
+            elif role == "reader":
+                reader = StockReader(self.world, actor, self.choices.read_root())
+                for _ in range(self.random.randint(2, 5)):
+                    reader.read()
+                    self.bench.scheduler.sleep(self.random.random() / 4)
+            else:
+                maintenance = StockMaintenance(self.world, actor, TABLE.root())
+                for _ in range(self.random.randint(1, 2)):
+                    self.choices.maintain(maintenance)
+        except (StockError, PaimarkError) as error:
+            self.world.tell(actor, f"fails: {error}")
+
+    def _undo_all(self) -> None:
+        """Every change that the log allows is taken back, one by one, and then done again; each is judged."""
+        self.world.begin_round(-1)
+        rows, heads = self._main_rows(), Seen.now(self.world.store).heads
+        count = self._until_refused("undo")
+        # A merge that is redone brings what the branch has by then.
+        is_same = all(each.begun.heads.get(root) == heads.get(root) for each, root in self._merged())
+        is_same = is_same and self.choices.has(Hazard.REDO_OF_THE_NEWEST)
+        if count and is_same and self._until_refused("redo") == count and self._main_rows() != rows:
+            raise Violation(f"{count} undone and redone: main has {self._main_rows()}, and had {rows}")
+
+    def _accident(self) -> None:
+        """What somebody does with a stock engine that knows nothing of us."""
+        bench, world, choices = self.bench, self.world, self.choices
+        main = view.main_root(world.store)
+        root = TABLE.root()
+        if choices.has(Hazard.STOCK_ROLLBACK, 0.1) and main == root:
+            ids = list(view.snapshots(world.store, root))[:-1]
+            if ids:
+                world.tell(None, "a stock engine rolls main back")
+                world.stock_may_drop = root
+                bench.alone(lambda: bench.maintenance().roll_back(self.random.choice(ids)))
+        elif choices.has(Hazard.STOCK_DELETES_MAIN, 0.1) and main.branch is not None:
+            world.tell(None, "a stock engine deletes the branch that is main")
+            world.stock_may_drop = main
+            bench.alone(lambda: bench.maintenance(main.branch).delete_branch(str(main.branch)))
+        elif choices.has(Hazard.STOCK_EXPIRES_BRANCH, 0.2):
+            branch = choices.written_root().branch
+            world.tell(None, f"a stock engine expires {branch}")
+            bench.alone(lambda: bench.expire(branch))
+        world.stock_may_drop = None
+
+    def _until_refused(self, name: str) -> int:
+        for number in range(_MOST_UNDONE):
+            operation = self.bench.act(name)
+            if operation is None or operation.state != "acknowledged":
+                return number
+            self.bench.rest()
+        return _MOST_UNDONE
+
+    def _merged(self) -> list[tuple[Operation, Root]]:
+        done = self.bench.outcomes.by_token.values()
+        merges = ("merge-branch", "replace-main-branch")
+        return [(each, TABLE.root(each.name)) for each in done if each.action in merges]
+
+    def _main_rows(self) -> Rows:
+        store = self.world.store
+        return self.bench.outcomes.rows(view.head(store, view.main_root(store)))
+
+    def _perhaps_doom(self, actor: Actor) -> None:
+        if self.random.random() < 0.3:
+            self._doom(actor)
+
+    def _doom(self, actor: Actor) -> None:
+        actor.dies_at = self.random.randint(1, 25)
+        actor.fate = self.random.choice(_FATES[self.world.store.kind])

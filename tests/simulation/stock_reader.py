@@ -1,0 +1,36 @@
+"""A model of a stock session that reads a root again and again, opened once."""
+
+from __future__ import annotations
+
+from core.errors import FileMissing
+from core.table.layout import Root
+from tests.simulation import view
+from tests.simulation.formats import Identity
+from tests.simulation.scheduler import Actor
+from tests.simulation.stock_commit import CommitWriter
+from tests.simulation.stock_writer import StockError, StockTable
+from tests.simulation.world import Violation, World
+
+
+class StockReader(StockTable):
+    """It remembers the definition, and finds the newest snapshot each time."""
+
+    def __init__(self, world: World, actor: Actor, root: Root) -> None:
+        super().__init__(world, actor, root)
+        self._reads = CommitWriter(world, actor, self.files)
+
+    def read(self) -> None:
+        """It fails, or gives rows that the root had. Raises `Violation` and `StockError`."""
+        had = view.head(self.world.store, self.root)
+        snapshot = self.latest()
+        if snapshot is None:
+            if self.root.branch is None:
+                raise Violation(f"an open session reads {self.root.label} as empty")
+            return
+        found = Identity(snapshot["id"], snapshot["baseManifestList"], snapshot["deltaManifestList"])
+        try:
+            rows = self._reads.rows(snapshot)
+        except FileMissing as error:
+            raise StockError(str(error)) from error
+        if rows != self.world.commits[found].rows:
+            raise Violation(f"{self.root.label} at snapshot {found.id} reads as {rows} (then {had})")

@@ -1,0 +1,52 @@
+"""Schedules of our actions beside stock engines: the same seeds each time, and many new ones if asked.
+
+They run in a process of their own, where the order of sets is part of the seed. What fails prints the command
+that replays it.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import pytest
+
+_SEEDS = 100
+_BATCHES = 4
+_LONG_MINUTES = 25
+
+
+def simulated(*arguments: str, seconds: float) -> None:
+    """Run the simulation, and fail with what it prints."""
+    command = [sys.executable, "-m", "tests.simulation", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
+    if done.returncode:
+        pytest.fail(f"{done.stdout}{done.stderr[-3000:]}", pytrace=False)
+
+
+@pytest.mark.parametrize("batch", range(_BATCHES))
+def test_the_promise_holds_for_a_hundred_seeds(batch: int) -> None:
+    count = _SEEDS // _BATCHES
+    simulated("--seeds", f"{batch * count}-{(batch + 1) * count - 1}", seconds=280)
+
+
+@pytest.mark.parametrize("case", range(2))
+def test_a_crash_at_some_writes_of_every_action_can_be_recovered(case: int) -> None:
+    """With somebody else doing something before it is; every 18th of all the ways."""
+    simulated("--crashes", "--every", str(18 + case), seconds=280)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(0)
+def test_the_promise_holds_for_new_seeds() -> None:
+    first = int(time.time())
+    print(f"seeds from {first}")
+    minutes = str(_LONG_MINUTES)
+    simulated("--seeds", f"{first}-{first + 1_000_000}", "--minutes", minutes, seconds=_LONG_MINUTES * 90)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(0)
+def test_a_crash_at_every_write_of_every_action_can_be_recovered() -> None:
+    simulated("--crashes", "--minutes", str(_LONG_MINUTES), seconds=_LONG_MINUTES * 90)

@@ -1,0 +1,85 @@
+"""What lies in the store now, seen from outside: no operation, and no turn."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from core.table.layout import Root
+from tests.simulation.formats import Identity, identity_of
+from tests.simulation.memory import MemoryStore
+from tests.simulation.world import TABLE
+
+_BRANCH = f"{TABLE.branches}/branch-"
+
+
+class Place(NamedTuple):
+    """A file of a root: `part` is snapshot, tag or schema, `name` what follows the prefix."""
+
+    root: Root
+    part: str
+    name: str
+
+
+def place_of(path: str) -> Place | None:
+    """Which file of which root a path is; None for any other."""
+    root, rest = TABLE.root(), path.removeprefix(f"{TABLE.directory}/")
+    if path.startswith(_BRANCH):
+        branch, _, rest = path.removeprefix(_BRANCH).partition("/")
+        root = TABLE.root(branch)
+    part, _, name = rest.partition("/")
+    if part in ("snapshot", "tag", "schema") and name.startswith(f"{part}-"):
+        return Place(root, part, name.removeprefix(f"{part}-"))
+    return None
+
+
+@lru_cache(100_000)
+def identity(data: bytes | None) -> Identity | None:
+    """None for no file, and for one that is no snapshot."""
+    try:
+        return None if data is None else identity_of(data)
+    except ValueError:
+        return None
+
+
+def roots(store: MemoryStore) -> list[Root]:
+    """The table directory, and every branch with a snapshot, a tag or a schema."""
+    names = (each.name for each in store.entries(TABLE.branches) if each.is_directory)
+    found = [TABLE.root(name.removeprefix("branch-")) for name in names if name.startswith("branch-")]
+    return [TABLE.root(), *(each for each in found if any(map(store.names, _parts(each))))]
+
+
+def _parts(root: Root) -> tuple[str, str, str]:
+    return root.snapshots, root.tags, root.schemas
+
+
+def main_root(store: MemoryStore) -> Root:
+    name = store.files.get(TABLE.main_branch_file, b"").decode().strip()
+    return TABLE.root(name or None)
+
+
+def snapshots(store: MemoryStore, root: Root) -> dict[int, Identity]:
+    """By id, ascending; without what is none."""
+    found = {}
+    for name in store.names(root.snapshots):
+        number = name.removeprefix("snapshot-")
+        if number.isdigit() and (known := identity(store.files[f"{root.snapshots}/{name}"])):
+            found[int(number)] = known
+    return dict(sorted(found.items()))
+
+
+def head(store: MemoryStore, root: Root) -> Identity | None:
+    return next(reversed(snapshots(store, root).values()), None)
+
+
+def tags(store: MemoryStore, root: Root) -> dict[str, Identity]:
+    return {
+        name.removeprefix("tag-"): known
+        for name in store.names(root.tags)
+        if name.startswith("tag-") and (known := identity(store.files[f"{root.tags}/{name}"]))
+    }
+
+
+def schema_ids(store: MemoryStore, root: Root) -> list[int]:
+    names = (name.removeprefix("schema-") for name in store.names(root.schemas))
+    return sorted(int(each) for each in names if each.isdigit())

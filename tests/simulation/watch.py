@@ -1,0 +1,194 @@
+"""Step by step: every change of a reference is one that its actor may make, and loses no commit."""
+
+from __future__ import annotations
+
+from core.table.layout import Root
+from tests.simulation import view
+from tests.simulation.formats import Identity
+from tests.simulation.operations import Key, Move, Operation
+from tests.simulation.scheduler import Actor
+from tests.simulation.world import TABLE, Violation, World
+
+_OUR_TAGS = "paimark."
+_NEVER_HOLD = ("create-savepoint", "auto-savepoint", "create-tag")
+
+
+class Watch:
+    """Told of each change of the store; raises `Violation` in the actor that made a wrong one."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._store = world.store
+        # What our actors do now; stock engines are in none.
+        self.operations: dict[Actor, Operation] = {}
+        # Those of which nobody knows how they ended.
+        self.doubts: list[Operation] = []
+        # References that somebody was told of: a root and a name, with what it holds.
+        self.promised: dict[tuple[Root, str], Identity] = {}
+        # Commits of ours that a stock engine overwrote, with what their makers had done until then.
+        self.overwritten: dict[Identity, int] = {}
+        # Commits that went with what somebody deleted.
+        self.dropped: set[Identity] = set()
+        self.last_writer: dict[Key, Operation | None] = {}
+        world.watchers.append(self.changed)
+
+    @property
+    def interrupted(self) -> Operation | None:
+        """The change that held the table when its actor died: of such there is one at a time."""
+        held = [each for each in self.doubts if each.action not in _NEVER_HOLD]
+        return held[-1] if held else None
+
+    def changed(self, actor: Actor, path: str, before: bytes | None, after: bytes | None) -> None:
+        operation = self.operations.get(actor)
+        old, new = view.identity(before), view.identity(after)
+        place = view.place_of(path)
+        if place is not None and place.part == "snapshot":
+            self._snapshot(actor, operation, place.root, int(place.name), old, new)
+        elif place is not None and place.part == "tag":
+            self._touch(operation, ("tag", place.root, place.name), old)
+            self._tag(actor, operation, place.root, place.name, old, new)
+        elif place is not None:
+            self._touch(operation, ("schema", place.root, place.name), before)
+        elif path.startswith(f"{TABLE.operations}/operation-") and operation is not None:
+            operation.token = path.rpartition("-")[2]
+        elif path == TABLE.main_branch_file:
+            self._touch(operation, ("main",), (before or b"").decode().strip())
+        elif path.startswith(f"{TABLE.savepoints}/savepoint-"):
+            number = path.rpartition("-")[2]
+            self._touch(operation, ("savepoint", number), before)
+            is_promised = any(name == f"savepoint.{number}" for _, name in self.promised)
+            if after is None and is_promised and not (operation and operation.may_unsave(number)):
+                raise Violation(f"{path} went, and nobody deleted that savepoint")
+
+    def _touch(self, operation: Operation | None, key: Key, before: object) -> None:
+        number = _savepoint_of(key)
+        if operation in self.doubts and number is not None and not operation.may_unsave(number):
+            # Whoever recovers finishes savepoints of others by the way.
+            operation = None
+        self.last_writer[key] = operation
+        if operation is not None:
+            operation.touched.setdefault(key, before)
+
+    def _snapshot(
+        self,
+        actor: Actor,
+        operation: Operation | None,
+        root: Root,
+        number: int,
+        old: Identity | None,
+        new: Identity | None,
+    ) -> None:
+        now = view.snapshots(self._store, root)
+        was = (
+            dict(sorted({**now, number: old}.items()))
+            if old
+            else {n: i for n, i in now.items() if n != number}
+        )
+        before, after = next(reversed(was.values()), None), next(reversed(now.values()), None)
+        if old is not None and new is not None and old != new:
+            self._overwritten(actor, old, new)
+        if new is not None and not self._world.commits[new].has_landed:
+            self._landed(root, before, new)
+        if before == after:
+            return
+        self._touch(operation, ("head", root), before)
+        if operation is not None:
+            operation.moves.append(Move(root, before, after))
+        if before is not None and not (after and self._world.descends(after, before)):
+            self._left(actor, operation, root, before, after)
+        if operation is None and any(each.may_drop(root) for each in self.doubts):
+            # Someone goes on with what is being deleted: nobody counts what came so late.
+            self._world.has_leaked = True
+
+    def _landed(self, root: Root, before: Identity | None, new: Identity) -> None:
+        commit = self._world.commits[new]
+        commit.has_landed = True
+        if before is None and commit.parent is not None and self._is_gone(commit.parent):
+            # Late, to a root that was moved away or deleted since: it stays there to be found.
+            if commit.parent in self.dropped:
+                self.dropped.add(new)
+            return
+        if commit.parent in self.overwritten and before is not None:
+            # Whoever was overwritten did not see it, and goes on.
+            self.overwritten[before] = 0
+            return
+        if commit.parent != before and before not in self.overwritten:
+            raise Violation(
+                f"{said(new)} of {root.label} was made on {said(commit.parent)}, not on {said(before)}"
+            )
+
+    def _overwritten(self, actor: Actor, old: Identity, new: Identity) -> None:
+        """Only a stock engine on S3 does that, between its look and its rename."""
+        if actor in self.operations or self._store.kind != "s3":
+            raise Violation(f"{said(new)} overwrote {said(old)}")
+        maker = self._world.commits[old].maker
+        self.overwritten[old] = maker.operations if maker else 0
+        self._world.always_leaks = True
+        self._world.tell(actor, f"overwrites {said(old)}: S3 lets it")
+
+    def _left(
+        self,
+        actor: Actor,
+        operation: Operation | None,
+        root: Root,
+        before: Identity,
+        after: Identity | None,
+    ) -> None:
+        """A root's newest commit is no longer in it: somebody else must have it, or it was to go."""
+        commit = self._world.commits[before]
+        if before in self.overwritten or self._is_held(before):
+            return
+        if (operation is not None and operation.may_drop(root)) or self._world.stock_may_drop == root:
+            self.dropped.update(self._world.ancestors(before))
+            self._world.has_leaked |= operation is None
+            return
+        if commit.maker is actor and not commit.is_acknowledged:
+            return
+        raise Violation(f"{said(before)} of {root.label} is in no root any more (now {said(after)})")
+
+    def forget(self, name: str, found: Identity) -> None:
+        """Nobody is promised this tag any more."""
+        for key in [each for each, held in self.promised.items() if each[1] == name and held == found]:
+            del self.promised[key]
+
+    def _is_gone(self, identity: Identity) -> bool:
+        return identity in self.dropped or self._is_held(identity)
+
+    def _is_held(self, identity: Identity) -> bool:
+        heads = (view.head(self._store, root) for root in view.roots(self._store))
+        return any(each is not None and self._world.descends(each, identity) for each in heads)
+
+    def _tag(
+        self,
+        actor: Actor,
+        operation: Operation | None,
+        root: Root,
+        name: str,
+        old: Identity | None,
+        new: Identity | None,
+    ) -> None:
+        if old is None or old == new or name.startswith(_OUR_TAGS) or old not in self.promised.values():
+            return
+        if self._world.stock_may_drop == root and not name.startswith("savepoint."):
+            # Who rolls main back by another engine says so: savepoints are what is kept against that.
+            self.forget(name, old)
+        is_promised = any(each[1] == name and held == old for each, held in self.promised.items())
+        if not is_promised or actor not in self.operations:
+            return
+        if operation is not None and operation.may_untag(root, name):
+            return
+        others = (view.tags(self._store, each).get(name) for each in view.roots(self._store))
+        if old not in others:
+            raise Violation(f"tag {name} of {root.label}, of {said(old)}, is in no root any more")
+
+
+def said(identity: Identity | None) -> str:
+    return f"snapshot {identity.id} ({identity.delta})" if identity else "nothing"
+
+
+def _savepoint_of(key: Key) -> str | None:
+    """The number of the savepoint that a file, or a tag, is of."""
+    if key[0] == "savepoint":
+        return str(key[1])
+    name = str(key[-1])
+    return name.removeprefix("savepoint.") if key[0] == "tag" and name.startswith("savepoint.") else None
