@@ -15,7 +15,6 @@ from textual._compositor import CompositorUpdate
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
-from textual.widgets import Input, TextArea
 
 from core.figures import counted, seconds
 from tui.background import Arrived, post
@@ -102,7 +101,8 @@ class Console(App[None]):
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         # A cursor that blinks sends bytes while nobody types.
-        if isinstance(event.widget, Input | TextArea):
+        # By what they have: importing the editor would cost the first frame.
+        if hasattr(event.widget, "cursor_blink"):
             event.widget.cursor_blink = False
 
     def action_redraw(self) -> None:

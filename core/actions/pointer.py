@@ -5,6 +5,7 @@ Before the main-branch file names the branch, everything is taken back; from the
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from core.actions import guards
@@ -183,14 +184,19 @@ def take_back(files: Files, table: TablePath, begun: Begun) -> None:
     delete_temporaries(files, branch.snapshots, {f"{SNAPSHOT_PREFIX}{each}" for each in begun.older})
 
 
-def drop_expired(files: Files, main: Root, archive: Root) -> None:
-    """Take out of the archive what expired in the table directory since: its files have gone."""
+def drop_expired(files: Files, main: Root, copy: Root, copied: Collection[int] | None = None) -> None:
+    """Take out of a copy of main's snapshots what expired in the table directory since: its files have gone.
+
+    `copied` are those that are copies; all when None.
+    """
     there = numbered(files.names(main.snapshots), SNAPSHOT_PREFIX)
-    kept = numbered(files.names(archive.snapshots), SNAPSHOT_PREFIX)
-    gone = [number for number in kept if there and number < there[0]]
+    kept = numbered(files.names(copy.snapshots), SNAPSHOT_PREFIX)
+    old = [number for number in kept if there and number < there[0]]
+    gone = [number for number in old if copied is None or number in copied]
     if gone:
-        files.replace(archive.earliest_hint, str(there[0]).encode())
-        delete_files(files, archive, [f"{SNAPSHOTS}/{SNAPSHOT_PREFIX}{number}" for number in gone])
+        left = [number for number in kept if number not in gone]
+        files.replace(copy.earliest_hint, str(left[0] if left else there[0]).encode())
+        delete_files(files, copy, [f"{SNAPSHOTS}/{SNAPSHOT_PREFIX}{number}" for number in gone])
 
 
 def clear_table_directory(files: Files, table: TablePath, main: Root, archive: Root | None) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Self
 
 from core.actions import replace_overwrite
+from core.actions.barrier import put_barrier
 from core.actions.change import journal
 from core.actions.change.change import Change, Done, Landed, Work
 from core.actions.change.journal import Hold
@@ -123,8 +124,10 @@ class ReplaceMain(Change[Begun]):
         if _CLEARED not in hold.steps:
             progress(f"branch {self.state.branch} is main")
             if _CLEARING not in hold.steps and between.archive is not None:
-                # Until now other engines took the table directory for main, and may have expired there.
+                # Until the barrier stands other engines take the table directory for main, and expire there.
+                put_barrier(files, table, between.branch.label)
                 drop_expired(files, between.main, between.archive)
+                drop_expired(files, between.main, between.branch, self.state.older)
                 hold.note(_CLEARING)
             clear_table_directory(files, table, between.branch, between.archive)
             hold.note(_CLEARED)

@@ -118,6 +118,14 @@ def remove_copied(
     return different
 
 
+def has_more(files: Files, root: Root, head: int, target: Root) -> bool:
+    """Whether somebody committed to a root after snapshot `head`, or made a tag that `target` lacks."""
+    if any(number > head for number in numbered(files.names(root.snapshots), SNAPSHOT_PREFIX)):
+        return True
+    held = set(files.names(target.tags))
+    return any(name not in held and meant_for(name) is None for name in files.names(root.tags))
+
+
 def delete_files(files: Files, root: Root, names: Sequence[str]) -> None:
     """Delete these files of a root, in their order where they are few."""
     _each(files.delete, [f"{root.directory}/{name}" for name in names])

@@ -14,7 +14,7 @@ from core.actions.change.change import Change, Done, Landed, Work
 from core.actions.change.journal import Begun, Hold
 from core.actions.change.operations import Undoable
 from core.actions.checks import fingerprint
-from core.actions.context import Context
+from core.actions.context import Context, Remark
 from core.actions.plan import Plan, Refusal, Step
 from core.actions.pointer import (
     clean_table_directory,
@@ -23,7 +23,7 @@ from core.actions.pointer import (
     restore,
 )
 from core.actions.replace_checks import claim_refusals
-from core.actions.root_files import remove_root, root_files
+from core.actions.root_files import has_more, remove_root, root_files
 from core.actions.strays import stray_commits
 from core.actions.takeover import State, state, unreadable_refusals
 from core.actions.undone import moved_since, undone, undone_by
@@ -83,6 +83,7 @@ class UndoState(msgspec.Struct, frozen=True):
     entry: Undoable
     main: str
     previous: str
+    head: int
 
 
 class UndoReplacement(Change[UndoState]):
@@ -96,7 +97,8 @@ class UndoReplacement(Change[UndoState]):
         found = _find(work.files, work.table, entry)
         if found.fingerprint != work.plan.fingerprint:
             raise moved_since(work, found.said)
-        return cls(work, UndoState(entry, found.main.fingerprint, found.previous.fingerprint))
+        head = found.previous.head.snapshot.id if found.previous.head else 0
+        return cls(work, UndoState(entry, found.main.fingerprint, found.previous.fingerprint, head))
 
     @property
     def _entry(self) -> Undoable:
@@ -140,11 +142,15 @@ class UndoReplacement(Change[UndoState]):
         if archive is None:
             clear_table_directory(files, table, table.root(entry.previous), None)
             return
+        has_late = has_more(files, archive, self.state.head, table.root())
         if _RESTORED not in hold.steps:
             drop_guards(files, table, archive)
             hold.note(_RESTORED)
             self.work.progress(_RESTORED)
-        remove_root(files, archive)
+        if has_late:
+            self.work.progress(Remark(f"branch {archive.label} stays, for somebody wrote to it just then"))
+        else:
+            remove_root(files, archive)
 
     def take_back(self, hold: Hold) -> None:
         if self._archive is not None:

@@ -17,6 +17,7 @@ from core.actions.checks import fingerprint
 from core.actions.context import Context, Remark
 from core.actions.plan import Plan, Refusal, Step
 from core.actions.replace_checks import claim_refusals
+from core.actions.root_files import has_more
 from core.actions.takeover import State, state
 from core.actions.truncation import Cut, cut_of
 from core.actions.undone import moved_since, undone, undone_by
@@ -124,7 +125,11 @@ class UndoTruncation(Change[Undoable]):
             hold.note(_PUT_BACK, {"last": last})
         # From here on it may expire: whoever recovers this must not put it back again.
         release_expiry(files, cut.main, self.work.token)
-        if (hold.begun.data_of(_PUT_BACK) or {}).get("last") == cut.head:
+        if (hold.begun.data_of(_PUT_BACK) or {}).get("last") != cut.head:
+            return
+        if has_more(files, cut.archive, cut.head, cut.main):
+            progress(Remark(f"branch {cut.archive.label} stays, for somebody wrote to it just then"))
+        else:
             truncation.forget_archive(files, cut)
 
     def take_back(self, hold: Hold) -> None:

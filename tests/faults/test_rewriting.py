@@ -16,7 +16,6 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from core.actions.change import operations
 from core.actions.context import Context
 from core.actions.merge_base import events
 from core.actions.registry import action
@@ -27,7 +26,7 @@ from core.storage.local import LocalFiles
 from core.table.layout import TablePath
 from core.table.lineage import Lineage
 from core.table.savepoints import SavepointManager
-from tests.actions.acting import applied, contents, context_on, done, planned
+from tests.actions.acting import applied, contents, context_on, done, planned, undoable
 from tests.conftest import ORDERS
 from tests.faults.fault_files import MODES, Death, FaultFiles, Mode, can_be_half
 from tests.faults.trees import put_back
@@ -83,16 +82,16 @@ class Scene:
     def main(self) -> Main:
         files = LocalFiles(str(self.warehouse))
         rows = in_order(read_rows(self.warehouse, self.table.full_name))
-        undoable = [each.description for each in operations.undoable(self.context(), self.table)]
+        known = [each.description for each in undoable(self.context(), self.table)]
         head = Lineage(files, self.table.root()).latest_id()
-        return head, rows, len(events(files, self.table)), undoable
+        return head, rows, len(events(files, self.table)), known
 
     def assert_whole(self, right: list[Main], when: str) -> None:
         """Main is as before or as after, what is told of it too, and nothing is left half done."""
         files = LocalFiles(str(self.warehouse))
         assert self.main() in right, when
         left = set(contents(self.directory / "branch"))
-        assert not [path for path in left if path.startswith(("ACTION", "RECOVER"))], when
+        assert not [path for path in left if path.startswith(("ACTION", "STEP"))], when
         assert not [path for path in left if meant_for(path) == "merges"], when
         manager = SavepointManager(files, self.table)
         assert [each.id for each in manager.all()] == [each.id for each in manager.of_root(self.table.root())]

@@ -207,7 +207,7 @@ def test_what_is_left_of_unfinished_changes_is_told_apart(context: Context, orde
     names = (
         "branch/ACTION",
         f"branch/.ACTION.{uuid}",
-        "branch/RECOVER-abc-0",
+        "branch/STEP-abc-1",
         "savepoint/CLAIM-7",
         f"snapshot/.LATEST.{uuid}",
         f"manifest/.manifest-1.{uuid}",
