@@ -19,7 +19,7 @@ from core.table.catalog import tables as tables_of
 from core.table.column_types import type_text
 from core.table.layout import MAIN, Root, TablePath
 from core.table.lineage import Lineage
-from core.table.main_branch import all_roots, branch_root, main_root
+from core.table.main_branch import branch_names, branch_root, main_root
 from core.table.reading import read_records
 from core.table.records import Snapshot
 from core.table.system_tables import snapshot_row, system_table
@@ -112,7 +112,9 @@ schemas = _listing("schemas", "The schemas of TABLE by id.")
 
 def _holding_savepoints(files: Files, main: Root) -> list[Root]:
     """Every root, main last: a savepoint of several is shown as main has it."""
-    return [*(each for each in all_roots(files, main.table) if each != main), main]
+    # A branch whose name nobody can read must not hide the others.
+    named = (main.table.root(name) for name in branch_names(files, main.table))
+    return [*(each for each in named if each != main), main]
 
 
 def _say_left_out(unreadable: Mapping[str, str]) -> None:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
-import pyarrow as pa
 import msgspec
+import pyarrow as pa
 import pytest
 
 from core.actions.context import Context
