@@ -136,7 +136,8 @@ def _watch(context: Context, table: str | None, found: Given) -> None:
         if rows is None:
             click.echo(clean_text(line))
         else:
-            rows.write([[line]])
+            # A remark is a text of its own kind, which JSON does not know.
+            rows.write([[str(line)]])
             sys.stdout.flush()
 
     # A signal's handler may interrupt whoever waits for the event; only this queue can be put to from there.
