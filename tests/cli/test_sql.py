@@ -259,14 +259,14 @@ def wait_for(reached: Callable[[], bool], seconds: float = 120) -> None:
 
 
 @pytest.fixture
-def asleep(paimark: Paimark, engine_warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> Paimark:
+def asleep(paimark: Paimark, warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> Paimark:
     """The command where no Spark may be started."""
 
     def start(self: Engine) -> None:
         raise AssertionError("Spark was started")
 
     monkeypatch.setattr(Engine, "_started", start)
-    monkeypatch.setenv("PAIMARK_WAREHOUSE", str(engine_warehouse))
+    monkeypatch.setenv("PAIMARK_WAREHOUSE", str(warehouse))
     return paimark
 
 
