@@ -23,6 +23,7 @@ def as_rows(rows: list[Row]) -> Rows:
     return tuple(sorted((row[KEY], row[VALUE]) for row in rows))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(6))
 def test_stock_reads_every_reference_of_a_simulated_table(judge: Judge, tmp_path: Path, seed: int) -> None:
     command = [sys.executable, "-m", "tests.simulation", "--seed", str(seed), "--dump", str(tmp_path)]
@@ -35,6 +36,7 @@ def test_stock_reads_every_reference_of_a_simulated_table(judge: Judge, tmp_path
         assert as_rows(found) == each.rows, each
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("keyed", [False, True])
 def test_stock_goes_on_with_a_simulated_table(judge: Judge, tmp_path: Path, keyed: bool) -> None:
     """It commits, compacts and expires what the model of it wrote, and reads the rows that it is to have."""
@@ -88,6 +90,7 @@ CHANGES: dict[str, Callable[[Bench], object]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_session_that_was_open_reads_main_rightly_after(judge: Judge, tmp_path: Path, change: str) -> None:
     """The rows that main has now, or an error; never anything else."""
