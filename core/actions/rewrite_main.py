@@ -20,11 +20,10 @@ from core.actions.context import Remark
 from core.actions.holding import choose
 from core.actions.overwriting import Rows, Start, keep_safe, rewrite, start_of
 from core.actions.plan import Step
-from core.errors import FileMissing, Refused, Unavailable
+from core.errors import Refused, Unavailable
 from core.storage.files import Files
 from core.table.forks import Side
 from core.table.layout import Root
-from core.table.lineage import Lineage
 from core.table.records import Point, Snapshot, point_of
 
 # How often rows are written again beside a job that commits to main all the time.
@@ -194,19 +193,5 @@ def snapshot_of(written: Mapping[str, Any]) -> Snapshot:
     return Snapshot.from_json(msgspec.json.encode(written), "the journal")
 
 
-def is_at(files: Files, root: Root, number: int) -> bool:
-    """Whether a root's newest snapshot has this id."""
-    ids = Lineage(files, root).snapshot_ids()
-    return bool(ids) and ids[-1] == number
-
-
 def _all_data(begun: Begun, step: str) -> list[dict[str, Any]]:
     return [each.data for each in begun.entries if each.step == step and each.data is not None]
-
-
-def read_or_none(files: Files, path: str) -> bytes | None:
-    """The bytes of a file; None when it does not exist."""
-    try:
-        return files.read(path)
-    except FileMissing:
-        return None
