@@ -13,7 +13,7 @@ from core.errors import Corrupt
 from core.storage.files import Files
 from core.table.files import manifest_list_paths
 from core.table.fold import Fold, Uses
-from core.table.layout import TablePath
+from core.table.layout import Root, TablePath
 from core.table.manifests import file_facts, index_facts, manifest_facts, read_in_batches
 from core.table.runs import Runs, add
 from core.verify.versions import Version, Versions, same_state
@@ -71,11 +71,7 @@ def needs_of(files: Files, table: TablePath, versions: Versions, progress: Progr
 
 def _name_states(table: TablePath, versions: Versions, found: Needs) -> None:
     known: dict[tuple[object, ...], State] = {}
-    tagged = {
-        (each.schemas, *same_state(each))
-        for each in versions.all
-        if each.kind == "tag" and each.schemas.branch is not None
-    }
+    began = _beginnings(versions)
     for version in versions.all:
         key = same_state(version)
         state = known.get(key)
@@ -95,9 +91,20 @@ def _name_states(table: TablePath, versions: Versions, found: Needs) -> None:
                 changes.is_optional = True
             else:
                 changes.versions.append(version)
-            # A branch begins with a copy of a tag, which does not keep its snapshot's changelog.
-            began_so = (version.schemas, *same_state(version)) in tagged
-            changes.is_optional &= version.kind == "changelog" or began_so
+            changes.is_optional &= version.kind == "changelog" or version.path in began
+
+
+def _beginnings(versions: Versions) -> set[str]:
+    """The snapshots that branches may begin with: copies of a tag, which does not keep a changelog.
+
+    A branch whose snapshots expired up to one of its own that is tagged there looks alike.
+    """
+    tagged = {(each.schemas, *same_state(each)) for each in versions.all if each.kind == "tag"}
+    first: dict[Root, Version] = {}
+    for each in versions.all:
+        if each.kind == "snapshot" and each.schemas.branch is not None:
+            first.setdefault(each.schemas, each)
+    return {each.path for each in first.values() if (each.schemas, *same_state(each)) in tagged}
 
 
 def _new_state(found: Needs, version: Version, *, keeps_deleted: bool) -> State:
