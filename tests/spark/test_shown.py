@@ -35,7 +35,8 @@ def shown(engine_warehouse: Path) -> str:
         options={"bucket": "2", "file.format": "parquet"},
     )
     for day in ("a/b", "c"):
-        commit(engine_warehouse, "seen.odd", pa.table({"day": [day], "id": [1], "a`b": [None]}, schema=SCHEMA))
+        row = pa.table({"day": [day], "id": [1], "a`b": [None]}, schema=SCHEMA)
+        commit(engine_warehouse, "seen.odd", row)
     open_table(engine_warehouse, "seen.odd").create_tag("v1", 1)
     open_table(engine_warehouse, "seen.odd").branch_manager().create_branch("fix", "v1")
     return "seen.odd"
