@@ -16,7 +16,7 @@ from core.actions.change import journal
 from core.actions.change.change import Done, Landed, Work
 from core.actions.change.journal import Hold
 from core.actions.change.landing import hold_expiry
-from core.actions.change.operations import Undoable, move_of
+from core.actions.change.operations import Undoable
 from core.actions.checks import read_only_refusals, require_unmoved, required_text, text_argument
 from core.actions.columns import column_refusals
 from core.actions.context import Context, Progress
@@ -112,10 +112,6 @@ class MergeBranch(RewriteMain[MergeState]):
     def begin(cls, work: Work) -> Self:
         return cls(work, state_of(_as_planned(work)))
 
-    @classmethod
-    def nothing(cls, plan: Plan) -> dict[str, str | int | bool | None]:
-        return {"snapshot_id": None}
-
     @property
     def root(self) -> Root:
         return self.work.table.root(self.state.root)
@@ -187,8 +183,7 @@ class MergeBranch(RewriteMain[MergeState]):
             # Whoever recovers goes on where the first of them landed.
             self.made = append_snapshots(self.work.context, found, self.work.progress)
             copy_tags(self.work.context, found, self.made.id, self.work.progress)
-        assert self.made is not None
-        record_merge(self.work.context, found, self.made)
+        record_merge(self.work.context, found, self.made or self.moved[1])
 
     def take_back(self, hold: Hold) -> None:
         super().take_back(hold)
@@ -198,21 +193,14 @@ class MergeBranch(RewriteMain[MergeState]):
             files.delete(root.tag(merge_tag(self.state.branch, head.id)))
 
     def _changed(self) -> bool:
-        return not is_same_commit(*self._moved)
-
-    @property
-    def _moved(self) -> tuple[Snapshot, Snapshot]:
-        """Main's newest snapshot before and after."""
-        assert self.before is not None and self.made is not None
-        return self.before, self.made
+        before, made = self.moved
+        return before != made
 
     def way_back(self) -> Undoable | None:
-        if not self._changed():
-            return None
-        return move_of(self.work, self.root, *self._moved, branch=self.state.branch)
+        return self.moved_back(branch=self.state.branch) if self._changed() else None
 
     def done(self) -> Done:
-        name, plan, (before, made) = self.state.branch, self.work.plan, self._moved
+        name, plan, (before, made) = self.state.branch, self.work.plan, self.moved
         message = f"Branch {name} is merged into main of {plan.table}"
         if self._is_append and made.id < snapshot_of(self.state.head).id:
             message += f" up to snapshot {made.id}: then somebody committed to main, so merge again"

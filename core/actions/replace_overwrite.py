@@ -14,7 +14,7 @@ from core.actions import claims
 from core.actions.change import journal
 from core.actions.change.change import Done, Work
 from core.actions.change.journal import Hold
-from core.actions.change.operations import REPLACEMENT, Undoable, move_of
+from core.actions.change.operations import REPLACEMENT, Undoable
 from core.actions.checks import read_only_refusals, require_unmoved
 from core.actions.columns import column_refusals
 from core.actions.context import Context
@@ -119,24 +119,21 @@ class OverwriteMain(RewriteMain[MergeState]):
         write_schemas(self.work.files, self._survey(self.first_head), self.work.progress)
 
     def record(self, hold: Hold) -> None:
-        assert self.made is not None
-        record_merge(self.work.context, self._survey(self.head(hold)), self.made)
+        record_merge(self.work.context, self._survey(self.head(hold)), self.made or self.moved[1])
 
     def take_back(self, hold: Hold) -> None:
         super().take_back(hold)
         remove_schemas(self.work.files, self.root, self.state.new_schemas, self.first_head.id)
 
-    def way_back(self) -> Undoable:
-        assert self.before is not None and self.made is not None
-        return move_of(self.work, self.root, self.before, self.made, branch=self.state.branch)
+    def way_back(self) -> Undoable | None:
+        return self.moved_back(branch=self.state.branch)
 
     def done(self) -> Done:
-        assert self.before is not None and self.made is not None
-        name, made, plan = self.state.branch, self.made, self.work.plan
+        name, plan, (before, made) = self.state.branch, self.work.plan, self.moved
         return Done(
             message=f"main of {plan.table} has the rows of branch {name}, as snapshot {made.id}",
             result={"branch_name": name, "snapshot_id": made.id, "savepoint_id": self.safety},
-            before=f"snapshot {self.before.id}",
+            before=f"snapshot {before.id}",
             after=f"snapshot {made.id}",
             undo=plan.undo,
         )

@@ -15,11 +15,12 @@ import msgspec
 from core.actions.change.change import Change, Landed, Work
 from core.actions.change.journal import COMMITTED, Begun, Hold
 from core.actions.change.landing import find_commit, hold_expiry, release_expiry
+from core.actions.change.operations import Undoable, move_of
 from core.actions.claims import forget_savepoint
 from core.actions.context import Remark
 from core.actions.holding import choose
 from core.actions.overwriting import Rows, Start, keep_safe, rewrite, start_of
-from core.actions.plan import Step
+from core.actions.plan import Plan, Step
 from core.errors import Refused, Unavailable
 from core.storage.files import Files
 from core.table.forks import Side
@@ -46,6 +47,10 @@ class RewriteMain(Change[S]):
         self.before: Snapshot | None = None
         self.safety: int | None = None
         self._start: Start | None = None
+
+    @classmethod
+    def nothing(cls, plan: Plan) -> dict[str, str | int | bool | None]:
+        return {"snapshot_id": None}
 
     @property
     @abstractmethod
@@ -121,10 +126,24 @@ class RewriteMain(Change[S]):
             if self.made is None:
                 self.landed(hold)
             self.record(hold)
-            assert self.made is not None
-            hold.note(_RECORDED, {"made": self.made.as_written()})
+            hold.note(_RECORDED, None if self.made is None else {"made": self.made.as_written()})
         # From here on what it did may expire: whoever recovers it finds all in the journal.
         release_expiry(self.work.files, self.root, self.work.token)
+
+    @property
+    def moved(self) -> tuple[Point, Point]:
+        """Main's newest snapshot before and after, once finished.
+
+        Where somebody had to say that it was committed, nothing but its id is known of the commit: the
+        point is of no snapshot then, so that nothing takes a later state of main for it.
+        """
+        assert self.before is not None
+        lost = Point(id=self.before.id + 1, delta_manifest_list="")
+        return point_of(self.before), lost if self.made is None else point_of(self.made)
+
+    def moved_back(self, *, branch: str = "", to: str | None = None) -> Undoable | None:
+        """What undoes it; None where its commit has expired, and so cannot be main's newest state."""
+        return None if self.made is None else move_of(self.work, self.root, *self.moved, branch=branch, to=to)
 
     @abstractmethod
     def record(self, hold: Hold) -> None:

@@ -14,7 +14,7 @@ from core.actions import claims, rollback_truncate
 from core.actions.change import journal
 from core.actions.change.change import Done, Work
 from core.actions.change.journal import Hold
-from core.actions.change.operations import Undoable, move_of
+from core.actions.change.operations import Undoable
 from core.actions.checks import fingerprint, read_only_refusals, require_unmoved, required_text
 from core.actions.columns import column_refusals
 from core.actions.context import Context
@@ -137,10 +137,6 @@ class Rollback(RewriteMain[RollbackState]):
         )
         return cls(work, state)
 
-    @classmethod
-    def nothing(cls, plan: Plan) -> dict[str, str | int | bool | None]:
-        return {"snapshot_id": None}
-
     @property
     def root(self) -> Root:
         return self.work.table.root(self.state.root)
@@ -164,20 +160,16 @@ class Rollback(RewriteMain[RollbackState]):
 
     def record(self, hold: Hold) -> None:
         """What was merged after the version is out of main's rows, and may be again."""
-        assert self.made is not None
         then = point_of(snapshot_of(self.state.version))
-        main = point_of(self.made)
+        _, main = self.moved
         event = Event(kind="rollback", root=self.state.root, main=main, to=then.id, then=then)
         record(self.work.files, self.work.table, event)
 
-    def way_back(self) -> Undoable:
-        assert self.before is not None and self.made is not None
-        to = str(self.work.plan.arguments["to"])
-        return move_of(self.work, self.root, self.before, self.made, to=to)
+    def way_back(self) -> Undoable | None:
+        return self.moved_back(to=str(self.work.plan.arguments["to"]))
 
     def done(self) -> Done:
-        assert self.before is not None and self.made is not None
-        made, plan = self.made, self.work.plan
+        plan, (before, made) = self.work.plan, self.moved
         return Done(
             message=f"main of {plan.table} has the rows of {self.state.name} again, as snapshot {made.id}",
             result={
@@ -185,7 +177,7 @@ class Rollback(RewriteMain[RollbackState]):
                 "rolled_back_to": snapshot_of(self.state.version).id,
                 "savepoint_id": self.safety,
             },
-            before=f"snapshot {self.before.id}",
+            before=f"snapshot {before.id}",
             after=f"snapshot {made.id}",
             undo=plan.undo,
         )

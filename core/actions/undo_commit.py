@@ -29,7 +29,7 @@ from core.table.files import size_of
 from core.table.forks import Side
 from core.table.layout import Root, TablePath
 from core.table.lineage import Lineage
-from core.table.records import Point, Snapshot, point_of
+from core.table.records import Point, Snapshot
 
 
 @dataclass(frozen=True)
@@ -116,13 +116,13 @@ class UndoCommit(RewriteMain[UndoCommitState]):
     def record(self, hold: Hold) -> None:
         """What was merged by the change is out of main's rows, and may be merged again."""
         entry, now = self.state.entry, self.now()
-        assert entry.before is not None and now is not None
+        assert entry.before is not None
         before = entry.before
         event = merge_base.Event(kind="rollback", root=entry.root, main=now, to=before.id, then=before)
         merge_base.record(self.work.files, self.work.table, event)
 
-    def now(self) -> Point | None:
-        return None if self.made is None else point_of(self.made)
+    def now(self) -> Point:
+        return self.moved[1]
 
     def done(self) -> Done:
         said = f"{self.root.label} at snapshot {self.first_head.id}"

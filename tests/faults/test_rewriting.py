@@ -20,13 +20,13 @@ from core.actions.context import Context
 from core.actions.merge_base import events
 from core.actions.registry import action
 from core.actions.temporaries import meant_for
-from core.errors import Unavailable
+from core.errors import Refused, Unavailable
 from core.spark.client import Engine
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
 from core.table.lineage import Lineage
 from core.table.savepoints import SavepointManager
-from tests.actions.acting import applied, contents, context_on, done, planned, undoable
+from tests.actions.acting import Wrapped, applied, contents, context_on, done, planned, undoable
 from tests.conftest import ORDERS
 from tests.faults.fault_files import MODES, Death, FaultFiles, Mode, can_be_half
 from tests.faults.trees import put_back
@@ -78,6 +78,25 @@ class Scene:
         else:
             applied(context, plan)
         return files
+
+    def run_until(self, path: str) -> None:
+        """Kill it at its first write after this file of the table is there."""
+        inner, there = LocalFiles(str(self.warehouse)), self.directory / path
+
+        class Dies(Wrapped):
+            def create(self, path: str, data: bytes) -> bool:
+                if there.exists():
+                    raise Death(path)
+                return super().create(path, data)
+
+            def delete(self, path: str) -> None:
+                if there.exists():
+                    raise Death(path)
+                super().delete(path)
+
+        context = replace(self.context(), files=Dies(inner))
+        with pytest.raises(Death):
+            applied(context, action(self.action).plan(context, self.table, self.arguments))
 
     def main(self) -> Main:
         files = LocalFiles(str(self.warehouse))
@@ -181,6 +200,45 @@ def test_every_write_around_a_rewriting_can_be_the_last(
             scene.run(point, mode)
             done(scene.context(), "recover", table=scene.table)
             scene.assert_whole(right, f"killed {mode} write {point}, {call}")
+
+
+@pytest.mark.parametrize("changes", REWRITINGS, ids=lambda changes: changes[-1][0])
+def test_a_person_can_say_that_a_commit_landed_that_has_expired(
+    engine: Engine, engine_warehouse: Path, tmp_path: Path, changes: tuple[Change, ...]
+) -> None:
+    """Killed once committed; its hold on expiry is removed by hand, main goes on, and the commit expires."""
+    *before_it, (name, arguments) = changes
+    database = f"assumed_{name.replace('-', '_')}"
+    scene = scene_of(engine_warehouse, database, tmp_path, name, arguments, both=True)
+    scene.engine = lambda: engine
+    for each, given in before_it:
+        done(scene.context(), each, table=scene.table, **given)
+    scene.begin_here()
+    known = len(events(LocalFiles(str(scene.warehouse)), scene.table))
+    head, _, _, undone = scene.main()
+    head = head or 0
+    made = f"snapshot/snapshot-{head + 1}"
+    scene.run_until(made)
+    shutil.rmtree(scene.directory / "consumer")
+    for key in (70, 71):
+        row = {"order_id": [key], "customer": ["y"], "price": [2.0]}
+        commit(scene.warehouse, scene.table.full_name, pa.table(row, schema=ORDERS))
+    (scene.directory / made).unlink()
+    rows = scene.main()[1]
+    with pytest.raises(Refused, match="Nothing tells any more whether"):
+        done(scene.context(), "recover", table=scene.table)
+    done(scene.context(), "recover", table=scene.table, assume="committed")
+    assert scene.main()[0:2] == (head + 3, rows)
+    assert not [
+        each for each in os.listdir(scene.directory / "branch") if each.startswith(("ACTION", "STEP"))
+    ]
+    assert len(events(LocalFiles(str(scene.warehouse)), scene.table)) == known + 1
+    assert planned(scene.context(), "recover", table=scene.table).empty
+    assert len(scene.main()[3]) <= len(undone)
+    if name == "merge-branch":
+        # What main changed since can't be told, so that nothing may be overwritten unseen.
+        with pytest.raises(Refused, match="made by the last merge, is gone"):
+            planned(scene.context(), name, table=scene.table, **arguments)
 
 
 @pytest.mark.parametrize("sign", ["bucket-0", "manifest", "snapshot"])

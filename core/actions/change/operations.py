@@ -21,7 +21,7 @@ from core.table.operations import (
     read_operations,
     undoable_before_the_log,
 )
-from core.table.records import Point, Snapshot, point_of
+from core.table.records import Point
 
 if TYPE_CHECKING:
     from core.actions.change.change import Work
@@ -30,7 +30,7 @@ __all__ = ["REPLACEMENT", "Operation", "Stacks", "Undoable", "append", "move_of"
 
 
 def move_of(
-    work: Work, root: Root, before: Snapshot, after: Snapshot, *, branch: str = "", to: str | None = None
+    work: Work, root: Root, before: Point, after: Point, *, branch: str = "", to: str | None = None
 ) -> Undoable:
     """What undoes a change that took main from one snapshot to another."""
     return Undoable(
@@ -40,8 +40,8 @@ def move_of(
         time=work.since,
         branch=branch,
         root=root.branch,
-        before=point_of(before),
-        after=point_of(after),
+        before=before,
+        after=after,
         to=to,
     )
 
