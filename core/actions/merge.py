@@ -366,6 +366,12 @@ def _summary(table: TablePath, found: Survey) -> str:
 
 def _warnings(found: Survey, choice: str) -> list[str]:
     warnings = []
+    name, between = found.branch.root.label, range(found.base.id + 1, found.branch.snapshot.id)
+    if found.kind == "fast-forward" and between:
+        warnings.append(
+            f"Main and branch {name} share their snapshots then: an expiry on either side deletes files that "
+            f"the other's snapshots {between[0]} to {between[-1]} need. Tag on {name} what is to stay"
+        )
     if found.new_schemas:
         warnings.append(f"main follows the branch to schema {found.new_schemas[-1][0]}")
     if found.kind == "keyed":

@@ -92,6 +92,9 @@ def base_of(files: Files, main: Side, branch: Side) -> tuple[Snapshot, Snapshot,
         known = known if (fork.snapshot_id or 0) < known.main.id else None
     if known is not None:
         at_head, at_main = branch.record(known.head.id), main.record(known.main.id)
+        if at_head is None and known.head == known.main:
+            # Main went on along the branch, and pinned what it has of it.
+            at_head = at_main
         if at_head is None:
             raise Refused(
                 f"Snapshot {known.head.id} of branch {name} of {table.full_name}, merged last, is gone",

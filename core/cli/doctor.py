@@ -16,6 +16,8 @@ from core.shell import shell_line
 from core.storage.files import Files
 from core.table.layout import Root, TablePath
 
+_NAMED = 5
+
 
 class Finding(NamedTuple):
     """`state` is ok, warning or broken."""
@@ -128,6 +130,7 @@ def _table(found: Given, name: str) -> Iterator[Finding]:
             yield from _interval(context.files, root)
     yield from _table_directory(context.files, table)
     yield from _savepoints(context.files, table)
+    yield from _lists(context.files, table)
     plan = recover.plan(context, table, {})
     if plan.empty:
         yield Finding("changes", "ok", plan.summary)
@@ -135,6 +138,17 @@ def _table(found: Given, name: str) -> Iterator[Finding]:
         yield Finding("changes", "warning", plan.summary, f"Run `paimark recover {table.word}`.")
     for warning in plan.warnings:
         yield Finding("changes", "warning", warning)
+
+
+def _lists(files: Files, table: TablePath) -> Iterator[Finding]:
+    """Versions whose files somebody deleted."""
+    from core.verify.lists import missing_lists
+
+    for path, names in missing_lists(files, table):
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        needing = ", ".join(names[:_NAMED])
+        hint = f"`paimark verify {table.word}` tells all that is lost; restore it from a backup."
+        yield Finding("files", "broken", f"{path} is not there; {needing}{more} can't be read", hint)
 
 
 def _files(found: Given, name: str) -> Iterator[Finding]:

@@ -22,12 +22,16 @@ _JAVA_CLASS = re.compile(r"^(?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error): ")
 _LONGEST = 600
 _OURS = frozenset(each.__name__ for each in (Corrupt, NotFound, Refused, Unavailable, UsageError))
 _LOST_EXECUTOR = re.compile(r"\(TID \d+\) \((\S+) executor \S+\): ExecutorLostFailure")
+# What a reader outside of Spark says of a file that has gone.
+_GONE = re.compile(r"^(?:.*directory: '|File )?(?P<path>.*?)(?:'| does not exist\b.*)$")
 # Hadoop 3.4 on Java 24 and newer; tables of ours do not need it.
 _HADOOP_ON_NEW_JAVA = "getSubject is not supported"
+_LOST_FILE = "An expiry or a clean-up took it; `paimark verify` says what is lost."
+_MISSING = frozenset({"FileMissing", "FileNotFoundError"})
 # What helps here, where Spark's own advice is about its own catalog.
 _HINTS = {
     "TABLE_OR_VIEW_NOT_FOUND": "SHOW TABLES lists what there is; write database.table where none is chosen.",
-    "FAILED_READ_FILE.FILE_NOT_EXIST": "An expiry or a clean-up took it; `paimark doctor` says what is lost.",
+    "FAILED_READ_FILE.FILE_NOT_EXIST": _LOST_FILE,
 }
 
 Place = Callable[[int], int]
@@ -64,6 +68,8 @@ def sentences(text: str) -> tuple[str, str]:
     text = _CONDITION.sub("", text.strip())
     if "Traceback (most recent call last)" in text and (raised := _PYTHON_ERROR.findall(text)):
         kind, said = raised[-1]
+        if kind in _MISSING and (gone := _GONE.search(said)):
+            return f"A file that this version needs is not there: {gone['path']}", _LOST_FILE
         # Our own errors are sentences already.
         text = said if kind in _OURS else f"{kind}: {said}"
     text = _JAVA_CLASS.sub("", _CONDITION.sub("", _ADDED.sub("", text)))

@@ -20,7 +20,8 @@ from core.errors import NotFound, Refused, UsageError
 from core.spark.client import Engine
 from core.table.layout import TablePath
 from core.table.lineage import Lineage
-from tests.actions.acting import EVENTS, ORDERS, NoWrites, context_on, done
+from tests.actions.acting import EVENTS, ORDERS, NoWrites, context_on, done, planned
+from tests.actions.taking_over import add, branched, main_rows, rows_of
 from tests.conftest import EVENTS as EVENTS_SCHEMA
 from tests.conftest import ORDERS as ORDERS_SCHEMA
 from tests.paimon import commit, create_table, open_table, read_rows
@@ -264,3 +265,21 @@ def test_a_merge_that_loses_a_column_says_that_it_stays(
     merged(context, fix)
     [refusal] = undo.plan(context, ORDERS, {}).refusals
     assert "has a column price, which main dropped" in refusal.reason
+
+
+def test_a_branch_that_expired_what_main_went_on_along_is_merged_again(
+    context: Context, orders: Path
+) -> None:
+    """Main pinned it, and the plan said that an expiry on one side takes files of the other."""
+    done(context, "create-tag", name="fork")
+    root = branched(context, tag="fork")
+    add(context, "shop.orders$branch_fix", 101)
+    plan = planned(context, "merge-branch", name="fix")
+    assert any("the other's snapshots 6 to 6 need" in each for each in plan.warnings)
+    done(context, "merge-branch", name="fix")
+    add(context, "shop.orders$branch_fix", 102)
+    for number in (6, 7):
+        (orders / f"branch/branch-fix/snapshot/snapshot-{number}").unlink()
+    assert planned(context, "merge-branch", name="fix").refusals == ()
+    done(context, "merge-branch", name="fix")
+    assert main_rows(context) == rows_of(context, root)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -103,3 +104,15 @@ def test_doctor_looks_into_files_when_asked_to(paimark: Paimark, warehouse: Path
     broken = [row for row in ran.rows if row["state"] == "broken"]
     assert len(broken) == 1 and str(path.relative_to(warehouse)) in broken[0]["detail"]
     assert paimark("doctor", "--deep", "--warehouse", warehouse).code == 2
+
+
+def test_plain_doctor_tells_which_versions_lost_their_lists(paimark: Paimark, warehouse: Path) -> None:
+    words = ("doctor", TABLE, "--warehouse", warehouse, "--output", "json")
+    assert paimark(*words).code == 0
+    record = json.loads((orders(warehouse) / "snapshot/snapshot-2").read_text())
+    (orders(warehouse) / "manifest" / record["deltaManifestList"]).unlink()
+    ran = paimark(*words)
+    assert ran.code == 1
+    (broken,) = [row for row in ran.rows if row["state"] == "broken"]
+    assert record["deltaManifestList"] in broken["detail"]
+    assert "snapshot 2 of main, tag v2 of main can't be read" in broken["detail"]

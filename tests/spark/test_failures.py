@@ -49,8 +49,15 @@ FileNotFoundError: [Errno 2] No such file or directory: '/w/shop.db/t/bucket-0/d
         ),
         (
             TASK,
-            "FileNotFoundError: [Errno 2] No such file or directory: '/w/shop.db/t/bucket-0/data-1.parquet'",
-            "",
+            "A file that this version needs is not there: /w/shop.db/t/bucket-0/data-1.parquet",
+            "An expiry or a clean-up took it; `paimark verify` says what is lost.",
+        ),
+        (
+            TASK.replace("[Errno 2] No such file or directory: '", "File ").replace(
+                "'\n", " does not exist\n"
+            ),
+            "A file that this version needs is not there: /w/shop.db/t/bucket-0/data-1.parquet",
+            "An expiry or a clean-up took it; `paimark verify` says what is lost.",
         ),
         ("java.lang.IllegalStateException: it is closed", "it is closed", ""),
         ("", "Spark failed without saying why", ""),

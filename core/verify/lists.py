@@ -1,0 +1,34 @@
+"""Which manifest lists of a table's versions are not there: a look that costs one listing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from core.storage.files import Files
+from core.table.files import manifest_list_paths
+from core.table.layout import TablePath
+from core.verify.versions import Version, versions
+
+
+def missing_lists(files: Files, table: TablePath) -> Iterator[tuple[str, list[str]]]:
+    """The path of each that is missing, and the versions that need it. Raises `NotFound`, `Corrupt`.
+
+    An expiry deletes a version's lists with its data, so that a version that has its lists seldom lacks more.
+    """
+    there = versions(files, table)
+    listed = {f"{table.manifests}/{name}" for name in files.names(table.manifests)}
+    lacking: dict[str, list[Version]] = {}
+    for version in there.all:
+        for path in _lists(table, version):
+            if path not in listed:
+                lacking.setdefault(path, []).append(version)
+    for path, needing in sorted(lacking.items()):
+        # A version may have expired between the listings.
+        if names := [each.name for each in needing if files.exists(each.path)]:
+            yield path, names
+
+
+def _lists(table: TablePath, version: Version) -> tuple[str, ...]:
+    if version.record is None or version.kind == "changelog":
+        return ()
+    return manifest_list_paths(table, version.record)
