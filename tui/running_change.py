@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -13,13 +12,12 @@ from textual.app import App
 from core.actions.context import Counting
 from core.actions.plan import Outcome, Plan
 from core.actions.registry import Action
-from core.errors import PaimarkError, Refused
-from core.figures import whole_seconds
+from core.errors import PaimarkError
 from core.text import clean_text
 from tui.background import post
-from tui.cancelling import Cancelling
 from tui.faults import unexpected
 from tui.messages import Ended, Noted
+from tui.spark_work import SparkWork
 from tui.widgets.lines import Line
 
 if TYPE_CHECKING:
@@ -40,11 +38,9 @@ class RunningChange:
         # Called after each change of what there is to see, while somebody looks.
         self.watcher: Callable[[], None] | None = None
         self._app = app
-        self._room = session.room
         self._session = session
-        self._began = time.monotonic()
-        self._uses_spark = self._was_counting = False
-        self._cancelling: Cancelling | None = None
+        self._spark = SparkWork(session.room)
+        self._was_counting = False
         session.changes.append(self)
         threading.Thread(target=self._work, name=f"paimark-{plan.action}", daemon=True).start()
 
@@ -55,32 +51,22 @@ class RunningChange:
     @property
     def can_be_cancelled(self) -> bool:
         """Only what Spark does can be stopped; the rest is over soon."""
-        return self.running and self._uses_spark
+        return self.running and self._spark.uses_spark
 
     def cancel(self) -> None:
         """Stop it as long as Spark works for it: what was begun is undone, what has landed stays."""
-        if not self.can_be_cancelled:
-            return
-        if self._cancelling is None:
-            self._cancelling = Cancelling(self._room)
-        else:
-            self._cancelling.press()
-        self._look()
+        if self.can_be_cancelled:
+            self._spark.cancel()
+            self._look()
 
     @property
     def elapsed(self) -> str:
-        return whole_seconds(time.monotonic() - self._began)
+        return self._spark.elapsed
 
     @property
     def line(self) -> Line:
         """What it waits for, and for how long."""
-        if self._cancelling is not None:
-            return self._cancelling.line
-        if not self._uses_spark:
-            return [(f"at work, {self.elapsed}", "quiet")]
-        if self._room.state == "starting":
-            return [(f"Spark is starting, {self.elapsed}", "warn")]
-        return [(f"Spark is at work, {self.elapsed}", "accent")]
+        return self._spark.line
 
     @property
     def end(self) -> tuple[str, str]:
@@ -90,18 +76,16 @@ class RunningChange:
         return f"{self.title}: {self.error.message if self.error is not None else self.elapsed}", "bad"
 
     def tick(self) -> None:
-        """Time passed. What Spark was given after it was cancelled is cancelled too."""
-        if self._cancelling is not None and self.running:
-            self._room.cancel()
+        """Time passed."""
+        if self.running:
+            self._spark.cancel_again()
         self._look()
 
     def _engine(self) -> Engine:
         """In the thread: the engine, when the action asks for it."""
-        if self._cancelling is not None:
-            raise Refused("Cancelled", "Nothing was committed.")
-        self._uses_spark = True
+        engine = self._spark.engine()
         post(self._app, self._look)
-        return self._room.engine
+        return engine
 
     def _work(self) -> None:
         context = replace(self._session.context, engine=self._engine)

@@ -9,9 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Self
 
-import msgspec
-
-from core.actions import claims, merge_sql
+from core.actions import claims
 from core.actions.change import journal
 from core.actions.change.change import Done, Landed, Work
 from core.actions.change.journal import Hold
@@ -19,7 +17,7 @@ from core.actions.change.landing import hold_expiry
 from core.actions.change.operations import Undoable
 from core.actions.checks import read_only_refusals, require_unmoved, required_text, text_argument
 from core.actions.columns import column_refusals
-from core.actions.context import Context, Progress
+from core.actions.context import Context
 from core.actions.fast_forward import (
     append_snapshots,
     copy_tags,
@@ -30,17 +28,14 @@ from core.actions.fast_forward import (
 )
 from core.actions.merge_journal import MergeState, state_of, survey_of
 from core.actions.merge_record import record_merge
-from core.actions.merge_scope import where_changed
+from core.actions.merge_rows import merged_rows, rewriting
 from core.actions.merge_survey import Survey, survey
-from core.actions.overwriting import Rows, Start, asked, rewriting_refusals, version_of
+from core.actions.overwriting import Rows, Start
 from core.actions.pins import merge_tag
 from core.actions.plan import Plan, Refusal, Step
 from core.actions.rewrite_main import RewriteMain, snapshot_of, went_on
-from core.errors import FileMissing, NotFound, Refused, UsageError
-from core.figures import counted
-from core.spark.protocol import Version
+from core.errors import NotFound, Refused, UsageError
 from core.storage.files import Files
-from core.table.files import size_of
 from core.table.forks import is_same_commit
 from core.table.layout import Root, TablePath
 from core.table.records import Snapshot, point_of
@@ -77,7 +72,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     steps = [Step("create", table.savepoint(safety), f"keeps snapshot {main.id} of main, as it is now")]
     steps += [Step("copy", found.start.root.schema(number), f"of {name}") for number, _ in found.new_schemas]
     further, more = (
-        _fast_forward(context, found) if found.kind == "fast-forward" else _rewriting(context, found)
+        _fast_forward(context, found) if found.kind == "fast-forward" else rewriting(context, found)
     )
     return Plan(
         action=ACTION,
@@ -138,8 +133,9 @@ class MergeBranch(RewriteMain[MergeState]):
 
     def rows(self, start: Start) -> Rows | None:
         if self._rows is None or point_of(self._rows[0]) != point_of(start.head.snapshot):
-            found, choice = self._on(start), str(self.work.plan.arguments["on_conflict"])
-            self._rows = start.head.snapshot, _rows(self.work.context, found, choice, self.work.progress)
+            work, found = self.work, self._on(start)
+            choice = str(work.plan.arguments["on_conflict"])
+            self._rows = start.head.snapshot, merged_rows(work.context, found, choice, work.progress)
         return self._rows[1]
 
     def safety_comment(self) -> str:
@@ -220,52 +216,6 @@ class MergeBranch(RewriteMain[MergeState]):
         )
 
 
-def _rows(context: Context, found: Survey, choice: str, progress: Progress) -> Rows:
-    """What main is to get. Raises `Refused` for conflicts, and for removed rows that no key matches."""
-    versions, target, where = _versions(found), found.target, where_changed(context.files, found)
-    if found.kind == "append":
-        unkeyed = merge_sql.Unkeyed(where)
-        (counted,) = asked(context, target, versions, unkeyed.count_removed, progress)
-        if counted["removed"] and choice != "branch":
-            raise Refused(
-                f"Branch {found.branch.root.label} also removed {counted['removed']:,} rows, "
-                "and without a primary key main's rows are not matched with them",
-                "With --on-conflict branch main loses them too, as one overwrite of the table.",
-            )
-        sql = unkeyed.replayed if counted["removed"] else unkeyed.added
-        return Rows(versions, sql, bool(counted["removed"]))
-    schema = target.schema
-    columns = [field.name for field in schema.fields]
-    queries = merge_sql.Keyed(
-        keys=schema.primary_keys,
-        columns=columns,
-        partition_keys=schema.partition_keys,
-        branch_wins=choice == "branch",
-        main_base=merge_sql.MAIN_BASE if merge_sql.MAIN_BASE in versions else merge_sql.BASE,
-        where=where,
-    )
-    if choice == "fail":
-        _require_no_conflict(context, found, versions, queries, progress)
-    return Rows(versions, queries.rows, True, queries.partitions, queries.common)
-
-
-def _require_no_conflict(
-    context: Context,
-    found: Survey,
-    versions: Mapping[str, Version],
-    queries: merge_sql.Keyed,
-    progress: Progress,
-) -> None:
-    if listed := asked(context, found.target, versions, queries.conflicts, progress):
-        count = listed[0]["conflicts"]
-        first = ", ".join(each["key"] for each in listed) + (", ..." if count > len(listed) else "")
-        raise Refused(
-            f"{counted(count, 'key')} changed in main and in branch "
-            f"{found.branch.root.label}, to different rows: {first}",
-            "Say who wins with --on-conflict branch or --on-conflict main.",
-        )
-
-
 def _as_planned(work: Work) -> Survey:
     """Raises `Refused` when the branch moved, or main did otherwise than by going on."""
     plan, files = work.plan, work.files
@@ -285,19 +235,6 @@ def _has_only_gone_on(files: Files, plan: Plan, found: Survey) -> bool:
     return found.lasting == plan.lasting and went_on(files, found.start.root, plan.main_at)
 
 
-def _versions(found: Survey) -> dict[str, Version]:
-    branch, main = found.branch.root, found.start.root
-    versions = {
-        merge_sql.BASE: version_of(branch, found.base),
-        merge_sql.HEAD: version_of(branch, found.branch.snapshot),
-        merge_sql.MAIN_BASE: version_of(found.base_root, found.main_base),
-        merge_sql.MAIN: version_of(main, found.start.head.snapshot),
-    }
-    if is_same_commit(found.base, found.main_base):
-        del versions[merge_sql.MAIN_BASE]
-    return versions
-
-
 def _fast_forward(context: Context, found: Survey) -> tuple[list[Step], list[Refusal]]:
     main, name = found.start.root, found.branch.root.label
     head = found.branch.snapshot
@@ -315,41 +252,6 @@ def _fast_forward(context: Context, found: Survey) -> tuple[list[Step], list[Ref
         named = ", ".join(clashes)
         reason = f"main and branch {name} have tags of one name at different snapshots: {named}"
         refusals.append(Refusal(reason, "Delete them on one side first."))
-    return steps, refusals
-
-
-def _rewriting(context: Context, found: Survey) -> tuple[list[Step], list[Refusal]]:
-    start, schema = found.start, found.target.schema
-    name = start.root.table.full_name
-    refusals = rewriting_refusals(found.target)
-    if any("MAP" in msgspec.json.encode(field.type).decode() for field in schema.fields):
-        refusals.append(
-            Refusal(f"{name} has a MAP column, and maps can't be compared", "Replace main instead.")
-        )
-    engine = schema.options.get("merge-engine", "deduplicate").strip().lower()
-    if schema.primary_keys and engine != "deduplicate":
-        refusals.append(
-            Refusal(f"{name} merges rows of a key by {engine}", "Only deduplicate can be merged.")
-        )
-    rows = size = 0
-    try:
-        rows, size = size_of(context.files, start.root.table, found.branch.snapshot)
-        for each in (found.base, found.main_base, start.head.snapshot):
-            size_of(context.files, start.root.table, each)
-    except FileMissing as error:
-        refusals.append(Refusal(f"What is merged is not whole: {error.message}", "Repair it first."))
-    what = "the rows that it added, as one APPEND"
-    if found.kind == "keyed":
-        what = "the partitions it changed, as one OVERWRITE"
-    steps = [
-        Step(
-            "check",
-            f"branch {found.branch.root.label}",
-            f"compared with its base, through Spark: {rows:,} rows",
-            size,
-        ),
-        Step("create", start.root.snapshot(start.head.snapshot.id + 1), what),
-    ]
     return steps, refusals
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from core.spark.protocol import COMMON, PARTITIONS
@@ -11,6 +11,8 @@ from core.travel.quoting import quoted
 BASE, HEAD = "__paimark_branch_base", "__paimark_branch"
 MAIN_BASE, MAIN = "__paimark_main_base", "__paimark_main"
 _FIRST_CONFLICTS = 5
+# What SQL makes of a column's value, given its name and where it stands.
+Shown = Callable[[str, str], str]
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,38 @@ class Keyed:
             f"WHERE is_conflict ORDER BY key LIMIT {_FIRST_CONFLICTS}"
         )
 
+    def every_conflict(self, shown: Shown, limit: int) -> str:
+        """A row a conflict, by key: `key`, `base`, `main` and `branch`, and in which columns these differ.
+
+        The first four are JSON objects of values by `c` and the column's place, null for no row. `differing`
+        are the places of the columns in which two of the rows that there are differ.
+        """
+        sides = {"base": "base", "main": "main", "branch": "head"}
+        rows = [f"{self._packed(row, self.columns, shown)} AS {name}" for name, row in sides.items()]
+        flags = [f"IF({self._differs(name)}, {place}, NULL)" for place, name in enumerate(self.columns)]
+        return (
+            f"{self._judged} SELECT {self._packed('k', self.keys, shown)} AS key, {', '.join(rows)}, "
+            f"array_compact(array({', '.join(flags)})) AS differing "
+            f"FROM judged WHERE is_conflict ORDER BY k LIMIT {limit}"
+        )
+
+    @property
+    def count_conflicts(self) -> str:
+        return f"{self._judged} SELECT count(*) AS conflicts FROM judged WHERE is_conflict"
+
+    def _packed(self, row: str, columns: Sequence[str], shown: Shown) -> str:
+        values = [
+            f"{shown(name, f'{row}.{quoted(name)}')} AS c{self.columns.index(name)}" for name in columns
+        ]
+        return f"IF({row} IS NULL, NULL, to_json(struct({', '.join(values)})))"
+
+    def _differs(self, column: str) -> str:
+        name = quoted(column)
+        return " OR ".join(
+            f"({one} IS NOT NULL AND {other} IS NOT NULL AND NOT ({one}.{name} <=> {other}.{name}))"
+            for one, other in (("base", "main"), ("base", "head"), ("main", "head"))
+        )
+
     @property
     def common(self) -> str:
         """Each key with main's row after the merge, null for none, and whether that comes of the branch."""
@@ -98,7 +132,7 @@ class Keyed:
             f"WITH versions AS ({self._versions}), "
             f"beside AS (SELECT k, {self._row(BASE)} AS base, {self._row(HEAD)} AS head, "
             f"{self._row(self.main_base)} AS main_base, {self._row(MAIN)} AS main FROM versions GROUP BY k), "
-            "judged AS (SELECT k, head, main, NOT (base <=> head) AS is_changed, "
+            "judged AS (SELECT k, base, head, main, NOT (base <=> head) AS is_changed, "
             "NOT (base <=> head) AND NOT (main_base <=> main) AND NOT (head <=> main) AS is_conflict "
             "FROM beside)"
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from contextlib import closing
 from typing import Any
 
@@ -32,15 +33,23 @@ def action_command(name: str) -> click.Command | None:
 
     @click.pass_context
     def run(ctx: click.Context, /, table: str, **values: object) -> None:
-        arguments = {argument.name: values[_parameter(argument)] for argument in action.arguments}
-        _run(action, given(ctx), table, arguments)
+        run_action(action, given(ctx), table, arguments_of(action, values))
 
-    params: list[click.Parameter] = [click.Argument(["table"], metavar="TABLE")]
-    params += [_option(argument) for argument in action.arguments]
-    return GlobalCommand(name, callback=run, params=params, help=action.summary, makes_plans=True)
+    return GlobalCommand(name, callback=run, params=params_of(action), help=action.summary, makes_plans=True)
 
 
-def _run(action: Action, found: Given, table_name: str, arguments: dict[str, object]) -> None:
+def params_of(action: Action) -> list[click.Parameter]:
+    """The table, and an option an argument."""
+    return [click.Argument(["table"], metavar="TABLE"), *map(_option, action.arguments)]
+
+
+def arguments_of(action: Action, values: Mapping[str, object]) -> dict[str, object]:
+    """What `params_of` were given, as the action takes it."""
+    return {argument.name: values[_parameter(argument)] for argument in action.arguments}
+
+
+def run_action(action: Action, found: Given, table_name: str, arguments: dict[str, object]) -> None:
+    """Plan an action on a table and carry it out, as the global options say."""
     settings = found.settings()
     if action.danger != "safe" and not found.dry_run and found.plan_out is None:
         require_writable(settings)

@@ -28,6 +28,7 @@ COMMANDS = {
     "doctor": "core.cli.doctor:doctor",
     "verify": "core.cli.verify:verify",
     "auto-savepoint": "core.cli.auto_savepoint:auto_savepoint",
+    "merge-branch": "core.cli.merge_branch:merge_branch",
 }
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,9 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from core.spark.client import Engine, EngineConfig
+from core.spark.client import Engine
 from tests.cli.command import Paimark
-from tests.cli.test_sql import Shared
+from tests.cli.shared_engine import share
 from tests.paimon import commit, create_table, open_table, read_rows
 from tests.table.branches import create_branch
 
@@ -52,15 +51,9 @@ def differing(engine_warehouse: Path) -> Path:
 
 
 @pytest.fixture
-def diff(
-    paimark: Paimark, engine: Engine, differing: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Paimark]:
-    def shared(config: EngineConfig) -> Shared:
-        return Shared(engine)
-
-    monkeypatch.setattr("core.cli.answering.Engine", shared)
-    monkeypatch.setenv("PAIMARK_WAREHOUSE", str(differing))
-    yield paimark
+def diff(paimark: Paimark, engine: Engine, differing: Path, monkeypatch: pytest.MonkeyPatch) -> Paimark:
+    share(engine, differing, monkeypatch)
+    return paimark
 
 
 def test_rows_are_told_by_key_with_old_and_new_values(diff: Paimark) -> None:

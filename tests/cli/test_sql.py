@@ -6,49 +6,21 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow.parquet
 import pytest
 
-from core.spark.client import Engine, EngineConfig
-from core.spark.protocol import Event, Task
+from core.spark.client import Engine
 from tests.cli.command import PROGRAM, Paimark, bare_environment
-
-
-class Shared:
-    """The suite's engine in place of one of the command's own: `close` leaves it running."""
-
-    state = "ready"
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self.config = engine.config
-
-    def run(
-        self, sql: str, *, database: str | None = None, limit: int | None = None, time_zone: str | None = None
-    ) -> Iterator[Event]:
-        return self._engine.run(sql, database=database, limit=limit, time_zone=time_zone)
-
-    def do(self, task: Task) -> Iterator[Event]:
-        return self._engine.do(task)
-
-    def close(self) -> None:
-        """The suite closes it."""
+from tests.cli.shared_engine import share
 
 
 @pytest.fixture
-def sql(
-    paimark: Paimark, engine: Engine, engine_warehouse: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Paimark]:
-    def shared(config: EngineConfig) -> Shared:
-        assert config.warehouse == str(engine_warehouse)
-        return Shared(engine)
-
-    monkeypatch.setattr("core.cli.answering.Engine", shared)
-    monkeypatch.setenv("PAIMARK_WAREHOUSE", str(engine_warehouse))
-    yield paimark
+def sql(paimark: Paimark, engine: Engine, engine_warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> Paimark:
+    share(engine, engine_warehouse, monkeypatch)
+    return paimark
 
 
 def test_rows_go_to_stdout_and_how_they_were_read_to_stderr(sql: Paimark) -> None:

@@ -78,6 +78,7 @@ class PlanDialog(Dialog[Outcome | None]):
         Binding("escape", "leave", "to the background", key_display="esc", id="dialog.leave"),
         Binding("a", "apply", "apply", id="dialog.apply"),
         Binding("c", "confirm", "confirm by its name", id="dialog.confirm"),
+        Binding("v", "conflicts", "conflicts", tooltip="keys that both sides changed", id="dialog.conflicts"),
         Binding("e", "edit", "edit the arguments", id="dialog.edit"),
         Binding("r", "plan", "plan again", id="dialog.plan"),
         Binding("j,down", "scroll(1)", "scroll", key_display="j k", id="dialog.down"),
@@ -168,7 +169,7 @@ class PlanDialog(Dialog[Outcome | None]):
             return
         if event.input is not self._confirmation:
             # The plan on the screen is of other arguments now: it can't be applied any more.
-            self._plan = None
+            self._plan = self._change = None
             self._state = "asking"
             if self._timer is not None:
                 self._timer.stop()
@@ -210,7 +211,7 @@ class PlanDialog(Dialog[Outcome | None]):
             return
         if self._timer is not None:
             self._timer.stop()
-        self._state, self._plan = "planning", None
+        self._state, self._plan, self._change = "planning", None, None
         if not self._told:
             self._show([[("Reading what it takes …", "quiet")]])
         action, table, session = self._action, self._table, self._session
@@ -245,6 +246,8 @@ class PlanDialog(Dialog[Outcome | None]):
             return self._allowed and self._state == "planned"
         if action == "confirm":
             return self._can_be_done and not self._allowed and self._state == "planned"
+        if action == "conflicts":
+            return self._compared is not None
         if action in ("edit", "plan"):
             return self._state in ("asking", "planned", "failed") and bool(self._fields)
         if action in ("close", "leave"):
@@ -316,6 +319,21 @@ class PlanDialog(Dialog[Outcome | None]):
         for field in self._fields.values():
             self.set_focus(field.input)
             return
+
+    @property
+    def _compared(self) -> str | None:
+        """The branch of a merge by key that is planned, or was refused; its conflicts can be looked at."""
+        failed = self._change.plan if self._state == "failed" and self._change is not None else None
+        plan = self._plan if self._state == "planned" else failed
+        if plan is None or plan.action != "merge-branch" or plan.arguments["kind"] != "keyed":
+            return None
+        return str(plan.arguments["name"])
+
+    def action_conflicts(self) -> None:
+        if (branch := self._compared) is not None:
+            from tui.screens.conflicts import ConflictsScreen
+
+            self.app.push_screen(ConflictsScreen(self._session, self._table, branch))
 
     def action_scroll(self, lines: int) -> None:
         self._text.action_scroll(lines)

@@ -1,0 +1,72 @@
+"""`paimark merge-branch`: the action, and with `--conflicts` what stands in its way, row by row."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import click
+
+from core.actions.context import Counting, open_context
+from core.actions.registry import ACTIONS
+from core.cli.actions import arguments_of, params_of, run_action
+from core.cli.answering import ended_by_signals, open_engine
+from core.cli.json_rows import json_text
+from core.cli.narrator import Narrator
+from core.cli.options import Given, GlobalCommand, given
+from core.cli.output import row_writer
+from core.errors import UsageError
+from core.table.catalog import find_table
+
+_ACTION = ACTIONS["merge-branch"]
+_CONFLICTS = click.Option(
+    ["--conflicts"],
+    is_flag=True,
+    help="Only list the keys that main and the branch changed to different rows, "
+    "with their values in base, main and branch. Nothing is written.",
+)
+
+
+@click.pass_context
+def _run(ctx: click.Context, /, table: str, conflicts: bool, **values: object) -> None:
+    found, arguments = given(ctx), arguments_of(_ACTION, values)
+    if not conflicts:
+        run_action(_ACTION, found, table, arguments)
+        return
+    if found.plan_out is not None or arguments["on_conflict"] != "fail":
+        option = "--plan-out" if found.plan_out is not None else "--on-conflict"
+        raise UsageError(f"--conflicts only lists them: leave {option} out")
+    _list_conflicts(found, table, str(arguments["name"]))
+
+
+merge_branch = GlobalCommand(
+    _ACTION.name,
+    callback=_run,
+    params=[*params_of(_ACTION), _CONFLICTS],
+    help=_ACTION.summary,
+    makes_plans=True,
+)
+
+
+def _list_conflicts(found: Given, table_name: str, branch: str) -> None:
+    from core.actions.merge_conflicts import LINE_COLUMNS, find_conflicts
+
+    settings = found.settings()
+    narrator = Narrator()
+
+    def tell(line: str) -> None:
+        if isinstance(line, Counting):
+            narrator.wait(line)
+
+    with ended_by_signals(), closing(open_engine(settings)) as engine:
+        context = open_context(settings.warehouse, settings.options, settings.read_only, lambda: engine)
+        place = find_table(context.files, table_name)
+        narrator.wait("Starting Spark")
+        conflicts = find_conflicts(context, place, branch, tell)
+    narrator.say(conflicts.title)
+    if found.as_json:
+        click.echo(json_text(list(conflicts.found), indent=2))
+    else:
+        rows = row_writer(found, [*conflicts.keys, *LINE_COLUMNS])
+        rows.write(conflicts.lines)
+        rows.close()
+    narrator.say(conflicts.summary)

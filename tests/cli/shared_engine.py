@@ -1,0 +1,43 @@
+"""The suite's Spark in place of the one that a command would start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.spark.client import Engine, EngineConfig
+from core.spark.protocol import Event, Task
+
+
+class Shared:
+    """The suite's engine in place of one of the command's own: `close` leaves it running."""
+
+    state = "ready"
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.config = engine.config
+
+    def run(
+        self, sql: str, *, database: str | None = None, limit: int | None = None, time_zone: str | None = None
+    ) -> Iterator[Event]:
+        return self._engine.run(sql, database=database, limit=limit, time_zone=time_zone)
+
+    def do(self, task: Task) -> Iterator[Event]:
+        return self._engine.do(task)
+
+    def close(self) -> None:
+        """The suite closes it."""
+
+
+def share(engine: Engine, warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands work on this warehouse, by the suite's engine."""
+
+    def shared(config: EngineConfig) -> Shared:
+        assert config.warehouse == str(warehouse)
+        return Shared(engine)
+
+    monkeypatch.setattr("core.cli.answering.Engine", shared)
+    monkeypatch.setenv("PAIMARK_WAREHOUSE", str(warehouse))

@@ -1,0 +1,92 @@
+"""The conflicts of a merge, looked at before it is applied and after it was refused."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from core.actions import merge_conflicts
+from core.config import Settings
+from core.spark.client import Engine
+from tests.paimon import commit
+from tests.table.branches import create_branch
+from tests.tui.driving import Sitting, sitting
+from tests.tui.test_hostile_text import COPIES, MARKUP, assert_harmless
+from tests.tui.test_running_change import orders
+from tui.engine_room import EngineRoom
+from tui.session import Session
+
+
+def in_conflict(warehouse: Path, table: str) -> Path:
+    """Branch fix and main changed the prices of keys 1 and 2 to others; main's directory of snapshots."""
+    create_branch(warehouse, table, "fix", "v2")
+    commit(warehouse, f"{table}$branch_fix", orders((1, MARKUP + COPIES, 1.5), (2, "c2", 2.5)))
+    commit(warehouse, table, orders((1, "c1", 7.5), (2, "c2", 8.5)))
+    database, _, name = table.partition(".")
+    return warehouse / f"{database}.db" / name / "snapshot"
+
+
+@asynccontextmanager
+async def planning(
+    warehouse: Path, table: str, session: Session | None = None, size: tuple[int, int] = (120, 36)
+) -> AsyncIterator[Sitting]:
+    """The plan of the merge is on the screen."""
+    async with sitting(warehouse, size, session=session) as console:
+        await console.sees("▾ ")
+        await console.press("colon")
+        await console.type(table)
+        await console.press("enter")
+        await console.sees("● orders", "snapshot 6")
+        await console.press("3")
+        await console.sees("fix")
+        await console.press("j", "m")
+        await console.sees("Merge what branch fix", "type fix to confirm", "v conflicts")
+        yield console
+
+
+async def test_what_the_looking_waits_for_is_said_and_it_can_be_cancelled(warehouse: Path) -> None:
+    in_conflict(warehouse, "shop.orders")
+    async with planning(warehouse, "shop.orders", size=(80, 24)) as console:
+        await console.press("v")
+        await console.sees("Spark is starting, 1 s", "ctrl+c cancels")
+        await console.press("ctrl+c")
+        await console.sees("The statement was cancelled")
+        await console.press("escape")
+        await console.sees("Merge what branch fix", "▸[ Cancel ]")
+
+
+@pytest.mark.parametrize("shown", [1000, 1])
+async def test_conflicts_are_shown_before_the_merge_and_after_it_was_refused(
+    engine_warehouse: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch, shown: int
+) -> None:
+    monkeypatch.setattr(merge_conflicts, "SHOWN", shown)
+    database = f"beside{shown}"
+    shutil.copytree(engine_warehouse / "shop.db/orders", engine_warehouse / f"{database}.db/orders")
+    snapshots = in_conflict(engine_warehouse, f"{database}.orders")
+    engine.wait_ready(120)
+    settings = Settings(str(engine_warehouse))
+    session = Session(settings, EngineRoom(settings, engine))
+    async with planning(engine_warehouse, f"{database}.orders", session) as console:
+        await console.press("v")
+        if shown == 1:
+            await console.sees("the first 1 of 2 keys in conflict")
+            return
+        await console.sees("2 keys in conflict", "order_id", "base", "main", "branch", "7.5", "2.5")
+        await console.sees("[red]x")
+        assert_harmless(console)
+        await console.press("i")
+        await console.sees("key 1", "price in base", "11.0", "price in main", "price in branch", "1.5")
+        assert_harmless(console)
+        await console.press("escape", "escape")
+        await console.sees("Merge what branch fix", "v conflicts")
+        await console.press("c")
+        await console.type("fix")
+        await console.press("enter", "a")
+        await console.sees("✗ failed", "2 keys changed in main and in branch fix", "v conflicts")
+        await console.press("v")
+        await console.sees("2 keys in conflict", "8.5")
+        assert not (snapshots / "snapshot-7").exists()
