@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from core.actions.change import journal
 from core.actions.checks import fingerprint, require_unmoved
 from core.actions.context import Context, Progress, Remark
 from core.actions.plan import Plan
@@ -24,6 +25,7 @@ from core.table.main_branch import branch_root
 from core.table.records import Snapshot
 
 _ATTEMPTS = 3
+_DELETION = "delete-branch"
 
 T = TypeVar("T")
 
@@ -148,7 +150,9 @@ def require_held(
 
     No expiry deletes the newest snapshot. For another one, every file (`needed`, read when None) is looked
     for twice with a pause between, in case an expiry that read the tags before ours is still deleting.
+    Raises `Refused` where the snapshot's branch is being deleted, as that may not have seen the tag.
     """
+    _require_staying(context, chosen.root)
     if _is_surely_whole(context, chosen):
         progress(f"snapshot {chosen.snapshot.id} is the newest: nothing of it can be gone")
         return
@@ -160,6 +164,19 @@ def require_held(
         progress(f"waiting {context.verify_wait:g} s, in case an expiry is deleting now")
         time.sleep(context.verify_wait)
     _require_all(context, chosen, needed, progress)
+
+
+def _require_staying(context: Context, root: Root) -> None:
+    """One that begins after this look lists the tag, and is refused."""
+    begun = journal.current(context, root.table)
+    if begun is None or begun.journal.action != _DELETION or root.branch is None:
+        return
+    if begun.journal.planned().arguments["name"] == root.label:
+        raise Refused(
+            f"Branch {root.label} of {root.table.full_name} is being deleted",
+            f"Take the snapshot from another branch. `paimark recover {root.table.word}` ends a deletion "
+            "that was interrupted.",
+        )
 
 
 def _is_surely_whole(context: Context, chosen: ChosenSnapshot) -> bool:

@@ -95,7 +95,8 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
         },
         undo=f"paimark undo {table.word}",
     )
-    log(context, table, plan, outcome, inverse="delete-savepoint", arguments={"id": savepoint.id})
+    inverted, saved = {"id": savepoint.id}, savepoint.saved_snapshot_id
+    log(context, table, plan, outcome, inverse="delete-savepoint", arguments=inverted, snapshot=saved)
     audit.record(
         context,
         plan,

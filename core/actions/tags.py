@@ -97,7 +97,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
         undo=f"paimark undo {table.word}",
     )
     inverted = {"name": name, "branch": plan.arguments["branch"]}
-    log(context, table, plan, outcome, inverse="delete-tag", arguments=inverted)
+    log(context, table, plan, outcome, inverse="delete-tag", arguments=inverted, snapshot=chosen.snapshot.id)
     after = f"tag {name} of snapshot {chosen.snapshot.id}"
     audit.record(context, plan, outcome, started, progress, before="no such tag", after=after)
     return outcome

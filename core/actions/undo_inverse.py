@@ -62,8 +62,12 @@ def log(
     *,
     inverse: str,
     arguments: dict[str, Any],
+    snapshot: int,
 ) -> None:
-    """Write what an action that needs no lock did into the log of operations, with what undoes it."""
+    """Write what an action that needs no lock did into the log of operations, with what undoes it.
+
+    A redo holds the same `snapshot`, where the newest was asked for then.
+    """
     token, now = new_token(), context.clock()
     entry = Undoable(
         token=token,
@@ -78,7 +82,7 @@ def log(
         number=0,
         token=token,
         action=plan.action,
-        request=dict(plan.request),
+        request={**plan.request, "snapshot": snapshot},
         user=context.user,
         host=context.host,
         time=now,

@@ -7,11 +7,12 @@ import pytest
 from core.actions.change import operations
 from core.actions.context import Context
 from core.errors import NotFound, Refused, UsageError
+from core.table.lineage import Lineage
 from core.table.main_branch import branch_names, main_root
 from core.table.operations import read_operations
 from core.table.system_tables import rows
 from tests.actions.acting import ORDERS, applied, done, planned
-from tests.actions.taking_over import branched, main_rows
+from tests.actions.taking_over import add, branched, main_rows
 
 
 def names(context: Context) -> list[str]:
@@ -118,3 +119,15 @@ def test_a_plan_to_restore_is_refused_when_anything_was_done_since(context: Cont
     done(context, "create-tag", name="two", snapshot=4)
     with pytest.raises(Refused, match="moved since the plan was made"):
         applied(context, plan)
+
+
+@pytest.mark.parametrize(("name", "given"), [("create-tag", {"name": "x"}), ("create-savepoint", {})])
+def test_a_redo_holds_the_snapshot_that_was_newest_then(
+    context: Context, name: str, given: dict[str, str]
+) -> None:
+    done(context, name, ORDERS, **given)
+    done(context, "undo")
+    add(context, "shop.orders", 900)
+    done(context, "redo")
+    held = [tag.id for _, tag in Lineage(context.files, ORDERS.root()).tags()]
+    assert sorted(held) == [2, 5]

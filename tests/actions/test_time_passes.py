@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.actions.context import Context
+from core.errors import Refused
 from core.storage.files import Files
 from core.storage.local import LocalFiles
 from core.table.lineage import Lineage
@@ -92,3 +93,17 @@ def test_a_replaced_main_that_expired_before_recovery_keeps_no_broken_snapshots(
     applied(context, plan)
     assert Lineage(context.files, ORDERS.root()).snapshot_ids() == [3, 4, 5]
     assert planned(context, "recover").empty
+
+
+@pytest.mark.parametrize(("name", "given"), [("create-tag", {"name": "late"}), ("create-savepoint", {})])
+def test_nothing_is_kept_on_a_branch_whose_deletion_died(
+    context: Context, warehouse: Path, name: str, given: dict[str, str]
+) -> None:
+    """The recovery goes on deleting, and would take what was made with it."""
+    branched(context)
+    died(warehouse, r"STEP-\w+-2$", "delete-branch", name="fix")
+    with pytest.raises(Refused, match=r"Branch fix of .* is being deleted"):
+        done(context, name, ORDERS, branch="fix", **given)
+    assert [name for name, _ in Lineage(context.files, ORDERS.root("fix")).tags()] == ["v2"]
+    done(context, "recover")
+    assert planned(context, "recover").empty and main_rows(context)
