@@ -25,6 +25,7 @@ from typing import Any
 import msgspec
 
 from core.errors import UsageError
+from core.redaction import Guarded, keep_secrets
 
 TRUE_WORDS = frozenset({"1", "true", "yes", "on"})
 FALSE_WORDS = frozenset({"", "0", "false", "no", "off"})
@@ -34,11 +35,11 @@ FALSE_WORDS = frozenset({"", "0", "false", "no", "off"})
 class Settings:
     """Everything chosen before a warehouse is opened.
 
-    `warehouse` is an absolute path or a URI with a scheme; `options` are Paimon catalog options and may hold
-    secrets, so they are never printed; `context` is the config file's name for it, None when none was used.
+    `warehouse` is an absolute path or a URI with a scheme, `options` are Paimon catalog options. Both may
+    hold secrets, so they are never printed. `context` is the config file's name for it, None for none.
     """
 
-    warehouse: str
+    warehouse: str = field(repr=False)
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
     read_only: bool = False
     spark_master: str | None = None
@@ -50,7 +51,7 @@ class Settings:
 class Flags:
     """What the command line said. None or empty: nothing."""
 
-    warehouse: str | None = None
+    warehouse: str | None = field(default=None, repr=False)
     context: str | None = None
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
     read_only: bool = False
@@ -58,14 +59,14 @@ class Flags:
     spark_conf: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
-class WarehouseContext(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class WarehouseContext(Guarded, frozen=True, forbid_unknown_fields=True):
     """One `[contexts.NAME]` of the config file."""
 
     warehouse: str
-    options: dict[str, str] = {}
+    options: dict[str, str] = msgspec.field(default_factory=dict)
     read_only: bool = False
     spark_master: str | None = None
-    spark_conf: dict[str, str] = {}
+    spark_conf: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 class ConfigFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -138,6 +139,7 @@ def load_settings(flags: Flags, environment: Mapping[str, str] = os.environ) -> 
     A context's options go only to its own warehouse, unless it was named with `--context`.
     Raises `UsageError` when no warehouse was named anywhere.
     """
+    keep_secrets(flags.warehouse or "", flags.options, flags.spark_conf)
     path = config_path(environment)
     config = read_config(path)
     named_warehouse = flags.warehouse or (None if flags.context else environment.get("PAIMARK_WAREHOUSE"))
@@ -150,12 +152,15 @@ def load_settings(flags: Flags, environment: Mapping[str, str] = os.environ) -> 
             "Say `paimark WAREHOUSE`, `--warehouse URI` or PAIMARK_WAREHOUSE, or set default_context in "
             f"{path}; `paimark demo` makes one to try.",
         )
+    options = {**(chosen.options if chosen else {}), **flags.options}
+    spark_conf = {**(chosen.spark_conf if chosen else {}), **flags.spark_conf}
+    keep_secrets(warehouse, options, spark_conf)
     return Settings(
         warehouse=_normal(warehouse),
-        options={**(chosen.options if chosen else {}), **flags.options},
+        options=options,
         read_only=flags.read_only or read_only_environment(environment) or bool(chosen and chosen.read_only),
         spark_master=flags.spark_master or (chosen.spark_master if chosen else None),
-        spark_conf={**(chosen.spark_conf if chosen else {}), **flags.spark_conf},
+        spark_conf=spark_conf,
         context=name if chosen else None,
     )
 

@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from core.redaction import redacted
+
 
 class PaimarkError(Exception):
-    """Something a person must read. `message` is one sentence; `hint` says what to do next."""
+    """Something a person must read. `message` is one sentence; `hint` says what to do next.
+
+    Neither holds a secret of an address or an option, wherever the words came from.
+    """
 
     exit_code = 1
 
     def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
+        self.message = redacted(message)
+        self.hint = redacted(hint)
+        super().__init__(self.message)
 
 
 class NotFound(PaimarkError):

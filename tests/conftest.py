@@ -27,6 +27,12 @@ ORDERS = pa.schema(
 EVENTS = pa.schema([pa.field("day", pa.string()), pa.field("kind", pa.string())])
 
 
+@pytest.fixture(autouse=True)
+def _secrets_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A password that one test gave is an ordinary word in the next."""
+    monkeypatch.setattr("core.redaction._kept", set())
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _no_waiting_for_the_disk() -> Iterator[None]:
     """Tests kill processes and not machines: what was written is there for all, flushed or not."""

@@ -6,6 +6,7 @@ import asyncio
 import gc
 import os
 import signal
+import sys
 import time
 from inspect import isawaitable
 from typing import Any, ClassVar
@@ -19,6 +20,7 @@ from textual.screen import Screen
 from core.figures import counted, seconds
 from tui.background import Arrived, post
 from tui.clipboard import copy_sequence
+from tui.faults import traceback_of
 from tui.key_order import Cancellable, RowsScreen, binding_of, settled
 from tui.messages import Copied, Ended, Noted, Said
 from tui.opening import Opening
@@ -91,6 +93,15 @@ class Console(App[None]):
                 lambda took: post(self, lambda: self.note(f"Spark is ready after {seconds(took)}", "good")),
                 lambda error: post(self, lambda: self.say(f"{error.message}. {error.hint}", "bad")),
             )
+
+    def _fatal_error(self) -> None:
+        # Textual's own shows the locals of every call.
+        error = sys.exc_info()[1] or self._exception
+        if error is None:
+            super()._fatal_error()
+        else:
+            self.bell()
+            self.panic(traceback_of(error))
 
     # What the terminal gets
 

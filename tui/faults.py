@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from core.errors import PaimarkError
+from core.redaction import redacted
+
+if TYPE_CHECKING:
+    from rich.traceback import Traceback
 
 
 def unexpected(error: BaseException) -> PaimarkError:
@@ -12,3 +18,13 @@ def unexpected(error: BaseException) -> PaimarkError:
         place = place.tb_next
     where = f"{place.tb_frame.f_code.co_filename}:{place.tb_lineno}" if place else "nowhere"
     return PaimarkError(f"{type(error).__name__}: {error}", f"This is a fault of Paimark itself, at {where}.")
+
+
+def traceback_of(error: BaseException) -> Traceback:
+    """What is left on the terminal when the console fails. Locals are not shown: they hold options."""
+    from rich.traceback import Traceback
+
+    trace = Traceback.extract(type(error), error, error.__traceback__)
+    for stack in trace.stacks:
+        stack.exc_value = redacted(stack.exc_value)
+    return Traceback(trace, width=None)

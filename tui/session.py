@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from core.config import Settings
+from core.redaction import without_secrets
 from core.storage.files import Files
 from core.storage.open import open_files
 from core.table.layout import MAIN, Root, TablePath
@@ -88,7 +89,7 @@ class Session:
         """The context's name, else the end of the warehouse's address."""
         if self.settings.context:
             return self.settings.context
-        address = self.settings.warehouse.rstrip("/")
+        address = without_secrets(self.settings.warehouse).rstrip("/")
         home = os.path.expanduser("~")
         if address.startswith(home + "/"):
             address = "~" + address[len(home) :]

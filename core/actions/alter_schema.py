@@ -22,6 +22,7 @@ from core.actions.context import Context
 from core.actions.plan import Plan, Refusal, Step
 from core.actions.temporaries import delete_temporaries
 from core.errors import FileMissing, NotFound, Refused, StatementFailed, UsageError
+from core.redaction import keep_secrets
 from core.shell import shell_line
 from core.table.layout import SCHEMA_PREFIX, Root, TablePath
 from core.table.lineage import Lineage
@@ -178,6 +179,8 @@ def _definition(context: Context, table: TablePath, branch: str | None) -> tuple
 
 
 def _made(context: Context, root: Root, now: TableSchema, changes: tuple[SchemaChange, ...]) -> Changed:
+    # An option of a table may be a store's password: schemas hold it, and nothing that is logged.
+    keep_secrets("", now.options, {each.name: each.value for each in changes if each.kind == "set"})
     return changed(
         now,
         changes,

@@ -14,6 +14,7 @@ import msgspec
 from core.actions.alter_schema_types import nullable, paimon_type, widened
 from core.durations import parse_interval
 from core.errors import UsageError
+from core.redaction import shown_value
 from core.table.names import near_names
 from core.table.records import SchemaField, TableSchema
 from core.table.retention import RETENTION_OFF
@@ -174,7 +175,7 @@ def _set(draft: _Draft, change: Change) -> None:
     if change.name == "savepoint.create-interval":
         parse_interval(change.value)
     draft.options[change.name] = change.value
-    draft.said.append(f"set {change.name} to {change.value}")
+    draft.said.append(f"set {change.name} to {shown_value(change.name, change.value)}")
     if is_protecting:
         draft.undo = None
     elif old is None:

@@ -9,6 +9,7 @@ import msgspec
 
 from core.actions.context import Context, Progress, Remark
 from core.actions.plan import Outcome, Plan
+from core.redaction import redacted
 
 
 def record(
@@ -45,10 +46,18 @@ def record(
         descriptor = os.open(context.audit_path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             # One call, so that lines of several processes never mix.
-            os.write(descriptor, msgspec.json.encode(line) + b"\n")
+            os.write(descriptor, msgspec.json.encode(_without_secrets(line)) + b"\n")
         finally:
             os.close(descriptor)
     except OSError as error:
         progress(
             Remark(f"The audit line could not be written to {context.audit_path}: {error.strerror or error}")
         )
+
+
+def _without_secrets(value: object) -> object:
+    if isinstance(value, str):
+        return redacted(value)
+    if isinstance(value, dict):
+        return {name: _without_secrets(below) for name, below in value.items()}
+    return value

@@ -23,6 +23,7 @@ from core.actions.plan import Outcome, Plan
 from core.durations import parse_duration
 from core.errors import PaimarkError, UsageError
 from core.figures import moment
+from core.redaction import redacted
 from core.storage.files import Files
 from core.table.catalog import parse_table_name
 from core.table.layout import Root, TablePath, savepoint_tag
@@ -134,7 +135,7 @@ def after_commit(context: Context, table: TablePath, branch: str | None, tell: P
         made = once(context, table, branch)
     # Whatever it is: who sees an error would take the commit for one that failed, and do it again.
     except Exception as error:
-        tell(Remark(f"The change is done, but no savepoint could be made after it: {error}"))
+        tell(Remark(f"The change is done, but no savepoint could be made after it: {redacted(str(error))}"))
     else:
         if made is not None:
             tell(Remark(made.message))

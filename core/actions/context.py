@@ -7,7 +7,7 @@ import os
 import socket
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,7 +56,7 @@ class Context:
     host: str
     audit_path: Path
     clock: Callable[[], int]
-    options: Mapping[str, str]
+    options: Mapping[str, str] = field(repr=False)
     verify_wait: float = _VERIFY_WAIT
     watch_for: float = _WATCH_FOR
     beat_every: float = _BEAT_EVERY

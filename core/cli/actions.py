@@ -20,6 +20,7 @@ from core.cli.options import Given, GlobalCommand, given
 from core.cli.output import narrate
 from core.cli.plans import say_plan
 from core.errors import Refused
+from core.redaction import redacted
 from core.spark.client import Engine
 from core.table.catalog import find_table
 from core.text import clean_text
@@ -95,17 +96,17 @@ def carry_out(action: Action, context: Context, plan: Plan, found: Given) -> Non
 
 def _print_plan(plan: Plan, found: Given) -> None:
     if found.as_json:
-        click.echo(json_text([plan], indent=2))
+        click.echo(redacted(json_text([plan], indent=2)))
     else:
-        say_plan(plan, lambda line: click.echo(clean_text(line)))
+        say_plan(plan, lambda line: click.echo(clean_text(redacted(line))))
 
 
 def _print_outcome(outcome: Outcome, found: Given) -> None:
     if found.as_json:
         facts = {"action": outcome.action, "table": outcome.table, **outcome.result}
-        click.echo(json_text([facts]))
+        click.echo(redacted(json_text([facts])))
     else:
-        click.echo(clean_text(outcome.message))
+        click.echo(clean_text(redacted(outcome.message)))
     if outcome.undo:
         narrate(f"To take it back: {outcome.undo}")
 

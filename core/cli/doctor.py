@@ -12,6 +12,7 @@ from core.cli.options import Given, GlobalCommand, given
 from core.cli.output import row_writer
 from core.errors import Corrupt, PaimarkError, Unavailable, UsageError
 from core.figures import counted
+from core.redaction import redacted
 from core.shell import shell_line
 from core.storage.files import Files
 from core.table.layout import Root, TablePath
@@ -51,11 +52,15 @@ def doctor(ctx: click.Context, table: str | None, deep: bool) -> None:
         except PaimarkError as error:
             unavailable = unavailable or isinstance(error, Unavailable)
             findings = [Finding(check, "broken", error.message, error.hint)]
-        rows.write(findings)
+        rows.write([_without_secrets(finding) for finding in findings])
         broken += sum(finding.state == "broken" for finding in findings)
     rows.close()
     if broken:
         raise (Unavailable if unavailable else Corrupt)(f"Broken: {broken}")
+
+
+def _without_secrets(finding: Finding) -> Finding:
+    return finding._replace(detail=redacted(finding.detail), hint=redacted(finding.hint))
 
 
 Look = Callable[[], Iterator[Finding]]
@@ -109,8 +114,8 @@ def _warehouse(found: Given) -> Iterator[Finding]:
     except UsageError as error:
         yield Finding("warehouse", "warning", error.message, error.hint)
         return
-    names = databases(open_files(settings.warehouse, settings.options))
-    yield Finding("warehouse", "ok", f"{settings.warehouse}, {len(names)} database{'s' * (len(names) != 1)}")
+    files = open_files(settings.warehouse, settings.options)
+    yield Finding("warehouse", "ok", f"{files.uri}, {counted(len(databases(files)), 'database')}")
 
 
 def _table(found: Given, name: str) -> Iterator[Finding]:

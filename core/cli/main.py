@@ -75,13 +75,14 @@ def _click(words: list[str]) -> int:
 
 
 def _complain(message: str, hint: str, code: int, error: BaseException) -> int:
+    from core.redaction import redacted
     from core.text import clean_text
 
     if os.environ.get("PAIMARK_DEBUG"):
         import traceback
 
-        traceback.print_exception(error, file=sys.stderr)
-    print(f"paimark: {clean_text(message)}", file=sys.stderr)
+        print(redacted("".join(traceback.format_exception(error))), file=sys.stderr, end="")
+    print(f"paimark: {clean_text(redacted(message))}", file=sys.stderr)
     if hint:
-        print(f"  {clean_text(hint)}", file=sys.stderr)
+        print(f"  {clean_text(redacted(hint))}", file=sys.stderr)
     return code

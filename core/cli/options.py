@@ -17,7 +17,7 @@ from core.errors import UsageError
 class Given:
     """What the words said so far. A later word wins; repeatable ones gather."""
 
-    warehouse: str | None = None
+    warehouse: str | None = field(default=None, repr=False)
     context: str | None = None
     options: dict[str, str] = field(default_factory=dict, repr=False)
     output: str = "table"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from importlib import import_module
 
+from core.redaction import redacted
 from core.spark.target import Target
 
 _LOG = logging.getLogger(__name__)
@@ -28,7 +29,7 @@ def after_commit(target: Target) -> None:
         _LOG.warning(
             "The rows were committed to %s, but what should follow failed: %s",
             target.root.table.full_name,
-            error,
+            redacted(str(error)),
         )
     else:
         if said:

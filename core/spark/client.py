@@ -32,7 +32,7 @@ GRACE_SECONDS = 5.0
 class EngineConfig:
     """`master` and `conf` are Spark's and win over our defaults; `log_path` gets all that Spark writes."""
 
-    warehouse: str
+    warehouse: str = field(repr=False)
     options: Mapping[str, str] = field(repr=False)
     master: str | None
     conf: Mapping[str, str] = field(repr=False)

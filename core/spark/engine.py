@@ -19,6 +19,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 from core.errors import Unavailable
+from core.redaction import keep_secrets, redacted
 from core.spark.cluster import Cluster, is_deserted
 from core.spark.jvm import OUT_OF_MEMORY
 from core.spark.protocol import (
@@ -128,9 +129,10 @@ class Server:
             return
         except BaseException as error:
             # The edge of the thread that runs statements: without it the parent would wait for ever.
-            traceback.print_exc()
+            print(redacted(traceback.format_exc()), file=sys.stderr, flush=True)
             with suppress(ParentGone):
-                self._last_words(Died(f"The Spark engine died of a fault of its own ({error!r})", ""))
+                died = f"The Spark engine died of a fault of its own ({redacted(repr(error))})"
+                self._last_words(Died(died, ""))
             os._exit(1)
 
     def _start_spark(self) -> bool:
@@ -194,6 +196,7 @@ def main() -> None:
     start = receive_order(channel)
     if not isinstance(start, Start):
         return
+    keep_secrets(start.warehouse, start.options, start.conf)
     server = Server(channel, start)
     try:
         server.serve()

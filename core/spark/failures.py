@@ -11,6 +11,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
 
 from core.errors import Corrupt, NotFound, PaimarkError, Refused, StatementFailed, Unavailable, UsageError
+from core.redaction import redacted
 from core.spark.protocol import Failed
 
 _CONDITION = re.compile(r"^\s*\[[A-Z0-9_.]+\]\s*")
@@ -47,7 +48,7 @@ def failed(error: Exception, sql: str, original: Place, names: Mapping[str, str]
     if isinstance(error, PaimarkError):
         return Failed(error.message, error.hint)
     java = _java(error)
-    text = _text(error, java)
+    text = redacted(_text(error, java))
     if _HADOOP_ON_NEW_JAVA in text:
         return Failed("Hadoop's file systems do not work on this Java", "Point JAVA_HOME to Java 17 or 21.")
     message, hint = sentences(text)

@@ -14,6 +14,8 @@ from typing import Literal
 
 import msgspec
 
+from core.redaction import Guarded
+
 _HEAD = struct.Struct("<IB")
 _MESSAGE = 0
 _BATCH = 1
@@ -33,7 +35,7 @@ class JavaGone(Exception):
     """The engine's Java process ended."""
 
 
-class Start(msgspec.Struct, frozen=True, tag=True):
+class Start(Guarded, frozen=True, tag=True):
     """The first message to the engine. `options` are catalog options and may hold secrets.
 
     `session` are statements that an earlier engine of the same session was set up by.

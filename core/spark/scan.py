@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec
 
 from core.errors import NotFound
+from core.redaction import Guarded
 from core.spark.table_options import Asked, require_obeyed
 from core.storage.files import Files
 from core.table.layout import Root
@@ -19,7 +20,7 @@ NO_TABLE = """{"version": 3, "id": 0, "fields": [{"id": 0, "name": "a", "type": 
 "partitionKeys": [], "primaryKeys": [], "options": {}, "timeMillis": 0}"""
 
 
-class Scan(msgspec.Struct, frozen=True):
+class Scan(Guarded, frozen=True):
     """What to read. `snapshot` and `schema` are those records' JSON, so that no reader looks them up again.
 
     `snapshot` is empty for a table that has none yet. `options` are catalog options and may hold secrets.
@@ -53,7 +54,7 @@ class Warehouse:
 
     files: Files
     uri: str
-    options: Mapping[str, str]
+    options: Mapping[str, str] = field(repr=False)
 
 
 def make_scan(

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from core.errors import Refused
+from core.redaction import Guarded
 from core.storage.files import Files
 from core.table import kinds
 from core.table.kinds import Way
@@ -19,7 +20,7 @@ from core.table.records import Snapshot, TableSchema
 DUE_SAVEPOINT = "core.actions.auto_savepoint:after_write"
 
 
-class Target(msgspec.Struct, frozen=True, kw_only=True):
+class Target(Guarded, frozen=True, kw_only=True):
     """A root, and how its next commit comes about.
 
     `branch` is None for the table directory; with `follows_main` the root must still be main's when the

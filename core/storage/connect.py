@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from core.errors import Unavailable, UsageError
+from core.redaction import owner_of, without_secrets
 from core.storage.files import Files
 from core.storage.remote import RemoteFiles
 from core.storage.remote_errors import unavailable
@@ -13,6 +14,8 @@ from core.storage.remote_errors import unavailable
 # The clients that create a file by one conditional request.
 _CONDITIONAL = frozenset({"memory", "gs", "gcs", "abfs", "abfss", "az"})
 _S3 = frozenset({"s3", "s3a", "s3n"})
+# What stands before the @ of the others is for their clients.
+_WITHOUT_PASSWORDS = _S3 | {"gs", "gcs", "abfs", "abfss", "az", "oss", "hdfs"}
 _PACKAGES = {"gs": "gcsfs", "gcs": "gcsfs", "abfs": "adlfs", "abfss": "adlfs", "az": "adlfs", "oss": "ossfs"}
 _GOOGLE = {"gcs.project-id": "project", "gcs.access-token": "token"}
 _ALIBABA = {
@@ -27,44 +30,55 @@ _AZURE_KEY = "fs.azure.account.key."
 
 def open_remote(uri: str, options: Mapping[str, str]) -> Files:
     """The files of the warehouse at `uri`. Raises `Unavailable` when the store's library is not installed."""
-    scheme, _, place = uri.partition("://")
-    owner, _, _ = place.partition("/")[0].rpartition("@")
-    # Credentials in an address would be shown wherever the warehouse is named. (Azure has a container there.)
-    if ":" in owner:
-        place = place.removeprefix(f"{owner}@")
-    place = place.rstrip("/")
-    if not place:
-        raise UsageError(f"{uri} names no bucket or directory", "Write it as s3://bucket/path.")
-    shown = f"{scheme}://{place}"
+    written, _, place = uri.partition("://")
+    scheme, place = written.lower(), place.rstrip("/")
+    uri = f"{scheme}://{place}"
+    shown = without_secrets(uri).rstrip("/")
+    if not shown.partition("://")[2]:
+        raise UsageError(f"{shown}// names no bucket or directory", "Write it as s3://bucket/path.")
+    _require_no_passwords(uri)
     if scheme in _S3:
         from core.storage.s3 import S3Files, s3_arguments
 
-        filesystem, root = _connect(f"s3://{place}", s3_arguments(options), "paimark[s3]")
+        filesystem, root = _connect(f"s3://{place}", s3_arguments(options), "paimark[s3]", shown)
         return S3Files(filesystem, root, shown, probe=bool(filesystem.endpoint_url))
     if scheme == "hdfs":
         from core.storage.hdfs import HdfsFiles
 
-        return HdfsFiles(*_connect(shown, {}, "pyarrow"), shown)
-    filesystem, root = _connect(uri, _other_arguments(scheme, options), _PACKAGES.get(scheme, ""))
+        return HdfsFiles(*_connect(shown, {}, "pyarrow", shown), shown)
+    filesystem, root = _connect(uri, _other_arguments(scheme, options), _PACKAGES.get(scheme, ""), shown)
     return RemoteFiles(filesystem, root, shown, can_create=scheme in _CONDITIONAL)
 
 
-def _connect(uri: str, arguments: Mapping[str, object], package: str) -> tuple[Any, str]:
+def _require_no_passwords(uri: str) -> None:
+    """Raises `UsageError` where a client would take a password for a part of the name, or pass over it."""
+    for part in uri.split("::"):
+        scheme = part.partition("://")[0].lower()
+        if scheme in _WITHOUT_PASSWORDS and owner_of(part):
+            raise UsageError(
+                f"{without_secrets(uri)} was given with a password, and {scheme} addresses take none",
+                "Leave it out: give it as an option (`--option s3.access-key=...`), or in the environment.",
+            )
+
+
+def _connect(uri: str, arguments: Mapping[str, object], package: str, shown: str) -> tuple[Any, str]:
+    """fsspec's file system and the path in it. `shown` is what errors call it."""
     from fsspec.core import url_to_fs
 
     try:
         filesystem, root = url_to_fs(uri, use_listings_cache=False, skip_instance_cache=True, **arguments)
     except ImportError as error:
         raise Unavailable(
-            f"{uri} needs a library that is not installed",
+            f"{shown} needs a library that is not installed",
             f"Install it: pip install '{package}'." if package else str(error),
         ) from error
     except ValueError as error:
         raise UsageError(
-            f"{uri} can't be opened: {error}", "Use a path, or s3://, hdfs://, gs:// or abfs://."
+            f"{shown} can't be opened: {error}", "Use a path, or s3://, hdfs://, gs:// or abfs://."
         ) from error
-    except OSError as error:
-        raise unavailable(uri, error) from error
+    # The edge to other people's clients: each store's library has a family of errors of its own.
+    except Exception as error:
+        raise unavailable(shown, error) from error
     return filesystem, root
 
 

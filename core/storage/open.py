@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from core.errors import UsageError
+from core.redaction import keep_secrets
 from core.storage.files import Files
 from core.storage.local import LocalFiles
 
@@ -20,6 +21,7 @@ def open_files(uri: str, options: Mapping[str, str] = _NO_OPTIONS) -> Files:
     """
     if not uri.strip():
         raise UsageError("No warehouse is named", "Give a path or an address: `paimark WAREHOUSE`.")
+    keep_secrets(uri, options)
     if uri.startswith("file:"):
         return LocalFiles("/" + uri.removeprefix("file:").lstrip("/"))
     if "://" not in uri:

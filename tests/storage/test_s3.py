@@ -187,13 +187,22 @@ def test_missing_credentials_are_asked_for(
 @pytest.mark.parametrize(
     ("address", "shown"),
     [
-        ("s3://key:secret@lake/warehouse/", "s3://lake/warehouse"),
+        ("S3://lake/warehouse/", "s3://lake/warehouse"),
+        ("memory://key:hush@lake/warehouse", "memory://lake/warehouse"),
         ("s3a://lake/a b#c/d?e", "s3a://lake/a b#c/d?e"),
         ("memory://owner@lake/warehouse", "memory://owner@lake/warehouse"),
     ],
 )
 def test_an_address_is_shown_as_written_without_its_credentials(address: str, shown: str) -> None:
     assert open_files(address).uri == shown
+
+
+@pytest.mark.parametrize("scheme", ["s3", "S3A", "gs", "abfs", "oss", "hdfs", "zip://x::s3"])
+def test_an_address_whose_password_nobody_would_use_is_refused(scheme: str) -> None:
+    with pytest.raises(UsageError, match="was given with a password") as refused:
+        open_files(f"{scheme}://key:hush@lake/warehouse")
+    assert "hush" not in refused.value.message
+    assert "--option" in refused.value.hint
 
 
 def test_the_time_limits_add_up_to_about_ten_seconds() -> None:

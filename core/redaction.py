@@ -1,0 +1,122 @@
+"""Secrets of addresses and options: kept out of every error, record, log and screen.
+
+An address loses its secrets where it is taken apart (`without_secrets`). What was given is remembered
+(`keep_secrets`), as other people's libraries repeat it. `redacted` takes both out of a text, and a
+`PaimarkError` out of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+HIDDEN = "***"
+# Of fields of records: catalog options, Spark settings, and an address as somebody wrote it.
+_FIELDS = frozenset({"options", "spark_conf", "conf", "warehouse"})
+_SECRET_NAME = (
+    r"[\w.-]{0,60}(?:secret|passw|passphrase|token|signature|credential|private[._-]?key|access[._-]?key"
+    r"|account[._-]key|api[._-]?key|\bsig\b|\bsas\b|\bpwd\b|\bauth\b)[\w.-]{0,60}"
+)
+_IS_SECRET = re.compile(_SECRET_NAME, re.IGNORECASE)
+# `://user:password@`, also with a slash in the password, but not the port of `://host:9000/a@b`. Lengths are
+# bounded so that a hostile text costs no more than its length.
+_OWNER = re.compile(r":/{1,3}[^\s/@:'\"]{0,300}:(?!\d{1,5}/)[^\s'\"]{0,300}@")
+_WEB_OWNER = re.compile(r"(?<=http)(s?)://[^\s/@'\"]{1,300}@", re.IGNORECASE)
+_QUERY = re.compile(rf"([?&]{_SECRET_NAME}=)[^\s&'\"]+", re.IGNORECASE)
+# Stores that know no queries: there a question mark is a letter of a name.
+_WITHOUT_QUERIES = frozenset(
+    {"s3", "s3a", "s3n", "gs", "gcs", "abfs", "abfss", "az", "oss", "hdfs", "memory", "file"}
+)
+# What is shorter may be part of any word.
+_SHORTEST = 4
+_kept: set[str] = set()
+
+
+def redacted(text: str) -> str:
+    """The text with `***` in place of passwords of addresses, secrets in queries, and all that are kept."""
+    for secret in sorted(_kept, key=len, reverse=True):
+        text = text.replace(secret, HIDDEN)
+    if "@" in text:
+        text = _OWNER.sub(f"://{HIDDEN}@", _WEB_OWNER.sub(rf"\1://{HIDDEN}@", text))
+    return _QUERY.sub(rf"\1{HIDDEN}", text)
+
+
+def keep_secrets(address: str, *settings: Mapping[str, str]) -> None:
+    """Remember what in an address and in settings nobody may read, for as long as this process lives."""
+    for each in settings:
+        for name, value in each.items():
+            if _IS_SECRET.search(name):
+                _keep(value)
+            else:
+                # An endpoint or a proxy is an address as well.
+                _keep_of_address(value)
+    _keep_of_address(address)
+
+
+def shown_value(name: str, value: str) -> str:
+    """The value of an option as it may be told."""
+    return HIDDEN if _IS_SECRET.search(name) else value
+
+
+def without_secrets(address: str) -> str:
+    """The address without user names that have a password, and without what only asks for a web page."""
+    return "::".join(_bare(part) for part in address.split("::"))
+
+
+def owner_of(address: str) -> str:
+    """What stands before the host, if that holds a password: `key:secret`; else nothing."""
+    scheme, _, place = address.partition("://")
+    authority = place.partition("/")[0]
+    owner = authority.rpartition("@")[0]
+    if not owner and ":" in authority and not authority.rpartition(":")[2].isdigit():
+        # A password may hold a slash.
+        owner = place.rpartition("@")[0]
+    is_web = scheme.lower() in ("http", "https")
+    return owner if ":" in owner or is_web else ""
+
+
+class Guarded(msgspec.Struct, frozen=True):
+    """A struct whose `repr`, also in a traceback that shows locals, holds no options and no address."""
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={value!r}" for name, value in self.__rich_repr__())
+        return f"{type(self).__name__}({shown})"
+
+    def __rich_repr__(self) -> list[tuple[str, object]]:
+        return [(name, getattr(self, name)) for name in self.__struct_fields__ if name not in _FIELDS]
+
+
+def _bare(address: str) -> str:
+    scheme, separator, place = address.partition("://")
+    if owner := owner_of(address):
+        place = place.removeprefix(f"{owner}@")
+    if separator and scheme.lower() not in _WITHOUT_QUERIES:
+        place = place.partition("?")[0]
+    return f"{scheme}{separator}{place}"
+
+
+def _keep_of_address(address: str) -> None:
+    for part in address.split("::"):
+        if owner := owner_of(part):
+            _keep(owner.partition(":")[2] or owner)
+        for name, value in _queries(part):
+            if _IS_SECRET.search(name):
+                _keep(value)
+
+
+def _queries(address: str) -> Iterator[tuple[str, str]]:
+    for each in address.partition("?")[2].split("&"):
+        name, _, value = each.partition("=")
+        yield name, value
+
+
+def _keep(secret: str) -> None:
+    if len(secret) < _SHORTEST:
+        return
+    _kept.add(secret)
+    if "%" in secret:
+        from urllib.parse import unquote
+
+        _kept.add(unquote(secret))
