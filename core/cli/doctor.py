@@ -36,11 +36,16 @@ class Finding(NamedTuple):
 def doctor(ctx: click.Context, table: str | None, deep: bool) -> None:
     """Check Java, Spark and the warehouse; with TABLE also what is broken or interrupted in it.
 
-    With --spark-master it starts Spark there and looks at what the machines of the cluster have.
+    With --spark-master it starts Spark there and looks at what the machines of the cluster have. In an object
+    store it has writers race for scratch files, which it deletes, unless in read-only mode: changes are
+    refused where the store does not keep the conditions of writes. Instead of TABLE it takes the address of
+    a warehouse too.
 
     The exit code is 1 when something in the table is broken, 3 when the engine or the store is not available.
     """
     found = given(ctx)
+    if table is not None and "://" in table:
+        found.warehouse, table = table, None
     if deep and table is None:
         raise UsageError("--deep looks into a table", "Name one: paimark doctor TABLE --deep.")
     rows = row_writer(found, Finding._fields)
@@ -72,6 +77,7 @@ def _checks(found: Given, table: str | None, *, deep: bool) -> Iterator[tuple[st
     yield "spark", lambda: _cluster_needs(found)
     yield "spark", lambda: _cluster_has(found)
     yield "warehouse", lambda: _warehouse(found)
+    yield "conditional writes", lambda: _conditions(found)
     if table is not None:
         yield table, lambda: _table(found, table)
     if table is not None and deep:
@@ -116,6 +122,18 @@ def _warehouse(found: Given) -> Iterator[Finding]:
         return
     files = open_files(settings.warehouse, settings.options)
     yield Finding("warehouse", "ok", f"{files.uri}, {counted(len(databases(files)), 'database')}")
+
+
+def _conditions(found: Given) -> Iterator[Finding]:
+    from core.cli.doctor_store import conditions
+
+    try:
+        settings = found.settings()
+    except UsageError:
+        # Told already.
+        return
+    for each in conditions(settings):
+        yield Finding("conditional writes", *each)
 
 
 def _table(found: Given, name: str) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ from core.storage.files import Files
 from core.storage.remote import RemoteFiles
 from core.storage.remote_errors import unavailable
 
-# The clients that create a file by one conditional request.
+# The clients that create a file by one conditional request; whether the store keeps it is raced for.
 _CONDITIONAL = frozenset({"memory", "gs", "gcs", "abfs", "abfss", "az"})
 _S3 = frozenset({"s3", "s3a", "s3n"})
 # What stands before the @ of the others is for their clients.
@@ -41,13 +41,15 @@ def open_remote(uri: str, options: Mapping[str, str]) -> Files:
         from core.storage.s3 import S3Files, s3_arguments
 
         filesystem, root = _connect(f"s3://{place}", s3_arguments(options), "paimark[s3]", shown)
-        return S3Files(filesystem, root, shown, probe=bool(filesystem.endpoint_url))
+        return S3Files(filesystem, root, shown)
     if scheme == "hdfs":
         from core.storage.hdfs import HdfsFiles
 
         return HdfsFiles(*_connect(shown, {}, "pyarrow", shown), shown)
     filesystem, root = _connect(uri, _other_arguments(scheme, options), _PACKAGES.get(scheme, ""), shown)
-    return RemoteFiles(filesystem, root, shown, can_create=scheme in _CONDITIONAL)
+    # What lies in this process's own memory is no store that others write to.
+    must_prove = scheme != "memory"
+    return RemoteFiles(filesystem, root, shown, can_create=scheme in _CONDITIONAL, must_prove=must_prove)
 
 
 def _require_no_passwords(uri: str) -> None:

@@ -14,7 +14,8 @@ from typing import Any
 
 from fsspec.asyn import sync
 
-from core.errors import FileMissing, PaimarkError, Refused
+from core.errors import FileMissing, PaimarkError
+from core.storage.conditions import PROOFS, QUICK, Conditions, Race, raced
 from core.storage.files import Entry
 from core.storage.limits import NotMetadata
 from core.storage.paths import checked, checked_directory, no_warehouse
@@ -40,16 +41,25 @@ class RemoteFiles:
 
     `filesystem` is fsspec's object, its listing cache off. `can_create` says that its
     `pipe_file(mode="create")` is one conditional request: fsspec's own fall-back looks first and then writes,
-    and two creators can both win. `deadline` is how many seconds a call may take that moves no file's bytes.
+    and two creators can both win. `must_prove`: whether the store keeps such a condition is unknown until
+    writers raced for it. `deadline` is how many seconds a call may take that moves no file's bytes.
     """
 
     def __init__(
-        self, filesystem: Any, root: str, uri: str, *, can_create: bool, deadline: float = _DEADLINE_SECONDS
+        self,
+        filesystem: Any,
+        root: str,
+        uri: str,
+        *,
+        can_create: bool,
+        must_prove: bool = False,
+        deadline: float = _DEADLINE_SECONDS,
     ) -> None:
         self._filesystem = filesystem
         self._root = root.rstrip("/")
         self._uri = uri
         self._can_create = can_create
+        self.must_prove = must_prove
         self._deadline = deadline
 
     @property
@@ -105,14 +115,33 @@ class RemoteFiles:
         return []
 
     def create(self, path: str, data: bytes) -> bool:
-        full = self._file(path)
+        checked(path)
+        if self.must_prove:
+            PROOFS.require(self._store, self._uri, self._first_look)
+        return self.put_new(path, data)
+
+    def race(self, race: Race) -> Conditions:
+        """Let writers race for scratch files, to learn whether the store keeps conditions."""
         if not self._can_create:
-            raise Refused(
-                f"{path} can't be created safely: {self._uri} has no way to let only one of two writers win",
-                "Read it here, and make changes through a store with conditional writes.",
-            )
+            return Conditions(race, "it has no way to let only one of two writers win")
+        return raced(self, race) if self.must_prove else Conditions(race)
+
+    def _first_look(self) -> Conditions:
+        return self.race(QUICK)
+
+    def put_new(self, path: str, data: bytes) -> bool:
+        """As `create`, on a store that nobody has proven."""
+        full = self._file(path)
         with self._said_plainly(path):
             return self._create(full, data)
+
+    def put_over(self, path: str, data: bytes, etag: str) -> bool | None:
+        """Replace a file that has this etag; None where the store has no such condition."""
+        return None
+
+    def etag_of(self, path: str) -> str | None:
+        """The store's mark of what a file holds; empty where it has none, None for no file."""
+        return "" if self.exists(path) else None
 
     def replace(self, path: str, data: bytes) -> None:
         full = self._file(path)
@@ -130,6 +159,12 @@ class RemoteFiles:
     def prune(self, directory: str) -> None:
         """Object stores have no directories."""
         checked(directory)
+
+    @property
+    def _store(self) -> str:
+        """What is proven once: the bucket, by its address."""
+        scheme, _, place = self._uri.partition("://")
+        return f"{scheme}://{place.partition('/')[0]}"
 
     def _list(self, full: str) -> list[Entry]:
         found = []

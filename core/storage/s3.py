@@ -6,8 +6,10 @@ import errno
 import uuid
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
-from core.errors import Refused, UsageError
+from core.errors import FileMissing, Refused, UsageError
+from core.storage.conditions import QUICK, Conditions, Race
 from core.storage.files import Entry
 from core.storage.limits import require_small
 from core.storage.remote import IN_FLIGHT, RemoteFiles
@@ -23,17 +25,20 @@ _NAMES = {
     "token": ("session-token", "security-token", "sessiontoken", "securitytoken"),
 }
 _WRITER = "paimark-write"
+# What S3 says of a condition that does not hold, and of two conditional writes at once.
+_UNMET, _CONFLICT = ("PreconditionFailed", "412"), "ConditionalRequestConflict"
+# Known to keep conditions; every other endpoint is raced.
+_AMAZON = (".amazonaws.com", ".amazonaws.com.cn")
 
 
 class S3Files(RemoteFiles):
-    """One request for each call. `probe` says that it is unknown whether conditional writes are kept."""
+    """One request for each call."""
 
-    def __init__(self, filesystem: Any, root: str, uri: str, *, probe: bool) -> None:
+    def __init__(self, filesystem: Any, root: str, uri: str) -> None:
         patience = filesystem.config_kwargs["read_timeout"] * _ATTEMPTS
-        super().__init__(filesystem, root, uri, can_create=True, deadline=patience)
+        super().__init__(filesystem, root, uri, can_create=True, must_prove=True, deadline=patience)
         # s3fs tries five times, and five times again around that; the client below tries by itself.
         filesystem.retries = 1
-        self._unproven = probe
 
     def _list(self, full: str) -> list[Entry]:
         # s3fs's own listing asks a second time, for the parent, whenever there is nothing.
@@ -69,9 +74,51 @@ class S3Files(RemoteFiles):
             data: bytes = await body.read()
             return data
 
+    def _first_look(self) -> Conditions:
+        # The endpoint that the client found: it may come from the environment or a profile.
+        host = urlsplit(self._filesystem.s3.meta.endpoint_url).hostname or ""
+        return Conditions(QUICK) if host.endswith(_AMAZON) and self._can_ask() else self.race(QUICK)
+
+    def race(self, race: Race) -> Conditions:
+        """Raises `Refused` where the installed client drops the condition by itself."""
+        if not self._can_ask():
+            raise Refused(
+                "The installed S3 client can't write conditionally", "Upgrade it: pip install -U s3fs."
+            )
+        return super().race(race)
+
+    def _can_ask(self) -> bool:
+        members = self._filesystem.s3.meta.service_model.operation_model("PutObject").input_shape.members
+        return {"IfNoneMatch", "IfMatch"} <= {*members}
+
+    def put_over(self, path: str, data: bytes, etag: str) -> bool | None:
+        bucket, _, key = self._file(path).partition("/")
+        with self._said_plainly(path):
+            try:
+                self._call("call_s3", "put_object", Bucket=bucket, Key=key, Body=data, IfMatch=etag)
+            except OSError as error:
+                code = _code(error)
+                if code == "NotImplemented":
+                    return None
+                if code in (*_UNMET, _CONFLICT):
+                    return False
+                raise
+        return True
+
+    def etag_of(self, path: str) -> str | None:
+        bucket, _, key = self._file(path).partition("/")
+        try:
+            with self._said_plainly(path):
+                etag: str = self._call("call_s3", "head_object", Bucket=bucket, Key=key).get("ETag", "")
+        except FileMissing:
+            return None
+        return etag
+
+    @property
+    def _store(self) -> str:
+        return f"{self._filesystem.endpoint_url or ''} {super()._store}"
+
     def _create(self, full: str, data: bytes) -> bool:
-        if self._unproven:
-            self._prove_conditional_writes()
         return self._put_if_absent(full, data)
 
     def _put_if_absent(self, full: str, data: bytes) -> bool:
@@ -96,23 +143,6 @@ class S3Files(RemoteFiles):
         found = self._call("call_s3", "head_object", Bucket=bucket, Key=key)
         mark: str | None = found.get("Metadata", {}).get(_WRITER)
         return mark
-
-    def _prove_conditional_writes(self) -> None:
-        """Some stores, and old clients, take the condition and ignore it: then every creator would win."""
-        members = self._filesystem.s3.meta.service_model.operation_model("PutObject").input_shape.members
-        if "IfNoneMatch" not in members:
-            raise Refused(
-                "The installed S3 client can't write conditionally", "Upgrade it: pip install -U s3fs."
-            )
-        path = f"{self._root}/.paimark-{uuid.uuid4()}"
-        kept = self._put_if_absent(path, b"") and not self._put_if_absent(path, b"")
-        self._call("rm_file", path)
-        if not kept:
-            raise Refused(
-                f"{self.uri} overwrites files that it was told to keep, so two writers could both win",
-                "Its S3 server ignores If-None-Match: upgrade the server.",
-            )
-        self._unproven = False
 
 
 def _code(error: OSError) -> str:

@@ -15,11 +15,26 @@ from pathlib import Path
 from threading import Thread
 
 BUCKET = "lake"
+# moto looks for the object and then writes it, so that two writers can win: here it does both at once.
+_HONEST = """
+import threading
+from moto import server
+from moto.s3.responses import S3Response
+
+one_at_a_time, put = threading.Lock(), S3Response.put_object
+
+def put_object(self):
+    with one_at_a_time:
+        return put(self)
+
+S3Response.put_object = put_object
+server.main()
+"""
 _REQUEST = re.compile(r'"(GET|PUT|HEAD|POST|DELETE) (/\S*) HTTP')
 
 
 class S3Server:
-    """A moto server that keeps its access log."""
+    """A moto server that keeps conditions, and its access log."""
 
     def __init__(self, port: int, log: Path) -> None:
         self.endpoint = f"http://127.0.0.1:{port}"
@@ -48,7 +63,7 @@ def s3_server(directory: Path) -> Iterator[S3Server]:
         port = probe.getsockname()[1]
     log = directory / "moto.log"
     with log.open("wb") as out:
-        command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+        command = [sys.executable, "-c", _HONEST, "-H", "127.0.0.1", "-p", str(port)]
         process = subprocess.Popen(command, stdout=out, stderr=out)
     try:
         _wait_for(port, process, log)

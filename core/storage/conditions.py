@@ -1,0 +1,137 @@
+"""Whether a store keeps the conditions of a write: of many creators of one file, does one win?
+
+Some stores take a condition and ignore it, others look first and then write. Nothing but a race tells. So
+before the first change to a store several writers create the same scratch file at once, a few times over.
+"""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple, Protocol
+
+from core.errors import FileMissing, Refused
+
+# Scratch files lie below this directory of the warehouse, each race's in one of its own.
+SCRATCH = ".paimark-scratch"
+_ADVICE = (
+    "Read it here, and make changes through a store that keeps the conditions of writes (If-None-Match)."
+)
+
+
+class Raced(Protocol):
+    """What of a store is raced. Paths are relative to the warehouse."""
+
+    @property
+    def uri(self) -> str: ...
+
+    def put_new(self, path: str, data: bytes) -> bool:
+        """Create a file under the condition that there is none; whether the store says that it did."""
+
+    def put_over(self, path: str, data: bytes, etag: str) -> bool | None:
+        """Replace a file under the condition that it has this etag; None where the store can't."""
+
+    def etag_of(self, path: str) -> str | None:
+        """The store's mark of what a file holds; None where it has none."""
+
+    def read_many(self, paths: Iterable[str]) -> Iterator[bytes | None]: ...
+
+    def replace(self, path: str, data: bytes) -> None: ...
+
+    def delete(self, path: str) -> None: ...
+
+
+class Race(NamedTuple):
+    """How often how many writers create one file at once."""
+
+    rounds: int
+    writers: int
+
+
+# Before the first change of a process, and when a person asks.
+QUICK, THOROUGH = Race(3, 4), Race(8, 8)
+
+
+class Conditions(NamedTuple):
+    """What the races told. `fault` is why no change is safe there, empty where all held."""
+
+    race: Race
+    fault: str = ""
+
+    def require(self, uri: str) -> None:
+        """Raises `Refused` where the store does not keep conditions."""
+        if self.fault:
+            raise Refused(f"{uri} can't be changed safely: {self.fault}", _ADVICE)
+
+
+def raced(store: Raced, race: Race) -> Conditions:
+    """Race for scratch files, and delete them. Raises `Unavailable`."""
+    directory = f"{SCRATCH}/{uuid.uuid4()}"
+    paths = [f"{directory}/race-{number}" for number in range(race.rounds)]
+    try:
+        return Conditions(race, _fault(store, paths, race.writers))
+    finally:
+        for path in paths:
+            store.delete(path)
+
+
+def _fault(store: Raced, paths: list[str], writers: int) -> str:
+    won = ""
+    for path in paths:
+        winners = _winners(store, path, writers)
+        if len(winners) > 1:
+            return f"of {writers} writers that created one file at once {len(winners)} won"
+        if winners:
+            [there] = store.read_many([path])
+            if there != winners[0]:
+                return "a file that was created holds what another writer wrote"
+            won = path
+    return _stale_fault(store, won) if won else "of several writers that create one file at once none wins"
+
+
+def _winners(store: Raced, path: str, writers: int) -> list[bytes]:
+    """What those wrote who were told that they created the file."""
+    start = threading.Barrier(writers)
+
+    def create(number: int) -> bytes | None:
+        data = f"{number} {uuid.uuid4()}".encode()
+        start.wait()
+        try:
+            return data if store.put_new(path, data) else None
+        except FileMissing:
+            # The store says that another was faster, and has no file.
+            return None
+
+    with ThreadPoolExecutor(writers) as threads:
+        return [data for data in threads.map(create, range(writers)) if data is not None]
+
+
+def _stale_fault(store: Raced, path: str) -> str:
+    """Whether the store replaces a file though it is no more what the writer last saw."""
+    seen = store.etag_of(path)
+    store.replace(path, b"another")
+    if seen is not None and store.put_over(path, b"late", seen):
+        return "it replaced a file that another writer had replaced in between (it ignores If-Match)"
+    return ""
+
+
+class Proofs:
+    """Which stores were raced in this process, and passed. A store that failed is raced again."""
+
+    def __init__(self) -> None:
+        self._held: set[str] = set()
+        self._lock = threading.Lock()
+
+    def require(self, key: str, uri: str, look: Callable[[], Conditions]) -> None:
+        """Raises `Refused` where the store named by `key` does not keep conditions."""
+        if key in self._held:
+            return
+        with self._lock:
+            if key not in self._held:
+                look().require(uri)
+                self._held.add(key)
+
+
+PROOFS = Proofs()

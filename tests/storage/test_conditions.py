@@ -1,0 +1,104 @@
+"""A store that only pretends to keep the conditions of writes is found out by a race, and takes no change."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any, ClassVar
+
+import pytest
+from fsspec.implementations.memory import MemoryFileSystem
+
+from core.errors import Refused
+from core.storage.conditions import THOROUGH
+from core.storage.open import open_files
+from core.storage.remote import RemoteFiles
+from tests.storage.pretending import PRETENDING, Mode, PretendingServer, pretending_server
+from tests.storage.stores import BUCKET, S3Server
+
+WHY = {
+    "ignores": "4 writers that created one file at once 4 won",
+    "looks first": "4 writers that created one file at once [2-4] won",
+    "ignores If-Match": "ignores If-Match",
+    "lets nobody win": "none wins",
+}
+
+
+def address() -> str:
+    return f"s3://{BUCKET}/{uuid.uuid4().hex}"
+
+
+@pytest.fixture
+def server(request: pytest.FixtureRequest) -> Iterator[PretendingServer]:
+    with pretending_server(request.param) as server:
+        yield server
+
+
+@pytest.mark.parametrize(("server", "mode"), [(mode, mode) for mode in PRETENDING], indirect=["server"])
+def test_a_server_that_pretends_takes_no_file(server: PretendingServer, mode: Mode) -> None:
+    files = open_files(address(), server.options())
+    with pytest.raises(Refused, match=f"can't be changed safely: .*{WHY[mode]}") as caught:
+        files.create("t/a", b"x")
+    assert "If-None-Match" in caught.value.hint
+    assert server.objects == {}
+
+
+@pytest.mark.parametrize("server", ["keeps"], indirect=True)
+def test_an_honest_store_is_raced_once_a_process_and_nothing_stays(server: PretendingServer) -> None:
+    assert open_files(address(), server.options()).create("t/a", b"x")
+    assert 0 < len([each for each in server.requests if ".paimark-scratch" in each]) < 40
+    assert [key for key in server.objects if not key.endswith("/t/a")] == []
+    before = len(server.requests)
+    assert open_files(address(), server.options()).create("t/b", b"x")
+    assert len(server.requests) == before + 1
+
+
+@pytest.mark.parametrize("server", ["ignores"], indirect=True)
+def test_a_server_that_was_mended_is_noticed(server: PretendingServer) -> None:
+    files = open_files(address(), server.options())
+    with pytest.raises(Refused):
+        files.create("t/a", b"x")
+    server.mode = "keeps"
+    assert files.create("t/a", b"x")
+
+
+@pytest.mark.parametrize("server", ["ignores"], indirect=True)
+def test_an_endpoint_from_the_environment_is_raced_too(
+    server: PretendingServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", server.endpoint)
+    options = {name: value for name, value in server.options().items() if name != "s3.endpoint"}
+    with pytest.raises(Refused, match="4 won"):
+        open_files(address(), options).create("t/a", b"x")
+
+
+def test_a_real_server_keeps_conditions(s3: S3Server) -> None:
+    files = open_files(address(), s3.options())
+    assert isinstance(files, RemoteFiles)
+    assert files.race(THOROUGH).fault == ""
+    assert files.create("t/a", b"x")
+    assert files.names("") == ["t"]
+
+
+class LooksFirst(MemoryFileSystem):  # type: ignore[misc]  # fsspec has no types
+    """What a client does that has no condition to send: it looks, and then writes."""
+
+    cachable = False
+    store: ClassVar[dict[str, Any]] = {}
+
+    def pipe_file(self, path: str, value: bytes, mode: str = "overwrite", **how: object) -> None:
+        if mode == "create" and self.exists(path):
+            raise FileExistsError(path)
+        time.sleep(0.01)
+        super().pipe_file(path, value)
+
+
+@pytest.mark.parametrize("scheme", ["gs", "abfs"])
+def test_google_and_azure_are_raced_as_well(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(import_module("fsspec.registry")._registry, scheme, LooksFirst)
+    files = open_files(f"{scheme}://{uuid.uuid4().hex}/warehouse")
+    with pytest.raises(Refused, match=rf"{scheme}://.* can't be changed safely: of 4 writers .* won"):
+        files.create("t/a", b"x")
+    assert not [path for path in LooksFirst.store if "scratch" in path]
