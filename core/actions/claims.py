@@ -31,7 +31,7 @@ from core.table.layout import (
 from core.table.lineage import numbered
 from core.table.main_branch import all_roots
 from core.table.manifests import write_manifest_list
-from core.table.records import ListName, Record, Savepoint
+from core.table.records import ListName, Record, Savepoint, Snapshot
 from core.text import whole_number
 
 VERSION = 1
@@ -191,19 +191,21 @@ def forget_savepoint(context: Context, root: Root, savepoint_id: int, progress: 
     One whose snapshot has expired meanwhile stays: it is all that keeps them. Idempotent.
     """
     files, table = context.files, root.table
-    path = table.savepoint(savepoint_id)
+    path, tag = table.savepoint(savepoint_id), root.tag(savepoint_tag(savepoint_id))
     try:
-        savepoint = Savepoint.from_json(files.read(path), path)
-        tag = files.read(root.tag(savepoint_tag(savepoint_id)))
-        is_live = files.read(root.snapshot(savepoint.saved_snapshot_id)) == tag
+        data = files.read(tag)
+        is_live = files.read(root.snapshot(Snapshot.from_json(data, tag).id)) == data
     except FileMissing:
         is_live = False
     if not is_live:
         return
+    [record] = files.read_many([path])
     files.delete(path)
-    files.delete(root.tag(savepoint_tag(savepoint_id)))
+    files.delete(tag)
     guards.repair_held(files, table)
-    files.delete(table.savepoint_file(savepoint.full_manifest_list))
+    # Whoever died between the two left no record to tell the list by; `verify` names it.
+    if record is not None:
+        files.delete(table.savepoint_file(Savepoint.from_json(record, path).full_manifest_list))
     progress(Remark(f"took back savepoint {savepoint_id}, which nothing needs now"))
 
 

@@ -32,6 +32,7 @@ from core.actions.temporaries import delete_temporaries
 from core.errors import FileMissing
 from core.storage.files import Files
 from core.table.layout import BARRIER, SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root, TablePath
+from core.table.lineage import Lineage
 from core.table.reading import numbered
 from core.table.records import Record
 from core.table.retention import RETENTION_OFF
@@ -46,7 +47,8 @@ class Begun(Record, frozen=True, kw_only=True):
     `previous` was main before, None for the table directory, which is then kept as branch `archive`.
     Snapshots `first_older` to `last_older`, `tags` and `schema_ids` are copied to the branch;
     `earliest_hint`, `branch_schema` and `main_schema` are what stood there before, `seen` what the plan saw
-    of both. The digests tell the copies from what somebody else puts in their place.
+    of both. The digests tell the copies from what somebody else puts in their place. `main_head` and
+    `main_tags` are what a previous main had that is to be dropped: what it got later nobody agreed to lose.
     """
 
     branch: str
@@ -67,6 +69,8 @@ class Begun(Record, frozen=True, kw_only=True):
     seen: str = ""
     tag_digests: tuple[str, ...] = ()
     drops_previous: bool = False
+    main_head: int = 0
+    main_tags: tuple[str, ...] = ()
 
     @property
     def older(self) -> range:
@@ -95,6 +99,8 @@ def begun_of(found: Takeover, files: Files, archive: str | None, *, drops_previo
         seen=found.said,
         tag_digests=tuple(_digests(files, [found.main.root.tag(name) for name in found.tags])),
         drops_previous=drops_previous,
+        main_head=found.main.head.snapshot.id if found.main.head else 0,
+        main_tags=tuple(Lineage(files, found.main.root).tag_names()),
     )
 
 

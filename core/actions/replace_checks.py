@@ -9,10 +9,12 @@ from core.actions.context import Context, Progress, Remark
 from core.actions.plan import Plan, Refusal
 from core.actions.pointer import Begun, Sides, begun_of, sides
 from core.actions.rewriting import with_options
+from core.actions.strays import stray_commits
 from core.actions.takeover import State, Takeover, moved, savepoints_held_alone, state, survey
 from core.errors import NotFound, Refused
 from core.storage.files import Files
 from core.table.layout import SNAPSHOT_PREFIX, Root, TablePath, savepoint_tag
+from core.table.lineage import Lineage
 from core.table.main_branch import branch_root, main_root
 from core.table.reading import numbered
 from core.table.retention import RETENTION_OFF
@@ -101,6 +103,17 @@ def loss_refusals(files: Files, found: Takeover, besides: Root | None = None) ->
         return []
     reason = f"Dropping the previous main would lose savepoint {', '.join(alone)}"
     return [Refusal(reason, "Delete what nobody needs first, or leave --drop-previous out.")]
+
+
+def late_in(files: Files, archive: Root, begun: Begun) -> str:
+    """What a previous main got after the plan looked at it, and may not be dropped; empty where nothing."""
+    lineage = Lineage(files, archive)
+    if tags := sorted({*lineage.tag_names()}.difference(begun.main_tags)):
+        return f"tag {', '.join(tags)} was made there meanwhile"
+    committed = [number for number in lineage.snapshot_ids() if number > begun.main_head]
+    # What a late commit stands on is the previous main's: without that it can't be rescued.
+    committed += [each.id for each in stray_commits(files, archive.table)]
+    return f"snapshot {committed[-1]} was committed there meanwhile" if committed else ""
 
 
 def _has_expired(files: Files, between: Sides, begun: Begun) -> bool:

@@ -16,7 +16,7 @@ from core.actions.change.change import Change, Done, Landed, Work
 from core.actions.change.journal import Hold
 from core.actions.change.operations import REPLACEMENT, Undoable
 from core.actions.checks import read_only_refusals, required_text, text_argument
-from core.actions.context import Context
+from core.actions.context import Context, Remark
 from core.actions.names import archive_name
 from core.actions.plan import Plan, Step
 from core.actions.pointer import (
@@ -30,7 +30,7 @@ from core.actions.pointer import (
     sides,
     take_back,
 )
-from core.actions.replace_checks import as_planned, require_free, require_still
+from core.actions.replace_checks import as_planned, late_in, require_free, require_still
 from core.actions.replace_plan import describe
 from core.actions.root_removal import drop_root
 from core.actions.strays import stray_commits
@@ -42,6 +42,7 @@ from core.table.main_branch import branch_root, main_branch_name, main_root
 ACTION = REPLACEMENT
 POINTER = "pointer"
 _CLEARING = "the table directory is being cleared"
+_COMPARED = "the previous main was compared with what the plan saw of it"
 _CLEARED = "left guards and a notice to stock engines in the table directory"
 
 
@@ -81,7 +82,7 @@ class ReplaceMain(Change[Begun]):
 
     def __init__(self, work: Work, state: Begun) -> None:
         super().__init__(work, state)
-        self._before = ""
+        self._late = ""
 
     @classmethod
     def begin(cls, work: Work) -> Self:
@@ -98,6 +99,10 @@ class ReplaceMain(Change[Begun]):
     @classmethod
     def nothing(cls, plan: Plan) -> dict[str, str | int | bool | None]:
         return {"branch_name": plan.arguments["name"]}
+
+    @property
+    def _is_dropped(self) -> bool:
+        return self.state.drops_previous and not self._late
 
     @property
     def _sides(self) -> Sides:
@@ -133,7 +138,13 @@ class ReplaceMain(Change[Begun]):
             hold.note(_CLEARED)
             progress(_CLEARED)
         if self.state.drops_previous and between.archive is not None:
-            drop_root(self.work.context, hold, between.archive, progress)
+            if _COMPARED not in hold.steps:
+                hold.note(_COMPARED, {"late": late_in(files, between.archive, self.state)})
+            self._late = str((hold.begun.data_of(_COMPARED) or {}).get("late", ""))
+            if self._late:
+                progress(Remark(f"the previous main stays as branch {self.state.archive}: {self._late}"))
+            else:
+                drop_root(self.work.context, hold, between.archive, progress)
 
     def take_back(self, hold: Hold) -> None:
         take_back(self.work.files, self.work.table, self.state)
@@ -153,15 +164,15 @@ class ReplaceMain(Change[Begun]):
             time=self.work.since,
             branch=begun.branch,
             previous=begun.previous,
-            kept_as=None if begun.drops_previous else begun.archive,
+            kept_as=None if self._is_dropped else begun.archive,
             schema_id=begun.main_schema_id,
             schema=begun.main_schema,
             head=begun.branch_head,
-            was_dropped=begun.drops_previous,
+            was_dropped=self._is_dropped,
         )
 
     def done(self) -> Done:
-        return _done(self.work, self.state)
+        return _done(self.work, self.state, self._late)
 
     def recovery_steps(self, begun: journal.Begun) -> list[Step]:
         what = f"branch {self.state.branch}"
@@ -170,9 +181,12 @@ class ReplaceMain(Change[Begun]):
         return [Step("delete", what, "did not become main: what was added is removed, and it stays")]
 
 
-def _done(work: Work, begun: Begun) -> Done:
-    if begun.drops_previous:
+def _done(work: Work, begun: Begun, late: str) -> Done:
+    is_dropped = begun.drops_previous and not late
+    if is_dropped:
         kept = "the previous one was dropped"
+    elif late:
+        kept = f"the previous one is kept as branch {begun.archive}, for {late}"
     else:
         kept = f"the previous one is kept as branch {begun.archive or begun.previous}"
     message = f"Branch {begun.branch} is main of {work.plan.table}; {kept}"
@@ -183,7 +197,7 @@ def _done(work: Work, begun: Begun) -> Done:
         message=message,
         result={
             "branch_name": begun.branch,
-            "previous_main": begun.archive or begun.previous if not begun.drops_previous else None,
+            "previous_main": begun.archive or begun.previous if not is_dropped else None,
             "snapshot_id": begun.branch_head,
             "stray_commits": len(strays),
         },

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,12 +14,23 @@ from core.actions import guards
 from core.actions.context import Context
 from core.actions.strays import stray_commits
 from core.errors import NotFound, Refused, Unavailable, UsageError
+from core.storage.files import Files
 from core.table.layout import BARRIER
 from core.table.lineage import Lineage
 from core.table.main_branch import all_roots, branch_names, main_root
 from core.table.savepoints import SavepointManager
 from core.travel.version import resolve_version
-from tests.actions.acting import ORDERS, Meanwhile, applied, contents, context_on, done, planned, undoable
+from tests.actions.acting import (
+    ORDERS,
+    Meanwhile,
+    Wrapped,
+    applied,
+    contents,
+    context_on,
+    done,
+    planned,
+    undoable,
+)
 from tests.actions.taking_over import add, branched, left_stray, main_rows, rows_of
 from tests.faults.fault_files import Death, FaultFiles
 from tests.paimon import open_table
@@ -333,6 +345,46 @@ def test_a_dropped_main_frees_what_only_it_kept(context: Context, orders: Path) 
     assert resolve_version(context.files, fix, "savepoint.1").snapshot.id == 1
     [refusal] = planned(context, "undo").refusals
     assert refusal.reason == "The main that branch fix replaced was dropped"
+
+
+class JustBefore(Wrapped):
+    """A store on which somebody else does something right before a file is replaced."""
+
+    def __init__(self, inner: Files, path: str, deed: Callable[[], object]) -> None:
+        super().__init__(inner)
+        self._path = path
+        self._deed = deed
+
+    def replace(self, path: str, data: bytes) -> None:
+        if path == self._path:
+            self._deed()
+        super().replace(path, data)
+
+
+@pytest.mark.parametrize("what", ["savepoint", "tag", "commit"])
+def test_what_main_got_at_the_last_moment_is_not_dropped(
+    context: Context, warehouse: Path, what: str
+) -> None:
+    branched(context)
+    stock = open_table(warehouse, "shop.orders")
+    deeds: dict[str, Callable[[], object]] = {
+        "savepoint": lambda: done(context, "create-savepoint"),
+        "tag": lambda: stock.create_tag("late", 5),
+        "commit": lambda: add(context, "shop.orders", 900),
+    }
+    racing = JustBefore(context.files, ORDERS.main_branch_file, deeds[what])
+    outcome = done(context_on(warehouse, racing), ACTION, name="fix", drop_previous=True)
+    assert "was made there" in outcome.message or "was committed there" in outcome.message
+    archive = ORDERS.root(str(outcome.result["previous_main"]))
+    assert len(rows_of(context, archive)) == 8
+    if what == "savepoint":
+        assert [each.id for each in SavepointManager(context.files, ORDERS).of_root(archive)] == [1]
+    if what == "commit":
+        done(context, "rescue-commits", name="late")
+        assert len(rows_of(context, ORDERS.root("late"))) == 9
+        return
+    done(context, "undo")
+    assert main_root(context.files, ORDERS) == ORDERS.root()
 
 
 def test_dropping_main_never_loses_a_savepoint(context: Context) -> None:
