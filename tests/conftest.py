@@ -12,8 +12,9 @@ import pytest
 from tests.paimon import commit, create_table, open_table
 from tests.spark.engine_fixture import engine, engine_warehouse
 from tests.spark.standalone import SPARING
+from tests.storage.hdfs_fixture import hdfs
 
-__all__ = ["engine", "engine_warehouse"]
+__all__ = ["engine", "engine_warehouse", "hdfs"]
 
 pytest_plugins = ["tests.isolation", "tests.long"]
 

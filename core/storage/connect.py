@@ -43,9 +43,9 @@ def open_remote(uri: str, options: Mapping[str, str]) -> Files:
         filesystem, root = _connect(f"s3://{place}", s3_arguments(options), "paimark[s3]", shown)
         return S3Files(filesystem, root, shown)
     if scheme == "hdfs":
-        from core.storage.hdfs import HdfsFiles
+        from core.storage.hdfs import open_hdfs
 
-        return HdfsFiles(*_connect(shown, {}, "pyarrow", shown), shown)
+        return open_hdfs(place, shown, options)
     filesystem, root = _connect(uri, _other_arguments(scheme, options), _PACKAGES.get(scheme, ""), shown)
     # What lies in this process's own memory is no store that others write to.
     must_prove = scheme != "memory"

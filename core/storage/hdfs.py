@@ -1,53 +1,46 @@
-"""HDFS, through fsspec's wrapper of libhdfs. Needs a Hadoop client, and the JVM that comes with it."""
+"""A warehouse on HDFS."""
 
 from __future__ import annotations
 
-import uuid
-from contextlib import suppress
-from typing import Any
+from collections.abc import Mapping
 
+from core.errors import Unavailable, UsageError
 from core.storage.paths import checked
 from core.storage.remote import RemoteFiles
 
 
 class HdfsFiles(RemoteFiles):
-    """Files are written beside their place and then moved to it."""
-
-    def __init__(self, filesystem: Any, root: str, uri: str) -> None:
-        super().__init__(filesystem, root, uri, can_create=True)
+    """Files are written beside their place and then renamed to it, which the NameNode does whole."""
 
     def prune(self, directory: str) -> None:
         full = self._file(checked(directory))
         with self._said_plainly(directory):
-            if self._filesystem.isdir(full) and not self._filesystem.find(full):
-                self._filesystem.rm(full, recursive=True)
+            self._call("prune", full)
 
     def _create(self, full: str, data: bytes) -> bool:
-        """Move the file *into the directory*, under the name it already has.
-
-        HDFS refuses that when the name is taken. A move onto the file's own path would not do: libhdfs's
-        wrapper then deletes what is there and moves again.
-        """
-        directory, _, name = full.rpartition("/")
-        own = f"{directory}/.{name}.{uuid.uuid4()}"
-        self._filesystem.makedirs(own, exist_ok=True)
-        try:
-            self._filesystem.pipe_file(f"{own}/{name}", data)
-            try:
-                self._filesystem.mv(f"{own}/{name}", directory)
-            except OSError:
-                if self._filesystem.exists(full):
-                    return False
-                raise
-            return True
-        finally:
-            with suppress(FileNotFoundError):
-                self._filesystem.rm(own, recursive=True)
+        created: bool = self._call("put_if_absent", full, data)
+        return created
 
     def _replace(self, full: str, data: bytes) -> None:
-        """For the blink between libhdfs's delete and its rename a reader finds nothing; never a part."""
-        directory, _, name = full.rpartition("/")
-        written = f"{directory}/.{name}.{uuid.uuid4()}"
-        self._filesystem.makedirs(directory, exist_ok=True)
-        self._filesystem.pipe_file(written, data)
-        self._filesystem.mv(written, full)
+        self._call("replace", full, data)
+
+
+def open_hdfs(place: str, shown: str, options: Mapping[str, str]) -> HdfsFiles:
+    """`place` is `host:port/path`, or `/path` for Hadoop's own default.
+
+    Raises `Unavailable` without the library, and `UsageError`.
+    """
+    host, slash, path = place.partition("/")
+    try:
+        from core.storage.hdfs_client import HdfsClient
+    except ImportError as error:
+        raise Unavailable(
+            f"{shown} needs a library that is not installed", "Install it: pip install 'paimark[hdfs]'."
+        ) from error
+    try:
+        client = HdfsClient(host, options)
+    except (ValueError, RuntimeError, OSError) as error:
+        raise UsageError(
+            f"{shown} can't be opened: {error}", "Write it as hdfs://host:port/path, or set HADOOP_CONF_DIR."
+        ) from error
+    return HdfsFiles(client, f"{slash}{path}", shown, can_create=True)

@@ -6,9 +6,10 @@ import asyncio
 import itertools
 import random
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from datetime import datetime
 from itertools import islice
 from typing import Any
 
@@ -174,8 +175,10 @@ class RemoteFiles:
             if name.lstrip("/") != full.lstrip("/"):
                 is_directory = item["type"] == "directory"
                 size = 0 if is_directory else item["size"] or 0
-                etag = item.get("etag")
-                found.append(Entry(name.rpartition("/")[2], is_directory, size, etag=etag))
+                modified = 0 if is_directory else _modified(item)
+                found.append(
+                    Entry(name.rpartition("/")[2], is_directory, size, modified, etag=item.get("etag"))
+                )
         return found
 
     def _size(self, full: str) -> int | None:
@@ -291,6 +294,12 @@ class RemoteFiles:
             if is_missing(error):
                 raise FileMissing(path) from error
             raise unavailable(self._uri, error) from error
+
+
+def _modified(item: Mapping[str, Any]) -> int:
+    """When a file was written (epoch ms), under whichever name the client tells it."""
+    found = (item.get(name) for name in ("mtime", "last_modified", "LastModified", "created"))
+    return next((int(each.timestamp() * 1000) for each in found if isinstance(each, datetime)), 0)
 
 
 def _chunks(paths: Iterable[str]) -> Iterator[list[str]]:

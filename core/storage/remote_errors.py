@@ -11,17 +11,20 @@ _LONGEST_REASON = 200
 # A body that ends early, as aiohttp and botocore name it. The clients try requests again, and not bodies.
 _BROKEN_OFF = ("ClientPayloadError", "IncompleteRead", "IncompleteReadError", "ResponseStreamingError")
 _QUERY = re.compile(r"\?[^\s\"']*=[^\s\"']*")
+# Where a Java exception's message ends; some clients print it with its escapes.
+_JAVA_STACK = re.compile(r"(?:\n|\\n)(?:\t|\\t)at [a-z].*", re.DOTALL)
+_RPC_ERROR = re.compile(r'RPCError\("[\w.$]+", "')
+# Words of an error, the hint, and what S3 users are told besides.
 _HINTS = {
-    "libjvm libhdfs hadoop classpath": (
-        "Install a Hadoop client, and set JAVA_HOME, HADOOP_HOME and CLASSPATH=$(hadoop classpath --glob)."
-    ),
     "credential accesskey signature token forbidden denied permission": (
-        "Check the credentials, in the environment or as `--option s3.access-key=...` and `s3.secret-key`."
+        "Check the credentials",
+        ", in the environment or as `--option s3.access-key=...` and `s3.secret-key`",
     ),
-    "connect timeout resolve endpoint refused unreachable": (
-        "Check the network and the endpoint: `--option s3.endpoint=...`."
+    "connect timeout resolve endpoint refused unreachable lookup": (
+        "Check the network and the address",
+        ", and `--option s3.endpoint=...`",
     ),
-    "slowdown reduce busy": "The store is overloaded: try again later.",
+    "slowdown reduce busy": ("The store is overloaded: try again later", ""),
 }
 
 
@@ -40,12 +43,19 @@ def is_passing(error: BaseException) -> bool:
 
 def unavailable(uri: str, error: BaseException) -> Unavailable:
     """`error` as what a person reads. Names the store, never its credentials or a whole request."""
-    text = _QUERY.sub("", " ".join(str(error).split()))
+    said = _RPC_ERROR.sub("", _JAVA_STACK.sub("", str(error)))
+    text = _QUERY.sub("", " ".join(said.split()))
     reason = "".join(each for each in text if each.isprintable()).rstrip(".")
     if not reason:
         reason = "no answer in time" if isinstance(error, TimeoutError) else type(error).__name__
     if len(reason) > _LONGEST_REASON:
         reason = f"{reason[:_LONGEST_REASON]}…"
-    told = f"{type(error).__name__} {reason}".lower().replace(" ", "")
-    hint = next((hint for words, hint in _HINTS.items() if any(word in told for word in words.split())), "")
-    return Unavailable(f"{uri} can't be used: {reason}", hint or "Try again in a moment.")
+    return Unavailable(f"{uri} can't be used: {reason}", _hint(uri, f"{type(error).__name__} {reason}"))
+
+
+def _hint(uri: str, told: str) -> str:
+    plain = told.lower().replace(" ", "")
+    for words, (hint, for_s3) in _HINTS.items():
+        if any(word in plain for word in words.split()):
+            return f"{hint}{for_s3 if uri.startswith('s3') else ''}."
+    return "Try again in a moment."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -25,11 +26,13 @@ def s3_options(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, s
         yield server.options()
 
 
-@pytest.fixture(params=["memory", "s3"])
+@pytest.fixture(params=["memory", "s3", "hdfs"])
 def store(request: pytest.FixtureRequest, warehouse: Path, tmp_path: Path) -> Files:
     """A copy of the template warehouse on an object store."""
     if request.param == "memory":
         files = open_files(f"memory://{tmp_path.name}/warehouse")
+    elif request.param == "hdfs":
+        files = open_files(f"{request.getfixturevalue('hdfs')}/{uuid.uuid4().hex}/warehouse")
     else:
         options = request.getfixturevalue("s3_options")
         files = open_files(f"s3://{BUCKET}/{tmp_path.name}/warehouse", options)

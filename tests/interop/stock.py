@@ -35,7 +35,7 @@ def build_command(
     if maven is None:
         raise ToolMissing("Maven is needed: mvn on PATH")
     jars, classes, scratch = (workspace / name for name in ("jars", "classes", "scratch"))
-    download(maven, jars)
+    download(maven, BUNDLE, jars)
     scratch.mkdir()
     spark_jars = sorted((Path(pyspark.__file__).parent / "jars").glob("*.jar"))
     class_path = [*jars.glob("*.jar"), *(jar for jar in spark_jars if jar.name.startswith(FROM_SPARK))]
@@ -55,8 +55,8 @@ def jdk_version(javac: str) -> int:
     return int(match[1]) if match else 0
 
 
-def download(maven: str, into: Path) -> None:
-    words = [maven, "-q", "-B", "dependency:copy", f"-Dartifact={BUNDLE}", f"-DoutputDirectory={into}"]
+def download(maven: str, artifact: str, into: Path) -> None:
+    words = [maven, "-q", "-B", "dependency:copy", f"-Dartifact={artifact}", f"-DoutputDirectory={into}"]
     done = subprocess.run(words, cwd=into.parent, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise ToolMissing(f"Maven could not bring {BUNDLE}: {(done.stdout + done.stderr).strip()[:300]}")
+        raise ToolMissing(f"Maven could not bring {artifact}: {(done.stdout + done.stderr).strip()[:300]}")

@@ -19,7 +19,7 @@ def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
         yield server
 
 
-@pytest.fixture(params=["local", "memory", "s3"])
+@pytest.fixture(params=["local", "memory", "s3", "hdfs"])
 def open_warehouse(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[str], Files]:
     """Opens the warehouse of a name, in each kind of store."""
     place = uuid.uuid4().hex
@@ -27,6 +27,9 @@ def open_warehouse(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[
         return lambda name: open_files(f"{tmp_path}/{name}")
     if request.param == "memory":
         return lambda name: open_files(f"memory://{place}/{name}")
+    if request.param == "hdfs":
+        address = request.getfixturevalue("hdfs")
+        return lambda name: open_files(f"{address}/{place}/{name}")
     options = request.getfixturevalue("s3").options()
     return lambda name: open_files(f"s3://{BUCKET}/{place}/{name}", options)
 

@@ -1,0 +1,157 @@
+"""HDFS on a real NameNode: what a writer that dies leaves, and who wins."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import sys
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier, Event
+
+import pytest
+
+from core.errors import Unavailable, UsageError
+from core.storage.open import open_files
+
+POINTER = "shop.db/orders/branch/MAIN-BRANCH"
+# Dies right before the request of this number that changes anything.
+WRITER = """
+import os, sys
+import hdfs_native
+from core.storage.open import open_files
+address, verb, path, text, number = sys.argv[1:]
+left = [int(number)]
+def dying(kind, name):
+    real = getattr(kind, name)
+    def call(*arguments, **named):
+        left[0] -= 1
+        if left[0] == 0:
+            os._exit(9)
+        return real(*arguments, **named)
+    setattr(kind, name, call)
+for name in ("create", "rename", "delete", "mkdirs", "append"):
+    dying(hdfs_native.Client, name)
+# A writer is closed once more when it is collected, which asks for nothing.
+for name in ("write", "__exit__"):
+    dying(hdfs_native.FileWriter, name)
+getattr(open_files(address), verb)(path, text.encode())
+"""
+
+
+@pytest.fixture
+def address(hdfs: str) -> str:
+    return f"{hdfs}/{uuid.uuid4().hex}"
+
+
+def dies(address: str, verb: str, path: str, text: str, before: int) -> bool:
+    """Whether the writer died before that request, or had ended by then."""
+    command = [sys.executable, "-c", WRITER, address, verb, path, text, str(before)]
+    return subprocess.run(command).returncode == 9
+
+
+def test_a_writer_that_dies_while_it_replaces_leaves_the_old_bytes_or_the_new(address: str) -> None:
+    files = open_files(address)
+    files.replace(POINTER, b"old")
+    requests = itertools.takewhile(
+        lambda number: dies(address, "replace", POINTER, f"new{number}", number), itertools.count(1)
+    )
+    for number in requests:
+        assert files.read(POINTER) in {b"old", f"new{number}".encode()}
+        files.replace(POINTER, b"old")
+    # It ended only when none was left: create, write, close, rename.
+    assert files.read(POINTER) == b"new5"
+
+
+def test_a_writer_that_dies_while_it_creates_leaves_the_whole_file_or_none(address: str) -> None:
+    files = open_files(address)
+    for number in itertools.count(1):
+        path = f"shop.db/orders/savepoint/CLAIM-{number}"
+        died = dies(address, "create", path, "whole", number)
+        assert list(files.read_many([path])) in ([None], [b"whole"])
+        # Whoever comes next can have what nobody has.
+        assert files.create(path, b"mine") == (files.read(path) == b"mine")
+        if not died:
+            break
+    assert number == 5
+
+
+def test_a_reader_sees_the_old_or_the_new_bytes_while_a_file_is_replaced(address: str) -> None:
+    files, reader, over = open_files(address), open_files(address), Event()
+    files.replace(POINTER, b"0" * 1000)
+
+    def read() -> int:
+        seen = 0
+        while not over.is_set():
+            data = reader.read(POINTER)
+            assert data == data[:1] * 1000
+            assert reader.exists(POINTER)
+            seen += 1
+        return seen
+
+    with ThreadPoolExecutor(1) as thread:
+        reading = thread.submit(read)
+        try:
+            for number in range(60):
+                files.replace(POINTER, str(number % 10).encode() * 1000)
+        finally:
+            over.set()
+        assert reading.result() > 0
+    assert files.names("shop.db/orders/branch") == ["MAIN-BRANCH"]
+
+
+def test_of_ten_creators_one_wins(address: str) -> None:
+    creators = [open_files(address) for _ in range(10)]
+    barrier = Barrier(10)
+
+    def create(number: int) -> bool:
+        barrier.wait()
+        return creators[number].create("t/savepoint/CLAIM-1", f"creator {number}".encode())
+
+    with ThreadPoolExecutor(10) as threads:
+        won = list(threads.map(create, range(10)))
+    assert won.count(True) == 1
+    assert creators[0].read("t/savepoint/CLAIM-1") == f"creator {won.index(True)}".encode()
+    assert creators[0].names("t/savepoint") == ["CLAIM-1"]
+
+
+def test_files_tell_when_they_were_written(address: str) -> None:
+    files = open_files(address)
+    files.create("t/a", b"")
+    assert files.entries("t")[0].modified > 1_600_000_000_000
+
+
+def test_an_error_of_the_namenode_is_one_sentence(address: str) -> None:
+    with pytest.raises(Unavailable, match=r"can't be used: The maximum path component name limit") as caught:
+        open_files(address).create("x" * 300, b"")
+    assert "org.apache" not in caught.value.message
+
+
+@pytest.mark.parametrize("place", ["127.0.0.1:1", "no-such-host.invalid"])
+def test_a_namenode_that_is_not_there_is_given_up(place: str) -> None:
+    with pytest.raises(Unavailable, match=rf"^hdfs://{place}/warehouse can't be used") as caught:
+        open_files(f"hdfs://{place}/warehouse").entries("")
+    assert "s3" not in caught.value.hint
+
+
+@pytest.mark.parametrize("uri", ["hdfs:///warehouse", "hdfs://a b/warehouse", "hdfs://"])
+def test_an_address_that_names_no_namenode_is_a_usage_error(
+    uri: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HADOOP_CONF_DIR", raising=False)
+    with pytest.raises(UsageError):
+        open_files(uri)
+
+
+def test_a_library_that_is_not_installed_is_named() -> None:
+    program = (
+        "import sys; sys.modules['hdfs_native'] = None\n"
+        "from core.errors import Unavailable; from core.storage.open import open_files\n"
+        "try: open_files('hdfs://namenode:8020/x')\n"
+        "except Unavailable as error: print(error.message, '|', error.hint)"
+    )
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert told == (
+        "hdfs://namenode:8020/x needs a library that is not installed | "
+        "Install it: pip install 'paimark[hdfs]'.\n"
+    )
