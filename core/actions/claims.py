@@ -14,6 +14,7 @@ from core.actions.change.owner import Owner, this_process
 from core.actions.checks import undone_on_failure
 from core.actions.context import Context, Progress, Remark
 from core.actions.holding import ChosenSnapshot, require_held
+from core.actions.sharing import tag_in_main
 from core.actions.temporaries import delete_temporaries
 from core.errors import Corrupt, FileMissing, Refused
 from core.figures import size
@@ -29,7 +30,7 @@ from core.table.layout import (
     savepoint_tag,
 )
 from core.table.lineage import numbered
-from core.table.main_branch import all_roots
+from core.table.main_branch import all_roots, main_root
 from core.table.manifests import write_manifest_list
 from core.table.records import ListName, Record, Savepoint, Snapshot
 from core.text import whole_number
@@ -133,6 +134,7 @@ def complete(
 ) -> Savepoint:
     """From the tag to the savepoint. Raises `Lost` and leaves undoing to the caller."""
     files, table = context.files, chosen.root.table
+    tag_in_main(files, chosen, savepoint_tag(claim.id))
     require_held(context, chosen, needed, progress)
     verified_at = context.clock()
     full_list = write_manifest_list(files, manifest_list_paths(table, chosen.snapshot))
@@ -178,9 +180,9 @@ def undo(context: Context, table: TablePath, claim: Claim) -> None:
     files = context.files
     if not _is_ours(context, table, claim) or files.exists(table.savepoint(claim.id)):
         return
-    root = table.root(claim.root)
-    if tag_is_of(files, root, claim):
-        files.delete(root.tag(savepoint_tag(claim.id)))
+    for root in {table.root(claim.root), main_root(files, table), table.root()}:
+        if tag_is_of(files, root, claim):
+            files.delete(root.tag(savepoint_tag(claim.id)))
     files.delete(table.savepoint_file(claim.full_manifest_list))
     _drop(context, table, claim)
 

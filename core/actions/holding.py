@@ -169,9 +169,9 @@ def require_held(
 def _require_staying(context: Context, root: Root) -> None:
     """One that begins after this look lists the tag, and is refused."""
     begun = journal.current(context, root.table)
-    if begun is None or begun.journal.action != _DELETION or root.branch is None:
+    if begun is None or root.branch is None:
         return
-    if begun.journal.planned().arguments["name"] == root.label:
+    if (begun.journal.change, begun.journal.state.get("name")) == (_DELETION, root.branch):
         raise Refused(
             f"Branch {root.label} of {root.table.full_name} is being deleted",
             f"Take the snapshot from another branch. `paimark recover {root.table.word}` ends a deletion "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from core.actions import audit, guards
 from core.actions.checks import (
@@ -24,12 +24,15 @@ from core.actions.holding import (
     slow_check_warning,
 )
 from core.actions.names import name_refusal
+from core.actions.pins import merge_tag
 from core.actions.plan import Outcome, Plan, Refusal, Step
 from core.actions.retention import stock_expiry_warnings
+from core.actions.sharing import tag_in_main
 from core.actions.undo_inverse import log
 from core.durations import parse_duration
 from core.errors import FileMissing, Refused
 from core.figures import moment
+from core.storage.files import Files
 from core.table.catalog import parse_table_name
 from core.table.layout import Root, TablePath
 from core.table.lineage import Lineage
@@ -112,11 +115,20 @@ def _tag(context: Context, chosen: ChosenSnapshot, plan: Plan, progress: Progres
         data = with_time_to_live(data, context.clock(), int(retain_ms))
     if not files.create(path, data):
         raise Refused(f"{plan.table} has a tag {name} already", "Choose another name.")
-    with undone_on_failure(chosen.root.table, lambda: files.delete(path)):
+    made = [path]
+    with undone_on_failure(chosen.root.table, lambda: _delete(files, made)):
+        # It goes with the branch: main may have a tag of this name.
+        pin = tag_in_main(files, chosen, merge_tag(chosen.root.label, chosen.snapshot.id))
+        made += [] if pin is None else [pin]
         progress(f"tagged snapshot {chosen.snapshot.id} as {name}")
         require_held(context, chosen, needed, progress)
         guards.guard(files, chosen.root, name)
     return chosen
+
+
+def _delete(files: Files, paths: Sequence[str]) -> None:
+    for path in paths:
+        files.delete(path)
 
 
 def _name_refusals(context: Context, root: Root, name: str, chosen: ChosenSnapshot | None) -> list[Refusal]:

@@ -13,6 +13,7 @@ from core.storage.files import Files
 from core.storage.local import LocalFiles
 from core.table.lineage import Lineage
 from core.table.main_branch import main_root
+from core.verify import verify
 from tests.actions.acting import ORDERS, Wrapped, applied, context_on, done, planned
 from tests.actions.taking_over import add, branched, main_rows
 from tests.faults.fault_files import Death
@@ -95,15 +96,36 @@ def test_a_replaced_main_that_expired_before_recovery_keeps_no_broken_snapshots(
     assert planned(context, "recover").empty
 
 
-@pytest.mark.parametrize(("name", "given"), [("create-tag", {"name": "late"}), ("create-savepoint", {})])
+@pytest.mark.parametrize(("by", "given"), [("delete-branch", {"name": "fix"}), ("undo", {})])
+@pytest.mark.parametrize(("name", "asked"), [("create-tag", {"name": "late"}), ("create-savepoint", {})])
 def test_nothing_is_kept_on_a_branch_whose_deletion_died(
-    context: Context, warehouse: Path, name: str, given: dict[str, str]
+    context: Context, warehouse: Path, name: str, asked: dict[str, str], by: str, given: dict[str, str]
 ) -> None:
     """The recovery goes on deleting, and would take what was made with it."""
-    branched(context)
-    died(warehouse, r"STEP-\w+-2$", "delete-branch", name="fix")
+    done(context, "create-branch", name="fix", tag="v2")
+    died(warehouse, r"STEP-\w+-2$", by, **given)
     with pytest.raises(Refused, match=r"Branch fix of .* is being deleted"):
-        done(context, name, ORDERS, branch="fix", **given)
+        done(context, name, ORDERS, branch="fix", **asked)
     assert [name for name, _ in Lineage(context.files, ORDERS.root("fix")).tags()] == ["v2"]
     done(context, "recover")
     assert planned(context, "recover").empty and main_rows(context)
+
+
+@pytest.mark.parametrize(("name", "asked"), [("create-tag", {"name": "late"}), ("create-savepoint", {})])
+def test_what_is_kept_on_a_branch_outlives_an_expiry_on_main_which_shares_it(
+    context: Context, orders: Path, name: str, asked: dict[str, str]
+) -> None:
+    """After a fast-forward; stock expiry on main looks at main's tags only."""
+    done(context, "create-branch", name="fix", tag="v2")
+    done(context, "rollback", to="v2", truncate=True)
+    for number in (900, 901, 902):
+        add(context, "shop.orders$branch_fix", number)
+    done(context, "merge-branch", name="fix")
+    done(context, name, ORDERS, branch="fix", snapshot=4, **asked)
+    kept = [tag.id for _, tag in Lineage(context.files, ORDERS.root()).tags()]
+    assert 4 in kept
+    expired(orders, 2, 3, 4)
+    assert verify(context, ORDERS).problems == ()
+    if name == "create-savepoint":
+        done(context, "delete-savepoint", id=2)
+        assert 4 not in [tag.id for _, tag in Lineage(context.files, ORDERS.root()).tags()]

@@ -29,16 +29,6 @@ ALL = frozenset(Hazard)
 # What is known to go wrong, and is left out until it is mended.
 KNOWN_FAULTS = frozenset(
     {
-        Hazard.RETIRE_BESIDE_WRITER,
-        Hazard.REFERENCE_BESIDE_REMOVAL,
-        Hazard.LATE_RECOVERY,
-        Hazard.DYING_EXPIRY,
-        Hazard.TRUNCATION_BESIDE_OTHERS,
-        Hazard.SHARED_SNAPSHOTS,
-        Hazard.UNFINISHED_BRANCH,
-        Hazard.HDFS_REPLACES_IN_TWO_STEPS,
-        Hazard.S3_OVERWRITES,
-        Hazard.OPEN_SESSIONS,
         Hazard.STOCK_ROLLBACK,
         Hazard.STOCK_DELETES_MAIN,
         Hazard.STOCK_EXPIRES_BRANCH,
