@@ -5,13 +5,13 @@ Ids of columns are given once and never again, so that files keep meaning what t
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import msgspec
 
 from core.actions.alter_schema_types import nullable, paimon_type, widened
+from core.actions.names import unseen_reason
 from core.durations import parse_interval
 from core.errors import UsageError
 from core.redaction import shown_value
@@ -136,6 +136,9 @@ def _rename(draft: _Draft, change: Change) -> None:
     _require_free(draft, change.value, but=change.name if is_case_only else None)
     draft.fields[place] = msgspec.structs.replace(draft.fields[place], name=change.value)
     draft.said.append(f"rename column {change.name} to {change.value}")
+    if unseen_reason(change.name, "a column"):
+        # Another engine gave it that name; it is not given again.
+        draft.undo = None
     _undone_by(draft, "rename", str(Change("rename", change.value, change.name)))
 
 
@@ -224,8 +227,8 @@ def _require_free(draft: _Draft, name: str, but: str | None = None) -> None:
     hint = "Choose another name."
     if not name.strip() or name != name.strip():
         raise UsageError("The name of a column can't be blank, or begin or end with one", hint)
-    if any(unicodedata.category(each) in ("Cc", "Cs", "Zl", "Zp") for each in name):
-        raise UsageError("The name of a column can't hold a control character", hint)
+    if reason := unseen_reason(name, "a column"):
+        raise UsageError(reason, hint)
     if "." in name:
         raise UsageError(f"Column {name} can't have a dot: it would mean a part of a column", hint)
     if len(name.encode()) > _LONGEST_NAME:
@@ -254,8 +257,10 @@ def _require_unused(draft: _Draft, name: str, done: str) -> None:
 def _require_free_option(draft: _Draft, option: str) -> None:
     if option in _FIXED:
         raise UsageError(f"Option {option} of {draft.name} can't be changed", _FIXED_HINT)
-    if not option.strip() or any(unicodedata.category(each) == "Cc" for each in option):
-        raise UsageError("The name of an option can't be blank or hold a control character")
+    if not option.strip():
+        raise UsageError("The name of an option can't be blank")
+    if reason := unseen_reason(option, "an option"):
+        raise UsageError(reason)
     if draft.is_branch and option in RETENTION_OFF:
         reason = f"Option {option} keeps stock expiry off this branch of {draft.name}, and stays"
         raise UsageError(reason, "Without it stock engines would destroy what savepoints keep.")

@@ -22,8 +22,8 @@ def name_refusal(name: str, kind: Literal["tag", "branch"]) -> Refusal | None:
     hint = f"Choose another name for the {kind}."
     if not name.strip():
         return Refusal(f"The name of a {kind} can't be blank", hint)
-    if unseen := unseen_in(name):
-        return Refusal(f"The name of a {kind} can't hold U+{ord(unseen):04X}, which nobody sees", hint)
+    if reason := unseen_reason(name, f"a {kind}"):
+        return Refusal(reason, hint)
     if name != name.strip():
         return Refusal(f"The name of a {kind} can't begin or end with a blank", hint)
     if name == MAIN:
@@ -41,6 +41,12 @@ def name_refusal(name: str, kind: Literal["tag", "branch"]) -> Refusal | None:
             if name.startswith(prefix):
                 return Refusal(f"Tag names beginning with {prefix} are given by the program", hint)
     return None
+
+
+def unseen_reason(name: str, what: str) -> str | None:
+    """Why nothing new may be called this; None where all of it is seen."""
+    unseen = unseen_in(name)
+    return f"The name of {what} can't hold U+{ord(unseen):04X}, which nobody sees" if unseen else None
 
 
 def archive_name(context: Context) -> str:
