@@ -93,6 +93,14 @@ class Result:
             return self._finished(self.end), [*self._told, *more]
         return self._running(now, engine), [*self._told, *more]
 
+    @property
+    def place(self) -> tuple[str, int] | None:
+        """Where in the statement its fault is, where that is known."""
+        end = self.end
+        if not isinstance(end, Failed) or end.cause != "statement" or end.position is None:
+            return None
+        return self.statement, end.position
+
     def _finished(self, end: Finished) -> Line:
         took = (f"  in {seconds(end.seconds)}", "quiet")
         if end.message:

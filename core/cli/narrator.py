@@ -10,6 +10,8 @@ from core.cli.table_rows import cut
 from core.redaction import redacted
 from core.text import clean_text
 
+_INDENT = "  "
+
 
 class Narrator:
     """Waiting lines are drawn over each other and only where a person sees them (`is_live`)."""
@@ -46,8 +48,8 @@ class Narrator:
 
     def point(self, text: str, position: int) -> None:
         """The line of a text that holds a position, and a caret below it."""
-        start = text.rfind("\n", 0, position) + 1
-        line = text[start:].partition("\n")[0]
-        before = clean_text(line[: position - start])
-        self.say(f"  {line}")
-        self.say(f"  {' ' * len(before)}^")
+        from core.travel.pointing import pointed
+
+        width = shutil.get_terminal_size().columns - len(_INDENT) - 1 if self.is_live else None
+        for line in pointed(text, position, width):
+            self.say(_INDENT + line)

@@ -129,6 +129,12 @@ def test_a_refused_clause_is_pointed_at(sql: Paimark) -> None:
     assert line[caret.index("^") :].startswith("FOR SYSTEM_TIME FROM")
 
 
+def test_what_spark_can_not_parse_is_pointed_at(sql: Paimark) -> None:
+    ran = sql("sql", "SELECT *\nFROM shop.orders\nWHER price > 1")
+    assert ran.code == 1
+    assert ran.err.splitlines()[1:3] == ["  WHER price > 1", "       ^"]
+
+
 def test_statements_that_write_or_remove_are_held_back(sql: Paimark) -> None:
     insert = "INSERT INTO shop.events VALUES ('2026-05-03', 'click')"
     for words, said in (

@@ -67,6 +67,11 @@ async def test_an_error_points_at_its_place(engine_warehouse: Path, engine: Engi
         await run(console, pane, "SELECT 1;\nSELECT order_id,\n  nothing\nFROM shop.orders")
         await console.sees("✗", "nothing")
         assert pane.editor.cursor_location == (2, 2)
+        await run(console, pane, "SELECT 1;\nSELECT *\nFROM shop.orders\nWHER price > 1")
+        await console.sees("✗ Syntax error at or near 'price'")
+        lines = console.text.splitlines()
+        (caret,) = (place for place, line in enumerate(lines) if line.split()[-1:] == ["^"])
+        assert lines[caret - 1][lines[caret].index("^") :].startswith("price > 1")
         await run(console, pane, "SELECT * FROM shop.orders FOR SYSTEM_TIME BETWEEN 1 AND 2")
         await console.sees("✗", "period")
 

@@ -292,7 +292,7 @@ class QueryPane(Vertical):
             line, more = result.status(time.monotonic(), self.room.state)
             if self.grid.count and self.editor.has_focus and not result.running:
                 line = [*line, ("   esc goes to the rows", "quiet")]
-            self.status.say(line, more)
+            self.status.say(line, more, result.place)
 
     # Out of the console
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.text import clean_text
+from core.travel.pointing import pointed
 from tui.widgets.lines import Line, Lines
 from tui.widgets.scroll_lines import wrap_line
 
 _BAR = 20
 _MOST_LINES = 6
+_INDENT, _NARROWEST = 2, 20
 
 
 class QueryStatus(Lines):
@@ -19,9 +21,11 @@ class QueryStatus(Lines):
         super().__init__()
         self._first: Line = []
         self._more: Sequence[Line] = ()
+        self._place: tuple[str, int] | None = None
 
-    def say(self, first: Line, more: Sequence[Line] = ()) -> None:
-        self._first, self._more = first, more
+    def say(self, first: Line, more: Sequence[Line] = (), place: tuple[str, int] | None = None) -> None:
+        """`place` is a text and a position in it: the line that holds that comes second, with a caret."""
+        self._first, self._more, self._place = first, more, place
         height = min(_MOST_LINES, len(self.lines(max(20, self.size.width or 80))))
         if self.styles.height is None or self.styles.height.value != height:
             self.styles.height = height
@@ -29,9 +33,16 @@ class QueryStatus(Lines):
 
     def lines(self, width: int) -> Sequence[Line]:
         wrapped: list[Line] = []
-        for line in (self._first, *self._more):
+        for line in (self._first, *self._pointed(width - _INDENT - 1), *self._more):
             wrapped += wrap_line([(" ", ""), *line], width)
         return wrapped[:_MOST_LINES]
+
+    def _pointed(self, width: int) -> list[Line]:
+        if self._place is None:
+            return []
+        line, caret = pointed(*self._place, max(_NARROWEST, width))
+        blank = (" " * _INDENT, "")
+        return [[blank, (line, "")], [blank, (caret, "bad")]]
 
 
 def bar(done: int, total: int) -> str:
