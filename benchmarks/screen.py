@@ -12,6 +12,8 @@ from rich.cells import cell_len
 _PIECE = re.compile(
     "\x1b\\[([0-9;?<>=]*)[ -/]*([@-~])|\x1b[\\]P].*?(?:\x07|\x1b\\\\)|\x1b[^\\[\\]P]|([^\x1b])", re.DOTALL
 )
+# Underlined, reversed, struck out, overlined.
+_SEEN_ON_BLANKS = {"4", "7", "9", "21", "53"}
 # A character, and the codes it is shown with.
 Cell = tuple[str, frozenset[str]]
 
@@ -62,6 +64,9 @@ class Screen:
 
     def _put(self, character: str) -> None:
         ink = frozenset(self._ink.values())
+        if character == " " and not ink & _SEEN_ON_BLANKS:
+            # Two blanks on one background look the same.
+            ink = frozenset(self._ink[kind] for kind in ("48",) if kind in self._ink)
         width = cell_len(character)
         if width == 0:
             self._combine(character, ink)

@@ -24,6 +24,8 @@ _CODES = re.compile("\x1b\\[([0-9;]*)m")
 _ODD = re.compile("[^\x20-\u02ff\u2010-\u27ff]")
 # Cells alike between two that differ are sent again where that is shorter than a move past them.
 _GAP = 4
+# Attributes that change nothing about a blank: none, bold, faint, italic.
+_UNSEEN = frozenset(("", "1", "2", "3"))
 
 
 class Ink(NamedTuple):
@@ -106,10 +108,18 @@ class _Pen:
     def write(self, x: int, y: int, cells: Sequence[Cell]) -> None:
         self._parts.append(f"\x1b[{y + 1};{x + 1}H")
         for text, ink in cells:
+            if text == " " and not (_shows_on_blanks(ink) or _shows_on_blanks(self._ink)):
+                # Only its background is seen. What comes behind it may go on as what was before it.
+                ink = self._ink._replace(background=ink.background)
             if ink != self._ink:
                 self._parts.append(_change(self._ink, ink))
                 self._ink = ink
             self._parts.append(text)
+
+
+def _shows_on_blanks(ink: Ink) -> bool:
+    """Whether more than the background of a blank is seen: it is underlined, struck out or reversed."""
+    return not _UNSEEN.issuperset(ink.attributes.split(";"))
 
 
 def _change(old: Ink, new: Ink) -> str:
@@ -154,12 +164,15 @@ def _cells_of(strip: Strip, system: ColorSystem | None) -> list[Cell]:
     cells: list[Cell] = []
     for text, style, _ in strip:
         ink = _PLAIN if style is None else _ink_of(style, system)
+        blank = (" ", ink if _shows_on_blanks(ink) else Ink(background=ink.background))
         if text.isascii():
-            cells += [(character, ink) for character in text]
+            cells += [blank if character == " " else (character, ink) for character in text]
             continue
         for character in text:
             width = cell_len(character)
-            if width == 0 and cells:
+            if character == " ":
+                cells.append(blank)
+            elif width == 0 and cells:
                 cells[-1] = (cells[-1][0] + character, ink)
             else:
                 cells += [(character, ink), *[("", ink)] * (width - 1)]

@@ -21,6 +21,7 @@ from tui.history import Ran
 from tui.peeking import Peeking
 from tui.screens.browse import BrowseScreen
 from tui.screens.confirm import ConfirmScreen
+from tui.screens.conflicts import ConflictsScreen
 from tui.screens.dialog import Dialog
 from tui.screens.export import ExportScreen
 from tui.screens.help import HelpScreen
@@ -40,6 +41,7 @@ NEVER_CLOSED = {BrowseScreen, LookingScreen}
 LEAVING = {"ctrl+q"}
 
 MAKE: dict[type[Screen[Any]], Callable[[Session, Path], Dialog[Any]]] = {
+    ConflictsScreen: lambda session, place: ConflictsScreen(session, TABLE, "nothing"),
     ConfirmScreen: lambda session, place: ConfirmScreen("Really?", "DELETE FROM t"),
     ExportScreen: lambda session, place: ExportScreen("Two rows."),
     HelpScreen: lambda session, place: HelpScreen(),

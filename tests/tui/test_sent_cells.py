@@ -76,6 +76,9 @@ def test_only_the_cells_that_differ_are_sent_and_nothing_for_none() -> None:
     # Only the foreground differs between the two: the background is not said again.
     coloured = bytes_of(one_line(("ONE ", 1), ("TOO", 2)))
     assert coloured.count("48;2") == 1
+    # A blank has no foreground to be seen.
+    bytes_of(one_line(("ONE ", 2), ("TOO", 2)))
+    assert bytes_of(one_line(("ONE", 2), (" ", 1), ("TOO", 2))) == ""
     # Another size, or a terminal that somebody else wrote to: everything.
     assert "ONE " in bytes_of(one_line(("ONE ", 1), ("TOO", 2)), (WIDTH, HEIGHT + 1))
     sent.forget()

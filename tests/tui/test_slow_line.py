@@ -15,6 +15,7 @@ from tests.tui.test_terminal import PATIENCE, Tmux, terminal_in
 
 ONE_WAY = "0.1"
 MOVES = 4
+HELP = 5500
 
 
 @pytest.fixture
@@ -65,6 +66,13 @@ def test_main_is_replaced_and_taken_back_over_a_slow_line(
         terminal.keys("j")
     terminal.sees("5 of 5", "snapshot 1 ")
     assert line.settled() - before <= 1000 * MOVES
+    before = line.settled()
+    terminal.keys("?")
+    terminal.sees("Everywhere", "more lines below")
+    # Its panel is painted once, and blanks only where their background differs.
+    assert line.settled() - before <= HELP
+    terminal.keys("Escape")
+    terminal.sees("5 of 5")
     terminal.keys("3")
     terminal.sees("! exposed")
     # Typed ahead, as one does who knows the way.

@@ -41,7 +41,7 @@ class ConfirmScreen(Dialog[bool]):
     def on_mount(self) -> None:
         statement = [[(clean_text(line), "")] for line in self._statement.strip().splitlines()]
         lines = [[("! ", "warn"), (self._question, "strong")], [("", "")], *statement]
-        self.call_after_refresh(self.show_text, self._text, lines)
+        self.show_text(self._text, lines)
         self.set_focus(self._choices)
 
     def on_choices_chosen(self, event: Choices.Chosen) -> None:

@@ -17,6 +17,8 @@ from tui.widgets.scroll_lines import ScrollLines
 # The frame's two lines, and one of the screen left in sight above and below.
 _FRAME = 4
 _LEAST = 3
+# How wide the panel is (as in the CSS below), in hundredths of the screen and at most; what its frame takes.
+_SHARE, _WIDEST, _SIDES = 92, 96, 4
 
 Result = TypeVar("Result")
 
@@ -54,9 +56,17 @@ class Dialog(ModalScreen[Result]):
     def show_text(self, text: ScrollLines, paragraphs: Sequence[Line], *, from_end: bool = False) -> None:
         """Put text in the panel and make its place as high as it needs, or as the terminal allows."""
         text.show(paragraphs, from_end=from_end)
-        others = sum(child.outer_size.height + child.styles.margin.height for child in text.siblings)
-        room = self.app.size.height - others - text.styles.margin.height - _FRAME
-        text.styles.height = max(_LEAST, min(text.needed(text.size.width or self.app.size.width - 10), room))
+        self._fit(text)
+        if not text.size.width:
+            # It was a guess, made so that the panel is painted once: twice would be thousands of bytes.
+            self.call_after_refresh(self._fit, text)
+
+    def _fit(self, text: ScrollLines) -> None:
+        width, height = self.app.size
+        others = sum(max(1, child.outer_size.height) + child.styles.margin.height for child in text.siblings)
+        room = height - others - text.styles.margin.height - _FRAME
+        inside = text.size.width or min(_WIDEST, width * _SHARE // 100) - _SIDES
+        text.styles.height = max(_LEAST, min(text.needed(inside), room))
 
     def dismiss(self, result: Result | None = None) -> AwaitComplete:
         """Close it. Idempotent: the first result counts.

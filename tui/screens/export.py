@@ -46,7 +46,7 @@ class ExportScreen(Dialog[Path]):
             yield KeyBar()
 
     def on_mount(self) -> None:
-        self.call_after_refresh(self._tell)
+        self._tell()
         self.set_focus(self._input)
 
     def on_input_changed(self) -> None:

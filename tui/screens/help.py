@@ -32,7 +32,7 @@ class HelpScreen(Dialog[None]):
             yield KeyBar()
 
     def on_mount(self) -> None:
-        self.call_after_refresh(self.show_text, self._text, _sections())
+        self.show_text(self._text, _sections())
         self.set_focus(self._text)
 
 

@@ -131,14 +131,14 @@ class PlanDialog(Dialog[Outcome | None]):
         self.set_interval(_TICK, self._tick)
         if self._change is not None:
             self.set_focus(self._choices)
-            self.call_after_refresh(self._watch, self._change)
+            self._watch(self._change)
             return
         empty = self._first_missing
         if empty is None:
             self.set_focus(self._choices)
         else:
             self.set_focus(empty.input)
-        self.call_after_refresh(self.action_plan)
+        self.action_plan()
 
     # Arguments
 

@@ -46,8 +46,7 @@ class RecordScreen(Dialog[None]):
             self._show()
 
     def on_mount(self) -> None:
-        # More may be known by then.
-        self.call_after_refresh(self._show)
+        self._show()
         self.set_focus(self._text)
 
     def _show(self) -> None:
