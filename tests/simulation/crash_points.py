@@ -28,7 +28,6 @@ _REWRITES = (
 # Ways that are known to go wrong, and are left out until they are mended: a case and what happens meanwhile.
 KNOWN_FAULTS = frozenset(
     {
-        ("overwrite", "others commit"),
         ("savepoint of an older one", "others of our actions start"),
         ("undo of a truncation", "others commit and main expires"),
     }

@@ -89,6 +89,9 @@ class Outcomes:
             elif key[0] == "tag":
                 now = view.tags(store, _root(key)).get(str(key[2]))
             elif key[0] == "schema":
+                if view.head(store, _root(key)) != operation.planned.heads.get(_root(key)):
+                    # Others committed since, maybe by it: it is never removed then.
+                    continue
                 now = store.files.get(_root(key).schema(int(str(key[2]))))
             elif key[0] == "main":
                 now = view.main_root(store).branch or ""
