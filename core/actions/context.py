@@ -34,6 +34,10 @@ class Counting(str):
     __slots__ = ()
 
 
+def _unheard(line: str) -> None:
+    return
+
+
 VERIFY_WAIT_OPTION = "paimark.verify-wait"
 _VERIFY_WAIT = 5.0
 # Six beats: a process that misses them all is dead, or so slow that the journal stops it.
@@ -47,7 +51,7 @@ class Context:
     `verify_wait` is how many seconds lie between the two checks of a snapshot that an expiry may be deleting.
     `watch_for` is how many seconds another machine's process is watched before it counts as dead,
     `beat_every` how often this one says that it lives. `engine` gives the Spark engine that rewrites rows;
-    without it an action starts one and ends it again.
+    without it an action starts one and ends it again. `progress` hears how far a plan is while it is made.
     """
 
     files: Files
@@ -61,6 +65,7 @@ class Context:
     watch_for: float = _WATCH_FOR
     beat_every: float = _BEAT_EVERY
     engine: Callable[[], Engine] | None = None
+    progress: Progress = _unheard
 
 
 def open_context(

@@ -102,16 +102,26 @@ class Tally:
         """Whether any that was counted is not among them."""
         return not self._states.keys() <= {_key(each) for each in references}
 
-    def follow(self, references: Sequence[Reference]) -> None:
-        """Count those among them that are new."""
+    def follow(self, references: Sequence[Reference]) -> bool:
+        """Count those among them that are new; whether any is. What it raises leaves the count as it was."""
         new = [each for each in references if _key(each) not in self._states]
-        if new:
+        if not new:
+            return False
+        before = dict(self._states)
+        try:
             self._add(new)
-            self._data.forget_states()
-            self._indexes.forget_states()
             if self._with_data:
                 self._read_staying()
                 self._read_indexes()
+        except BaseException:
+            # What it has read meanwhile of manifests stays true, whoever uses them.
+            self._states = before
+            self._stay()
+            raise
+        finally:
+            self._data.forget_states()
+            self._indexes.forget_states()
+        return True
 
     def freed(self) -> Freed:
         """What goes."""
@@ -133,6 +143,9 @@ class Tally:
     def _add(self, references: Sequence[Reference]) -> None:
         numbers = self._metadata.add_staying(references)
         self._states.update(zip(map(_key, references), numbers, strict=True))
+        self._stay()
+
+    def _stay(self) -> None:
         staying: list[int] = []
         for each in sorted(self._states.values()):
             add(staying, each)
@@ -213,8 +226,11 @@ class Tally:
         return {path: self._metadata.manifests[path].size for path in paths if path not in self._known}
 
     def _contents(self, wanted: Mapping[str, int]) -> Iterator[tuple[str, bytes | None]]:
-        self._known.update(wanted)
-        return told(read_in_batches(self._files, wanted), len(wanted), "manifests", self._progress)
+        reading = read_in_batches(self._files, wanted)
+        for path, data in told(reading, len(wanted), "manifests", self._progress):
+            yield path, data
+            # Only once it is counted.
+            self._known.add(path)
 
     def _require_lost_by_all(self, path: str) -> None:
         """A file may be missing only where none that needs all of its files needs it."""

@@ -7,7 +7,7 @@ its name back.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Self
 
@@ -23,11 +23,11 @@ from core.actions.checks import (
     require_unmoved,
     required_text,
 )
-from core.actions.context import Context
+from core.actions.context import Context, Progress
 from core.actions.deletion import freed_steps, kept_by
 from core.actions.features import changelog_refusals, feature_refusals
 from core.actions.plan import Plan, Refusal, Step
-from core.actions.reclaim import Freed, freed_by
+from core.actions.reclaim import Count, Freed
 from core.actions.removal import Removed
 from core.actions.replace_checks import claim_refusals
 from core.actions.root_files import root_files
@@ -35,8 +35,9 @@ from core.actions.root_removal import drop_root, leaving_of
 from core.actions.takeover import State, held_by, savepoints_held_alone, state
 from core.errors import NotFound, Refused
 from core.figures import counted, moment, size
+from core.storage.files import Files
 from core.table.layout import MAIN, Root, TablePath
-from core.table.main_branch import branch_root, main_root
+from core.table.main_branch import branch_root, main_root, root_exists
 from core.table.names import checked_name
 
 ACTION = "delete-branch"
@@ -95,6 +96,7 @@ class DeleteBranch(Change[BranchState]):
     def __init__(self, work: Work, state: BranchState) -> None:
         super().__init__(work, state)
         self._removed = Removed()
+        self._counts = Counts()
 
     @classmethod
     def begin(cls, work: Work) -> Self:
@@ -102,14 +104,20 @@ class DeleteBranch(Change[BranchState]):
         return cls(work, BranchState(root.label))
 
     def check(self, hold: Hold) -> None:
+        root = self.work.table.root(self.state.name)
+        # First, for it may take minutes: what is checked must be so when the point of no return comes.
+        if root_exists(self.work.files, root):
+            self._counts = _counts(self.work.files, root, self.work.progress)
+            self._counts.freed()
         root, _ = as_planned(self.work)
         for refusal in branch_refusals(self.work.context, root, keeps=False):
             raise Refused(refusal.reason, refusal.hint)
 
     def finish(self, hold: Hold) -> None:
         context, name, progress = self.work.context, self.state.name, self.work.progress
-        self._removed = drop_root(context, hold, self.work.table.root(name), progress)
-        self._removed += pins.release(context, hold, name, progress)
+        root = self.work.table.root(name)
+        self._removed = drop_root(context, hold, root, progress, self._counts.branch)
+        self._removed += pins.release(context, hold, name, progress, self._counts.pins)
 
     def done(self) -> Done:
         name, removed = self.state.name, self._removed
@@ -170,22 +178,40 @@ def branch_refusals(context: Context, root: Root, *, keeps: bool) -> list[Refusa
 
 def _freed(context: Context, root: Root) -> tuple[Freed, list[Step], list[Refusal]]:
     """What goes with the branch and with the pins that are released; the steps of these."""
-    files, table = context.files, root.table
+    files = context.files
     refusals = [*feature_refusals(files, root), *changelog_refusals(files, root)]
-    freed, steps = Freed(), []
     try:
-        leaving = leaving_of(files, root)
-        if leaving.records:
-            freed = freed_by(files, table, leaving)
-        main, gone = main_root(files, table), leaving.paths
-        for name, tag in pins.released(files, main, root.label).items():
-            pin = pins.leaving_of_pin(main, name, tag)
-            gone |= pin.paths
-            freed += freed_by(files, table, replace(pin, paths=gone))
-            steps += [Step("delete", path, "nothing else needs it") for path in sorted(pin.paths)]
+        counts = _counts(files, root, context.progress)
+        freed = counts.freed()
     except (NotFound, Refused) as error:
         return Freed(), [], [*refusals, Refusal(error.message, error.hint)]
+    steps = [Step("delete", path, "nothing else needs it") for path in counts.pin_paths]
     return freed, steps, refusals
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What goes with a branch, and then with the pins that only it needed; None where there is nothing."""
+
+    branch: Count | None = None
+    pins: Count | None = None
+    pin_paths: tuple[str, ...] = ()
+
+    def freed(self) -> Freed:
+        """Raises `Refused` when the references can't be read."""
+        return sum((each.freed() for each in (self.branch, self.pins) if each is not None), Freed())
+
+
+def _counts(files: Files, root: Root, progress: Progress) -> Counts:
+    """Raises `NotFound` and `Refused`."""
+    leaving, main = leaving_of(files, root), main_root(files, root.table)
+    branch = Count(files, root.table, leaving, progress) if leaving.records else None
+    released = pins.released(files, main, root.label)
+    if not released:
+        return Counts(branch)
+    pinned = pins.leaving_of_pins(main, released)
+    both = replace(pinned, paths=leaving.paths | pinned.paths)
+    return Counts(branch, Count(files, root.table, both, progress), tuple(sorted(pinned.paths)))
 
 
 def _warnings(context: Context, table: TablePath, name: str, found: State | None) -> list[str]:

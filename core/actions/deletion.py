@@ -22,11 +22,11 @@ from core.actions.checks import (
     read_only_refusals,
     require_unmoved,
 )
-from core.actions.context import Context
+from core.actions.context import Context, Progress
 from core.actions.dependents import dependents
 from core.actions.features import feature_refusals
 from core.actions.plan import Plan, Refusal, Step
-from core.actions.reclaim import Freed, freed_by
+from core.actions.reclaim import Count, Freed
 from core.actions.references import Leaving, identity
 from core.actions.removal import Removed, remove, stranger
 from core.errors import FileMissing, Refused
@@ -152,7 +152,7 @@ def plan_deletion(
     refusals = [*read_only_refusals(context), *refusals, *feature_refusals(files, target.home)]
     if held := journal.refusal(context, table):
         refusals.append(held)
-    freed, repair = what_goes(files, table, target.leaving, refusals)
+    freed, repair = what_goes(context, table, target.leaving, refusals)
     total = sum(each.size or 0 for each in freed.files)
     return Plan(
         action=action,
@@ -175,15 +175,33 @@ def plan_deletion(
 
 
 def what_goes(
-    files: Files, table: TablePath, leaving: Leaving, refusals: list[Refusal]
+    context: Context, table: TablePath, leaving: Leaving, refusals: list[Refusal]
 ) -> tuple[Freed, guards.Repair]:
     """The files, and the guards to be put right first. Why they can't go is added to the refusals."""
-    freed, repair = Freed(), guards.repair_needed(files, table)
+    freed, repair = Freed(), guards.repair_needed(context.files, table)
     try:
-        freed = freed_by(files, table, replace(leaving, paths=leaving.paths | repair.paths))
+        freed = count_of(context.files, table, leaving, context.progress, repair).freed()
     except Refused as error:
         refusals.append(Refusal(error.message, error.hint))
     return freed, repair
+
+
+def count_of(
+    files: Files, table: TablePath, leaving: Leaving, progress: Progress, repair: guards.Repair
+) -> Count:
+    """What leaving references free once the guards are put right."""
+    return Count(files, table, replace(leaving, paths=leaving.paths | repair.paths), progress)
+
+
+def counted_before(work: Work, leaving: Leaving) -> Count:
+    """What goes, counted before the point of no return, for the removal after it.
+
+    Raises `Refused` when the references can't be read, and `Cancelled`.
+    """
+    repair = guards.repair_needed(work.files, work.table)
+    count = count_of(work.files, work.table, leaving, work.progress, repair)
+    count.freed()
+    return count
 
 
 def freed_steps(freed: Freed) -> list[Step]:
@@ -222,6 +240,7 @@ class DeleteReference(Change[TargetState]):
     def __init__(self, work: Work, state: TargetState) -> None:
         super().__init__(work, state)
         self._removed = Removed()
+        self._count: Count | None = None
 
     @classmethod
     @abstractmethod
@@ -244,6 +263,8 @@ class DeleteReference(Change[TargetState]):
         return f"tag {self.state.tag_name}" if savepoint is None else f"savepoint {savepoint['id']}"
 
     def check(self, hold: Hold) -> None:
+        # First, for it may take minutes: what is checked must be so when the point of no return comes.
+        self._count = counted_before(self.work, self._target.leaving)
         target, refusals = self.find(self.work)
         require_unmoved(self.work.table, self.work.plan, target.fingerprint)
         for refusal in refusals:
@@ -262,7 +283,7 @@ class DeleteReference(Change[TargetState]):
         guards.repair_held(files, target.table)
         self.work.progress(f"deleted {' and '.join(target.paths)}")
         leaving = replace(target.leaving, paths=frozenset())
-        self._removed = remove(self.work.context, hold, leaving, self.work.progress)
+        self._removed = remove(self.work.context, hold, leaving, self.work.progress, count=self._count)
 
     def done(self) -> Done:
         removed, what = self._removed, self._what

@@ -1,4 +1,4 @@
-"""How far a long count is, and how long it may take still: told every few seconds."""
+"""How far a long piece of work is, and how long it may take still: told every few seconds."""
 
 from __future__ import annotations
 
@@ -7,10 +7,44 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 from core.actions.context import Counting
+from core.cancelling import check_cancelled
+from core.figures import whole_seconds
 
 T = TypeVar("T")
 
 _EVERY_SECONDS = 2.0
+
+
+class Estimate:
+    """`progress` hears `read 12 of 400 manifests, 30 s left`: `did` is `read`, `what` is `manifests`.
+
+    It hears nothing of what is done soon.
+    """
+
+    def __init__(
+        self,
+        total: int,
+        what: str,
+        progress: Callable[[str], None],
+        clock: Callable[[], float] = time.monotonic,
+        did: str = "read",
+    ) -> None:
+        self._total = total
+        self._what = what
+        self._did = did
+        self._progress = progress
+        self._clock = clock
+        self._started = self._told_at = clock()
+
+    def tell(self, done: int) -> None:
+        """So many are done. Raises `Cancelled` when nobody wants the rest any more."""
+        check_cancelled()
+        now = self._clock()
+        if now - self._told_at < _EVERY_SECONDS:
+            return
+        self._told_at = now
+        left = f", {whole_seconds((now - self._started) / done * (self._total - done))} left" if done else ""
+        self._progress(Counting(f"{self._did} {done:,} of {self._total:,} {self._what}{left}"))
 
 
 def told(
@@ -20,15 +54,11 @@ def told(
     progress: Callable[[str], None],
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[T]:
-    """The items; meanwhile `progress` hears `read 12 of 400 manifests, 30 s left` (`what` is `manifests`).
+    """The items; meanwhile `progress` hears of them, as `Estimate` says.
 
-    It hears nothing of what is done soon. Whoever wants to stop the count raises from it.
+    Whoever wants to stop the count raises from it, or cancels it.
     """
-    started = told_at = clock()
+    estimate = Estimate(total, what, progress, clock)
     for done, item in enumerate(items):
-        now = clock()
-        if now - told_at >= _EVERY_SECONDS:
-            told_at = now
-            left = (now - started) / done * (total - done) if done else 0
-            progress(Counting(f"read {done:,} of {total:,} {what}{f', {left:.0f} s left' if done else ''}"))
+        estimate.tell(done)
         yield item

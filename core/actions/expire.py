@@ -28,9 +28,10 @@ from core.actions.checks import (
     text_argument,
 )
 from core.actions.context import Context
-from core.actions.deletion import freed_steps, kept_by, what_goes
+from core.actions.deletion import counted_before, freed_steps, kept_by, what_goes
 from core.actions.features import changelog_refusals, feature_refusals, newest_options
 from core.actions.plan import Plan, Step
+from core.actions.reclaim import Count
 from core.actions.references import Leaving
 from core.actions.removal import LISTS_GONE, Removed, remove
 from core.durations import parse_duration
@@ -97,7 +98,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     if held := journal.refusal(context, table):
         refusals.append(held)
     leaving, seen = _leaving(files, root, gone)
-    freed, repair = what_goes(files, table, leaving, refusals)
+    freed, repair = what_goes(context, table, leaving, refusals)
     total = sum(each.size or 0 for each in freed.files)
     return Plan(
         action=ACTION,
@@ -136,6 +137,7 @@ class ExpireSnapshots(Change[ExpireState]):
     def __init__(self, work: Work, state: ExpireState) -> None:
         super().__init__(work, state)
         self._removed = Removed()
+        self._count: Count | None = None
 
     @classmethod
     def begin(cls, work: Work) -> Self:
@@ -151,19 +153,26 @@ class ExpireSnapshots(Change[ExpireState]):
     def _root(self) -> Root:
         return self.work.table.root(self.state.branch)
 
+    @property
+    def _going(self) -> list[int]:
+        return [each for each in Lineage(self.work.files, self._root).snapshot_ids() if each < self.state.end]
+
     def check(self, hold: Hold) -> None:
+        leaving, _ = _leaving(self.work.files, self._root, self._going)
+        # First, for it may take minutes: what is checked must be so when the point of no return comes.
+        self._count = counted_before(self.work, leaving)
         _require_as_planned(self.work.files, self._root, self.state.end, self.work.plan)
 
     def finish(self, hold: Hold) -> None:
         files, root, end, progress = self.work.files, self._root, self.state.end, self.work.progress
-        ids = [each for each in Lineage(files, root).snapshot_ids() if each < end]
+        ids = self._going
         if LISTS_GONE not in hold.steps:
             guards.repair_held(files, root.table)
             _raise_earliest(files, root, end)
             progress(f"readers now begin with snapshot {end}")
             if ids:
                 leaving, _ = _leaving(files, root, ids)
-                self._removed = remove(self.work.context, hold, leaving, progress)
+                self._removed = remove(self.work.context, hold, leaving, progress, count=self._count)
         for position, number in enumerate(ids):
             if position % 100 == 0:
                 hold.require()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from core.actions.change.journal import Hold
 from core.actions.context import Context, Progress
-from core.actions.references import Leaving
+from core.actions.reclaim import Count
+from core.actions.references import Leaving, identity
 from core.actions.removal import Removed, remove
 from core.storage.files import Files
 from core.table.forks import Side, find_fork, is_same_commit
@@ -58,19 +59,29 @@ def _is_held_besides(main: Side, tag: Tag, found: Collection[str]) -> bool:
     return any(is_same_commit(tag, other) for name, other in main.tags.items() if name not in found)
 
 
-def leaving_of_pin(main: Root, name: str, tag: Tag) -> Leaving:
-    """A pin while its file, and the copy that guards it, are still there."""
+def leaving_of_pins(main: Root, pins: Mapping[str, Tag]) -> Leaving:
+    """One or more pins while their files, and the copies that guard them, are still there."""
     roots = (main,) if main.branch is None else (main, main.table.root())
-    return Leaving(roots, tag.schema_id, (tag,), frozenset(root.tag(name) for root in roots))
+    records = {identity(tag): tag for tag in pins.values()}
+    ascending = sorted(records.values(), key=lambda each: each.id)
+    paths = frozenset(root.tag(name) for root in roots for name in pins)
+    return Leaving(roots, ascending[-1].schema_id, tuple(ascending), paths)
 
 
-def release(context: Context, hold: Hold, branch: str, progress: Progress) -> Removed:
-    """Once the branch is gone: its pins go, with the files that only they kept. It can be done twice."""
-    files, main, removed = context.files, main_root(context.files, hold.table), Removed()
-    for name, tag in released(files, main, branch).items():
-        leaving = leaving_of_pin(main, name, tag)
-        removed += remove(context, hold, leaving, progress, part=f"{name}: ")
-        for path in sorted(leaving.paths):
-            files.delete(path)
-        progress(f"released tag {name}")
+def release(
+    context: Context, hold: Hold, branch: str, progress: Progress, count: Count | None = None
+) -> Removed:
+    """Once the branch is gone: its pins go, with the files that only they kept. It can be done twice.
+
+    `count` may have counted them before.
+    """
+    files, main = context.files, main_root(context.files, hold.table)
+    pins = released(files, main, branch)
+    if not pins:
+        return Removed()
+    leaving = leaving_of_pins(main, pins)
+    removed = remove(context, hold, leaving, progress, part="pins: ", count=count)
+    for path in sorted(leaving.paths):
+        files.delete(path)
+    progress(f"released tag {', '.join(pins)}")
     return removed

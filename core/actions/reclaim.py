@@ -6,16 +6,20 @@ every manifest of every reference is read. Files are told apart by name alone, w
 
 from __future__ import annotations
 
+import time
+from collections.abc import Collection
+
 from core.actions.count import Freed, Incomplete, Tally
 from core.actions.reach import Progress
-from core.actions.references import Leaving, Reference, surviving
+from core.actions.references import Leaving, Reference, identity, surviving
 from core.errors import Corrupt, FileMissing, Refused
 from core.storage.files import Files
-from core.table.layout import TablePath
+from core.table.layout import Root, TablePath
 
 __all__ = ["Count", "Freed", "freed_by"]
 
-_ATTEMPTS = 3
+# Seconds before it is read again: an expiry that is at work takes the snapshot away last.
+_WAITS = (0.05, 0.2, 0.5)
 
 
 def freed_by(
@@ -50,45 +54,71 @@ class Count:
         with_data: bool = True,
     ) -> None:
         self.leaving = leaving
+        self._of = _held_by(leaving)
         self._files = files
         self._table = table
         self._progress = progress
         self._with_data = with_data
         self._tally: Tally | None = None
+        self._freed: Freed | None = None
+
+    def is_of(self, leaving: Leaving) -> bool:
+        """Whether it counted all that these hold: they are the same, or what of them is still there."""
+        return _held_by(leaving) <= self._of
 
     def freed(self) -> Freed:
         """As `freed_by`, now."""
         return self._retried(exactly=True)
 
-    def still_freed(self) -> Freed:
-        """Of what was freed that which nobody came to need since: who goes meanwhile frees nothing here."""
-        return self._retried(exactly=False)
+    def still_freed(self, among: Collection[Root] | None = None) -> Freed:
+        """Of what was freed that which nobody came to need since: who goes meanwhile frees nothing here.
 
-    def _retried(self, *, exactly: bool) -> Freed:
-        for _ in range(_ATTEMPTS):
+        With `among` only these roots are looked at. It is the same object while nobody came.
+        """
+        return self._retried(exactly=False, among=among)
+
+    def _retried(self, *, exactly: bool, among: Collection[Root] | None = None) -> Freed:
+        for wait in (*_WAITS, None):
             try:
-                return self._followed(exactly=exactly).freed()
+                return self._followed(exactly=exactly, among=among)
             except Corrupt as error:
                 raise self._untold(error.message) from error
             except FileMissing as error:
                 # It may have gone with a reference that another process expired since it was listed.
-                missing, self._tally = error, None
-        raise self._untold(missing.message) from missing
+                if wait is None:
+                    raise self._untold(error.message) from error
+                time.sleep(wait)
+        raise AssertionError("unreachable: the last attempt returns or raises")
 
-    def _followed(self, *, exactly: bool) -> Tally:
+    def _followed(self, *, exactly: bool, among: Collection[Root] | None) -> Freed:
         tally = self._tally
         everything = tally is not None and tally.everything
-        references = surviving(self._files, self._table, self.leaving, everything=everything)
-        if tally is not None and not (exactly and tally.has_lost(references)):
-            tally.follow(references)
-            return tally
+        references = surviving(
+            self._files,
+            self._table,
+            self.leaving,
+            everything=everything,
+            among=among,
+            progress=self._progress,
+        )
+        if tally is None or (exactly and tally.has_lost(references)):
+            self._freed = None
+            tally = self._tally = self._tallied(references, everything=everything)
+        elif tally.follow(references):
+            self._freed = None
+        if self._freed is None:
+            self._freed = tally.freed()
+        return self._freed
+
+    def _tallied(self, references: list[Reference], *, everything: bool) -> Tally:
         try:
-            self._tally = self._made(references, everything=everything)
+            return self._made(references, everything=everything)
         except Incomplete:
             # What is missing may have told that a file went long ago: no neighbour decides any more.
-            references = surviving(self._files, self._table, self.leaving, everything=True)
-            self._tally = self._made(references, everything=True)
-        return self._tally
+            references = surviving(
+                self._files, self._table, self.leaving, everything=True, progress=self._progress
+            )
+            return self._made(references, everything=True)
 
     def _made(self, references: list[Reference], *, everything: bool) -> Tally:
         return Tally(
@@ -106,3 +136,7 @@ class Count:
             f"What keeps the files of {self._table.full_name} can't be told: {why}",
             "Nothing is deleted while that is so: repair what needs it, or delete that first.",
         )
+
+
+def _held_by(leaving: Leaving) -> frozenset[object]:
+    return frozenset([*map(identity, leaving.records), leaving.full_list, *leaving.paths])

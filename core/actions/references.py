@@ -15,10 +15,11 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from core.actions.claims import Claim
+from core.actions.estimate import told
 from core.errors import Corrupt, FileMissing
 from core.storage.files import Files
 from core.storage.parallel import each_of
@@ -87,15 +88,24 @@ def roots_and_guards(files: Files, table: TablePath) -> list[Root]:
 
 
 def surviving(
-    files: Files, table: TablePath, leaving: Leaving, *, everything: bool = False
+    files: Files,
+    table: TablePath,
+    leaving: Leaving,
+    *,
+    everything: bool = False,
+    among: Collection[Root] | None = None,
+    progress: Callable[[str], None] = lambda line: None,
 ) -> list[Reference]:
     """The references that decide what the leaving ones alone keep; all of them when `everything`.
 
+    With `among`, those of these roots, without the savepoints that have no tag.
     Raises `Corrupt` for one that can't be read, and `FileMissing` for one that went since it was listed.
     """
     claimed = _claimed_snapshots(files, table)
-    roots = roots_and_guards(files, table)
-    views = list(each_of(lambda root: _RootView(files, root, leaving, claimed[root.branch]), roots))
+    near = (*leaving.roots[:1], *(among or ()))
+    roots = roots_and_guards(files, table) if among is None else list(dict.fromkeys(near))
+    views_of = each_of(lambda root: _RootView(files, root, leaving, claimed[root.branch]), roots)
+    views = list(told(views_of, len(roots), "branches", progress))
     home = next((view for view in views if view.root in leaving.roots[:1]), None)
 
     def deciding(view: _RootView) -> list[Reference]:
@@ -103,11 +113,13 @@ def surviving(
         return [*view.references(span), *view.changelogs()]
 
     found: dict[tuple[object, ...], Reference] = {}
-    for of_root in each_of(deciding, views):
+    for of_root in told(each_of(deciding, views), len(views), "branches' histories", progress):
         for each in of_root:
             key = identity(each.record) if each.record else ()
             found.setdefault((*key, each.is_partial, each.keeps_changelog), each)
-    references = [*found.values(), *_loose_savepoints(files, table, leaving, views)]
+    references = list(found.values())
+    if among is None:
+        references += _loose_savepoints(files, table, leaving, views)
     # Its own snapshot keeps all that a tag does.
     return _twins(leaving, references)[:1] or references
 

@@ -1,34 +1,33 @@
 """Deleting what reference counting freed: the same steps for a savepoint, a tag and expired snapshots.
 
-The references are read again right before the first file goes, and whenever a tag, branch or claim comes or
-goes meanwhile: names are looked at once a second, so that whoever tags a snapshot and then looks for its
-files twice, seconds apart, either keeps them all or sees that it came too late. Data goes before manifests
-and these before lists, so that what is left always tells what else must go.
+The count is brought up to date right before the first file goes, and again while they go: `watch` says when
+and where. Data goes before manifests and these before lists, so that what is left always tells what else
+must go.
 """
 
 from __future__ import annotations
 
-import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 
 from core.actions.change.journal import Hold
 from core.actions.context import Context, Progress, Remark
-from core.actions.reclaim import Freed, freed_by
-from core.actions.references import Leaving, roots_and_guards
+from core.actions.estimate import Estimate
+from core.actions.reclaim import Count, Freed
+from core.actions.references import Leaving
+from core.actions.watch import Watch
 from core.errors import Refused
 from core.figures import counted, size
 from core.storage.files import Files
+from core.storage.parallel import IN_FLIGHT
 from core.table.files import StoredFile
 from core.table.layout import TablePath
 
 # Files deleted between two looks at the clock; a pool is worth starting for as many.
 _AT_ONCE = 32
-_IN_FLIGHT = 16
-_LOOK_EVERY = 1.0
 
 DATA_GONE = "the data files are gone"
 MANIFESTS_GONE = "the manifests are gone"
@@ -46,29 +45,45 @@ class Removed:
         return Removed(self.files + other.files, self.size + other.size)
 
 
-def remove(context: Context, hold: Hold, leaving: Leaving, progress: Progress, part: str = "") -> Removed:
+def remove(
+    context: Context,
+    hold: Hold,
+    leaving: Leaving,
+    progress: Progress,
+    part: str = "",
+    count: Count | None = None,
+) -> Removed:
     """Delete every file that only the leaving references keep; what an earlier run did is passed over.
 
-    `part` tells it from the other removals of a change that has several.
+    `part` tells it from the other removals of a change that has several. `count` may have counted them
+    before; it serves as long as it counted all that leaves.
 
     Raises `Refused` when the references can't be read, and `TakenOver`.
     """
     removed = Removed()
-    for done, kind in ((DATA_GONE, "data"), (MANIFESTS_GONE, "manifests"), (LISTS_GONE, "lists")):
-        if part + done in hold.steps:
-            continue
-        sweep = _Sweep(context, hold, leaving, kind)
+    left = [(done, kind) for done, kind in _KINDS if part + done not in hold.steps]
+    if not left:
+        return removed
+    if count is None or not count.is_of(leaving):
+        with_data = (DATA_GONE, "data") in left
+        count = Count(context.files, hold.table, leaving, progress, with_data=with_data)
+    count.leaving = leaving
+    watch = Watch(hold, count)
+    for done, kind in left:
+        sweep = _Sweep(context.files, watch, kind, progress)
         gone = sweep.run()
         removed += gone
         hold.note(part + done)
         progress(f"deleted {counted(gone.files, _NOUNS[kind])} ({size(gone.size)})")
-        for why, count in sweep.kept.items():
-            progress(Remark(f"kept {counted(count, _NOUNS[kind])} that nothing needs: {why}"))
-        for path in sweep.strangers:
-            progress(Remark(stranger(hold.table, path)))
+        for why, number in sweep.kept.items():
+            progress(Remark(f"kept {counted(number, _NOUNS[kind])} that nothing needs: {why}"))
+        if kind == "data":
+            for path in watch.freed.strangers:
+                progress(Remark(stranger(hold.table, path)))
     return removed
 
 
+_KINDS = ((DATA_GONE, "data"), (MANIFESTS_GONE, "manifests"), (LISTS_GONE, "lists"))
 _NOUNS = {"data": "data file", "manifests": "manifest", "lists": "manifest list"}
 
 
@@ -80,70 +95,51 @@ def stranger(table: TablePath, path: str) -> str:
 class _Sweep:
     """One kind of files. Manifests are told by their lists: when they go, the data is gone."""
 
-    def __init__(self, context: Context, hold: Hold, leaving: Leaving, kind: str) -> None:
-        self._context = context
-        self._hold = hold
-        self._leaving = leaving
+    def __init__(self, files: Files, watch: Watch, kind: str, progress: Progress) -> None:
+        self._files = files
+        self._watch = watch
         self._kind = kind
-        self._seen: frozenset[str] = frozenset()
-        self._looked = -_LOOK_EVERY
-        self._freed: dict[str, StoredFile] = {}
+        self._progress = progress
         # How many files could not be deleted safely, by why.
         self.kept: Counter[str] = Counter()
-        self.strangers: tuple[str, ...] = ()
 
     def run(self) -> Removed:
-        self._look()
-        todo, removed = list(self._freed.values()), Removed()
-        while todo:
-            batch, todo = todo[:_AT_ONCE], todo[_AT_ONCE:]
-            self._look()
-            # A reference that came since may need some of them.
-            batch = [each for each in batch if each.path in self._freed]
-            kept = delete_all(self._context.files, [each.path for each in batch])
-            self.kept.update(kept.values())
-            gone = [each for each in batch if each.path not in kept]
-            removed += Removed(len(gone), sum(each.size or 0 for each in gone))
+        self._watch.look()
+        before = self._watch.freed
+        todo, removed = _of_kind(before, self._kind), Removed()
+        estimate = Estimate(len(todo), f"{_NOUNS[self._kind]}s", self._progress, did="deleted")
+        still: set[str] | None = None
+        with ThreadPoolExecutor(IN_FLIGHT) as pool:
+            for start in range(0, len(todo), _AT_ONCE):
+                self._watch.look()
+                if self._watch.freed is not before:
+                    # A reference that came since may need some of them.
+                    before = self._watch.freed
+                    still = {each.path for each in _of_kind(before, self._kind)}
+                batch = [e for e in todo[start : start + _AT_ONCE] if still is None or e.path in still]
+                removed += self._deleted(pool, batch)
+                estimate.tell(start + len(batch))
         return removed
 
-    def _look(self) -> None:
-        if time.monotonic() - self._looked < _LOOK_EVERY:
-            return
-        self._looked = time.monotonic()
-        self._hold.require()
-        table = self._hold.table
-        seen = holders(self._context.files, table)
-        if seen != self._seen:
-            self._seen = seen
-            freed = freed_by(self._context.files, table, self._leaving, with_data=self._kind == "data")
-            self._freed = {each.path: each for each in _of_kind(freed, self._kind)}
-            self.strangers = freed.strangers
+    def _deleted(self, pool: ThreadPoolExecutor, batch: Sequence[StoredFile]) -> Removed:
+        """Many in flight, but for a handful."""
+        delete = partial(_delete, self._files)
+        paths = [each.path for each in batch]
+        answers: Iterator[str | None] = (
+            map(delete, paths) if len(paths) < _AT_ONCE else pool.map(delete, paths)
+        )
+        removed = Removed()
+        for each, why in zip(batch, answers, strict=True):
+            if why is None:
+                removed += Removed(1, each.size or 0)
+            else:
+                self.kept[why] += 1
+        return removed
 
 
 def _of_kind(freed: Freed, kind: str) -> Sequence[StoredFile]:
     groups = {"data": freed.data, "manifests": freed.manifests, "lists": freed.lists}
     return groups[kind]
-
-
-def holders(files: Files, table: TablePath) -> frozenset[str]:
-    """The paths of all that may come to keep files: tags and branches, savepoints and their claims."""
-    found = {f"{table.savepoints}/{name}" for name in files.names(table.savepoints)}
-    for root in roots_and_guards(files, table):
-        found.add(root.directory)
-        found.update(f"{root.tags}/{name}" for name in files.names(root.tags))
-        found.update(f"{root.changelogs}/{name}" for name in files.names(root.changelogs))
-    return frozenset(found)
-
-
-def delete_all(files: Files, paths: Sequence[str]) -> dict[str, str]:
-    """Many in flight, but for a handful. Which stay, as deleting them is not safe, and why."""
-    delete = partial(_delete, files)
-    if len(paths) < _AT_ONCE:
-        answers = [delete(path) for path in paths]
-    else:
-        with ThreadPoolExecutor(_IN_FLIGHT) as pool:
-            answers = list(pool.map(delete, paths))
-    return {path: why for path, why in zip(paths, answers, strict=True) if why is not None}
 
 
 def _delete(files: Files, path: str) -> str | None:

@@ -80,7 +80,8 @@ def _freed(context: Context, found: Takeover, archive: str | None) -> tuple[Free
     # What the branch gets a copy of is not lost with main.
     kept = [main.snapshot(each) for each in found.older] + [main.tag(each) for each in found.tags]
     try:
-        freed = freed_by(files, main.table, leaving_of(files, main, frozenset(kept)))
+        leaving = leaving_of(files, main, frozenset(kept))
+        freed = freed_by(files, main.table, leaving, progress=context.progress)
     except Refused as error:
         return Freed(), [*refusals, Refusal(error.message, error.hint)]
     return freed, refusals

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from core.actions.change.journal import Hold
 from core.actions.context import Context, Progress
+from core.actions.reclaim import Count
 from core.actions.references import Leaving, identity
 from core.actions.removal import LISTS_GONE, Removed, remove
 from core.actions.root_files import remove_root
@@ -40,13 +41,18 @@ def leaving_of(files: Files, root: Root, kept: frozenset[str] = frozenset()) -> 
     )
 
 
-def drop_root(context: Context, hold: Hold, root: Root, progress: Progress) -> Removed:
-    """Delete what only this root keeps, then the root. What an earlier run did is passed over."""
+def drop_root(
+    context: Context, hold: Hold, root: Root, progress: Progress, count: Count | None = None
+) -> Removed:
+    """Delete what only this root keeps, then the root. What an earlier run did is passed over.
+
+    `count` may have counted it before.
+    """
     removed = Removed()
     if LISTS_GONE not in hold.steps and root_exists(context.files, root):
         leaving = leaving_of(context.files, root)
         if leaving.records:
-            removed = remove(context, hold, leaving, progress)
+            removed = remove(context, hold, leaving, progress, count=count)
     remove_root(context.files, root)
     progress(f"removed branch {root.label}")
     return removed

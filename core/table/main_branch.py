@@ -70,6 +70,11 @@ def all_roots(files: Files, table: TablePath) -> list[Root]:
     """
     own = table.root()
     is_root = root_exists(files, own) if main_root(files, table) == own else _has_snapshots(files, own)
+    return [*([own] if is_root else []), *branch_roots(files, table)]
+
+
+def branch_roots(files: Files, table: TablePath) -> list[Root]:
+    """The roots of all branches by name, from one listing. Raises `Corrupt` as `all_roots`."""
     names = _directory_names(files, table)
     for name in names:
         if not is_safe_name(name):
@@ -77,7 +82,7 @@ def all_roots(files: Files, table: TablePath) -> list[Root]:
                 f"{table.branches} has a branch with the name {name!r}, which can't be read",
                 "Rename or remove that directory.",
             )
-    return [*([own] if is_root else []), *map(table.root, names)]
+    return [table.root(name) for name in names]
 
 
 def _has_snapshots(files: Files, root: Root) -> bool:

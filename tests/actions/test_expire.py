@@ -12,7 +12,7 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from core.actions import removal
+from core.actions import removal, watch
 from core.actions.context import Context
 from core.actions.plan import Plan
 from core.actions.registry import action
@@ -249,7 +249,7 @@ def test_a_savepoint_made_at_any_moment_is_whole_or_refused(
     context: Context, warehouse: Path, monkeypatch: pytest.MonkeyPatch, snapshot: int, count: int
 ) -> None:
     # What seconds tell apart for real: a look at the names before each file.
-    monkeypatch.setattr(removal, "_LOOK_EVERY", 0.0)
+    monkeypatch.setattr(watch, "_LOOK_EVERY", 0.0)
     monkeypatch.setattr(removal, "_AT_ONCE", 1)
     replace_rows(warehouse)
     told: list[str] = []
