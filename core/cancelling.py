@@ -1,7 +1,8 @@
 """Work that somebody may want no more: long loops ask between two steps, and nobody waits for what is stuck.
 
 Whoever does such work says so with `cancellable`; what it calls, in threads as well, asks `check_cancelled`.
-Elsewhere, in Spark's workers and in commands, that costs next to nothing and never raises.
+Elsewhere, in Spark's workers and in commands, that costs next to nothing and never raises. Work that comes to
+its point of no return says so with `pass_no_return`: a cancel then comes too late.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar, copy_context
 from typing import TypeVar
 
@@ -27,9 +28,24 @@ class Cancellation:
 
     def __init__(self) -> None:
         self._event = threading.Event()
+        self._lock = threading.Lock()
+        self._is_closed = False
 
     def cancel(self) -> None:
-        self._event.set()
+        with self._lock:
+            if not self._is_closed:
+                self._event.set()
+
+    def close(self) -> None:
+        """From here on nothing is cancelled any more. Raises `Cancelled` when it was before."""
+        with self._lock:
+            if self._event.is_set():
+                raise _cancelled()
+            self._is_closed = True
+
+    @property
+    def is_closed(self) -> bool:
+        return self._is_closed
 
     @property
     def is_cancelled(self) -> bool:
@@ -53,7 +69,23 @@ def check_cancelled() -> None:
     """Raises `Cancelled` when nobody wants any more what this thread works on."""
     cancellation = _current.get()
     if cancellation is not None and cancellation.is_cancelled:
-        raise Cancelled("The statement was cancelled")
+        raise _cancelled()
+
+
+def pass_no_return() -> None:
+    """What this thread works on can't be taken back from here on. Raises `Cancelled` if it was cancelled."""
+    cancellation = _current.get()
+    if cancellation is not None:
+        cancellation.close()
+
+
+def to_the_end() -> AbstractContextManager[None]:
+    """Inside, a cancel is not heard: for what takes back the work that was cancelled."""
+    return cancellable(Cancellation())
+
+
+def _cancelled() -> Cancelled:
+    return Cancelled("The statement was cancelled")
 
 
 def map_cancellable(function: Callable[[T], R], items: Sequence[T]) -> list[R]:

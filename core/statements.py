@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -141,7 +142,8 @@ def _run_call(
         position = called.table_position
         table = find_table(context.files, called.table.full_name)
         position = called.position
-        plan = called.action.plan(context, table, called.arguments)
+        planning = dataclasses.replace(context, progress=mode.tell)
+        plan = called.action.plan(planning, table, called.arguments)
         for refusal in plan.refusals[1:]:
             mode.tell(f"refused: {said(refusal.reason)}")
         for refusal in plan.refusals:

@@ -51,6 +51,10 @@ class Report(Generic[T]):
     def __call__(self, result: T) -> None:
         self._slot.post(self._generation, lambda: self._slot.found(result))
 
+    def meanwhile(self, deliver: Callable[[], None]) -> None:
+        """Run `deliver` in the app, as long as this is wanted: for how far it is."""
+        self._slot.post(self._generation, deliver)
+
 
 class Slot(Generic[T]):
     """One question at a time: the newest wins, and what an older one finds is dropped."""

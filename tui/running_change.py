@@ -12,7 +12,8 @@ from textual.app import App
 from core.actions.context import Counting
 from core.actions.plan import Outcome, Plan
 from core.actions.registry import Action
-from core.errors import PaimarkError
+from core.cancelling import Cancellation, cancellable
+from core.errors import Cancelled, PaimarkError, Refused
 from core.text import clean_text
 from tui.background import post
 from tui.faults import unexpected
@@ -41,6 +42,7 @@ class RunningChange:
         self._session = session
         self._spark = SparkWork(session.room)
         self._was_counting = False
+        self._cancellation = Cancellation()
         session.changes.append(self)
         threading.Thread(target=self._work, name=f"paimark-{plan.action}", daemon=True).start()
 
@@ -50,14 +52,18 @@ class RunningChange:
 
     @property
     def can_be_cancelled(self) -> bool:
-        """Only what Spark does can be stopped; the rest is over soon."""
-        return self.running and self._spark.uses_spark
+        """Up to its point of no return, and as long as Spark works for it."""
+        return self.running and (self._spark.uses_spark or not self._cancellation.is_closed)
 
     def cancel(self) -> None:
-        """Stop it as long as Spark works for it: what was begun is undone, what has landed stays."""
-        if self.can_be_cancelled:
+        """Stop it where that can be: what was begun is undone, what has landed stays."""
+        if not self.can_be_cancelled:
+            return
+        self._cancellation.cancel()
+        # It may have come to its point of no return just now.
+        if self._spark.uses_spark or self._cancellation.is_cancelled:
             self._spark.cancel()
-            self._look()
+        self._look()
 
     @property
     def elapsed(self) -> str:
@@ -66,6 +72,8 @@ class RunningChange:
     @property
     def line(self) -> Line:
         """What it waits for, and for how long."""
+        if self._cancellation.is_cancelled and not self._spark.uses_spark:
+            return [(f"cancelling, {self.elapsed}", "warn")]
         return self._spark.line
 
     @property
@@ -90,9 +98,12 @@ class RunningChange:
     def _work(self) -> None:
         context = replace(self._session.context, engine=self._engine)
         try:
-            outcome = self.action.apply(
-                context, self.plan, lambda line: post(self._app, lambda: self._step(line))
-            )
+            with cancellable(self._cancellation):
+                outcome = self.action.apply(
+                    context, self.plan, lambda line: post(self._app, lambda: self._step(line))
+                )
+        except Cancelled:
+            post(self._app, lambda: self._end(None, Refused("Cancelled", "Nothing was changed.")))
         except PaimarkError as error:
             problem = error
             post(self._app, lambda: self._end(None, problem))

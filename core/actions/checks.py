@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 from core.actions.context import Context
 from core.actions.plan import Plan, Refusal
+from core.cancelling import to_the_end
 from core.errors import PaimarkError, Refused, Unavailable, UsageError
 from core.table.layout import MAIN, TablePath
 from core.text import has_halves, whole_number
@@ -81,7 +82,8 @@ def undone_on_failure(table: TablePath, undo: Callable[[], None]) -> Iterator[No
     # Not only our own errors: whoever is told of each step may fail too, and the half-made must not stay.
     except (Exception, KeyboardInterrupt) as error:
         try:
-            undo()
+            with to_the_end():
+                undo()
         except PaimarkError as failed:
             raise Unavailable(
                 f"{str(error) or 'Interrupted'}, and it could not be undone: {failed.message}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 from contextlib import closing
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -63,7 +64,10 @@ def _plan_and_apply(
 ) -> None:
     settings = found.settings()
     context = open_context(settings.warehouse, settings.options, settings.read_only, lambda: engine)
-    plan = action.plan(context, find_table(context.files, table_name), arguments)
+    narrator = Narrator()
+    planning = replace(context, progress=narrator.step)
+    plan = action.plan(planning, find_table(context.files, table_name), arguments)
+    narrator.clear()
     if found.plan_out is not None and not plan.refusals:
         from core.cli.saved_plans import save_plan
 

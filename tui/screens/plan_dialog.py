@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from typing import ClassVar, Literal
 
 from textual.app import ComposeResult
@@ -13,10 +15,11 @@ from textual.widgets import Input, Static
 
 from core.actions.plan import Outcome, Plan
 from core.actions.registry import Action, Argument
+from core.cancelling import Cancellation, cancellable
 from core.errors import PaimarkError
 from core.table.layout import TablePath
 from core.text import clean_text
-from tui.background import Slot
+from tui.background import Report, Slot
 from tui.messages import Said
 from tui.plan_text import error_lines, outcome_lines, plan_lines
 from tui.running_change import RunningChange
@@ -31,6 +34,7 @@ State = Literal["asking", "planning", "planned", "applying", "done", "failed"]
 CANCEL, APPLY, CLOSE = "Cancel", "Apply", "Close"
 LEAVE, STOP = "To the background", "Cancel it"
 _CONFIRM = "confirm"
+_READING = "Reading what it takes …"
 # How long after the last key a new plan is made.
 _PAUSE = 0.25
 # How often the time that a change takes is shown.
@@ -106,6 +110,8 @@ class PlanDialog(Dialog[Outcome | None]):
         self._timer: Timer | None = None
         self._outcome: Outcome | None = None
         self._change = change
+        # Of the plan that is being made.
+        self._counting = Cancellation()
         self._fields = {
             argument.name: Field(
                 argument.name, clean_text(argument.help), _text(given.get(argument.name, argument.default))
@@ -213,14 +219,28 @@ class PlanDialog(Dialog[Outcome | None]):
             self._timer.stop()
         self._state, self._plan, self._change = "planning", None, None
         if not self._told:
-            self._show([[("Reading what it takes …", "quiet")]])
-        action, table, session = self._action, self._table, self._session
+            self._show([[(_READING, "quiet")]])
         try:
             arguments = self._arguments()
         except PaimarkError as error:
             self._not_planned(error)
             return
-        self._planning.ask(lambda report: report(action.plan(session.context, table, arguments)))
+        self._counting.cancel()
+        self._counting = Cancellation()
+        self._planning.ask(partial(self._make_plan, self._counting, arguments))
+
+    def _make_plan(self, counting: Cancellation, arguments: dict[str, object], report: Report[Plan]) -> None:
+        """In the thread."""
+        context = replace(
+            self._session.context,
+            progress=lambda line: report.meanwhile(lambda: self._counted(line)),
+        )
+        with cancellable(counting):
+            report(self._action.plan(context, self._table, arguments))
+
+    def _counted(self, line: str) -> None:
+        """A plan may take minutes: how far it is."""
+        self._show([[(_READING, "quiet")], [("  · ", "accent"), (clean_text(line), "")]])
 
     def _planned(self, plan: Plan) -> None:
         self._plan, self._state = plan, "planned"
@@ -355,6 +375,8 @@ class PlanDialog(Dialog[Outcome | None]):
         self.dismiss(self._outcome)
 
     def on_unmount(self) -> None:
+        self._counting.cancel()
+        self._planning.drop()
         if self._change is not None:
             self._change.watcher = None
 

@@ -21,6 +21,7 @@ from core.actions.checks import require_allowed
 from core.actions.context import Context, Progress, Remark
 from core.actions.plan import Outcome, Plan, Step
 from core.actions.temporaries import delete_temporaries, meant_for
+from core.cancelling import pass_no_return, to_the_end
 from core.errors import PaimarkError, Refused, Unavailable
 from core.table.catalog import parse_table_name
 from core.table.layout import TablePath
@@ -43,7 +44,8 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
             raise
         except (Exception, KeyboardInterrupt) as error:
             # Not only our own errors: whoever is told of each step may fail, and the half-made must not stay.
-            _settle(change, hold, error)
+            with to_the_end():
+                _settle(change, hold, error)
         done = _finish(change, hold)
     outcome = Outcome(
         action=plan.action, table=plan.table, message=done.message, result=done.result, undo=done.undo
@@ -100,6 +102,7 @@ def _commit(change: Change[msgspec.Struct], hold: Hold) -> None:
     change.check(hold)
     hold.note(CHECKED)
     change.prepare(hold)
+    pass_no_return()
     hold.require()
     hold.note(COMMITTED, change.commit(hold))
 
@@ -131,12 +134,16 @@ def _settle(change: Change[msgspec.Struct], hold: Hold, error: BaseException) ->
 
 
 def _finish(change: Change[msgspec.Struct], hold: Hold) -> Done:
+    pass_no_return()
     try:
         change.finish(hold)
         done = change.done()
         append(hold.context, hold.table, _operation(change, hold, done))
         hold.release()
     except TakenOver:
+        raise
+    except KeyboardInterrupt:
+        change.work.progress(Remark(f"half done: run `paimark recover {hold.table.word}` to go on"))
         raise
     except PaimarkError as error:
         raise Unavailable(
