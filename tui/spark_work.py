@@ -26,7 +26,7 @@ class SparkWork:
 
     @property
     def uses_spark(self) -> bool:
-        """Only what Spark does can be stopped; the rest is over soon."""
+        """Whether it has asked for Spark."""
         return self._uses_spark
 
     @property

@@ -1,0 +1,104 @@
+"""A deletion that takes long, in the dialog: how far it is, and that it can be cancelled while it counts."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.actions import estimate
+from core.config import Settings
+from core.storage.files import Files
+from tests.actions.acting import Wrapped, contents, context_on, done
+from tests.tui.driving import sitting
+from tui.session import Session
+
+
+class Held(Wrapped):
+    """A store that gives no list or manifest before it is let."""
+
+    def __init__(self, inner: Files) -> None:
+        super().__init__(inner)
+        self.let = threading.Semaphore(0)
+
+    def read_many(self, paths: Iterable[str]) -> Iterator[bytes | None]:
+        asked = list(paths)
+        for path, data in zip(asked, super().read_many(asked), strict=True):
+            if "/manifest/" in path:
+                assert self.let.acquire(timeout=60)
+            yield data
+
+    def open(self) -> None:
+        self.let.release(10_000)
+
+    def close(self) -> None:
+        self.let = threading.Semaphore(0)
+
+
+async def test_a_deletion_says_how_far_it_is_and_is_cancelled_while_it_counts(
+    warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(estimate, "_EVERY_SECONDS", 0.0)
+    done(context_on(warehouse), "create-savepoint", snapshot=3)
+    for number in (1, 2, 3):
+        (warehouse / "shop.db/orders/snapshot" / f"snapshot-{number}").unlink()
+    session = Session(Settings(str(warehouse)))
+    store = Held(session.context.files)
+    session.__dict__["context"] = replace(session.context, files=store)
+    async with sitting(warehouse, (100, 36), session=session) as console:
+        await console.sees("● events")
+        await console.press("j", "enter")
+        await console.sees("● orders", "1 of 2")
+        await console.press("2")
+        await console.sees("savepoint 1")
+        before = contents(warehouse)
+        await console.press("x")
+        await console.sees("Reading what it takes …")
+        store.let.release(2)
+        await console.sees("read 1 of ")
+        store.open()
+        await console.sees("Delete savepoint 1", "frees")
+        store.close()
+        await console.press("c")
+        await console.type("shop.orders")
+        await console.press("enter")
+        await console.sees("[ Apply ]")
+        await console.press("a")
+        await console.sees("at work, ", "▸[ To the background ]", "[ Cancel it ]")
+        store.let.release(2)
+        await console.sees("read 1 of ")
+        await console.press("ctrl+c")
+        await console.sees("cancelling, ")
+        store.open()
+        await console.sees("✗ failed", "Cancelled", "Nothing was changed.")
+        assert contents(warehouse) == before
+        assert not session.changes
+
+
+async def test_a_plan_that_nobody_waits_for_is_not_made(
+    warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = Session(Settings(str(warehouse)))
+    store = Held(session.context.files)
+    session.__dict__["context"] = replace(session.context, files=store)
+    done(context_on(warehouse), "create-savepoint", snapshot=3)
+    (warehouse / "shop.db/orders/snapshot/snapshot-3").unlink()
+    async with sitting(warehouse, (100, 36), session=session) as console:
+        await console.sees("● events")
+        await console.press("j", "enter")
+        await console.sees("● orders", "1 of 4")
+        await console.press("2")
+        await console.sees("savepoint 1")
+        await console.press("x")
+        await console.sees("Reading what it takes …")
+        planning = [each for each in threading.enumerate() if each.name == "paimark-plan"]
+        await console.press("escape")
+        await console.loses("Reading what it takes …")
+        # One list of many: it asks after each whether it is wanted still.
+        store.let.release(1)
+        for each in planning:
+            each.join(10)
+            assert not each.is_alive()
