@@ -102,6 +102,8 @@ def surviving(
     Raises `Corrupt` for one that can't be read, and `FileMissing` for one that went since it was listed.
     """
     claimed = _claimed_snapshots(files, table)
+    # Before the tags: a savepoint's is there before the savepoint is.
+    savepoints = _savepoints(files, table, leaving) if among is None else []
     near = (*leaving.roots[:1], *(among or ()))
     roots = roots_and_guards(files, table) if among is None else list(dict.fromkeys(near))
     views_of = each_of(lambda root: _RootView(files, root, leaving, claimed[root.branch]), roots)
@@ -117,9 +119,7 @@ def surviving(
         for each in of_root:
             key = identity(each.record) if each.record else ()
             found.setdefault((*key, each.is_partial, each.keeps_changelog), each)
-    references = list(found.values())
-    if among is None:
-        references += _loose_savepoints(files, table, leaving, views)
+    references = [*found.values(), *_loose(savepoints, table, views)]
     # Its own snapshot keeps all that a tag does.
     return _twins(leaving, references)[:1] or references
 
@@ -291,17 +291,20 @@ def _claimed_snapshots(files: Files, table: TablePath) -> Mapping[str | None, di
     return found
 
 
-def _loose_savepoints(
-    files: Files, table: TablePath, leaving: Leaving, views: Iterable[_RootView]
-) -> list[Reference]:
+def _savepoints(files: Files, table: TablePath, leaving: Leaving) -> list[Savepoint]:
+    """Those that stay. Raises `Corrupt` for one that can't be read."""
+    manager = SavepointManager(files, table)
+    found = [each for each in manager.all() if table.savepoint(each.id) not in leaving.paths]
+    for message in manager.unreadable.values():
+        raise Corrupt(message)
+    return found
+
+
+def _loose(savepoints: Iterable[Savepoint], table: TablePath, views: Iterable[_RootView]) -> list[Reference]:
     """The savepoints that no tag of their snapshot stands for: they keep what their own list names."""
     tagged = {
         (name, tag.id) for view in views for name, tag in view.tags if name.startswith(SAVEPOINT_TAG_PREFIX)
     }
-    manager = SavepointManager(files, table)
-    savepoints: list[Savepoint] = manager.all()
-    for message in manager.unreadable.values():
-        raise Corrupt(message)
     return [
         Reference(
             f"savepoint {each.id}, which has no tag",
@@ -311,5 +314,4 @@ def _loose_savepoints(
         )
         for each in savepoints
         if (savepoint_tag(each.id), each.saved_snapshot_id) not in tagged
-        and table.savepoint(each.id) not in leaving.paths
     ]

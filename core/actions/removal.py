@@ -102,11 +102,20 @@ class _Sweep:
         self._progress = progress
         # How many files could not be deleted safely, by why.
         self.kept: Counter[str] = Counter()
+        # The paths of those that somebody came to need.
+        self._spared: set[str] = set()
 
     def run(self) -> Removed:
         self._watch.look()
-        before = self._watch.freed
-        todo, removed = _of_kind(before, self._kind), Removed()
+        removed = self._run(_of_kind(self._watch.freed, self._kind))
+        if self._spared:
+            self._watch.settle()
+            freed = _of_kind(self._watch.freed, self._kind)
+            removed += self._run([each for each in freed if each.path in self._spared])
+        return removed
+
+    def _run(self, todo: Sequence[StoredFile]) -> Removed:
+        before, removed = self._watch.freed, Removed()
         estimate = Estimate(len(todo), f"{_NOUNS[self._kind]}s", self._progress, did="deleted")
         still: set[str] | None = None
         with ThreadPoolExecutor(IN_FLIGHT) as pool:
@@ -116,7 +125,10 @@ class _Sweep:
                     # A reference that came since may need some of them.
                     before = self._watch.freed
                     still = {each.path for each in _of_kind(before, self._kind)}
-                batch = [e for e in todo[start : start + _AT_ONCE] if still is None or e.path in still]
+                batch = todo[start : start + _AT_ONCE]
+                if still is not None:
+                    self._spared.update(each.path for each in batch if each.path not in still)
+                    batch = [each for each in batch if each.path in still]
                 removed += self._deleted(pool, batch)
                 estimate.tell(start + len(batch))
         return removed

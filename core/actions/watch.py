@@ -65,6 +65,12 @@ class Watch:
             self._look_near()
         self._ended = time.monotonic()
 
+    def settle(self) -> None:
+        """What came may have gone again, and keep nothing then. Raises as the constructor."""
+        self._hold.require()
+        self.freed = self._count.freed()
+        self._look_near()
+
     def _look_near(self) -> None:
         """At the roots where what leaves may be named anew."""
         self._began = time.monotonic()

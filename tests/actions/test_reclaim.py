@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
@@ -11,10 +12,12 @@ from hypothesis import strategies as st
 
 from core.actions.reclaim import freed_by
 from core.actions.references import Leaving
+from core.storage.files import Entry, Files
 from core.table.files import data_manifests
 from core.table.layout import Root
 from core.table.lineage import Lineage
 from core.table.records import Snapshot
+from tests.actions.acting import Wrapped, context_on, done
 from tests.actions.histories import TABLE, History, needed_by_all, reached
 from tests.table.lineages import CountingFiles
 
@@ -123,3 +126,40 @@ def test_only_the_manifests_that_decide_are_read(tmp_path: Path) -> None:
 
 def manifests(history: History, record: Snapshot) -> set[str]:
     return {TABLE.manifest(meta.file_name) for meta in data_manifests(history.files, TABLE, record)}
+
+
+class AfterTags(Wrapped):
+    """A store on which somebody does something, once, right after the tags of main were listed."""
+
+    def __init__(self, inner: Files, deed: Callable[[], object]) -> None:
+        super().__init__(inner)
+        self._deed: Callable[[], object] | None = deed
+
+    def entries(self, directory: str) -> list[Entry]:
+        found = super().entries(directory)
+        self._happen(directory)
+        return found
+
+    def names(self, directory: str) -> list[str]:
+        found = super().names(directory)
+        self._happen(directory)
+        return found
+
+    def _happen(self, directory: str) -> None:
+        deed = self._deed
+        if deed is not None and directory == TABLE.root().tags:
+            self._deed = None
+            deed()
+
+
+def test_a_savepoint_made_while_references_are_read_keeps_no_more_than_its_tag(tmp_path: Path) -> None:
+    """Without its tag it would keep all that its manifests name."""
+    history, root = History(tmp_path / "warehouse", Random(5)), TABLE.root()
+    for _ in range(8):
+        history.commit()
+    history.tag("kept", 4)
+    history.drop_snapshots(8)
+    leaving = Leaving((root,), 0, (Lineage(history.files, root).tag("kept"),), frozenset({root.tag("kept")}))
+    alone, context = found(history, leaving), context_on(history.warehouse)
+    files = AfterTags(history.files, lambda: done(context, "create-savepoint", TABLE))
+    assert {each.path for each in freed_by(files, TABLE, leaving).files} == alone
