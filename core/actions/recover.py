@@ -1,4 +1,7 @@
-"""`recover`: finish or undo what was interrupted. It touches only what a journal or a claim names."""
+"""`recover`: finish or undo what was interrupted.
+
+It touches only what a journal or a claim names, and half-written files that are older than a day.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from core.actions import audit, claims, left_reads, restore_main
+from core.actions.abandoned import abandoned, store_now
 from core.actions.change import driver, journal
 from core.actions.change.change import Landed
 from core.actions.change.journal import Begun
@@ -40,7 +44,7 @@ class Findings:
     `interrupted` is a journal whose holder is gone, `claims` those whose owners are; `alive` says what is
     left alone. `watched` are the tokens of those of them on other machines, who may be dead. `stale` are
     files of changes whose journal is no more; `reads` tags of readers that died; `untagged` savepoints whose
-    tag another engine deleted.
+    tag another engine deleted; `abandoned` half-written files.
     """
 
     interrupted: Begun | None
@@ -51,10 +55,15 @@ class Findings:
     stale: tuple[str, ...]
     reads: tuple[tuple[Root, str], ...]
     untagged: tuple[Unprotected, ...]
+    abandoned: tuple[str, ...]
 
     @property
     def is_empty(self) -> bool:
-        return not (self.interrupted or self.claims or self.stale or self.reads or self.untagged)
+        return not (self.interrupted or self.claims or self.reads or self.untagged or self.is_littered)
+
+    @property
+    def is_littered(self) -> bool:
+        return bool(self.stale or self.abandoned)
 
     @property
     def fingerprint(self) -> str:
@@ -64,7 +73,7 @@ class Findings:
         reads = [root.tag(name) for root, name in self.reads]
         untagged = [each.path for each in self.untagged]
         tokens = (claim.token for claim in self.claims)
-        return fingerprint(*begun, *tokens, *self.stale, *reads, *untagged)
+        return fingerprint(*begun, *tokens, *self.stale, *self.abandoned, *reads, *untagged)
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
@@ -92,6 +101,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         steps += _journal_steps(context, table, found.interrupted)
     steps += [_claim_step(context, table, claim) for claim in found.claims]
     steps += [Step("delete", path, "left by a change that has ended") for path in found.stale]
+    steps += [Step("delete", path, "half-written, for more than a day") for path in found.abandoned]
     steps += [Step("delete", root.tag(name), "left by a read that died") for root, name in found.reads]
     for each in found.untagged:
         steps.append(Step("create", each.path, f"protects savepoint {each.savepoint.id} again"))
@@ -100,6 +110,8 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     if found.reads:
         left = len(found.reads)
         what += f" and {counted(left, 'tag')} left by reads that died"
+    if found.abandoned:
+        what += f" and {counted(len(found.abandoned), 'half-written file')} older than a day"
     if found.untagged:
         lost = ", ".join(str(each.savepoint.id) for each in found.untagged)
         what += f" and a savepoint without its tag: {lost}"
@@ -110,7 +122,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         arguments={"assume": assumed},
         fingerprint=found.fingerprint,
         steps=tuple(steps),
-        kept=("Everything that no journal or claim of an interrupted change names",),
+        kept=("Everything else: whatever no journal or claim of an interrupted change names",),
         warnings=unwatched.alive,
         refusals=tuple(refusals),
         empty=found.is_empty,
@@ -137,7 +149,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
         if found.interrupted:
             hold = journal.take_over(context, table, found.interrupted, token)
             _recover_journal(hold, plan, progress)
-        if found.claims or found.stale or found.untagged:
+        if found.claims or found.untagged or found.is_littered:
             hold = journal.take(context, table, plan, token, ACTION, {})
             for claim in found.claims:
                 _recover_claim(context, table, claim, progress)
@@ -145,6 +157,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
                 context.files.delete(path)
             for each in found.untagged:
                 protect(context.files, each, progress)
+            _sweep(context, table, found.abandoned, progress)
             hold.release()
     for root, name in found.reads:
         left_reads.remove(context, root, name, progress)
@@ -156,6 +169,18 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     before = f"interrupted: {', '.join(begun)}" if begun else "leftovers"
     audit.record(context, plan, outcome, started, progress, before=before, after="nothing interrupted")
     return outcome
+
+
+def _sweep(context: Context, table: TablePath, paths: tuple[str, ...], progress: Progress) -> None:
+    """Delete those that are old by the store's clock as well: this machine's may be days ahead of it."""
+    now = store_now(context.files, table) if paths else None
+    old = {*abandoned(context.files, table, now)} & {*paths} if now is not None else set()
+    for path in sorted(old):
+        context.files.delete(path)
+    if old:
+        progress(Remark(f"removed {counted(len(old), 'half-written file')} older than a day"))
+    if young := len(paths) - len(old):
+        progress(Remark(f"kept {counted(young, 'half-written file')}, not a day old by the store's clock"))
 
 
 def look(context: Context, table: TablePath, dead: frozenset[str] | set[str] = frozenset()) -> Findings:
@@ -192,6 +217,7 @@ def look(context: Context, table: TablePath, dead: frozenset[str] | set[str] = f
     stale = [path for path in journal.leftovers(context, table) if not any(each in path for each in known)]
     stale += left_readers(context.files, table, known)
     reads = tuple(left_reads.left_reads(context, table))
+    half_written = abandoned(context.files, table, context.clock())
     return Findings(
         interrupted=None if is_held else now,
         is_held=is_held,
@@ -201,6 +227,8 @@ def look(context: Context, table: TablePath, dead: frozenset[str] | set[str] = f
         stale=tuple(stale),
         reads=reads,
         untagged=() if now is not None or gone else tuple(unprotected(context.files, table)),
+        # While a change runs nothing but that is looked at.
+        abandoned=() if is_held else tuple(each for each in half_written if each not in stale),
     )
 
 
