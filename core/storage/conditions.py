@@ -6,6 +6,7 @@ before the first change to a store several writers create the same scratch file 
 
 from __future__ import annotations
 
+import re
 import threading
 import uuid
 from collections.abc import Callable, Iterable, Iterator
@@ -13,9 +14,12 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple, Protocol
 
 from core.errors import FileMissing, Refused
+from core.storage.files import Entry
 
 # Scratch files lie below this directory of the warehouse, each race's in one of its own.
 SCRATCH = ".paimark-scratch"
+_UUID, _FILE = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"), re.compile(r"race-\d{1,3}")
+_ABANDONED_AFTER = 24 * 3600 * 1000
 _ADVICE = (
     "Read it here, and make changes through a store that keeps the conditions of writes (If-None-Match)."
 )
@@ -35,6 +39,8 @@ class Raced(Protocol):
 
     def etag_of(self, path: str) -> str | None:
         """The store's mark of what a file holds; None where it has none."""
+
+    def entries(self, directory: str) -> list[Entry]: ...
 
     def read_many(self, paths: Iterable[str]) -> Iterator[bytes | None]: ...
 
@@ -71,10 +77,23 @@ def raced(store: Raced, race: Race) -> Conditions:
     directory = f"{SCRATCH}/{uuid.uuid4()}"
     paths = [f"{directory}/race-{number}" for number in range(race.rounds)]
     try:
-        return Conditions(race, _fault(store, paths, race.writers))
+        found = Conditions(race, _fault(store, paths, race.writers))
+        _sweep(store, directory)
+        return found
     finally:
         for path in paths:
             store.delete(path)
+
+
+def _sweep(store: Raced, directory: str) -> None:
+    """Delete what races left that were killed: files older than a day by the store's own clock."""
+    now = max((each.modified for each in store.entries(directory)), default=0)
+    for other in store.entries(SCRATCH):
+        if not other.is_directory or not _UUID.fullmatch(other.name):
+            continue
+        for each in store.entries(f"{SCRATCH}/{other.name}"):
+            if _FILE.fullmatch(each.name) and each.modified and now - each.modified > _ABANDONED_AFTER:
+                store.delete(f"{SCRATCH}/{other.name}/{each.name}")
 
 
 def _fault(store: Raced, paths: list[str], writers: int) -> str:

@@ -298,8 +298,13 @@ class RemoteFiles:
 
 def _modified(item: Mapping[str, Any]) -> int:
     """When a file was written (epoch ms), under whichever name the client tells it."""
-    found = (item.get(name) for name in ("mtime", "last_modified", "LastModified", "created"))
-    return next((int(each.timestamp() * 1000) for each in found if isinstance(each, datetime)), 0)
+    for name in ("mtime", "last_modified", "LastModified", "created"):
+        match item.get(name):
+            case datetime() as moment:
+                return int(moment.timestamp() * 1000)
+            case float() as seconds:
+                return int(seconds * 1000)
+    return 0
 
 
 def _chunks(paths: Iterable[str]) -> Iterator[list[str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Iterator
+from datetime import timedelta
 from importlib import import_module
 from typing import Any, ClassVar
 
@@ -102,3 +103,18 @@ def test_google_and_azure_are_raced_as_well(scheme: str, monkeypatch: pytest.Mon
     with pytest.raises(Refused, match=rf"{scheme}://.* can't be changed safely: of 4 writers .* won"):
         files.create("t/a", b"x")
     assert not [path for path in LooksFirst.store if "scratch" in path]
+
+
+def test_what_races_left_that_were_killed_is_swept_after_a_day(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(import_module("fsspec.registry")._registry, "gs", LooksFirst)
+    files = open_files(f"gs://{uuid.uuid4().hex}/warehouse")
+    assert isinstance(files, RemoteFiles)
+    old, young = (f".paimark-scratch/{uuid.uuid4()}/race-0" for _ in range(2))
+    others = [".paimark-scratch/notes/race-0", f".paimark-scratch/{uuid.uuid4()}/mine"]
+    for path in (old, young, *others):
+        files.replace(path, b"")
+        place = next(each for each in LooksFirst.store if each.endswith(path))
+        LooksFirst.store[place].created -= timedelta(hours=23 if path == young else 25)
+    assert files.entries(young.rpartition("/")[0])[0].modified > 0
+    files.race(THOROUGH)
+    assert [path for path in (old, young, *others) if files.exists(path)] == [young, *others]
