@@ -23,9 +23,9 @@ from core.actions.root_files import (
     copy_files,
     delete_files,
     part_of,
-    remove_root,
     root_files,
     same_files,
+    take_back_copy,
 )
 from core.actions.takeover import Takeover
 from core.actions.temporaries import delete_temporaries
@@ -164,12 +164,12 @@ def drop_guards(files: Files, table: TablePath, archive: Root) -> None:
             files.delete(f"{own.directory}/{name}")
 
 
-def take_back(files: Files, table: TablePath, begun: Begun) -> None:
+def take_back(files: Files, table: TablePath, begun: Begun, progress: Progress) -> None:
     """Remove what `prepare` added, as far as it came."""
     between = sides(table, begun)
     branch = between.branch
     if between.archive is not None:
-        remove_root(files, between.archive)
+        take_back_copy(files, between.archive, between.main, progress)
     if begun.older and begun.earliest_hint is not None and _hint(files, branch) == str(begun.first_older):
         files.replace(branch.earliest_hint, begun.earliest_hint.encode())
     # Nobody else writes snapshots as old; tags and schemas that are no copies are somebody's, and stay.

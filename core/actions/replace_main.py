@@ -147,7 +147,7 @@ class ReplaceMain(Change[Begun]):
                 drop_root(self.work.context, hold, between.archive, progress)
 
     def take_back(self, hold: Hold) -> None:
-        take_back(self.work.files, self.work.table, self.state)
+        take_back(self.work.files, self.work.table, self.state, self.work.progress)
 
     def clean(self) -> None:
         between = self._sides

@@ -123,11 +123,11 @@ class Truncate(Change[Undoable]):
     def finish(self, hold: Hold) -> None:
         self._reached = truncation.cut_off(self.work.files, self._cut)
         if self._reached == self._cut.head and truncation.is_put_back(self.work.files, self._cut):
-            truncation.forget_archive(self.work.files, self._cut)
+            truncation.forget_archive(self.work.files, self._cut, self.work.progress)
         self.work.progress(f"main ends at snapshot {self._reached}")
 
     def take_back(self, hold: Hold) -> None:
-        truncation.forget_archive(self.work.files, self._cut)
+        truncation.forget_archive(self.work.files, self._cut, self.work.progress)
 
     def clean(self) -> None:
         truncation.clean(self.work.files, self._cut)

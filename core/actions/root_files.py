@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import NamedTuple
 
+from core.actions.context import Progress, Remark
 from core.actions.temporaries import meant_for
 from core.errors import Refused
 from core.storage.files import Files
@@ -139,6 +140,18 @@ def remove_root(files: Files, root: Root) -> None:
     schemas = part_of(names, SCHEMAS)
     delete_files(files, root, [*(name for name in names if name not in set(schemas)), *schemas])
     files.prune(root.directory)
+
+
+def take_back_copy(files: Files, copy: Root, source: Root, progress: Progress) -> None:
+    """Remove a copy of a root that nobody was told of, unless somebody has written to it: then it stays."""
+    ids = numbered(files.names(source.snapshots), SNAPSHOT_PREFIX)
+    shared = sorted(set(ids).intersection(numbered(files.names(copy.snapshots), SNAPSHOT_PREFIX)))
+    names = [f"{SNAPSHOTS}/{SNAPSHOT_PREFIX}{number}" for number in shared]
+    is_same = len(list(same_files(files, source, copy, names))) == len(names)
+    if is_same and not has_more(files, copy, max(ids, default=0), source):
+        remove_root(files, copy)
+    else:
+        progress(Remark(f"branch {copy.label} stays, for somebody wrote to it just then"))
 
 
 def _put(files: Files, replacing: bool, pair: tuple[str, bytes]) -> None:

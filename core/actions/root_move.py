@@ -20,6 +20,7 @@ from core.actions.root_files import (
     remove_copied,
     remove_root,
     root_files,
+    take_back_copy,
 )
 from core.actions.takeover import moved, state
 from core.errors import Refused
@@ -67,7 +68,7 @@ class RootMove(Change[Undoable]):
         self.work.progress(f"{self.source.label} is {self.target.label} now")
 
     def take_back(self, hold: Hold) -> None:
-        remove_root(self.work.files, self.target)
+        take_back_copy(self.work.files, self.target, self.source, self.work.progress)
 
     def recovery_steps(self, begun: Begun) -> list[Step]:
         gone = self.source if begun.is_committed else self.target

@@ -10,10 +10,19 @@ from dataclasses import dataclass
 
 from core.actions import merge_base
 from core.actions.change.operations import Undoable
+from core.actions.context import Progress
 from core.actions.fast_forward import append_between
 from core.actions.pins import truncation_tag
 from core.actions.rewriting import with_options
-from core.actions.root_files import SCHEMAS, TAGS, copy_files, delete_files, part_of, remove_root, root_files
+from core.actions.root_files import (
+    SCHEMAS,
+    TAGS,
+    copy_files,
+    delete_files,
+    part_of,
+    root_files,
+    take_back_copy,
+)
 from core.actions.temporaries import delete_temporaries
 from core.storage.files import Files
 from core.table.forks import Side, find_fork, is_same_commit
@@ -25,7 +34,7 @@ from core.table.layout import (
     TablePath,
 )
 from core.table.lineage import Lineage
-from core.table.main_branch import all_roots
+from core.table.main_branch import all_roots, root_exists
 from core.table.reading import numbered
 from core.table.records import Snapshot
 from core.table.retention import RETENTION_OFF
@@ -94,11 +103,12 @@ def archive_rest(files: Files, cut: Cut) -> None:
     files.create(cut.main.tag(pin), files.read(cut.main.snapshot(cut.keep)))
 
 
-def forget_archive(files: Files, cut: Cut) -> None:
+def forget_archive(files: Files, cut: Cut, progress: Progress) -> None:
     """Nothing left main: remove the branch, and the pin."""
     clean(files, cut)
-    files.delete(cut.main.tag(truncation_tag(cut.archive.label, cut.keep)))
-    remove_root(files, cut.archive)
+    take_back_copy(files, cut.archive, cut.main, progress)
+    if not root_exists(files, cut.archive):
+        files.delete(cut.main.tag(truncation_tag(cut.archive.label, cut.keep)))
 
 
 def cut_off(files: Files, cut: Cut) -> int:

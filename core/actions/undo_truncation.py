@@ -130,7 +130,7 @@ class UndoTruncation(Change[Undoable]):
         if has_more(files, cut.archive, cut.head, cut.main):
             progress(Remark(f"branch {cut.archive.label} stays, for somebody wrote to it just then"))
         else:
-            truncation.forget_archive(files, cut)
+            truncation.forget_archive(files, cut, self.work.progress)
 
     def take_back(self, hold: Hold) -> None:
         release_expiry(self.work.files, self._cut.main, self.work.token)

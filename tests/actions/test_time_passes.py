@@ -12,10 +12,10 @@ from core.errors import Refused
 from core.storage.files import Files
 from core.storage.local import LocalFiles
 from core.table.lineage import Lineage
-from core.table.main_branch import main_root
+from core.table.main_branch import branch_names, main_root
 from core.verify import verify
 from tests.actions.acting import ORDERS, Wrapped, applied, context_on, done, planned
-from tests.actions.taking_over import add, branched, main_rows
+from tests.actions.taking_over import add, branched, main_rows, rows_of
 from tests.faults.fault_files import Death
 
 
@@ -129,3 +129,29 @@ def test_what_is_kept_on_a_branch_outlives_an_expiry_on_main_which_shares_it(
     if name == "create-savepoint":
         done(context, "delete-savepoint", id=2)
         assert 4 not in [tag.id for _, tag in Lineage(context.files, ORDERS.root()).tags()]
+
+
+@pytest.mark.parametrize(
+    ("name", "asked"),
+    [
+        ("replace-main-branch", {"name": "fix"}),
+        ("delete-branch", {"name": "fix", "keep": True}),
+        ("rollback", {"to": "v2", "truncate": True}),
+    ],
+)
+def test_a_copy_that_somebody_committed_to_is_not_taken_back(
+    context: Context, warehouse: Path, orders: Path, name: str, asked: dict[str, object]
+) -> None:
+    branched(context)
+    plan = planned(context, name, **asked)
+    dying = context_on(warehouse, DiesAfter(LocalFiles(str(warehouse)), r"branch/branch-(?!fix).*LATEST$"))
+    with pytest.raises(Death):
+        applied(dying, plan)
+    [copy] = [each for each in branch_names(context.files, ORDERS) if each != "fix"]
+    add(context, f"shop.orders$branch_{copy}", 900)
+    rows = rows_of(context, ORDERS.root(copy))
+    told: list[str] = []
+    applied(context, planned(context, "recover"), told)
+    assert any(f"branch {copy} stays, for somebody wrote to it just then" in each for each in told)
+    assert rows_of(context, ORDERS.root(copy)) == rows
+    assert planned(context, "recover").empty
