@@ -75,7 +75,7 @@ def survey(files: Files, table: TablePath, name: str, *, whole: bool = False) ->
     head = choose(files, root, None)
     if head is None:
         raise Refused(f"Branch {name} of {table.full_name} has no snapshot", "There is nothing to merge.")
-    main, branch = Side(files, start.root), Side(files, root)
+    main, branch = (Side(files, each, ancestors_only=True) for each in (start.root, root))
     base, main_base, base_root = base_of(files, main, branch)
     kind: Kind = "append" if whole else _kind(files, start, head, base)
     schemas, refusals = _schemas(files, start, root, base, kind, head.snapshot)
@@ -114,7 +114,8 @@ def base_of(files: Files, main: Side, branch: Side) -> tuple[Snapshot, Snapshot,
     if at_fork is None:
         raise Refused(
             f"Nothing tells where branch {name} of {table.full_name} parts from main",
-            "Their common past has expired: replace main with the branch, or write the rows yourself.",
+            "Their common past has expired, or one was rolled back past it: replace main with the branch, or "
+            "write the rows yourself.",
         )
     return at_fork, at_fork, branch.root
 

@@ -203,7 +203,7 @@ class RewriteMain(Change[S]):
 
 def went_on(files: Files, root: Root, planned: Point) -> bool:
     """Whether main still holds the snapshot that was newest when the plan was made."""
-    record = Side(files, root).record(planned.id)
+    record = Side(files, root, ancestors_only=True).record(planned.id)
     return record is not None and planned.is_of(record)
 
 

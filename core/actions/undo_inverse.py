@@ -69,15 +69,19 @@ def log(
     A redo holds the same `snapshot`, where the newest was asked for then.
     """
     token, now = new_token(), context.clock()
-    entry = Undoable(
-        token=token,
-        action=plan.action,
-        user=context.user,
-        time=now,
-        inverse=inverse,
-        arguments=arguments,
-        holds=holds(context.files, table, inverse, arguments),
-    )
+    try:
+        entry = Undoable(
+            token=token,
+            action=plan.action,
+            user=context.user,
+            time=now,
+            inverse=inverse,
+            arguments=arguments,
+            holds=holds(context.files, table, inverse, arguments),
+        )
+    except NotFound:
+        # Main is another root by now, and has not what was made: it is done, and an undo can't find it.
+        entry = None
     operation = Operation(
         number=0,
         token=token,

@@ -54,13 +54,17 @@ class Comparison:
 class Side:
     """What one root knows of its snapshots: one listing, one read of the tags, each when first asked for.
 
-    `going` are paths of tags that count no more.
+    `going` are paths of tags that count no more. `ancestors_only` leaves out what the newest snapshot does
+    not come from: a tag may hold one that another engine rolled the root back past.
     """
 
-    def __init__(self, files: Files, root: Root, going: Collection[str] = ()) -> None:
+    def __init__(
+        self, files: Files, root: Root, going: Collection[str] = (), *, ancestors_only: bool = False
+    ) -> None:
         self.root = root
         self.lineage = Lineage(files, root)
         self._going = going
+        self._ancestors_only = ancestors_only
 
     @cached_property
     def snapshot_ids(self) -> list[int]:
@@ -81,7 +85,8 @@ class Side:
 
     @cached_property
     def _tagged(self) -> dict[int, Tag]:
-        return {tag.id: tag for tag in self.tags.values()}
+        newest = self.latest_id or 0
+        return {tag.id: tag for tag in self.tags.values() if not self._ancestors_only or tag.id <= newest}
 
     @property
     def known_ids(self) -> set[int]:
@@ -90,11 +95,11 @@ class Side:
 
     def record(self, snapshot_id: int) -> Snapshot | None:
         """The snapshot, or a tag of it; None when both have gone since they were listed. Raises `Corrupt`."""
-        if snapshot_id in self._tagged:
+        if snapshot_id in self._tagged and not self._ancestors_only:
             return self._tagged[snapshot_id]
         path = self.root.snapshot(snapshot_id)
         [data] = self.lineage.files.read_many([path])
-        return None if data is None else Snapshot.from_json(data, path)
+        return self._tagged.get(snapshot_id) if data is None else Snapshot.from_json(data, path)
 
 
 def is_same_commit(left: Snapshot, right: Snapshot) -> bool:

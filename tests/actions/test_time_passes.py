@@ -140,10 +140,10 @@ def test_what_is_kept_on_a_branch_outlives_an_expiry_on_main_which_shares_it(
     ],
 )
 def test_a_copy_that_somebody_committed_to_is_not_taken_back(
-    context: Context, warehouse: Path, orders: Path, name: str, asked: dict[str, object]
+    context: Context, warehouse: Path, name: str, asked: dict[str, str | bool]
 ) -> None:
     branched(context)
-    plan = planned(context, name, **asked)
+    plan = planned(context, name, ORDERS, **asked)
     dying = context_on(warehouse, DiesAfter(LocalFiles(str(warehouse)), r"branch/branch-(?!fix).*LATEST$"))
     with pytest.raises(Death):
         applied(dying, plan)
@@ -155,3 +155,31 @@ def test_a_copy_that_somebody_committed_to_is_not_taken_back(
     assert any(f"branch {copy} stays, for somebody wrote to it just then" in each for each in told)
     assert rows_of(context, ORDERS.root(copy)) == rows
     assert planned(context, "recover").empty
+
+
+@pytest.mark.parametrize("to", [1, 4])
+def test_after_a_stock_rollback_past_what_a_merge_stands_on_nothing_is_merged(
+    context: Context, orders: Path, to: int
+) -> None:
+    """Savepoints of what was rolled back are no past of main: rows would be there twice, or not at all."""
+    done(context, "create-tag", name="fork", snapshot=3)
+    done(context, "create-branch", name="fix", tag="fork")
+    done(context, "rollback", to="fork", truncate=True)
+    add(context, "shop.orders$branch_fix", 100)
+    if to == 4:
+        done(context, "merge-branch", name="fix")
+        add(context, "shop.orders", 200)
+        add(context, "shop.orders$branch_fix", 101)
+    done(context, "create-savepoint")
+    # What a stock rollback leaves, once the savepoint's tag is written again.
+    rolled_back_to = to - 1 if to == 4 else to
+    for path in (orders / "snapshot").glob("snapshot-*"):
+        if int(path.name.removeprefix("snapshot-")) > rolled_back_to:
+            path.unlink()
+    (orders / "snapshot/LATEST").write_text(str(rolled_back_to))
+    with pytest.raises(Refused):
+        planned(context, "merge-branch", name="fix")
+    add(context, "shop.orders", 300)
+    add(context, "shop.orders", 301)
+    with pytest.raises(Refused):
+        planned(context, "merge-branch", name="fix")
