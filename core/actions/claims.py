@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
+from functools import partial
 from typing import ClassVar, Literal
 
 from core.actions import guards
@@ -19,11 +20,11 @@ from core.actions.temporaries import delete_temporaries
 from core.errors import Corrupt, FileMissing, Refused
 from core.figures import size
 from core.storage.files import Files
+from core.storage.parallel import each_of
 from core.table.files import StoredFile, data_manifests, live_entries, manifest_list_paths
 from core.table.layout import (
     CLAIM_PREFIX,
     SAVEPOINT_PREFIX,
-    SAVEPOINT_TAG_PREFIX,
     TAG_PREFIX,
     Root,
     TablePath,
@@ -33,6 +34,7 @@ from core.table.lineage import numbered
 from core.table.main_branch import all_roots, main_root
 from core.table.manifests import write_manifest_list
 from core.table.records import ListName, Record, Savepoint, Snapshot
+from core.table.savepoints import tagged_savepoints
 from core.text import whole_number
 
 VERSION = 1
@@ -252,9 +254,8 @@ def _taken(files: Files, table: TablePath, *, claims: bool = True) -> set[int]:
     taken = set(numbered(names, SAVEPOINT_PREFIX))
     if claims:
         taken.update(numbered(names, CLAIM_PREFIX))
-    for root in {table.root(), *all_roots(files, table)}:
-        taken.update(numbered(files.names(root.tags), TAG_PREFIX + SAVEPOINT_TAG_PREFIX))
-    return taken
+    roots = dict.fromkeys([table.root(), *all_roots(files, table)])
+    return taken.union(*each_of(partial(tagged_savepoints, files), roots))
 
 
 def raise_hint(files: Files, table: TablePath, savepoint_id: int) -> None:

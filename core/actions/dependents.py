@@ -29,7 +29,7 @@ def dependents(files: Files, table: TablePath, tag: Tag, going: Collection[str])
     own = main_root(files, table)
     if any(_holds_for_good(other, tag) for other in Side(files, own, going).tags.values()):
         return []
-    main = Side(files, own)
+    main = Side(files, own).read()
     sides = [Side(files, root, going) for root in all_roots(files, table) if root not in (own, table.root())]
     found = each_of(partial(_dependence, files, main, tag), sides)
     return [each for each in found if each is not None]

@@ -19,6 +19,7 @@ from core.actions.plan import Step
 from core.actions.rewriting import without_time_to_live
 from core.errors import Corrupt, FileMissing
 from core.storage.files import Files
+from core.storage.parallel import each_of
 from core.table.layout import (
     CLAIM_PREFIX,
     SAVEPOINT_TAG_PREFIX,
@@ -185,7 +186,7 @@ def is_last_of_savepoint(files: Files, table: TablePath, tag_name: str) -> bool:
     if number not in claimed and not files.exists(table.savepoint(number)):
         return False
     others = (root for root in all_roots(files, table) if root.branch is not None)
-    return not any(files.exists(root.tag(tag_name)) for root in others)
+    return not any(each_of(lambda root: files.exists(root.tag(tag_name)), others))
 
 
 def _put(files: Files, path: str, data: bytes) -> None:

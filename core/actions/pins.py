@@ -11,7 +11,7 @@ from core.actions.reclaim import Count
 from core.actions.references import Leaving, identity
 from core.actions.removal import Removed, remove
 from core.storage.files import Files
-from core.table.forks import Side, find_fork, is_same_commit
+from core.table.forks import Side, find_forks, is_same_commit
 from core.table.layout import Root
 from core.table.main_branch import all_roots, main_root
 from core.table.records import Tag
@@ -41,7 +41,7 @@ def released(files: Files, main: Root, branch: str) -> dict[str, Tag]:
     others = [root for root in all_roots(files, main.table) if root not in (main, main.table.root(branch))]
     if not found or name in {_first_name(root.label) for root in others}:
         return {}
-    forks = {find_fork(side, Side(files, root)).snapshot_id for root in others}
+    forks = {each.snapshot_id for each in find_forks(files, side, others)}
     return {
         each: tag
         for each, tag in found.items()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from core.actions.checks import fingerprint
 from core.actions.context import Context
@@ -12,12 +13,13 @@ from core.actions.root_files import PARTS, TAGS, part_of
 from core.actions.temporaries import meant_for
 from core.errors import Corrupt, FileMissing, NotFound, Refused
 from core.storage.files import Files
+from core.storage.parallel import each_of
 from core.table.files import missing_files, needed_files
 from core.table.forks import Fork, Side, find_fork, is_same_commit
-from core.table.layout import Root, TablePath, savepoint_tag
+from core.table.layout import Root, TablePath
 from core.table.lineage import Lineage
 from core.table.main_branch import all_roots, main_root
-from core.table.savepoints import SavepointManager
+from core.table.savepoints import SavepointManager, tagged_savepoints
 
 
 @dataclass(frozen=True)
@@ -155,12 +157,12 @@ def unreadable_refusals(context: Context, branch: State) -> list[Refusal]:
 def savepoints_held_alone(files: Files, root: Root, besides: Root | None = None) -> list[int]:
     """The ids of the savepoints whose tag no root but this one, and `besides`, holds."""
     table = root.table
+    own = [each.id for each in SavepointManager(files, table).of_root(root)]
+    if not own:
+        return []
     others = [each for each in all_roots(files, table) if each not in (root, besides)]
-    return [
-        each.id
-        for each in SavepointManager(files, table).of_root(root)
-        if not any(files.exists(other.tag(savepoint_tag(each.id))) for other in others)
-    ]
+    held = set[int]().union(*each_of(partial(tagged_savepoints, files), others))
+    return [each for each in own if each not in held]
 
 
 def moved(table: TablePath, was: str, now: str) -> Refused:

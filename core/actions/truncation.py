@@ -25,7 +25,8 @@ from core.actions.root_files import (
 )
 from core.actions.temporaries import delete_temporaries
 from core.storage.files import Files
-from core.table.forks import Side, find_fork, is_same_commit
+from core.storage.parallel import each_of
+from core.table.forks import Side, find_forks, is_same_commit
 from core.table.layout import (
     SCHEMA_PREFIX,
     SNAPSHOT_PREFIX,
@@ -75,16 +76,15 @@ def later_tags(files: Files, root: Root, after: int, archive: Root | None = None
 
 def stranded(files: Files, main: Root, keep: Snapshot) -> list[str]:
     """The branches that stand on a later snapshot of main, and not on the one to keep."""
-    side = Side(files, main)
-    found = []
-    for root in all_roots(files, main.table):
-        if root == main:
-            continue
-        other = Side(files, root)
-        fork = find_fork(side, other).snapshot_id
-        if (fork is None or fork > keep.id) and not _holds(other, keep):
-            found.append(root.label)
-    return found
+    others = [root for root in all_roots(files, main.table) if root != main]
+    forks = find_forks(files, Side(files, main), others)
+    later = [
+        Side(files, root)
+        for root, fork in zip(others, forks, strict=True)
+        if fork.snapshot_id is None or fork.snapshot_id > keep.id
+    ]
+    holding = each_of(lambda side: _holds(side, keep), later)
+    return [side.root.label for side, holds in zip(later, holding, strict=True) if not holds]
 
 
 def archive_rest(files: Files, cut: Cut) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
@@ -10,11 +11,12 @@ from core.actions.context import Progress
 from core.actions.guards import guard
 from core.errors import Corrupt, FileMissing, NotFound, Refused
 from core.storage.files import Files
+from core.storage.parallel import each_of
 from core.table.files import missing_files, needed_files
 from core.table.layout import MAIN, Root, TablePath, savepoint_tag
 from core.table.main_branch import all_roots, branch_root, root_exists
 from core.table.records import Savepoint, Snapshot
-from core.table.savepoints import SavepointManager
+from core.table.savepoints import SavepointManager, tagged_savepoints
 
 
 class Unprotected(NamedTuple):
@@ -33,10 +35,9 @@ def unprotected(files: Files, table: TablePath) -> list[Unprotected]:
     """Those of which every file is there. Raises `Corrupt` when a root can't be read."""
     manager = SavepointManager(files, table)
     ids = set(manager.ids())
-    for root in all_roots(files, table):
-        if not ids:
-            return []
-        ids -= {number for number in ids if files.exists(root.tag(savepoint_tag(number)))}
+    if not ids:
+        return []
+    ids.difference_update(*each_of(partial(tagged_savepoints, files), all_roots(files, table)))
     found = []
     for savepoint in (each for each in manager.all() if each.id in ids):
         home, snapshot = _root_of(files, table, savepoint), _snapshot_of(files, table, savepoint)

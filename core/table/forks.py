@@ -6,11 +6,12 @@ fork both lineages hold the same snapshots, after it none: a bisection of the id
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
+from core.once import once
 from core.storage.files import Files
+from core.storage.parallel import each_of
 from core.table.layout import SNAPSHOT_PREFIX, Root
 from core.table.lineage import Lineage, numbered
 from core.table.read_tags import is_read_tag
@@ -66,11 +67,11 @@ class Side:
         self._going = going
         self._ancestors_only = ancestors_only
 
-    @cached_property
+    @once
     def snapshot_ids(self) -> list[int]:
         return numbered(self.lineage.files.names(self.root.snapshots), SNAPSHOT_PREFIX)
 
-    @cached_property
+    @once
     def tags(self) -> dict[str, Tag]:
         """Without those of reads, which nobody made to keep."""
         return {
@@ -83,15 +84,20 @@ class Side:
     def latest_id(self) -> int | None:
         return self.snapshot_ids[-1] if self.snapshot_ids else None
 
-    @cached_property
+    @once
     def _tagged(self) -> dict[int, Tag]:
         newest = self.latest_id or 0
         return {tag.id: tag for tag in self.tags.values() if not self._ancestors_only or tag.id <= newest}
 
-    @property
+    @once
     def known_ids(self) -> set[int]:
         """The ids of all snapshots and tags."""
         return {*self.snapshot_ids, *self._tagged}
+
+    def read(self) -> Side:
+        """Itself, with its listing and its tags read: before many threads ask for them."""
+        assert self.known_ids is not None
+        return self
 
     def record(self, snapshot_id: int) -> Snapshot | None:
         """The snapshot, or a tag of it; None when both have gone since they were listed. Raises `Corrupt`."""
@@ -138,6 +144,12 @@ def find_fork(main: Side, branch: Side) -> Fork:
     if begun is None:
         return Fork(None, None, None, is_proven=False)
     return _counted(main, branch, begun, is_proven=False)
+
+
+def find_forks(files: Files, main: Side, branches: Sequence[Root]) -> list[Fork]:
+    """Where each of these parts from main, many looked at at once. Raises as `find_fork`."""
+    main = main.read()
+    return list(each_of(lambda root: find_fork(main, Side(files, root)), branches))
 
 
 def compare(files: Files, main: Root, branch: Root, limit: int = 100) -> Comparison:

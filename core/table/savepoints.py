@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from core.errors import FileMissing, NotFound
 from core.storage.files import Files
+from core.storage.parallel import each_of
 from core.table.catalog import table_exists, table_missing
 from core.table.layout import (
     SAVEPOINT_PREFIX,
@@ -25,6 +26,11 @@ from core.table.records import Savepoint
 
 if TYPE_CHECKING:
     from core.table.manifests import ManifestMeta
+
+
+def tagged_savepoints(files: Files, root: Root) -> set[int]:
+    """The numbers of the tags of a root that are called like a savepoint's."""
+    return set(numbered(files.names(root.tags), TAG_PREFIX + SAVEPOINT_TAG_PREFIX))
 
 
 class SavepointManager:
@@ -96,8 +102,7 @@ class SavepointManager:
         ids = self.ids()
         loose = set(ids) - here
         if loose:
-            for other in all_roots(self.files, self.table):
-                loose -= self._tagged(other)
+            loose.difference_update(*each_of(self._tagged, all_roots(self.files, self.table)))
         found = self._read([each for each in ids if each in here or each in loose])
         return [
             (each, "unprotected" if each.id in loose else "unverified" if each.verified_at is None else "ok")
@@ -110,7 +115,7 @@ class SavepointManager:
         return [savepoint_tag(each) for each in sorted(self._tagged(root).difference(self.ids()))]
 
     def _tagged(self, root: Root) -> set[int]:
-        return set(numbered(self.files.names(root.tags), TAG_PREFIX + SAVEPOINT_TAG_PREFIX))
+        return tagged_savepoints(self.files, root)
 
     def _read(self, ids: Sequence[int]) -> list[Savepoint]:
         paths = [self.savepoint_path(each) for each in ids]

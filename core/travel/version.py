@@ -16,6 +16,7 @@ import msgspec
 from core.errors import Corrupt, NotFound
 from core.figures import duration
 from core.storage.files import Files
+from core.storage.parallel import each_of
 from core.table.layout import MAIN, Root, savepoint_tag
 from core.table.main_branch import all_roots, branch_names
 from core.table.names import is_safe_name, near_names
@@ -164,11 +165,10 @@ class _Versions:
         """A savepoint of another root, or one that nothing protects."""
         savepoint_id, snapshot_id = savepoint.id, savepoint.saved_snapshot_id
         name = savepoint_tag(savepoint_id)
-        holders = [
-            root
-            for root in all_roots(self.states.files, self.states.root.table)
-            if root != self.states.root and States(self.states.files, root).lineage.has_tag(name)
-        ]
+        files, here = self.states.files, self.states.root
+        others = [root for root in all_roots(files, here.table) if root != here]
+        holding = each_of(lambda root: files.exists(root.tag(name)), others)
+        holders = [root for root, holds in zip(others, holding, strict=True) if holds]
         if holders:
             table = self.states.root.table.name
             branches = [root.branch for root in holders if root.branch is not None]

@@ -6,6 +6,8 @@ import tempfile
 import threading
 import time
 import tracemalloc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 
@@ -131,7 +133,7 @@ def needed_without(history: History, leaving: Leaving) -> set[str]:
 
 
 class Crowd(Wrapped):
-    """A store that tells how many listings were asked of it at once."""
+    """A store that tells how many listings and look-ups were asked of it at once."""
 
     def __init__(self, inner: Files) -> None:
         super().__init__(inner)
@@ -139,12 +141,21 @@ class Crowd(Wrapped):
         self._now = self.most = 0
 
     def names(self, directory: str) -> list[str]:
+        with self._asked():
+            return super().names(directory)
+
+    def exists(self, path: str) -> bool:
+        with self._asked():
+            return super().exists(path)
+
+    @contextmanager
+    def _asked(self) -> Iterator[None]:
         with self._lock:
             self._now += 1
             self.most = max(self.most, self._now)
         time.sleep(0.005)
         try:
-            return super().names(directory)
+            yield
         finally:
             with self._lock:
                 self._now -= 1

@@ -11,6 +11,7 @@ from collections.abc import Collection
 
 from core.actions.temporaries import delete_temporaries
 from core.storage.files import Files
+from core.storage.parallel import each_of
 from core.table import landed
 from core.table.landed import Landed
 from core.table.layout import CONSUMER_PREFIX, Root, TablePath
@@ -36,10 +37,12 @@ def release_expiry(files: Files, root: Root, token: str) -> None:
 def left_readers(files: Files, table: TablePath, tokens: Collection[str]) -> list[str]:
     """The paths of what `hold_expiry` wrote for changes that have ended: not those with these tokens."""
     prefix = CONSUMER_PREFIX + _READER
+    roots = all_roots(files, table)
+    listings = each_of(files.names, [root.consumers for root in roots])
     return [
         f"{root.consumers}/{name}"
-        for root in all_roots(files, table)
-        for name in files.names(root.consumers)
+        for root, names in zip(roots, listings, strict=True)
+        for name in names
         if name.startswith(prefix) and name.removeprefix(prefix) not in tokens
     ]
 
