@@ -26,6 +26,7 @@ import msgspec
 
 from core.errors import UsageError
 from core.redaction import Guarded, keep_secrets
+from core.regular_files import read_regular
 
 TRUE_WORDS = frozenset({"1", "true", "yes", "on"})
 FALSE_WORDS = frozenset({"", "0", "false", "no", "off"})
@@ -97,7 +98,7 @@ def cache_directory(environment: Mapping[str, str] = os.environ) -> Path:
 def read_config(path: Path) -> ConfigFile:
     """The config file; an empty one when there is none. Raises `UsageError` naming the path and the fault."""
     try:
-        text = path.read_bytes().decode()
+        text = read_regular(path).decode()
     except (FileNotFoundError, NotADirectoryError):
         return ConfigFile()
     except (OSError, UnicodeDecodeError) as error:

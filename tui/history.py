@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import msgspec
+
+from core.regular_files import open_regular, read_regular
 
 _KEPT = 500
 
@@ -21,7 +22,7 @@ class Ran(msgspec.Struct, frozen=True):
 def read_history(path: Path) -> list[Ran]:
     """Newest first, each statement once; what can't be read is left out."""
     try:
-        lines = path.read_bytes().splitlines()
+        lines = read_regular(path).splitlines()
     except OSError:
         return []
     found: dict[str, Ran] = {}
@@ -45,4 +46,4 @@ def add_to_history(path: Path, ran: Ran) -> None:
 
 
 def _private(name: str, flags: int) -> int:
-    return os.open(name, flags, 0o600)
+    return open_regular(name, flags)

@@ -10,6 +10,7 @@ import msgspec
 from core.actions.context import Context, Progress, Remark
 from core.actions.plan import Outcome, Plan
 from core.redaction import redacted
+from core.regular_files import open_regular
 
 
 def record(
@@ -43,7 +44,7 @@ def record(
     }
     try:
         context.audit_path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(context.audit_path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = open_regular(context.audit_path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         try:
             # One call, so that lines of several processes never mix.
             os.write(descriptor, msgspec.json.encode(_without_secrets(line)) + b"\n")

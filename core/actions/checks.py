@@ -10,6 +10,7 @@ from core.actions.context import Context
 from core.actions.plan import Plan, Refusal
 from core.cancelling import to_the_end
 from core.errors import PaimarkError, Refused, Unavailable, UsageError
+from core.regular_files import is_in_the_way
 from core.table.layout import MAIN, TablePath
 from core.text import has_halves, whole_number
 
@@ -50,9 +51,14 @@ def read_only_refusals(context: Context) -> list[Refusal]:
 
 
 def require_allowed(context: Context, plan: Plan) -> None:
-    """Raise the first refusal of a plan."""
+    """Raise the first refusal of a plan, or `Refused` where the change could not be written down."""
     for refusal in [*read_only_refusals(context), *plan.refusals]:
         raise Refused(refusal.reason, refusal.hint)
+    if is_in_the_way(context.audit_path):
+        raise Refused(
+            f"The audit log {context.audit_path} is no regular file, so the change could not be written down",
+            "Remove what lies there, or point XDG_STATE_HOME elsewhere. Nothing was changed.",
+        )
 
 
 def fingerprint(*parts: str | bytes) -> str:

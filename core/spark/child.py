@@ -18,6 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
+from core.errors import Unavailable
 from core.spark.protocol import (
     Batch,
     Close,
@@ -165,6 +166,12 @@ class EngineProcess:
 def _open_log(path: Path) -> IO[bytes]:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     too_large = path.exists() and path.stat().st_size > _LARGEST_LOG
-    return os.fdopen(
-        os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | (os.O_TRUNC * too_large), 0o600), "wb"
-    )
+    try:
+        # A pipe that nobody reads is not waited for; a device takes what nobody wants to keep.
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | (os.O_TRUNC * too_large)
+        return os.fdopen(os.open(path, flags, 0o600), "wb")
+    except OSError as error:
+        raise Unavailable(
+            f"The engine's log {path} can't be written: {error.strerror or error}",
+            "Remove what lies there, or point XDG_STATE_HOME elsewhere.",
+        ) from error

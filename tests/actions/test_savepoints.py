@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pyarrow as pa
 import pytest
 
 from core.actions.context import Context
+from core.actions.registry import action
 from core.errors import NotFound, Refused, UsageError
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
@@ -298,6 +300,48 @@ def test_each_one_is_told_in_the_audit_log(context: Context) -> None:
     assert second["before"] == "newest savepoint 1"
     assert (first["user"], first["arguments"]["comment"]) == (context.user, "c")
     assert first["milliseconds"] >= 0
+
+
+@pytest.mark.parametrize("kind", ["pipe", "link to a pipe", "device", "directory"])
+def test_what_is_no_audit_log_is_refused_before_anything_is_changed(
+    context: Context, orders: Path, tmp_path: Path, kind: str
+) -> None:
+    log = context.audit_path
+    log.parent.mkdir(parents=True, exist_ok=True)
+    if kind == "pipe":
+        os.mkfifo(log)
+    elif kind == "link to a pipe":
+        os.mkfifo(tmp_path / "pipe")
+        log.symlink_to(tmp_path / "pipe")
+    elif kind == "device":
+        log.symlink_to("/dev/null")
+    else:
+        log.mkdir()
+    before = contents(orders)
+    changes: dict[str, dict[str, object]] = {
+        "create-savepoint": {},
+        "create-tag": {"name": "t"},
+        "create-branch": {"name": "b", "tag": "v2"},
+        "delete-tag": {"name": "v2"},
+    }
+    for name, arguments in changes.items():
+        with pytest.raises(Refused, match=r"audit\.jsonl is no regular file"):
+            applied(context, action(name).plan(context, ORDERS, arguments))
+    assert contents(orders) == before
+
+
+def test_a_log_that_becomes_a_pipe_meanwhile_is_not_waited_for(context: Context) -> None:
+    plan = planned(context, "create-savepoint")
+    told: list[str] = []
+
+    def tell(line: str) -> None:
+        told.append(line)
+        if not context.audit_path.exists():
+            context.audit_path.parent.mkdir(parents=True, exist_ok=True)
+            os.mkfifo(context.audit_path)
+
+    assert action("create-savepoint").apply(context, plan, tell).result["savepoint_id"] == 1
+    assert told[-1].startswith("The audit line could not be written")
 
 
 def test_an_audit_log_that_cant_be_written_does_not_fail_the_change(context: Context, orders: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -112,6 +113,14 @@ def test_a_fault_in_the_file_is_one_sentence_with_its_path(
 
 def test_a_file_that_is_not_text_is_said_so(tmp_path: Path, environment: dict[str, str]) -> None:
     write_config(tmp_path, "").write_bytes(b"\xff\xfe")
+    with pytest.raises(UsageError, match="can't be read"):
+        load_settings(Flags(warehouse="/lake"), environment)
+
+
+def test_a_config_file_that_is_a_pipe_is_not_waited_for(tmp_path: Path, environment: dict[str, str]) -> None:
+    path = write_config(tmp_path, "")
+    path.unlink()
+    os.mkfifo(path)
     with pytest.raises(UsageError, match="can't be read"):
         load_settings(Flags(warehouse="/lake"), environment)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 from pathlib import Path
 
 import pytest
@@ -122,3 +123,6 @@ def test_history_is_newest_first_once_each_and_private(tmp_path: Path) -> None:
     assert [(ran.sql, ran.time) for ran in read_history(path)] == [("a", 2), ("b", 1)]
     assert path.stat().st_mode & 0o077 == 0
     assert read_history(tmp_path / "none") == []
+    os.mkfifo(tmp_path / "pipe")
+    add_to_history(tmp_path / "pipe", Ran(1, "a", "1 row"))
+    assert read_history(tmp_path / "pipe") == []

@@ -1,0 +1,35 @@
+"""Files of this machine that are opened by name, where anything may lie: a pipe would be waited for."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+_NEVER_WAIT = os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+
+def is_in_the_way(path: str | os.PathLike[str]) -> bool:
+    """Whether something lies there that is neither a file nor a link to one: a pipe, device, directory."""
+    try:
+        return not stat.S_ISREG(os.stat(path).st_mode)
+    except OSError:
+        return False
+
+
+def open_regular(path: str | os.PathLike[str], flags: int, mode: int = 0o600) -> int:
+    """A descriptor, without waiting. Raises `OSError`, also for what is no regular file."""
+    descriptor = os.open(path, flags | _NEVER_WAIT, mode)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "it is no regular file")
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def read_regular(path: str | os.PathLike[str]) -> bytes:
+    """All of a file. Raises `OSError`, also for what is no regular file."""
+    with os.fdopen(open_regular(path, os.O_RDONLY), "rb") as file:
+        return file.read()
