@@ -7,18 +7,28 @@ from contextlib import contextmanager
 
 from core.redaction import redacted
 
+LONGEST = 2000
+# Of a text that is too long this much of its end stays: what a sentence says of what it quotes.
+_END = 400
+
+
+def shortened(text: str) -> str:
+    """A text of at most `LONGEST` characters: of a longer one the beginning and the end."""
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - _END - 3]} … {text[-_END:]}"
+
 
 class PaimarkError(Exception):
     """Something a person must read. `message` is one sentence; `hint` says what to do next.
 
-    Neither holds a secret of an address or an option, wherever the words came from.
+    Neither holds a secret of an address or an option, wherever the words came from, nor more than `LONGEST`
+    characters: a damaged file may be quoted in it.
     """
 
     exit_code = 1
 
     def __init__(self, message: str, hint: str = "") -> None:
-        self.message = redacted(message)
-        self.hint = redacted(hint)
+        self.message = shortened(redacted(message))
+        self.hint = shortened(redacted(hint))
         super().__init__(self.message)
 
 

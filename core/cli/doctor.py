@@ -10,7 +10,7 @@ import click
 
 from core.cli.options import Given, GlobalCommand, given
 from core.cli.output import row_writer
-from core.errors import Corrupt, PaimarkError, Unavailable, UsageError
+from core.errors import Corrupt, PaimarkError, Unavailable, UsageError, shortened
 from core.figures import counted
 from core.redaction import redacted
 from core.shell import shell_line
@@ -57,15 +57,16 @@ def doctor(ctx: click.Context, table: str | None, deep: bool) -> None:
         except PaimarkError as error:
             unavailable = unavailable or isinstance(error, Unavailable)
             findings = [Finding(check, "broken", error.message, error.hint)]
-        rows.write([_without_secrets(finding) for finding in findings])
+        rows.write([_fit_to_show(finding) for finding in findings])
         broken += sum(finding.state == "broken" for finding in findings)
     rows.close()
     if broken:
         raise (Unavailable if unavailable else Corrupt)(f"Broken: {broken}")
 
 
-def _without_secrets(finding: Finding) -> Finding:
-    return finding._replace(detail=redacted(finding.detail), hint=redacted(finding.hint))
+def _fit_to_show(finding: Finding) -> Finding:
+    detail, hint = (shortened(redacted(text)) for text in (finding.detail, finding.hint))
+    return finding._replace(detail=detail, hint=hint)
 
 
 Look = Callable[[], Iterator[Finding]]

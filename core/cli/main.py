@@ -10,7 +10,7 @@ import os
 import sys
 from typing import NoReturn
 
-from core.errors import PaimarkError, UsageError
+from core.errors import PaimarkError, UsageError, shortened
 
 INTERRUPTED = 130
 
@@ -82,7 +82,7 @@ def _complain(message: str, hint: str, code: int, error: BaseException) -> int:
         import traceback
 
         print(redacted("".join(traceback.format_exception(error))), file=sys.stderr, end="")
-    print(f"paimark: {clean_text(redacted(message))}", file=sys.stderr)
+    print(f"paimark: {clean_text(shortened(redacted(message)))}", file=sys.stderr)
     if hint:
-        print(f"  {clean_text(redacted(hint))}", file=sys.stderr)
+        print(f"  {clean_text(shortened(redacted(hint)))}", file=sys.stderr)
     return code

@@ -7,6 +7,7 @@ import sys
 
 from core.actions.context import Counting, Remark
 from core.cli.table_rows import cut
+from core.errors import shortened
 from core.redaction import redacted
 from core.text import clean_text
 
@@ -22,7 +23,7 @@ class Narrator:
 
     def say(self, line: str) -> None:
         self.clear()
-        print(clean_text(redacted(line)), file=sys.stderr, flush=True)
+        print(clean_text(shortened(redacted(line))), file=sys.stderr, flush=True)
 
     def wait(self, line: str) -> None:
         """Say what is waited for."""

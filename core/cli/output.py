@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from core.cli.json_rows import JsonRows
 from core.cli.options import Given
 from core.cli.table_rows import TableRows
+from core.errors import shortened
 from core.figures import moment
 from core.redaction import redacted
 from core.text import clean_text
@@ -27,7 +28,7 @@ def row_writer(given: Given, names: Sequence[str], *, null: str = "") -> JsonRow
 
 def narrate(line: str) -> None:
     """One line to stderr."""
-    print(clean_text(redacted(line)), file=sys.stderr, flush=True)
+    print(clean_text(shortened(redacted(line))), file=sys.stderr, flush=True)
 
 
 def local_time(epoch_ms: object) -> object:

@@ -11,6 +11,9 @@ from core.storage.files import Files
 from core.table.layout import BRANCH_PREFIX, MAIN, SNAPSHOT_PREFIX, Root, TablePath, number_in
 from core.table.names import checked_name, is_safe_name, near_names
 
+# No store has longer names of files.
+_LONGEST_NAME = 1024
+
 
 def main_root(files: Files, table: TablePath) -> Root:
     """The root that the table's plain name means. Raises `Corrupt` when the main-branch file names none."""
@@ -36,7 +39,7 @@ def main_branch_name(files: Files, table: TablePath) -> str | None:
         name = data.decode().strip()
     except UnicodeDecodeError:
         name = "\0"
-    if name and not is_safe_name(name):
+    if name and not (is_safe_name(name) and len(name) <= _LONGEST_NAME):
         raise Corrupt(
             f"{table.main_branch_file} does not hold the name of a branch",
             "Write the name of the branch that is main there.",

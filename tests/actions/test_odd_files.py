@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from pathlib import Path
@@ -77,3 +78,41 @@ def test_names_that_are_not_utf_8_hide_nothing_else(
             if words[1:] == ["shop.orders"]:
                 assert code == 0, told.err
     assert found == []
+
+
+LONG = "a" * 300_000
+CONTROL = [
+    *("branch/MAIN-BRANCH", "branch/ACTION", "snapshot/snapshot-5", "schema/schema-0", "tag/tag-v2"),
+    *("savepoint/savepoint-1", "savepoint/CLAIM-9", "branch/operations/operation-1", "snapshot/LATEST"),
+]
+
+
+@pytest.mark.parametrize("name", CONTROL)
+def test_a_damaged_file_is_never_quoted_at_length(
+    context: Context, orders: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    done(context, "create-savepoint")
+    path = orders / name
+    whole = path.read_bytes() if path.exists() else b'{"version": 3}'
+    for text in (LONG, f'"{LONG}"', f'{{"{LONG}": 1}}', _with_long_texts(whole)):
+        path.write_text(text)
+        for words in (
+            ["doctor", "shop.orders"],
+            ["create-tag", "shop.orders", "--name", "n", "--dry-run"],
+            ["recover", "shop.orders"],
+        ):
+            run([*words, "--warehouse", str(orders.parent.parent)])
+            out, err = capsys.readouterr()
+            assert len(out) < 20_000, (words, text[:20])
+            assert len(err) < 10_000, (words, text[:20])
+
+
+def _with_long_texts(data: bytes) -> str:
+    """The same JSON object with every text in it a long one; another file as a long text."""
+    try:
+        fields = json.loads(data)
+    except ValueError:
+        return LONG
+    if not isinstance(fields, dict):
+        return LONG
+    return json.dumps({key: LONG if isinstance(value, str) else value for key, value in fields.items()})
