@@ -17,7 +17,7 @@ from core.errors import FileMissing, Refused
 from core.storage.files import Files
 from core.table.files import data_manifests
 from core.table.layout import Root, TablePath
-from core.table.manifests import read_manifests
+from core.table.manifests import read_facts
 from core.table.records import DECODE_ERRORS, Tag
 from core.table.retention import RETENTION_OFF
 
@@ -82,9 +82,8 @@ def highest_schema_id(files: Files, table: TablePath, tag: Tag) -> int:
     """
     manifests = data_manifests(files, table, tag)
     highest = max([tag.schema_id, *(meta.schema_id for meta in manifests)])
-    for entries in read_manifests(files, [table.manifest(meta.file_name) for meta in manifests]):
-        highest = max([highest, *(int(entry.file["_SCHEMA_ID"]) for entry in entries)])
-    return highest
+    sizes = {table.manifest(meta.file_name): meta.file_size for meta in manifests}
+    return max([highest, *(each.schema_id for _, each in read_facts(files, sizes))])
 
 
 def write_branch(

@@ -21,7 +21,7 @@ from core.errors import Corrupt, FileMissing, Refused
 from core.figures import size
 from core.storage.files import Files
 from core.storage.parallel import each_of
-from core.table.files import StoredFile, data_manifests, live_entries, manifest_list_paths
+from core.table.files import NeededNames, data_manifests, live_facts, manifest_list_paths
 from core.table.layout import (
     CLAIM_PREFIX,
     SAVEPOINT_PREFIX,
@@ -131,7 +131,7 @@ def complete(
     context: Context,
     chosen: ChosenSnapshot,
     claim: Claim,
-    needed: list[StoredFile] | None,
+    needed: NeededNames | None,
     progress: Progress,
 ) -> Savepoint:
     """From the tag to the savepoint. Raises `Lost` and leaves undoing to the caller."""
@@ -274,5 +274,4 @@ def _record_count(files: Files, chosen: ChosenSnapshot) -> int:
         return counted
     # Written before Paimon counted: what it counts now.
     table = chosen.root.table
-    live = live_entries(files, table, data_manifests(files, table, chosen.snapshot))
-    return sum(int(entry.file["_ROW_COUNT"]) for entry in live)
+    return sum(each.rows for each in live_facts(files, table, data_manifests(files, table, chosen.snapshot)))

@@ -7,16 +7,18 @@ does not change it: it stands on its own only when it has nothing of that state 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from core.errors import FileMissing
 from core.storage.files import Files
 from core.storage.parallel import each_of
-from core.table.files import data_manifests, live_entries
+from core.table.files import data_manifests, live_facts
 from core.table.forks import Side, find_fork, is_same_commit
 from core.table.layout import TablePath
 from core.table.main_branch import all_roots, main_root
+from core.table.manifests import FileFacts
 from core.table.records import Snapshot, Tag
 
 
@@ -31,15 +33,26 @@ def dependents(files: Files, table: TablePath, tag: Tag, going: Collection[str])
         return []
     main = Side(files, own).read()
     sides = [Side(files, root, going) for root in all_roots(files, table) if root not in (own, table.root())]
-    found = each_of(partial(_dependence, files, main, tag), sides)
-    return [each for each in found if each is not None]
+    answers = list(each_of(partial(_dependence, main, tag), sides))
+    untold = [each for each in answers if isinstance(each, _Untold)]
+    return [each for each in answers if isinstance(each, str)] + _sharing(files, table, tag, untold)
+
+
+class _Untold(NamedTuple):
+    """A branch that has lost all that it knew of the time of a tag: only files tell whether it parted there.
+
+    `oldest` is the id of the oldest snapshot that it still knows from after it parted.
+    """
+
+    branch: Side
+    oldest: int
 
 
 def _holds_for_good(other: Tag, tag: Tag) -> bool:
     return other.tag_time_retained is None and is_same_commit(other, tag)
 
 
-def _dependence(files: Files, main: Side, tag: Tag, branch: Side) -> str | None:
+def _dependence(main: Side, tag: Tag, branch: Side) -> str | _Untold | None:
     name, fork = branch.root.label, find_fork(main, branch)
     parted = (fork.snapshot_id or 0) if fork.is_proven else 0
     if parted == tag.id:
@@ -47,21 +60,23 @@ def _dependence(files: Files, main: Side, tag: Tag, branch: Side) -> str | None:
     if any(is_same_commit(each, tag) for each in branch.tags.values()):
         return f"Branch {name} has a tag of the same snapshot as"
     after = min((each for each in branch.known_ids if each > parted), default=None)
-    if after is None or not parted < tag.id < after:
-        return None
-    # It has lost all that it knew of between: only files tell whether it parted there.
-    return _sharing(files, main, tag, branch, branch.record(after))
+    return None if after is None or not parted < tag.id < after else _Untold(branch, after)
 
 
-def _sharing(files: Files, main: Side, tag: Tag, branch: Side, oldest: Snapshot | None) -> str | None:
-    table = main.root.table
-    try:
-        is_shared = oldest is None or _live_names(files, table, tag) & _live_names(files, table, oldest)
-    except FileMissing:
-        return f"Branch {branch.root.label} may have files of"
-    return f"Branch {branch.root.label} has files of" if is_shared else None
+def _sharing(files: Files, table: TablePath, tag: Tag, untold: Sequence[_Untold]) -> list[str]:
+    """Which of them have files of the tag, one after the other: the names of its files are held once."""
+    found, names = list[str](), set[str]()
+    for branch, after in untold:
+        label = branch.root.label
+        try:
+            names = names or {each.name for each in _live(files, table, tag)}
+            oldest = branch.record(after)
+            if oldest is None or any(each.name in names for each in _live(files, table, oldest)):
+                found.append(f"Branch {label} has files of")
+        except FileMissing:
+            found.append(f"Branch {label} may have files of")
+    return found
 
 
-def _live_names(files: Files, table: TablePath, record: Snapshot) -> set[str]:
-    entries = live_entries(files, table, data_manifests(files, table, record))
-    return {str(entry.file["_FILE_NAME"]) for entry in entries}
+def _live(files: Files, table: TablePath, record: Snapshot) -> Iterator[FileFacts]:
+    return live_facts(files, table, data_manifests(files, table, record))

@@ -18,7 +18,7 @@ from core.actions.plan import Plan
 from core.errors import FileMissing, NotFound, Refused, Unavailable
 from core.figures import counted
 from core.storage.files import Files
-from core.table.files import StoredFile, missing_files, needed_files
+from core.table.files import NeededNames, each_needed_file, missing_names, needed_names
 from core.table.layout import Root, TablePath
 from core.table.lineage import Lineage
 from core.table.main_branch import branch_root
@@ -131,7 +131,7 @@ def is_newest(files: Files, chosen: ChosenSnapshot) -> bool:
         return False
 
 
-def require_whole(context: Context, chosen: ChosenSnapshot, progress: Progress) -> list[StoredFile] | None:
+def require_whole(context: Context, chosen: ChosenSnapshot, progress: Progress) -> NeededNames | None:
     """Before a tag is written: every file of the snapshot, all there; None for main's newest, which is whole.
 
     Raises `Lost`.
@@ -144,7 +144,7 @@ def require_whole(context: Context, chosen: ChosenSnapshot, progress: Progress) 
 
 
 def require_held(
-    context: Context, chosen: ChosenSnapshot, needed: list[StoredFile] | None, progress: Progress
+    context: Context, chosen: ChosenSnapshot, needed: NeededNames | None, progress: Progress
 ) -> None:
     """Prove that the tag just written keeps the snapshot. Raises `Lost` when it came too late.
 
@@ -184,25 +184,23 @@ def _is_surely_whole(context: Context, chosen: ChosenSnapshot) -> bool:
     return chosen.root.branch is None and is_newest(context.files, chosen)
 
 
-def _needed(context: Context, chosen: ChosenSnapshot) -> list[StoredFile]:
+def _needed(context: Context, chosen: ChosenSnapshot) -> NeededNames:
     try:
-        needed = needed_files(context.files, chosen.root, chosen.snapshot)
+        needed = needed_names(each_needed_file(context.files, chosen.root, chosen.snapshot))
     except FileMissing as error:
         raise Lost(chosen, [error.path]) from error
-    if outside := sum(each.is_outside for each in needed):
+    if needed.outside:
         raise Refused(
-            f"Snapshot {chosen.snapshot.id} has {counted(outside, 'file')} outside the warehouse",
+            f"Snapshot {chosen.snapshot.id} has {counted(needed.outside, 'file')} outside the warehouse",
             "Only the newest snapshot of such a table can be kept.",
         )
     return needed
 
 
-def _require_all(
-    context: Context, chosen: ChosenSnapshot, needed: list[StoredFile], progress: Progress
-) -> None:
-    if missing := missing_files(context.files, needed):
+def _require_all(context: Context, chosen: ChosenSnapshot, needed: NeededNames, progress: Progress) -> None:
+    if missing := missing_names(context.files, needed):
         raise Lost(chosen, missing)
-    progress(f"all {counted(len(needed), 'file')} of snapshot {chosen.snapshot.id} are there")
+    progress(f"all {counted(needed.count, 'file')} of snapshot {chosen.snapshot.id} are there")
 
 
 def _no_snapshot(lineage: Lineage, snapshot_id: int) -> NotFound:

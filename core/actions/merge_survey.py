@@ -13,7 +13,7 @@ from core.actions.plan import Refusal
 from core.actions.rewriting import with_options
 from core.errors import Corrupt, Refused
 from core.storage.files import Files
-from core.table.files import data_manifests, live_entries
+from core.table.files import data_manifests, live_facts
 from core.table.forks import Side, find_fork, is_same_commit
 from core.table.layout import Root, TablePath
 from core.table.lineage import Lineage
@@ -175,8 +175,8 @@ def definition(schema: TableSchema) -> dict[str, Any]:
 
 def _used(files: Files, table: TablePath, head: Snapshot) -> set[int]:
     """The schema ids of the branch's newest state; a file may bear a newer one than its snapshot."""
-    live = live_entries(files, table, data_manifests(files, table, head))
-    return {head.schema_id, *(int(entry.file["_SCHEMA_ID"]) for entry in live)}
+    live = live_facts(files, table, data_manifests(files, table, head))
+    return {head.schema_id, *(each.schema_id for each in live)}
 
 
 def _differing(table: TablePath, root: Root, number: int) -> Refusal:

@@ -14,7 +14,7 @@ from core.actions.temporaries import meant_for
 from core.errors import Corrupt, FileMissing, NotFound, Refused
 from core.storage.files import Files
 from core.storage.parallel import each_of
-from core.table.files import missing_files, needed_files
+from core.table.files import each_needed_file, missing_files
 from core.table.forks import Fork, Side, find_fork, is_same_commit
 from core.table.layout import Root, TablePath
 from core.table.lineage import Lineage
@@ -141,11 +141,11 @@ def survey(files: Files, main: Root, branch: Root) -> Takeover:
 
 def unreadable_refusals(context: Context, branch: State) -> list[Refusal]:
     """Why the newest state of the branch can't be read; every file of it is looked for."""
-    name = f"{branch.root.label} of {branch.root.table.full_name}"
+    files, name = context.files, f"{branch.root.label} of {branch.root.table.full_name}"
     if branch.head is None:
         return [Refusal(f"{name} has no snapshot: main would be empty", "Commit rows to the branch first.")]
     try:
-        missing = missing_files(context.files, needed_files(context.files, branch.root, branch.head.snapshot))
+        missing = missing_files(files, each_needed_file(files, branch.root, branch.head.snapshot))
     except (FileMissing, Corrupt, Refused) as error:
         return [Refusal(f"{name} can't be read: {error.message}", "Repair the branch first.")]
     if missing:

@@ -12,7 +12,7 @@ from core.actions.guards import guard
 from core.errors import Corrupt, FileMissing, NotFound, Refused
 from core.storage.files import Files
 from core.storage.parallel import each_of
-from core.table.files import missing_files, needed_files
+from core.table.files import each_needed_file, missing_files
 from core.table.layout import MAIN, Root, TablePath, savepoint_tag
 from core.table.main_branch import all_roots, branch_root, root_exists
 from core.table.records import Savepoint, Snapshot
@@ -83,6 +83,6 @@ def _snapshot_of(files: Files, table: TablePath, savepoint: Savepoint) -> Snapsh
 
 def _missing(files: Files, root: Root, snapshot: Snapshot) -> list[str]:
     try:
-        return missing_files(files, needed_files(files, root, snapshot))
+        return missing_files(files, each_needed_file(files, root, snapshot))
     except (FileMissing, Corrupt, Refused) as error:
         return [error.message]

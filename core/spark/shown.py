@@ -11,7 +11,7 @@ from pypaimon.schema.table_schema import TableSchema as PypaimonSchema
 from core.errors import NotFound, PaimarkError, StatementFailed, UsageError
 from core.spark.types import spark_schema
 from core.storage.files import Files
-from core.table.files import data_manifests, live_entries
+from core.table.files import data_manifests, live_facts
 from core.table.layout import Root
 from core.table.lineage import Lineage
 from core.table.main_branch import branch_root
@@ -101,8 +101,8 @@ def _partitions(files: Files, root: Root, schema: TableSchema) -> list[tuple[str
     if snapshot is None:
         return []
     names = PartitionNames(schema)
-    entries = live_entries(files, root.table, data_manifests(files, root.table, snapshot))
-    return [(name,) for name in sorted({names.path(entry.partition) for entry in entries})]
+    live = live_facts(files, root.table, data_manifests(files, root.table, snapshot))
+    return [(name,) for name in sorted({names.path(each.key.partition) for each in live})]
 
 
 def _create(schema: TableSchema, parts: Sequence[str]) -> str:

@@ -8,21 +8,23 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from core.cancelling import check_cancelled
 from core.errors import Corrupt, FileMissing, Refused
 from core.storage.files import Files
+from core.storage.parallel import each_of
 from core.storage.paths import is_inside
 from core.table.layout import Root, TablePath
 from core.table.lineage import Lineage
 from core.table.main_branch import main_root
 from core.table.manifests import (
+    FileFacts,
     FileKey,
     IndexEntry,
     ManifestEntry,
     ManifestMeta,
+    read_facts,
     read_index_manifest,
     read_manifest_list,
     read_manifests,
@@ -30,7 +32,6 @@ from core.table.manifests import (
 from core.table.partitions import PartitionNames
 from core.table.records import Snapshot, TableSchema
 
-_LISTINGS_IN_FLIGHT = 16
 # Below a table: the file of a bucket, and of its index directory.
 _IN_BUCKET = re.compile(
     r"(?!(?:branch|changelog|consumer|manifest|savepoint|schema|snapshot|statistics|tag)/)"
@@ -100,11 +101,32 @@ def live_entries(files: Files, table: TablePath, manifests: Iterable[ManifestMet
     return [entry for entry in added if entry.identity not in deleted]
 
 
+def live_facts(files: Files, table: TablePath, manifests: Iterable[ManifestMeta]) -> Iterator[FileFacts]:
+    """As `live_entries`, one after the other and of each what counting needs: of a million a few are held.
+
+    Manifests that delete are read twice. Raises `FileMissing` and `Corrupt`.
+    """
+    sizes: dict[str, int] = {}
+    deleting: dict[str, int] = {}
+    for meta in manifests:
+        path = table.manifest(meta.file_name)
+        sizes[path] = meta.file_size
+        if meta.entries is None or meta.entries[1]:
+            deleting[path] = meta.file_size
+    deleted = {(each.name, each.key) for _, each in read_facts(files, deleting) if not each.is_added}
+    for path, each in read_facts(files, sizes):
+        if not each.is_added and path not in deleting:
+            raise Corrupt(f"{path} deletes {each.name}, and is said to delete nothing")
+        if each.is_added and (each.name, each.key) not in deleted:
+            yield each
+
+
 def size_of(files: Files, table: TablePath, snapshot: Snapshot) -> tuple[int, int]:
     """Rows before key merging and bytes of a snapshot's data files. Raises `FileMissing` and `Corrupt`."""
-    live = live_entries(files, table, data_manifests(files, table, snapshot))
-    rows = sum(int(entry.file["_ROW_COUNT"]) for entry in live)
-    return rows, sum(int(entry.file["_FILE_SIZE"]) for entry in live)
+    rows = size = 0
+    for each in live_facts(files, table, data_manifests(files, table, snapshot)):
+        rows, size = rows + each.rows, size + each.size
+    return rows, size
 
 
 def data_files(
@@ -115,31 +137,59 @@ def data_files(
     Raises `FileMissing` and `Corrupt`; `Refused` when directories can't be told from the metadata.
     """
     places = Places(files, root or main_root(files, table), snapshot.schema_id)
-    return [places.data_file(e) for e in live_entries(files, table, data_manifests(files, table, snapshot))]
+    live = live_facts(files, table, data_manifests(files, table, snapshot))
+    return [places.data_file_at(each) for each in live]
 
 
 def needed_files(files: Files, root: Root, snapshot: Snapshot) -> list[StoredFile]:
     """Every file that reading the snapshot can touch. Raises as `data_files`."""
-    return list(_needed_files(files, root, snapshot))
+    return list(each_needed_file(files, root, snapshot))
+
+
+@dataclass
+class NeededNames:
+    """Files by directory and name, for looking whether they are there: a tenth of what `StoredFile`s take.
+
+    `outside` counts those outside the warehouse, which nobody looks for.
+    """
+
+    names: dict[str, set[str]]
+    outside: int
+
+    @property
+    def count(self) -> int:
+        return sum(map(len, self.names.values())) + self.outside
+
+
+def needed_names(needed: Iterable[StoredFile]) -> NeededNames:
+    """Raises what giving them raises."""
+    found = NeededNames(defaultdict(set), 0)
+    for each in needed:
+        if each.is_outside:
+            found.outside += 1
+        else:
+            directory, _, name = each.path.rpartition("/")
+            found.names[directory].add(name)
+    return found
 
 
 def missing_files(files: Files, needed: Iterable[StoredFile]) -> list[str]:
     """The paths that are not there, sorted; one listing a directory. Outside files are passed over."""
-    wanted: defaultdict[str, set[str]] = defaultdict(set)
-    for each in needed:
-        if not each.is_outside:
-            directory, _, name = each.path.rpartition("/")
-            wanted[directory].add(name)
-    with ThreadPoolExecutor(_LISTINGS_IN_FLIGHT) as pool:
-        listings = pool.map(files.names, wanted)
-        return sorted(
-            f"{directory}/{name}"
-            for (directory, names), found in zip(wanted.items(), listings, strict=True)
-            for name in names.difference(found)
-        )
+    return missing_names(files, needed_names(needed))
 
 
-def _needed_files(files: Files, root: Root, snapshot: Snapshot) -> Iterator[StoredFile]:
+def missing_names(files: Files, needed: NeededNames) -> list[str]:
+    """As `missing_files`."""
+    listings = each_of(files.names, needed.names)
+    return sorted(
+        f"{directory}/{name}"
+        for (directory, names), found in zip(needed.names.items(), listings, strict=True)
+        for name in names.difference(found)
+    )
+
+
+def each_needed_file(files: Files, root: Root, snapshot: Snapshot) -> Iterator[StoredFile]:
+    """As `needed_files`, one after the other."""
     table = root.table
     base, delta = manifest_list_paths(table, snapshot)
     yield StoredFile("manifest-list", base, snapshot.base_manifest_list_size)
@@ -157,8 +207,8 @@ def _needed_files(files: Files, root: Root, snapshot: Snapshot) -> Iterator[Stor
         yield StoredFile("index-manifest", path, None)
         for index in read_index_manifest(files, path):
             yield places.index(index)
-    for entry in live_entries(files, table, manifests):
-        yield from places.stored(places.data_file(entry))
+    for each in live_facts(files, table, manifests):
+        yield from places.stored_at(each.name, each.size, each.key)
 
 
 class Places:
@@ -195,6 +245,24 @@ class Places:
             extra_files=tuple(record.get("_EXTRA_FILES") or ()),
             external_path=external,
             path=self._inside(external) if external else self._in_bucket(partition, entry.bucket, name),
+        )
+
+    def data_file_at(self, facts: FileFacts) -> DataFile:
+        """As `data_file`, of what counting needs of an entry. Raises `Corrupt`."""
+        key = facts.key
+        partition = self._names.path(key.partition)
+        external = key.external_path
+        return DataFile(
+            partition=partition,
+            bucket=key.bucket,
+            file_name=facts.name,
+            size=facts.size,
+            level=key.level,
+            row_count=facts.rows,
+            schema_id=facts.schema_id,
+            extra_files=key.extra_files,
+            external_path=external,
+            path=self._inside(external) if external else self._in_bucket(partition, key.bucket, facts.name),
         )
 
     def stored(self, file: DataFile) -> Iterator[StoredFile]:

@@ -198,6 +198,19 @@ def read_in_batches(files: Files, sizes: Mapping[str, int]) -> Iterator[tuple[st
             ahead, batch = reading, following
 
 
+def read_facts(files: Files, sizes: Mapping[str, int]) -> Iterator[tuple[str, FileFacts]]:
+    """What each entry of these manifests says, with the path of its manifest; `sizes` as above.
+
+    Raises `FileMissing` and `Corrupt`.
+    """
+    for path, data in read_in_batches(files, sizes):
+        check_cancelled()
+        if data is None:
+            raise FileMissing(path)
+        for each in file_facts(data, path):
+            yield path, each
+
+
 def _batches(sizes: Mapping[str, int]) -> Iterator[list[str]]:
     batch, held = list[str](), 0
     for path, size in sizes.items():

@@ -19,7 +19,7 @@ import msgspec
 from core.errors import Corrupt, Refused
 from core.spark.streaming.offsets import mark_of
 from core.storage.files import Files
-from core.table.files import data_manifests, live_entries
+from core.table.files import data_manifests, live_facts
 from core.table.layout import STREAM_PREFIX, Root, TablePath
 from core.table.lineage import Lineage
 from core.table.main_branch import all_roots
@@ -117,8 +117,8 @@ def _was_named(files: Files, table: TablePath, attempt: Attempt, roots: list[Roo
         for snapshot in _states_since(files, root, attempt.snapshot):
             if mark_of(snapshot) == attempt.uuid:
                 return True
-            entries = live_entries(files, table, data_manifests(files, table, snapshot))
-            if any(entry.file["_FILE_NAME"] == name for entry in entries):
+            live = live_facts(files, table, data_manifests(files, table, snapshot))
+            if any(each.name == name for each in live):
                 return True
     if files.exists(attempt.file):
         return False
