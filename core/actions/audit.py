@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from core.actions.context import Context, Progress, Remark
+from core.actions.context import NO_AUDIT, Context, Progress, Remark
 from core.actions.plan import Outcome, Plan
 from core.redaction import redacted
 from core.regular_files import open_regular
@@ -27,6 +27,8 @@ def record(
 
     A log that can't be written is told and never fails the change, which is done.
     """
+    if context.audit_path == NO_AUDIT:
+        return
     now = context.clock()
     line = {
         "when": datetime.fromtimestamp(now / 1000, UTC).isoformat(timespec="milliseconds"),

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
-from core.actions.context import Context
+from core.actions.context import NO_AUDIT, Context
 from core.actions.plan import Plan, Refusal
 from core.cancelling import to_the_end
 from core.errors import PaimarkError, Refused, Unavailable, UsageError
@@ -54,7 +54,7 @@ def require_allowed(context: Context, plan: Plan) -> None:
     """Raise the first refusal of a plan, or `Refused` where the change could not be written down."""
     for refusal in [*read_only_refusals(context), *plan.refusals]:
         raise Refused(refusal.reason, refusal.hint)
-    if is_in_the_way(context.audit_path):
+    if context.audit_path != NO_AUDIT and is_in_the_way(context.audit_path):
         raise Refused(
             f"The audit log {context.audit_path} is no regular file, so the change could not be written down",
             "Remove what lies there, or point XDG_STATE_HOME elsewhere. Nothing was changed.",

@@ -40,6 +40,8 @@ def _unheard(line: str) -> None:
 
 VERIFY_WAIT_OPTION = "paimark.verify-wait"
 _VERIFY_WAIT = 5.0
+# An `audit_path` for what nobody has to look up: samples, and tables in memory.
+NO_AUDIT = Path(os.devnull)
 # Six beats: a process that misses them all is dead, or so slow that the journal stops it.
 _WATCH_FOR, _BEAT_EVERY = 60.0, 10.0
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,7 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 from math import ceil
 from pathlib import Path
 
-from core.actions.context import Context, open_context
+from core.actions.context import NO_AUDIT, Context, open_context
 from core.actions.registry import action
 from core.demo import rows
 from core.demo.directory import DATABASE, check_directory, clear_directory
@@ -51,9 +50,7 @@ class _Builder:
         self._anchor = anchor_ms
         self._progress = progress
         self._writer = DemoWriter(directory, DATABASE)
-        self._context = replace(
-            open_context(str(directory), {}, read_only=False), audit_path=Path(os.devnull)
-        )
+        self._context = replace(open_context(str(directory), {}, read_only=False), audit_path=NO_AUDIT)
 
     def build(self) -> None:
         self._customers()

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
-from core.actions.context import Context
+from core.actions.context import NO_AUDIT, Context
 from core.actions.plan import Plan
 from core.actions.registry import action
 from core.errors import PaimarkError, Unavailable
@@ -28,7 +27,7 @@ def context_of(world: World, actor: Actor) -> Context:
         read_only=False,
         user=actor.name,
         host="here",
-        audit_path=Path("/dev/null"),
+        audit_path=NO_AUDIT,
         clock=lambda: world.scheduler.now_ms(actor),
         options={},
         verify_wait=_VERIFY_WAIT_SECONDS,
