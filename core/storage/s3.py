@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import errno
+import time
 import uuid
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from core.errors import FileMissing, Refused, UsageError
+from core.errors import FileMissing, Refused, Unavailable, UsageError
 from core.storage.conditions import QUICK, Conditions, Race
 from core.storage.files import Entry
 from core.storage.limits import require_small
@@ -27,6 +28,8 @@ _NAMES = {
 _WRITER = "paimark-write"
 # What S3 says of a condition that does not hold, and of two conditional writes at once.
 _UNMET, _CONFLICT = ("PreconditionFailed", "412"), "ConditionalRequestConflict"
+# How long to wait after each conflict: the other request ends.
+_CONFLICT_SECONDS = (0.1, 0.2, 0.4, 0.8)
 # Known to keep conditions; every other endpoint is raced.
 _AMAZON = (".amazonaws.com", ".amazonaws.com.cn")
 
@@ -124,24 +127,35 @@ class S3Files(RemoteFiles):
     def _put_if_absent(self, full: str, data: bytes) -> bool:
         # A put that is repeated because its answer was lost finds its own object: the mark tells.
         mark = uuid.uuid4().hex
-        for _ in range(_ATTEMPTS):
+        for seconds in (*_CONFLICT_SECONDS, None):
             try:
                 self._put(full, data, mode="create", Metadata={_WRITER: mark})
             except OSError as error:
                 code = _code(error)
-                if code == "ConditionalRequestConflict":
-                    # Another put of this object is under way: ask again what became of it.
-                    continue
-                if code not in ("PreconditionFailed", "412"):
+                if code not in (*_UNMET, _CONFLICT):
                     raise
-                return self._written_by(full) == mark
-            return True
-        return False
+                # Of a conflict S3 says only that another request for the object was under way.
+                writer = self._written_by(full)
+                if code in _UNMET or writer is not None:
+                    return writer == mark
+            else:
+                return True
+            if seconds is not None:
+                time.sleep(seconds)
+        name = full.removeprefix(f"{self._root}/")
+        raise Unavailable(
+            f"It is unknown whether {name} was created: {self.uri} says that another request for it goes on",
+            "Look whether it is there before you try again.",
+        )
 
     def _written_by(self, full: str) -> str | None:
+        """The mark of who wrote the object, empty where another program did; None where there is none."""
         bucket, _, key = full.partition("/")
-        found = self._call("call_s3", "head_object", Bucket=bucket, Key=key)
-        mark: str | None = found.get("Metadata", {}).get(_WRITER)
+        try:
+            found = self._call("call_s3", "head_object", Bucket=bucket, Key=key)
+        except FileNotFoundError:
+            return None
+        mark: str = found.get("Metadata", {}).get(_WRITER, "")
         return mark
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock, Thread
@@ -28,6 +28,11 @@ class PretendingServer:
         self.objects: dict[str, bytes] = {}
         self.requests: list[str] = []
         self.mode = mode
+        # Of the next so many creations it says that another request is under way; `meanwhile` is what that
+        # does with the key, the bytes and the mark of whoever asks.
+        self.conflicts = 0
+        self.meanwhile: Callable[[str, bytes, str], object] = lambda key, data, mark: None
+        self.marks: dict[str, str] = {}
         self._lock = Lock()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self.endpoint = f"http://127.0.0.1:{self._server.server_port}"
@@ -95,8 +100,16 @@ class PretendingServer:
                 if "aws-chunked" in self.headers.get("Content-Encoding", ""):
                     body = _unchunked(body)
                 none_match, match = self.headers.get("If-None-Match"), self.headers.get("If-Match")
+                mark = self.headers.get(_MARK, "")
+                if none_match and server.conflicts:
+                    server.conflicts -= 1
+                    server.meanwhile(self._key(), body, mark)
+                    self._answer(409, _ERRORS[409])
+                    return
                 status = server.put(self._key(), body, none_match, match)
-                self._answer(status, _ERROR if status == 412 else b"", etag(body))
+                if status == 200:
+                    server.marks[self._key()] = mark
+                self._answer(status, _ERRORS.get(status, b""), etag(body))
 
             def do_GET(self) -> None:
                 asked = parse_qs(urlsplit(self.path).query)
@@ -124,6 +137,8 @@ class PretendingServer:
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(body)))
                 self.send_header("ETag", f'"{mark}"')
+                if self.command != "PUT" and status == 200:
+                    self.send_header(_MARK, server.marks.get(self._key(), ""))
                 self.end_headers()
                 if self.command != "HEAD":
                     self.wfile.write(body)
@@ -144,7 +159,11 @@ class PretendingServer:
         self._server.server_close()
 
 
-_ERROR = b"<Error><Code>PreconditionFailed</Code></Error>"
+_MARK = "x-amz-meta-paimark-write"
+_ERRORS = {
+    409: b"<Error><Code>ConditionalRequestConflict</Code></Error>",
+    412: b"<Error><Code>PreconditionFailed</Code></Error>",
+}
 
 
 def etag(data: bytes) -> str:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
-from core.errors import Refused
+from core.errors import Refused, Unavailable
 from core.storage.conditions import THOROUGH
 from core.storage.open import open_files
 from core.storage.remote import RemoteFiles
@@ -81,6 +81,38 @@ def test_a_real_server_keeps_conditions(s3: S3Server) -> None:
     assert files.race(THOROUGH).fault == ""
     assert files.create("t/a", b"x")
     assert files.names("") == ["t"]
+
+
+@pytest.mark.parametrize("server", ["keeps"], indirect=True)
+@pytest.mark.parametrize("times", [1, 2, 3])
+@pytest.mark.parametrize("winner", ["nobody", "another", "another program", "ourselves"])
+def test_what_became_of_a_conflict_is_looked_up(server: PretendingServer, winner: str, times: int) -> None:
+    """S3 answers 409 while another request for the object is under way, and not who wins."""
+    files = open_files(address(), server.options())
+    assert isinstance(files, RemoteFiles)
+
+    def meanwhile(key: str, data: bytes, mark: str) -> None:
+        if winner != "nobody" and not server.conflicts:
+            server.objects[key] = data if winner == "ourselves" else b"theirs"
+            server.marks[key] = {"ourselves": mark, "another": "theirs"}.get(winner, "")
+
+    server.conflicts, server.meanwhile = times, meanwhile
+    wins = winner in ("nobody", "ourselves")
+    assert files.put_new("t/a", b"ours") is wins
+    assert files.read("t/a") == (b"ours" if wins else b"theirs")
+
+
+@pytest.mark.parametrize("server", ["keeps"], indirect=True)
+def test_a_conflict_that_does_not_end_is_no_answer(
+    server: PretendingServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("core.storage.s3._CONFLICT_SECONDS", (0.01, 0.01))
+    files = open_files(address(), server.options())
+    assert isinstance(files, RemoteFiles)
+    server.conflicts = 100
+    with pytest.raises(Unavailable, match="It is unknown whether t/a was created"):
+        files.put_new("t/a", b"ours")
+    assert server.objects == {}
 
 
 class LooksFirst(MemoryFileSystem):  # type: ignore[misc]  # fsspec has no types
