@@ -17,6 +17,7 @@ The file is `$XDG_CONFIG_HOME/paimark/config.toml`:
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -84,9 +85,17 @@ def config_path(environment: Mapping[str, str] = os.environ) -> Path:
 
 
 def state_directory(environment: Mapping[str, str] = os.environ) -> Path:
-    """Where logs and histories are kept: `$XDG_STATE_HOME/paimark`."""
-    home = environment.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
-    return Path(home) / "paimark"
+    """Where the audit log, the engine's log and histories are kept: `$XDG_STATE_HOME/paimark`.
+
+    Without the variable it is `~/.local/state/paimark`, on a Mac `~/Library/Application Support/paimark`.
+    """
+    home = environment.get("XDG_STATE_HOME")
+    if not home and sys.platform == "darwin":
+        # Slow to import, and elsewhere it says what is below.
+        from platformdirs import user_state_path
+
+        return user_state_path("paimark")
+    return Path(home or os.path.join(os.path.expanduser("~"), ".local", "state")) / "paimark"
 
 
 def cache_directory(environment: Mapping[str, str] = os.environ) -> Path:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from core.config import state_directory
 from core.durations import parse_duration
 from core.storage.files import Files
 from core.storage.open import open_files
@@ -80,7 +81,7 @@ def open_context(
         read_only=read_only,
         user=_user(),
         host=socket.gethostname(),
-        audit_path=_audit_path(),
+        audit_path=state_directory() / "audit.jsonl",
         clock=lambda: time.time_ns() // 1_000_000,
         options=options,
         verify_wait=_VERIFY_WAIT if wait is None else parse_duration(wait) / 1000,
@@ -94,13 +95,3 @@ def _user() -> str:
     except (KeyError, OSError):
         # A container may run under a number that no user has.
         return f"uid {os.getuid()}"
-
-
-def _audit_path() -> Path:
-    home = os.environ.get("XDG_STATE_HOME")
-    if home:
-        return Path(home) / "paimark" / "audit.jsonl"
-    # Only needed where the variable is not set, and slow to import.
-    from platformdirs import user_state_path
-
-    return user_state_path("paimark") / "audit.jsonl"

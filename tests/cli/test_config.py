@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -123,6 +125,25 @@ def test_a_config_file_that_is_a_pipe_is_not_waited_for(tmp_path: Path, environm
     os.mkfifo(path)
     with pytest.raises(UsageError, match="can't be read"):
         load_settings(Flags(warehouse="/lake"), environment)
+
+
+@pytest.mark.parametrize("system", ["linux", "darwin"])
+@pytest.mark.parametrize("variable", ["", "/state"])
+def test_the_audit_log_lies_with_the_other_logs(tmp_path: Path, system: str, variable: str) -> None:
+    """On every system, with and without the variable."""
+    program = (
+        f"import sys; sys.platform = {system!r}\n"
+        "from core.config import state_directory; from core.actions.context import open_context\n"
+        "print(state_directory(), open_context('/lake', {}, True).audit_path, sep='\\n')"
+    )
+    environment = {"HOME": str(tmp_path), "XDG_STATE_HOME": variable, "PATH": os.environ["PATH"]}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+    )
+    kept, audit = done.stdout.splitlines()
+    assert audit == f"{kept}/audit.jsonl"
+    below = ".local/state" if system == "linux" else "Library/Application Support"
+    assert kept == f"{variable or tmp_path / below}/paimark"
 
 
 @pytest.mark.parametrize(("word", "on"), [("1", True), ("TRUE", True), ("no", False), ("", False)])
