@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -116,3 +117,11 @@ def test_plain_doctor_tells_which_versions_lost_their_lists(paimark: Paimark, wa
     (broken,) = [row for row in ran.rows if row["state"] == "broken"]
     assert record["deltaManifestList"] in broken["detail"]
     assert "snapshot 2 of main, tag v2 of main can't be read" in broken["detail"]
+
+
+def test_doctor_names_commits_to_a_branch_that_is_no_more(paimark: Paimark, warehouse: Path) -> None:
+    words = (TABLE, "--warehouse", warehouse, "--yes")
+    assert paimark("create-branch", *words, "--name", "b", "--tag", "v2").code == 0
+    shutil.rmtree(orders(warehouse) / "branch/branch-b/schema")
+    ran = paimark("doctor", *words, "--output", "json")
+    assert [row["check"] for row in ran.rows if row["state"] == "broken"] == ["branch b"]
