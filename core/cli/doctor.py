@@ -227,9 +227,7 @@ def _root(files: Files, root: Root) -> Iterator[Finding]:
     )
     if counts[0] and not counts[2]:
         detail = "It has snapshots and no schema: a job wrote there after the branch was moved or deleted"
-        yield Finding(
-            name, "broken", detail, "Stop that job, and write its rows again where the branch is now."
-        )
+        yield Finding(name, "broken", detail, "Stop that job; write its rows again.")
     for sentence in lineage.unreadable.values():
         yield Finding(name, "broken", sentence, "Restore the file from a backup, or remove it.")
     for warning in stock_expiry_warnings(files, root):
