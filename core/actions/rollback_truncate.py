@@ -18,9 +18,10 @@ from core.actions.pins import truncation_tag
 from core.actions.plan import Plan, Refusal, Step
 from core.actions.replace_checks import claim_refusals
 from core.actions.truncation import Cut, cut_of
-from core.errors import Corrupt, Refused
+from core.errors import Corrupt, FileMissing, Refused
 from core.figures import counted
 from core.storage.files import Files
+from core.table.files import each_needed_file, missing_files
 from core.table.layout import Root
 from core.table.records import Consumer, Snapshot, point_of
 
@@ -182,6 +183,10 @@ def _refusals(context: Context, cut: Cut, keep: Snapshot) -> list[Refusal]:
         found.append(
             Refusal(f"Snapshot {keep.id} of {name} has expired", "Roll back to it without --truncate.")
         )
+    elif lost := _lost(files, root, keep):
+        found.append(
+            Refusal(f"Snapshot {keep.id} of {name} is not whole: {lost} is gone", "Choose another version.")
+        )
     for branch in truncation.stranded(files, root, keep):
         reason = f"Branch {branch} of {name} parts from main after snapshot {keep.id}, or nobody knows where"
         found.append(Refusal(reason, "Roll back without --truncate, or delete that branch first."))
@@ -190,6 +195,14 @@ def _refusals(context: Context, cut: Cut, keep: Snapshot) -> list[Refusal]:
         for each in _stranded_consumers(files, root, keep.id)
     ]
     return found
+
+
+def _lost(files: Files, root: Root, keep: Snapshot) -> str:
+    """A file that main's newest snapshot would lack: an expiry that died may have begun with it."""
+    try:
+        return next(iter(missing_files(files, each_needed_file(files, root, keep))), "")
+    except FileMissing as error:
+        return error.path
 
 
 def _stranded_consumers(files: Files, root: Root, keep: int) -> list[str]:

@@ -36,7 +36,7 @@ from core.storage.files import Files
 from core.table.catalog import parse_table_name
 from core.table.layout import Root, TablePath
 from core.table.lineage import Lineage
-from core.table.main_branch import branch_root
+from core.table.main_branch import all_roots, branch_root
 from core.table.records import Tag
 from core.table.tag_times import with_time_to_live
 
@@ -92,6 +92,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     guards.repair(context.files, table)
     planned = choose_as_planned(context, table, plan)
     chosen = keep(context, planned, plan, progress, lambda each: _tag(context, each, plan, progress))
+    _require_there(context, chosen.root, name)
     outcome = Outcome(
         action=ACTION,
         table=plan.table,
@@ -124,6 +125,15 @@ def _tag(context: Context, chosen: ChosenSnapshot, plan: Plan, progress: Progres
         require_held(context, chosen, needed, progress)
         guards.guard(files, chosen.root, name)
     return chosen
+
+
+def _require_there(context: Context, root: Root, name: str) -> None:
+    """Raises `Refused` when somebody has deleted the tag again; its root may have been moved meanwhile."""
+    roots = [root, *all_roots(context.files, root.table)]
+    if not any(context.files.exists(each.tag(name)) for each in roots):
+        raise Refused(
+            f"Somebody deleted tag {name} of {root.table.full_name} while it was being made", "Look again."
+        )
 
 
 def _delete(files: Files, paths: Sequence[str]) -> None:

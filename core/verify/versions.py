@@ -11,7 +11,7 @@ from core.storage.files import Files
 from core.storage.parallel import each_of
 from core.table.layout import CHANGELOG_PREFIX, Root, TablePath, savepoint_tag
 from core.table.lineage import Lineage, numbered
-from core.table.main_branch import main_root
+from core.table.main_branch import all_roots, main_root
 from core.table.reading import read_records
 from core.table.records import Savepoint, Snapshot, Tag
 from core.table.savepoints import SavepointManager
@@ -87,11 +87,20 @@ def _of_root(files: Files, main: Root, damaged: dict[str, str], root: Root) -> l
         ]
 
     snapshots = read("snapshot", numbered(files.names(root.snapshots), "snapshot-"), root.snapshot)
+    if is_guard:
+        # A stale writer's: their schemas went with the main that it took the table directory for.
+        snapshots = [each._replace(schemas=_with_schema(files, each)) for each in snapshots]
     changelogs = read("changelog", numbered(files.names(root.changelogs), CHANGELOG_PREFIX), root.changelog)
     lineage = Lineage(files, root)
     tags = [_tag_version(root, schemas, name, tag, is_guard) for name, tag in lineage.tags()]
     damaged |= unreadable | lineage.unreadable
     return [*snapshots, *sorted(tags, key=_id), *changelogs]
+
+
+def _with_schema(files: Files, version: Version) -> Root:
+    """The root that has the schema of a version, its own where none has."""
+    roots = [version.schemas, *all_roots(files, version.schemas.table)]
+    return next((each for each in roots if files.exists(each.schema(version.schema_id))), version.schemas)
 
 
 def _tag_version(root: Root, schemas: Root, name: str, tag: Tag, is_guard: bool) -> Version:

@@ -11,6 +11,7 @@ import pytest
 from pypaimon.tag.tag import Tag as StockTag
 
 from core.actions.context import Context
+from core.actions.registry import action
 from core.errors import NotFound, Refused, UsageError
 from core.table.lineage import Lineage
 from tests.actions.acting import ORDERS, Meanwhile, applied, contents, context_on, done, planned
@@ -109,3 +110,17 @@ def test_what_can_not_be_is_said(context: Context) -> None:
     with pytest.raises(NotFound, match="no snapshot 9"):
         planned(context, "create-tag", name="n", snapshot=9)
     assert planned(context, "create-tag", name="n", retain="0 s").refusals
+
+
+def test_a_tag_that_somebody_deletes_while_it_is_made_is_not_said_to_be_there(
+    context: Context, orders: Path
+) -> None:
+    path = orders / "tag/tag-x"
+
+    def delete(line: str) -> None:
+        if path.exists():
+            path.unlink()
+
+    plan = planned(context, "create-tag", name="x", snapshot=3)
+    with pytest.raises(Refused, match="Somebody deleted tag x"):
+        action(plan.action).apply(context, plan, delete)

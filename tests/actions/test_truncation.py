@@ -232,3 +232,10 @@ def test_what_moved_since_the_plan_is_refused(context: Context, orders: Path) ->
         applied(context, plan)
     assert of_main(orders) == before
     assert branch_names(context.files, ORDERS) == []
+
+
+def test_main_never_ends_at_a_snapshot_that_an_expiry_began_to_delete(context: Context, orders: Path) -> None:
+    record = Lineage(context.files, ORDERS.root()).snapshot(3)
+    (orders / "manifest" / record.delta_manifest_list).unlink()
+    [refusal] = planned(context, "rollback", to="snapshot.3", truncate=True).refusals
+    assert "Snapshot 3 of shop.orders is not whole" in refusal.reason

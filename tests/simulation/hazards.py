@@ -30,6 +30,7 @@ ALL = frozenset(Hazard)
 KNOWN_FAULTS = frozenset(
     {
         Hazard.RETIRE_BESIDE_WRITER,
+        Hazard.TRUNCATION_BESIDE_OTHERS,
         Hazard.SHARED_SNAPSHOTS,
         Hazard.UNFINISHED_BRANCH,
         Hazard.STOCK_DELETES_MAIN,
