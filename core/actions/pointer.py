@@ -205,6 +205,21 @@ def drop_expired(files: Files, main: Root, copy: Root, copied: Collection[int] |
         delete_files(files, copy, [f"{SNAPSHOTS}/{SNAPSHOT_PREFIX}{number}" for number in gone])
 
 
+def drop_copies(files: Files, main: Root, branch: Root, snapshots: range, tags: Collection[str]) -> None:
+    """Take from a branch that is not main any more its copies of main's past: they would outlive its files.
+
+    Snapshots stay where main lacks one of them, as ids must not have gaps. Idempotent.
+    """
+    files_of_tags = [f"{TAGS}/{TAG_PREFIX}{each}" for each in tags]
+    delete_files(files, branch, list(same_files(files, main, branch, files_of_tags)))
+    there = numbered(files.names(branch.snapshots), SNAPSHOT_PREFIX)
+    copies = [f"{SNAPSHOTS}/{SNAPSHOT_PREFIX}{each}" for each in there if each in snapshots]
+    left = [each for each in there if each not in snapshots]
+    if copies and left and len(list(same_files(files, main, branch, copies))) == len(copies):
+        files.replace(branch.earliest_hint, str(left[0]).encode())
+        delete_files(files, branch, copies)
+
+
 def clear_table_directory(files: Files, table: TablePath, main: Root, archive: Root | None) -> None:
     """While a branch is main: leave nothing in the table directory but guards and the notice.
 

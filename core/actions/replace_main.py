@@ -169,6 +169,9 @@ class ReplaceMain(Change[Begun]):
             schema=begun.main_schema,
             head=begun.branch_head,
             was_dropped=self._is_dropped,
+            first_copied=begun.first_older,
+            last_copied=begun.last_older,
+            copied_tags=begun.tags,
         )
 
     def done(self) -> Done:

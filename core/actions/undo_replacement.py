@@ -19,6 +19,7 @@ from core.actions.plan import Plan, Refusal, Step
 from core.actions.pointer import (
     clean_table_directory,
     clear_table_directory,
+    drop_copies,
     drop_guards,
     restore,
 )
@@ -139,6 +140,8 @@ class UndoReplacement(Change[UndoState]):
     def finish(self, hold: Hold) -> None:
         files, table, entry, archive = self.work.files, self.work.table, self._entry, self._archive
         self.work.progress(f"{entry.previous or 'the table directory'} is main again")
+        copied = range(entry.first_copied, entry.last_copied + 1)
+        drop_copies(files, table.root(entry.previous), table.root(entry.branch), copied, entry.copied_tags)
         if archive is None:
             clear_table_directory(files, table, table.root(entry.previous), None)
             return
@@ -218,9 +221,12 @@ def _refusals(context: Context, found: Reversal) -> list[Refusal]:
 def _steps(files: Files, found: Reversal) -> list[Step]:
     table, name, archive = found.main.root.table, found.main.root.label, found.archive
     pointer = Step("replace", table.main_branch_file, f"{name} -> {found.entry.previous or 'blank'}")
+    copies = []
+    if found.entry.copied_tags or found.entry.first_copied <= found.entry.last_copied:
+        copies.append(Step("delete", f"branch {name}", "its copies of main's past, which main has"))
     if archive is None:
         detail = f"guards and notice of {found.previous.root.label} instead of those of {name}"
-        return [pointer, Step("replace", table.directory, detail)]
+        return [pointer, Step("replace", table.directory, detail), *copies]
     sizes = root_files(files, archive)
     whole = f"{counted(len(sizes), 'file')} of branch {archive.label}: the previous main, whole"
     return [
@@ -228,6 +234,7 @@ def _steps(files: Files, found: Reversal) -> list[Step]:
         pointer,
         Step("delete", table.root().tags, f"guards of {name} from after the fork"),
         Step("delete", f"branch {archive.label}", "it is main again", sum(sizes.values())),
+        *copies,
     ]
 
 

@@ -27,7 +27,8 @@ class Undoable(Record, frozen=True, kw_only=True):
     the table directory), `kept_as` the branch that the table directory's main is kept as (None: nothing was
     moved, or it was dropped). Of a retired branch, `branch` is its name and `kept_as` what it is kept as.
     `schema` is the newest schema of what was moved, as it was before stock retention was switched off in it,
-    `head` the newest snapshot of the branch then.
+    `head` the newest snapshot of the branch then. Snapshots `first_copied` to `last_copied` and `copied_tags`
+    are of main's past, and the branch got copies of them.
 
     Of a merge, a replacement by overwrite or a rollback, `root` is main's (None: the table directory), which
     it took from `before` to `after`. `branch` is the one whose rows came, `to` the version that a rollback
@@ -49,6 +50,9 @@ class Undoable(Record, frozen=True, kw_only=True):
     schema: str | None = None
     head: int | None = None
     was_dropped: bool = False
+    first_copied: int = 0
+    last_copied: int = -1
+    copied_tags: tuple[str, ...] = ()
     root: str | None = None
     before: Point | None = None
     after: Point | None = None

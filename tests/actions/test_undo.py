@@ -23,6 +23,12 @@ def of_main(orders: Path) -> dict[str, bytes]:
     return {path: data for path, data in contents(orders).items() if path.partition("/")[0] in parts}
 
 
+def of_branch(orders: Path) -> set[str]:
+    """The snapshots and tags of branch `fix`."""
+    branch = orders / "branch/branch-fix"
+    return {str(path.relative_to(branch)) for path in branch.glob("*/*-*") if path.parent.name != "schema"}
+
+
 def test_main_is_byte_for_byte_as_it_was(context: Context, orders: Path) -> None:
     done(context, "create-savepoint", snapshot=1)
     done(context, "create-savepoint")
@@ -56,6 +62,31 @@ def test_commits_made_since_stay_on_the_branch_and_are_listed(context: Context) 
     assert plan.kept == ("Branch fix stays, with the 2 commits made since it became main: snapshots 4 to 5",)
     applied(context, plan)
     assert rows_of(context, fix) == rows
+
+
+def test_the_branch_keeps_no_copies_of_mains_past_which_would_outlive_its_files(
+    context: Context, orders: Path
+) -> None:
+    done(context, "create-savepoint", snapshot=1)
+    done(context, "create-savepoint", snapshot=2)
+    branched(context)
+    before = of_branch(orders)
+    done(context, "replace-main-branch", name="fix")
+    assert {"snapshot/snapshot-1", "tag/tag-savepoint.1"} <= of_branch(orders) - before
+    assert "delete" in [each.verb for each in planned(context, "undo").steps if each.target == "branch fix"]
+    done(context, "undo")
+    assert of_branch(orders) == before
+    done(context, "redo")
+    assert "snapshot/snapshot-1" in of_branch(orders)
+
+
+def test_copies_that_main_has_lost_stay_on_the_branch(context: Context, orders: Path) -> None:
+    branched(context)
+    archive = done(context, "replace-main-branch", name="fix").result["previous_main"]
+    (orders / f"branch/branch-{archive}/snapshot/snapshot-1").unlink()
+    there = of_branch(orders)
+    done(context, "undo")
+    assert of_branch(orders) == there
 
 
 def test_three_replacements_are_undone_one_by_one(context: Context, orders: Path) -> None:
