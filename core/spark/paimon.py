@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
@@ -15,7 +16,7 @@ from pypaimon.schema.table_schema import TableSchema
 from pypaimon.snapshot.snapshot import Snapshot
 from pypaimon.table.file_store_table import FileStoreTable
 
-from core.errors import Refused
+from core.errors import Corrupt, Refused
 from core.spark.filters import Condition, predicate
 from core.spark.scan import Scan
 from core.spark.table_options import ignored_deletes
@@ -28,6 +29,8 @@ _OPTIONS = {
     "scan.native-plan.enabled": "false",
     "read.native.enabled": "false",
 }
+# What pypaimon says of a row that takes something back.
+_RETRACTION = re.compile(r"received a \S+ row")
 # What a table's own options say about that is answered by the snapshot.
 _SAY_WHERE_TO_READ = ("scan.", "incremental-")
 
@@ -101,8 +104,45 @@ def require_deletes_done(scan: Scan, table: Any, splits: Iterable[Any]) -> None:
 
 
 def read_splits(scan: Scan, wanted: Iterable[Condition], splits: list[Any]) -> Iterator[pa.RecordBatch]:
-    """Their rows, merged where the table has a primary key."""
-    yield from _builder(scan, wanted).new_read().to_arrow_batch_reader(splits)
+    """Their rows, merged where the table has a primary key.
+
+    Raises `Refused` for a value that its column's type of now can't hold, and for rows that pypaimon can't
+    merge; `Corrupt` for a file that is not what its manifest says.
+    """
+    name = f"{scan.database}.{scan.table}"
+    try:
+        yield from _builder(scan, wanted).new_read().to_arrow_batch_reader(splits)
+    except NotImplementedError as error:
+        engine = open_table(scan).table_schema.options.get("merge-engine", "deduplicate")
+        taken = "which take values of earlier ones back" if engine == "aggregation" else "which delete"
+        raise Refused(
+            f"{name} has rows, {taken}, that nothing here merges by {engine}"
+            if _RETRACTION.search(str(error))
+            else f"Nothing here merges the rows of {name}: {error}",
+            "A stock engine reads them; its full compaction merges them for good (CALL sys.compact).",
+        ) from error
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        if changed := _changed_columns(scan, splits):
+            raise Refused(
+                f"A value in older files of {name} does not fit the type that its column has now "
+                f"({', '.join(changed)}): {error}",
+                "Leave the column out, or read a version from before the change.",
+            ) from error
+        raise Corrupt(f"Files of {name} can't be read ({error})", "See `paimark verify`.") from error
+
+
+def _changed_columns(scan: Scan, splits: Iterable[Any]) -> list[str]:
+    """Each wanted column that a file was written with by another type, as `c, once STRING, is INT`."""
+    table = open_table(scan)
+    wanted = {field.id: field for field in table.fields if scan.columns is None or field.name in scan.columns}
+    found: dict[str, None] = {}
+    for schema_id in {file.schema_id for split in splits for file in split.files}:
+        written = table.schema_manager.get_schema(schema_id)
+        for field in () if written is None else written.fields:
+            now = wanted.get(field.id)
+            if now is not None and now.type != field.type:
+                found[f"{now.name}, once {field.type}, is {now.type}"] = None
+    return list(found)
 
 
 def _counted(table: Any, columns: Collection[str]) -> list[str]:

@@ -30,7 +30,6 @@ import org.apache.paimon.disk.IOManager;
 import org.apache.paimon.fs.FileIO;
 import org.apache.paimon.fs.Path;
 import org.apache.paimon.fs.local.LocalFileIO;
-import org.apache.paimon.manifest.BucketEntry;
 import org.apache.paimon.operation.BaseAppendFileStoreWrite;
 import org.apache.paimon.operation.LocalOrphanFilesClean;
 import org.apache.paimon.options.ConfigOption;
@@ -113,6 +112,8 @@ public final class Oracle {
                 return write();
             case "put":
                 return put();
+            case "create":
+                return create();
             case "alter":
                 return alter();
             case "misplaced":
@@ -203,24 +204,25 @@ public final class Oracle {
     /** One commit of {@code rows} as {@code rows} gives them; {@code kinds} are their row kinds. */
     @SuppressWarnings("unchecked")
     private Object put() throws Exception {
-        Table table = table();
         List<List<Object>> rows = (List<List<Object>>) request.get("rows");
         List<String> kinds = (List<String>) request.get("kinds");
-        BatchWriteBuilder builder = table.newBatchWriteBuilder();
-        boolean isDynamic = ((FileStoreTable) table).bucketMode() == BucketMode.HASH_DYNAMIC;
-        Buckets buckets = isDynamic ? new Buckets((FileStoreTable) table) : null;
-        try (BatchTableWrite writer = builder.newWrite()) {
-            writer.withIOManager(temporaryFiles());
-            for (int index = 0; index < rows.size(); index++) {
-                GenericRow row = Values.row(rows.get(index), table.rowType());
-                row.setRowKind(RowKind.fromShortString(kinds.get(index)));
-                if (buckets == null) {
-                    writer.write(row);
-                } else {
-                    writer.write(row, buckets.bucket(row));
-                }
-            }
-            commit(builder, writer.prepareCommit());
+        boolean postpones = Boolean.TRUE.equals(request.get("postpones"));
+        Writing.put(fileStoreTable(), rows, kinds, postpones, temporaryFiles());
+        return null;
+    }
+
+    @SuppressWarnings("unchecked")
+    private Object create() throws Exception {
+        Identifier table = Identifier.fromString(text("table"));
+        Schema schema =
+                Writing.schema(
+                        (List<List<String>>) request.get("columns"),
+                        (List<String>) request.get("keys"),
+                        (List<String>) request.get("partitions"),
+                        (Map<String, String>) request.get("options"));
+        try (Catalog catalog = catalog()) {
+            catalog.createDatabase(table.getDatabaseName(), true);
+            catalog.createTable(table, schema, false);
         }
         return null;
     }
@@ -309,13 +311,7 @@ public final class Oracle {
             commit(builder, messages);
             return null;
         }
-        try (BatchTableWrite writer = builder.newWrite()) {
-            writer.withIOManager(temporaryFiles());
-            for (BucketEntry entry : table.newSnapshotReader().bucketEntries()) {
-                writer.compact(entry.partition(), entry.bucket(), true);
-            }
-            commit(builder, writer.prepareCommit());
-        }
+        Writing.compact(table, temporaryFiles());
         return null;
     }
 

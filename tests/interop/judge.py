@@ -51,16 +51,44 @@ class Judge:
         """One commit; `kind` is the rows' kind (`+I`, `-D`)."""
         self._ask("write", warehouse, table, rows=comparable(rows), kind=kind)
 
-    def rows(self, warehouse: Path, table: str, *, snapshot: int | None = None) -> list[list[Any]]:
+    def rows(
+        self, warehouse: Path, table: str, *, snapshot: int | None = None, tag: str | None = None
+    ) -> list[list[Any]]:
         """All rows as lists of fields in no order, and nothing rounded: see `Values.java`."""
         options = {} if snapshot is None else {"scan.snapshot-id": str(snapshot)}
+        if tag is not None:
+            options["scan.tag-name"] = tag
         rows: list[list[Any]] = self._ask("rows", warehouse, table, options=options)
         return rows
 
-    def put(self, warehouse: Path, table: str, rows: Sequence[tuple[str, Sequence[Any]]]) -> None:
-        """One commit of rows, each its kind (`+I`, `-D`) and its fields as `rows` gives them."""
+    def put(
+        self,
+        warehouse: Path,
+        table: str,
+        rows: Sequence[tuple[str, Sequence[Any]]],
+        *,
+        postpones: bool = False,
+    ) -> None:
+        """One commit of rows, each its kind (`+I`, `-D`) and its fields as `rows` gives them.
+
+        `postpones`: to the postponed bucket, of a table that has one.
+        """
         kinds, fields = [kind for kind, _ in rows], [each for _, each in rows]
-        self._ask("put", warehouse, table, rows=fields, kinds=kinds)
+        self._ask("put", warehouse, table, rows=fields, kinds=kinds, postpones=postpones)
+
+    def create(
+        self,
+        warehouse: Path,
+        table: str,
+        columns: Mapping[str, str],
+        *,
+        keys: Sequence[str] = (),
+        partitions: Sequence[str] = (),
+        options: Mapping[str, str] | None = None,
+    ) -> None:
+        """Make a table of columns in Paimon's own words, and its database."""
+        words = {"columns": list(columns.items()), "keys": list(keys), "partitions": list(partitions)}
+        self._ask("create", warehouse, table, **words, options=dict(options or {}))
 
     def misplaced(self, warehouse: Path, table: str) -> list[list[Any]]:
         """The rows, as `rows` gives them, that lie in another partition or bucket than where stock writes."""

@@ -1,0 +1,91 @@
+import java.util.List;
+import java.util.Map;
+import org.apache.paimon.data.GenericRow;
+import org.apache.paimon.disk.IOManager;
+import org.apache.paimon.manifest.BucketEntry;
+import org.apache.paimon.schema.Schema;
+import org.apache.paimon.table.BucketMode;
+import org.apache.paimon.table.FileStoreTable;
+import org.apache.paimon.table.PostponeUtils;
+import org.apache.paimon.table.sink.BatchTableCommit;
+import org.apache.paimon.table.sink.BatchTableWrite;
+import org.apache.paimon.types.DataTypeJsonParser;
+import org.apache.paimon.types.RowKind;
+
+/** Tables and commits as the jobs of stock Paimon make them, for every way in which a table has buckets. */
+final class Writing {
+    private Writing() {}
+
+    /** {@code columns} are pairs of a name and a type in SQL. */
+    static Schema schema(
+            List<List<String>> columns, List<String> keys, List<String> partitions, Map<String, String> options) {
+        Schema.Builder builder = Schema.newBuilder().primaryKey(keys).partitionKeys(partitions).options(options);
+        for (List<String> column : columns) {
+            builder.column(column.get(0), DataTypeJsonParser.parseAtomicTypeSQLString(column.get(1)));
+        }
+        return builder.build();
+    }
+
+    /**
+     * One commit of rows. In a table that postpones its buckets they go to the bucket that they have, as a batch job
+     * writes them; unless {@code postpones}, as a stream does: then nobody reads them until they are compacted.
+     */
+    static void put(
+            FileStoreTable table,
+            List<List<Object>> rows,
+            List<String> kinds,
+            boolean postpones,
+            IOManager temporaryFiles)
+            throws Exception {
+        FileStoreTable written = postpones ? table : withBuckets(table);
+        FileStoreTable committed = postpones ? table : forCommit(table);
+        Buckets dynamic = written.bucketMode() == BucketMode.HASH_DYNAMIC ? new Buckets(written) : null;
+        try (BatchTableWrite writer = written.newBatchWriteBuilder().newWrite();
+                BatchTableCommit commit = committed.newBatchWriteBuilder().newCommit()) {
+            writer.withIOManager(temporaryFiles);
+            for (int index = 0; index < rows.size(); index++) {
+                GenericRow row = Values.row(rows.get(index), written.rowType());
+                row.setRowKind(RowKind.fromShortString(kinds.get(index)));
+                switch (written.bucketMode()) {
+                    case HASH_DYNAMIC:
+                        writer.write(row, dynamic.bucket(row));
+                        break;
+                    case KEY_DYNAMIC:
+                        // Where a key was in another partition, those who ask take it away from there.
+                        writer.write(row, 0);
+                        break;
+                    default:
+                        writer.write(row);
+                }
+            }
+            commit.commit(writer.prepareCommit());
+        }
+    }
+
+    /** Full compaction of every bucket; what is postponed stays where it is. */
+    static void compact(FileStoreTable table, IOManager temporaryFiles) throws Exception {
+        FileStoreTable written = withBuckets(table).copy(Map.of("write-only", "false"));
+        try (BatchTableWrite writer = written.newBatchWriteBuilder().newWrite();
+                BatchTableCommit commit = forCommit(table).newBatchWriteBuilder().newCommit()) {
+            writer.withIOManager(temporaryFiles);
+            for (BucketEntry entry : table.newSnapshotReader().bucketEntries()) {
+                if (entry.bucket() >= 0) {
+                    writer.compact(entry.partition(), entry.bucket(), true);
+                }
+            }
+            commit.commit(writer.prepareCommit());
+        }
+    }
+
+    private static FileStoreTable withBuckets(FileStoreTable table) {
+        return isPostponing(table) ? PostponeUtils.tableForFixBucketWrite(table) : table;
+    }
+
+    private static FileStoreTable forCommit(FileStoreTable table) {
+        return isPostponing(table) ? PostponeUtils.tableForCommit(table) : table;
+    }
+
+    private static boolean isPostponing(FileStoreTable table) {
+        return table.coreOptions().bucket() == BucketMode.POSTPONE_BUCKET;
+    }
+}
