@@ -95,16 +95,17 @@ def _name_states(table: TablePath, versions: Versions, found: Needs) -> None:
 
 
 def _beginnings(versions: Versions) -> set[str]:
-    """The snapshots that branches may begin with: copies of a tag, which does not keep a changelog.
+    """The snapshots that branches may begin with: copies of what only a tag keeps, and its changelog nothing.
 
-    A branch whose snapshots expired up to one of its own that is tagged there looks alike.
+    The tag may be another root's: main has one of the state that a truncation cut at. A branch whose
+    snapshots expired up to one of its own that is tagged looks alike.
     """
-    tagged = {(each.schemas, *same_state(each)) for each in versions.all if each.kind == "tag"}
+    tagged = {same_state(each) for each in versions.all if each.kind == "tag"}
     first: dict[Root, Version] = {}
     for each in versions.all:
         if each.kind == "snapshot" and each.schemas.branch is not None:
             first.setdefault(each.schemas, each)
-    return {each.path for each in first.values() if (each.schemas, *same_state(each)) in tagged}
+    return {each.path for each in first.values() if same_state(each) in tagged}
 
 
 def _new_state(found: Needs, version: Version, *, keeps_deleted: bool) -> State:

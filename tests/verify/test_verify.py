@@ -269,6 +269,25 @@ def test_the_own_snapshot_of_a_branch_needs_its_changelog_though_it_is_tagged(tm
     assert [each.path for each in report.problems] == gone
 
 
+def test_what_a_truncation_cut_off_begins_with_a_state_that_only_a_tag_keeps(tmp_path: Path) -> None:
+    history = History(tmp_path, Random(0))
+    main = Lineage(history.files, TABLE.root())
+    cut = main.snapshot(history.commit())
+    while cut.changelog_manifest_list is None:
+        cut = main.snapshot(history.commit())
+    history.tag("t", cut.id)
+    history.commit()
+    done(context_on(tmp_path), "rollback", table=TABLE, to="t", truncate=True)
+    history.commit()
+    kept = reached(history.files, TABLE.root(), cut, changelog=False)
+    # As stock expiry does, for which a tag keeps no changelog.
+    for path in reached(history.files, TABLE.root(), cut, changelog=True) - kept:
+        history.files.delete(path)
+    for number in main.snapshot_ids()[:-1]:
+        history.files.delete(TABLE.root().snapshot(number))
+    assert verify(context_on(tmp_path), TABLE).problems == ()
+
+
 def missed(history: History, needed: set[str]) -> set[str]:
     """Whose loss is told by its own name; a branch may begin with a snapshot whose changelog is gone."""
     main = Lineage(history.files, TABLE.root())
