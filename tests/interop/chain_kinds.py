@@ -1,0 +1,148 @@
+"""The kinds of tables that chains of actions run on, each with a plain model of the rows that it is to give.
+
+Rows are dicts of values by field id, so that a renamed column stays the column it was. `s` of a row may be
+missing, and every column that was added later is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+K, V, S, P = range(4)
+COLUMNS = {"k": "INT", "v": "INT", "s": "STRING", "p": "INT"}
+
+Row = Mapping[int, Any]
+# The rows that a key comes to when a newer row is written over an older one.
+Rule = Callable[[Row, Row], Row]
+Rewriting = Literal["works", "refused"]
+
+
+def _newest(older: Row, newer: Row) -> Row:
+    return newer
+
+
+def _by_sequence(older: Row, newer: Row) -> Row:
+    return newer if newer[V] >= older[V] else older
+
+
+def _first(older: Row, newer: Row) -> Row:
+    return older
+
+
+def _partial(older: Row, newer: Row) -> Row:
+    return {**older, **{name: value for name, value in newer.items() if value is not None}}
+
+
+def _summed(older: Row, newer: Row) -> Row:
+    return {**_partial(older, newer), V: older[V] + newer[V]}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """`refused` are words of the reason why rows can't be rewritten, `unmerged` of why not merged by key,
+    `uncounted` of why no files are deleted. `compacts`: the judge knows how. `unseen`: what a commit writes
+    is seen after the compaction that follows it. `postpones`: rows can be written so that nobody sees them.
+    `key`: what tells rows apart, nothing where there is no primary key.
+    """
+
+    options: Mapping[str, str]
+    keys: Sequence[str] = ("k",)
+    partitions: Sequence[str] = ()
+    rule: Rule = _newest
+    deletes: bool = True
+    unseen: bool = False
+    postpones: bool = False
+    evolves: bool = False
+    compacts: bool = True
+    refused: str = ""
+    unmerged: str = ""
+    uncounted: str = ""
+    columns: Mapping[str, str] = field(default_factory=lambda: COLUMNS)
+
+    @property
+    def is_keyed(self) -> bool:
+        return bool(self.keys)
+
+    def key(self, row: Row) -> tuple[Any, ...]:
+        return tuple(row[list(self.columns).index(name)] for name in self.keys)
+
+    def after(self, rows: Sequence[Row], written: Sequence[Row]) -> tuple[Row, ...]:
+        """The table's rows after more are written to it."""
+        if not self.is_keyed:
+            return (*rows, *written)
+        state = {self.key(row): row for row in rows}
+        for row in written:
+            there = state.get(self.key(row))
+            state[self.key(row)] = row if there is None else self.rule(there, row)
+        return tuple(state.values())
+
+    def without(self, rows: Sequence[Row], deleted: Sequence[Row]) -> tuple[Row, ...]:
+        gone = {self.key(row) for row in deleted}
+        return tuple(row for row in rows if self.key(row) not in gone)
+
+    def merged(self, base: Sequence[Row], branch: Sequence[Row], main: Sequence[Row]) -> tuple[Row, ...]:
+        """Main with what the branch changed since the base; where both changed a key the branch wins."""
+        if not self.is_keyed:
+            return (*main, *branch[len(base) :])
+        was, now = ({self.key(row): row for row in rows} for rows in (base, branch))
+        changed = {key for key in was.keys() | now.keys() if was.get(key) != now.get(key)}
+        kept = [row for row in main if self.key(row) not in changed]
+        return (*kept, *(row for key, row in now.items() if key in changed))
+
+
+_TWO = {"bucket": "2"}
+_VECTORS = {"deletion-vectors.enabled": "true"}
+_UNSEEN = "seen by nobody"
+
+KINDS: dict[str, Kind] = {
+    "primary key": Kind(_TWO),
+    "orc": Kind({**_TWO, "file.format": "orc"}),
+    "avro": Kind({**_TWO, "file.format": "avro"}),
+    "partitions": Kind(_TWO, keys=("k", "p"), partitions=("p",)),
+    "evolved": Kind(_TWO, evolves=True),
+    "sequence field": Kind({**_TWO, "sequence.field": "v"}, rule=_by_sequence),
+    "partial update": Kind(
+        {**_TWO, "merge-engine": "partial-update"}, rule=_partial, deletes=False, unmerged="partial-update"
+    ),
+    "aggregation": Kind(
+        {**_TWO, "merge-engine": "aggregation", "fields.v.aggregate-function": "sum"},
+        rule=_summed,
+        deletes=False,
+        refused="would count twice",
+    ),
+    "first row": Kind(
+        {**_TWO, "merge-engine": "first-row"}, rule=_first, deletes=False, unseen=True, refused="first row"
+    ),
+    "lookup changelog": Kind({**_TWO, "changelog-producer": "lookup"}),
+    "input changelog": Kind({**_TWO, "changelog-producer": "input"}),
+    "full compaction changelog": Kind({**_TWO, "changelog-producer": "full-compaction"}),
+    "dynamic buckets": Kind({"bucket": "-1", "dynamic-bucket.target-row-num": "3"}),
+    "cross partition": Kind({"bucket": "-1"}, partitions=("p",), refused="across partitions"),
+    "postponed buckets": Kind({"bucket": "-2"}, postpones=True, refused="postpones"),
+    "deletion vectors": Kind({**_TWO, **_VECTORS}, unseen=True, refused="deletion vectors"),
+    "append": Kind({}, keys=()),
+    "append in partitions": Kind({}, keys=(), partitions=("p",)),
+    "append evolved": Kind({}, keys=(), evolves=True),
+    "append orc": Kind({"file.format": "orc"}, keys=()),
+    "bucketed append": Kind({**_TWO, "bucket-key": "k"}, keys=()),
+    "append deletion vectors": Kind(_VECTORS, keys=(), refused="deletion vectors"),
+    "row tracking": Kind(
+        {"row-tracking.enabled": "true"}, keys=(), refused="row tracking", uncounted="row tracking"
+    ),
+    "data evolution": Kind(
+        {"row-tracking.enabled": "true", "data-evolution.enabled": "true"},
+        keys=(),
+        compacts=False,
+        refused="row tracking",
+        uncounted="data evolution",
+    ),
+}
+
+
+def documented(name: str, kind: Kind) -> str:
+    """Its row in `docs/tables.md`: what works, and what is refused by name."""
+    merges = not (kind.refused or kind.unmerged)
+    ways = (True, merges, not kind.refused, not kind.uncounted)
+    return f"| {name} | {' | '.join('works' if works else 'refused' for works in ways)} |"
