@@ -46,6 +46,8 @@ ACTIONS: dict[str, dict[str, object]] = {
     "delete-tag": {"name": "kept-60"},
     "delete-branch": {"name": "big"},
     "expire-snapshots": {"retain_last": 1},
+    "create-savepoint": {},
+    "create-branch": {"name": "new", "tag": "kept-60"},
     "verify": {},
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import NamedTuple
 
@@ -140,6 +141,7 @@ def _conditions(found: Given) -> Iterator[Finding]:
 def _table(found: Given, name: str) -> Iterator[Finding]:
     from core.actions import recover
     from core.actions.context import open_context
+    from core.storage.parallel import each_of
     from core.table.catalog import find_table
     from core.table.main_branch import all_roots, main_root
 
@@ -147,11 +149,10 @@ def _table(found: Given, name: str) -> Iterator[Finding]:
     context = open_context(settings.warehouse, settings.options, read_only=True)
     table = find_table(context.files, name)
     main = main_root(context.files, table)
-    for root in all_roots(context.files, table):
-        # While a branch is main, only what a stale writer left makes a root of the table directory.
-        if root.branch is not None or root == main:
-            yield from _root(context.files, root)
-            yield from _interval(context.files, root)
+    # While a branch is main, only what a stale writer left makes a root of the table directory.
+    roots = [root for root in all_roots(context.files, table) if root.branch is not None or root == main]
+    for findings in each_of(partial(_of_root, context.files), roots):
+        yield from findings
     yield from _table_directory(context.files, table)
     yield from _savepoints(context.files, table)
     yield from _lists(context.files, table)
@@ -212,6 +213,10 @@ def _table_directory(files: Files, table: TablePath) -> Iterator[Finding]:
         yield Finding("stray commits", "warning", detail, hint)
 
 
+def _of_root(files: Files, root: Root) -> list[Finding]:
+    return [*_root(files, root), *_interval(files, root)]
+
+
 def _root(files: Files, root: Root) -> Iterator[Finding]:
     from core.actions.retention import stock_expiry_warnings
     from core.table.lineage import Lineage
@@ -247,16 +252,10 @@ def _interval(files: Files, root: Root) -> Iterator[Finding]:
 
 def _savepoints(files: Files, table: TablePath) -> Iterator[Finding]:
     from core.table.layout import savepoint_tag
-    from core.table.main_branch import all_roots
     from core.table.savepoints import SavepointManager
 
     manager = SavepointManager(files, table)
-    found: dict[int, str] = {}
-    roots = all_roots(files, table)
-    for root in roots:
-        for savepoint, health in manager.health_of_root(root):
-            if found.get(savepoint.id) != "ok":
-                found[savepoint.id] = health
+    found = {savepoint.id: health for savepoint, health in manager.health()}
     kept = sum(health == "ok" for health in found.values())
     yield Finding("savepoints", "ok", f"{kept} protected by their tags")
     for savepoint_id, health in sorted(found.items()):
@@ -267,10 +266,9 @@ def _savepoints(files: Files, table: TablePath) -> Iterator[Finding]:
             hint = f"Read it once, whole: VERSION AS OF '{savepoint_tag(savepoint_id)}'."
             detail = f"Savepoint {savepoint_id} is unverified: nobody proved that its tag came in time"
             yield Finding("savepoints", "warning", detail, hint)
-    for root in roots:
-        for tag in manager.foreign_tags(root):
-            detail = f"Tag {tag} of {root.label} is foreign: it is of no savepoint in this table"
-            hint = "Another engine made it, or it came with a copy; it keeps its files like any tag."
-            yield Finding("savepoints", "warning", detail, hint)
+    for root, tag in manager.foreign():
+        detail = f"Tag {tag} of {root.label} is foreign: it is of no savepoint in this table"
+        hint = "Another engine made it, or it came with a copy; it keeps its files like any tag."
+        yield Finding("savepoints", "warning", detail, hint)
     for sentence in manager.unreadable.values():
         yield Finding("savepoints", "broken", sentence, "Restore the file from a backup.")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
 from core.errors import Corrupt, NotFound
 from core.storage.files import Files
+from core.storage.parallel import each_of
 from core.table.forks import Fork, Side, find_fork
 from core.table.layout import Root, TablePath
 from core.table.main_branch import branch_names, main_root
@@ -37,14 +39,18 @@ def branch_rows(files: Files, table: TablePath) -> Iterator[BranchRow]:
     """Main first, then the other branches by name. Raises `NotFound` when the table is gone."""
     main = Side(files, main_root(files, table))
     yield _row(main, None)
-    for name in branch_names(files, table):
-        if name == main.root.branch:
-            continue
-        try:
-            yield _row(Side(files, table.root(name)), main)
-        except NotFound:
-            # Deleted since it was listed.
-            continue
+    others = [table.root(name) for name in branch_names(files, table) if name != main.root.branch]
+    if others:
+        rows = each_of(partial(_row_if_there, files, main.read()), others)
+        yield from (row for row in rows if row is not None)
+
+
+def _row_if_there(files: Files, main: Side, root: Root) -> BranchRow | None:
+    try:
+        return _row(Side(files, root), main)
+    except NotFound:
+        # Deleted since it was listed.
+        return None
 
 
 def _row(side: Side, main: Side | None) -> BranchRow:

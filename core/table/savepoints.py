@@ -102,17 +102,31 @@ class SavepointManager:
         ids = self.ids()
         loose = set(ids) - here
         if loose:
-            loose.difference_update(*each_of(self._tagged, all_roots(self.files, self.table)))
+            loose -= self._tagged_anywhere()
         found = self._read([each for each in ids if each in here or each in loose])
         return [
-            (each, "unprotected" if each.id in loose else "unverified" if each.verified_at is None else "ok")
+            (each, _health(each, is_tagged=each.id not in loose))
             for each in found
             if each.id in here or each.branch == root.label
         ]
 
+    def health(self) -> list[tuple[Savepoint, str]]:
+        """Every savepoint by id with its health, as `health_of_root`: from one listing of each root."""
+        tagged = self._tagged_anywhere()
+        return [(each, _health(each, is_tagged=each.id in tagged)) for each in self.all()]
+
+    def foreign(self) -> list[tuple[Root, str]]:
+        """The foreign tags of every root."""
+        roots, ids = all_roots(self.files, self.table), set(self.ids())
+        tagged = zip(roots, each_of(self._tagged, roots), strict=True)
+        return [(root, savepoint_tag(each)) for root, found in tagged for each in sorted(found - ids)]
+
     def foreign_tags(self, root: Root) -> list[str]:
         """Tags of the root that are called like a savepoint's, and no savepoint is of that number."""
         return [savepoint_tag(each) for each in sorted(self._tagged(root).difference(self.ids()))]
+
+    def _tagged_anywhere(self) -> set[int]:
+        return set[int]().union(*each_of(self._tagged, all_roots(self.files, self.table)))
 
     def _tagged(self, root: Root) -> set[int]:
         return tagged_savepoints(self.files, root)
@@ -120,3 +134,9 @@ class SavepointManager:
     def _read(self, ids: Sequence[int]) -> list[Savepoint]:
         paths = [self.savepoint_path(each) for each in ids]
         return [found for _, found in read_records(Savepoint, self.files, paths, self.unreadable)]
+
+
+def _health(savepoint: Savepoint, *, is_tagged: bool) -> str:
+    if not is_tagged:
+        return "unprotected"
+    return "unverified" if savepoint.verified_at is None else "ok"

@@ -17,6 +17,7 @@ from core.actions.takeover import savepoints_held_alone
 from core.actions.truncation import stranded
 from core.actions.unprotected import unprotected
 from core.storage.files import Files
+from core.table.branches import branch_rows
 from core.table.lineage import Lineage
 from core.table.savepoints import SavepointManager
 from tests.actions.acting import context_on, done
@@ -59,6 +60,9 @@ QUESTIONS: dict[str, Callable[[History, Files], object]] = {
     ),
     "which savepoints lack their tag": lambda history, files: unprotected(files, TABLE),
     "how savepoints are": lambda history, files: SavepointManager(files, TABLE).health_of_root(MAIN),
+    "how all savepoints are": lambda history, files: SavepointManager(files, TABLE).health(),
+    "which tags are foreign": lambda history, files: SavepointManager(files, TABLE).foreign(),
+    "the rows of the branches": lambda history, files: list(branch_rows(files, TABLE)),
     "which reads were left": lambda history, files: list(
         left_reads(context_on(history.warehouse, files), TABLE)
     ),
@@ -83,5 +87,14 @@ def test_the_answers(history: History) -> None:
     assert isinstance(stands, list) and len(stands) == BRANCHES and tag.format("b7") in stands
     assert ask["the next savepoint's id"]() == 3
     assert ask["which savepoints a branch alone holds"]() == [1]
+    health = ask["how all savepoints are"]()
+    assert isinstance(health, list)
+    assert [(each.id, how) for each, how in health] == [(1, "ok"), (2, "unprotected")]
+    assert ask["which tags are foreign"]() == []
+    rows = ask["the rows of the branches"]()
+    assert isinstance(rows, list)
+    names = sorted(f"b{number}" for number in range(BRANCHES))
+    assert [row.branch_name for row in rows] == ["main", *names]
+    assert {row.created_from for row in rows if row.branch_name != "b0"} == {None, "t"}
     assert ask["who else holds a savepoint's tag"]() is True
     assert len(ask["which branches a cut strands"]()) == BRANCHES  # type: ignore[arg-type]
