@@ -8,7 +8,7 @@ An address loses its secrets where it is taken apart (`without_secrets`). What w
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import msgspec
 
@@ -97,19 +97,18 @@ def _bare(address: str) -> str:
     return f"{scheme}{separator}{place}"
 
 
+def asked_secrets(address: str) -> list[str]:
+    """The values of what is secret in the query of an address: tokens, signatures."""
+    pairs = (each.partition("=") for each in address.partition("?")[2].split("&"))
+    return [value for name, _, value in pairs if value and _IS_SECRET.search(name)]
+
+
 def _keep_of_address(address: str) -> None:
     for part in address.split("::"):
         if owner := owner_of(part):
             _keep(owner.partition(":")[2] or owner)
-        for name, value in _queries(part):
-            if _IS_SECRET.search(name):
-                _keep(value)
-
-
-def _queries(address: str) -> Iterator[tuple[str, str]]:
-    for each in address.partition("?")[2].split("&"):
-        name, _, value = each.partition("=")
-        yield name, value
+        for secret in asked_secrets(part):
+            _keep(secret)
 
 
 def _keep(secret: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from core.errors import Unavailable, UsageError
-from core.redaction import owner_of, without_secrets
+from core.redaction import asked_secrets, owner_of, without_secrets
 from core.storage.files import Files
 from core.storage.remote import RemoteFiles
 from core.storage.remote_errors import unavailable
@@ -56,9 +56,9 @@ def _require_no_passwords(uri: str) -> None:
     """Raises `UsageError` where a client would take a password for a part of the name, or pass over it."""
     for part in uri.split("::"):
         scheme = part.partition("://")[0].lower()
-        if scheme in _WITHOUT_PASSWORDS and owner_of(part):
+        if scheme in _WITHOUT_PASSWORDS and (owner_of(part) or asked_secrets(part)):
             raise UsageError(
-                f"{without_secrets(uri)} was given with a password, and {scheme} addresses take none",
+                f"{without_secrets(uri)} was given with a password or token: {scheme} addresses take none",
                 "Leave it out: give it as an option (`--option s3.access-key=...`), or in the environment.",
             )
 

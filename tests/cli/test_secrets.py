@@ -43,6 +43,8 @@ ADDRESSES = [
     f"zip://x::s3://KEY:{SECRET}@lake/a.zip",
     f"zip://x::simplecache::http://127.0.0.1:1/lake?sig={SECRET}",
     f"foo://bob:{SECRET}@lake",
+    f"abfs://container@account/warehouse?sv=1&sig={SECRET}",
+    f"s3://lake/warehouse?X-Amz-Signature={SECRET}",
 ]
 HELD = {"options", "spark_conf", "conf"}
 OPTIONS = {

@@ -181,7 +181,7 @@ def test_an_address_is_shown_as_written_without_its_credentials(address: str, sh
 
 @pytest.mark.parametrize("scheme", ["s3", "S3A", "gs", "abfs", "oss", "hdfs", "zip://x::s3"])
 def test_an_address_whose_password_nobody_would_use_is_refused(scheme: str) -> None:
-    with pytest.raises(UsageError, match="was given with a password") as refused:
+    with pytest.raises(UsageError, match="was given with a password or token") as refused:
         open_files(f"{scheme}://key:hush@lake/warehouse")
     assert "hush" not in refused.value.message
     assert "--option" in refused.value.hint
