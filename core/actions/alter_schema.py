@@ -126,7 +126,9 @@ class AlterSchema(Change[AlterState]):
 
     def commit(self, hold: Hold) -> None:
         path = self._root.schema(self._schema.id)
-        if not self.work.files.create(path, self.state.schema.encode()) and not self._is_written():
+        self.work.files.create(path, self.state.schema.encode())
+        # Also where it was created: another engine may have put its own in its place.
+        if not self._is_written():
             raise self._moved()
         self.work.progress(f"wrote {path}")
 

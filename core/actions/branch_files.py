@@ -103,8 +103,30 @@ def write_branch(
             written.append(path)
             if not files.create(path, data):
                 written.pop()
-                raise Refused(f"Somebody else has just written {path}", "Choose another name for the branch.")
+                raise _taken(path)
         yield sentence
+    if written is not None:
+        _require_own(files, source, branch, written)
+
+
+def _require_own(files: Files, source: BranchSource, branch: Root, written: list[str]) -> None:
+    """Look at all of it again: another engine that makes this branch may have overwritten a file.
+
+    Its own is left out of `written`. Raises `Refused`.
+    """
+    expected = dict(pair for _, group in source.groups(branch) for pair in group)
+    taken = []
+    for (path, data), there in zip(expected.items(), files.read_many(expected), strict=True):
+        # Hints move with each commit.
+        if path not in (branch.earliest_hint, branch.latest_hint) and there not in (data, None):
+            written.remove(path)
+            taken.append(path)
+    if taken:
+        raise _taken(taken[0])
+
+
+def _taken(path: str) -> Refused:
+    return Refused(f"Somebody else has just written {path}", "Choose another name for the branch.")
 
 
 def take_back(files: Files, branch: Root, written: list[str]) -> None:

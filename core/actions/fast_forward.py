@@ -12,6 +12,7 @@ from core.actions.merge_survey import Survey
 from core.actions.pins import merge_tag
 from core.errors import FileMissing, Refused
 from core.storage.files import Files
+from core.table.commits import is_kept
 from core.table.forks import Side
 from core.table.layout import Root
 from core.table.lineage import Lineage
@@ -94,11 +95,18 @@ def has_any_of(files: Files, found: Survey) -> bool:
 
 
 def append_between(files: Files, source: Root, target: Root, after: int, until: int) -> Snapshot | None:
-    """Append a root's snapshots to another's, as far as nobody else has committed there; the last of them."""
+    """Append a root's snapshots to another's, as far as nobody else has committed there; the last of them.
+
+    Each is looked at again before the next: another engine may have put its own in its place.
+    """
     last: Snapshot | None = None
     for number in range(after + 1, until + 1):
         data = files.read(source.snapshot(number))
-        if not files.create(target.snapshot(number), data) and files.read(target.snapshot(number)) != data:
+        if files.create(target.snapshot(number), data):
+            is_there = is_kept(files, target, number, data)
+        else:
+            is_there = files.read(target.snapshot(number)) == data
+        if not is_there:
             break
         last = Snapshot.from_json(data, source.snapshot(number))
     return last

@@ -25,6 +25,7 @@ from core.spark.protocol import Event, Failed, Finished, Inserting, Reading, Run
 from core.storage.files import Files
 from core.storage.no_follow import link_in_the_way
 from core.table import kinds
+from core.table.commits import Overwritten, overwritten
 from core.table.files import data_manifests, live_entries
 from core.table.kinds import Way
 from core.table.landed import Fate, Landed, find_commit
@@ -35,7 +36,7 @@ from core.table.main_branch import branch_root
 from core.table.manifests import ManifestEntry
 from core.table.names import named_table
 from core.table.partitions import RowTexts
-from core.table.records import TableSchema
+from core.table.records import Snapshot, TableSchema
 from core.travel.inserts import Insert, read_insert
 
 
@@ -136,6 +137,8 @@ class Inserts:
                         told = event
                     case Failed():
                         known = head.snapshot.id if head else 0
+                        if event.cause == "overwritten":
+                            raise _failure(event)
                         fate = find_commit(context.files, root, inserting.commit_user, known)
                         if fate.snapshot is None:
                             raise _failure(event) if fate.landed is Landed.NO else _unknown(event, root, fate)
@@ -145,6 +148,8 @@ class Inserts:
                         break
                     case _:
                         yield event
+        if told.snapshot is not None:
+            _require_kept(context.files, root, inserting.commit_user, told.snapshot)
         facts = msgspec.json.decode(told.rows[0]) if told.rows else {"table": plan.table, "row_count": None}
         outcome = Outcome(
             action=self.name,
@@ -231,7 +236,20 @@ def _undo(root: Root, branch: str | None, head: ChosenSnapshot | None) -> str:
     return f"paimark rollback {root.table.word} --to snapshot.{head.snapshot.id}"
 
 
+def _require_kept(files: Files, root: Root, commit_user: str, snapshot_id: int) -> None:
+    """Look once more, before it is called done. Raises `Overwritten`."""
+    [data] = files.read_many([root.snapshot(snapshot_id)])
+    if data is not None and Snapshot.from_json(data, root.snapshot(snapshot_id)).commit_user != commit_user:
+        raise overwritten(root, snapshot_id)
+
+
 def _unknown(event: Failed, root: Root, fate: Fate) -> Exception:
+    if fate.overwritten:
+        return Unavailable(
+            f"Nothing tells whether the rows came to {root.table.full_name}: snapshot {fate.overwritten[0]} "
+            f"was overwritten by another engine. The engine said: {event.message}",
+            "Look at the rows before you run it again.",
+        )
     first, last = fate.expired[0], fate.expired[-1]
     expired = (
         f"snapshot {first} has expired" if first == last else f"snapshots {first} to {last} have expired"
@@ -244,6 +262,8 @@ def _unknown(event: Failed, root: Root, fate: Fate) -> Exception:
 
 
 def _failure(event: Failed) -> Exception:
+    if event.cause == "overwritten":
+        return Overwritten(event.message, event.hint)
     if event.cause == "engine":
         return Unavailable(event.message, event.hint)
     if event.cause == "cancelled":

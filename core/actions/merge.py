@@ -173,6 +173,15 @@ class MergeBranch(RewriteMain[MergeState]):
         found = self._survey(self.first_head)
         return Landed.YES if has_any_of(self.work.files, found) else Landed.NO
 
+    def is_overwritten(self, hold: Hold) -> bool:
+        if not self._is_append:
+            return super().is_overwritten(hold)
+        number = snapshot_of(self.state.base).id + 1
+        roots = (self.root, self.work.table.root(self.state.branch))
+        first, copy = self.work.files.read_many(root.snapshot(number) for root in roots)
+        # Where main has any of them it goes on from there.
+        return None not in (first, copy) and first != copy and self.landed(hold) is Landed.NO
+
     def record(self, hold: Hold) -> None:
         found = self._survey(self.head(hold))
         if self._is_append:

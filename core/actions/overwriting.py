@@ -22,16 +22,19 @@ from core.actions.checks import fingerprint, undone_on_failure
 from core.actions.context import Context, Counting, Progress
 from core.actions.holding import ChosenSnapshot, choose, require_whole
 from core.actions.plan import Refusal
-from core.errors import Refused, Unavailable
+from core.errors import PaimarkError, Refused, Unavailable
 from core.spark.client import Engine, EngineConfig
 from core.spark.protocol import Ask, Failed, StageProgress, Told, Version, Write
 from core.storage.files import Files
 from core.table import kinds
+from core.table.commits import Overwritten, overwritten
 from core.table.layout import Root, TablePath
 from core.table.lineage import Lineage
 from core.table.main_branch import main_root
 from core.table.records import Snapshot, TableSchema
 from core.table.savepoints import SavepointManager
+
+_KINDS: Mapping[str, type[PaimarkError]] = {"engine": Unavailable, "overwritten": Overwritten}
 
 
 @dataclass(frozen=True)
@@ -117,7 +120,7 @@ def rewrite(context: Context, start: Start, rows: Rows, token: str, progress: Pr
     """Write the rows to main as one commit, and return it; None when there was nothing to write.
 
     Raises `Refused` when main or its definition moved, and what the engine says of a failure. When the engine
-    failed and the commit landed all the same, it is returned.
+    failed and the commit landed all the same, it is returned. Raises `Overwritten`.
     """
     write = Write(
         number=0,
@@ -136,13 +139,16 @@ def rewrite(context: Context, start: Start, rows: Rows, token: str, progress: Pr
     after = start.head.snapshot.id
     try:
         with engine_of(context) as engine:
-            _done(engine, write, progress)
+            told = _done(engine, write, progress)
     except (Refused, Unavailable):
         _, made = find_commit(context.files, start.root, token, after)
         if made is None:
             raise
         return made
-    return find_commit(context.files, start.root, token, after)[1]
+    made = find_commit(context.files, start.root, token, after)[1]
+    if made is None and told.snapshot is not None:
+        raise overwritten(start.root, told.snapshot)
+    return made
 
 
 def asked(
@@ -186,6 +192,5 @@ def _done(engine: Engine, task: Ask | Write, progress: Progress) -> Told:
             tenths = event.done * 10 // event.total
             progress(Counting(f"{event.done} of {event.total} tasks"))
         elif isinstance(event, Failed):
-            kind = Unavailable if event.cause == "engine" else Refused
-            raise kind(event.message, event.hint)
+            raise _KINDS.get(event.cause, Refused)(event.message, event.hint)
     return told

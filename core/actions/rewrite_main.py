@@ -23,6 +23,7 @@ from core.actions.overwriting import Rows, Start, keep_safe, rewrite, start_of
 from core.actions.plan import Plan, Step
 from core.errors import Refused, Unavailable
 from core.storage.files import Files
+from core.table.commits import Overwritten, overwritten
 from core.table.forks import Side
 from core.table.layout import Root
 from core.table.records import Point, Snapshot, point_of
@@ -98,6 +99,9 @@ class RewriteMain(Change[S]):
             hold.note(_TRY, {"head": head.as_written()})
             try:
                 made = rewrite(work.context, self.target(start), rows, work.token, work.progress)
+            except Overwritten:
+                # Another may have built on it: its rows would come twice.
+                raise
             except (Refused, Unavailable) as error:
                 if not self._has_moved(start) or number == _TRIES:
                     raise
@@ -119,10 +123,22 @@ class RewriteMain(Change[S]):
         landed, self.made = find_commit(self.work.files, self.root, self.work.token, self.head(hold).id)
         return landed
 
+    def is_overwritten(self, hold: Hold) -> bool:
+        self._remember(hold)
+        made = self.made
+        if made is None or _RECORDED in hold.steps or made.id <= self.head(hold).id:
+            return False
+        path = self.root.snapshot(made.id)
+        [there] = self.work.files.read_many([path])
+        return there is not None and point_of(Snapshot.from_json(there, path)) != point_of(made)
+
     def finish(self, hold: Hold) -> None:
         self._remember(hold)
         self.before = self.head(hold)
         if _RECORDED not in hold.steps:
+            # The last look before it is called done. A person who says that it was committed has looked.
+            if self.made is not None and not self.is_assumed and self.is_overwritten(hold):
+                raise overwritten(self.root, self.made.id)
             if self.made is None:
                 self.landed(hold)
             self.record(hold)

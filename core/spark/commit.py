@@ -20,6 +20,7 @@ from core.cancelling import check_cancelled
 from core.errors import Refused
 from core.spark.target import Target, require_as_begun, require_head
 from core.storage.files import Files
+from core.table.commits import Overwritten, settle
 from core.table.layout import Root
 from core.table.lineage import Lineage
 from core.table.records import Snapshot
@@ -56,6 +57,8 @@ class Commit(FileStoreCommit):  # type: ignore[misc]  # pypaimon has no types
         if self.table.bucket_mode() == BucketMode.HASH_DYNAMIC:
             self._require_same_index(latest_snapshot, rest["index_adds"])
         result = super()._try_commit_once(*args, latest_snapshot=latest_snapshot, **rest)
+        if self.snapshot_commit.overwritten is not None:
+            raise self.snapshot_commit.overwritten
         if isinstance(result, CommitFailRetryResult) and not self.may_have_landed:
             self._delete_manifests(latest_snapshot, self.snapshot_commit.last)
         return result
@@ -63,6 +66,12 @@ class Commit(FileStoreCommit):  # type: ignore[misc]  # pypaimon has no types
     @property
     def may_have_landed(self) -> bool:
         return bool(self.snapshot_commit.may_have_landed)
+
+    @property
+    def made(self) -> bytes | None:
+        """The snapshot's file as it was written; None when there was nothing to commit."""
+        data: bytes | None = self.snapshot_commit.made
+        return data
 
     def _delete_manifests(self, before: Any, refused: Any) -> None:
         """Of a try that others were faster than: the next one writes its own."""
@@ -146,7 +155,10 @@ class CreateSnapshot(SnapshotCommit):  # type: ignore[misc]  # as above
         self._files = files
         self._root = root
         self.may_have_landed = False
+        # Kept here: pypaimon takes any error for a reason to try again.
+        self.overwritten: Overwritten | None = None
         self.last: Any = None
+        self.made: bytes | None = None
 
     def commit(self, base_snapshot_uuid: Any, snapshot: Any, statistics: Any) -> bool:
         self.last = snapshot
@@ -155,15 +167,20 @@ class CreateSnapshot(SnapshotCommit):  # type: ignore[misc]  # as above
         path, was_unsure = self._root.snapshot(snapshot.id), self.may_have_landed
         # Until the store has answered.
         self.may_have_landed = True
-        is_created = self._files.create(path, JSON.to_json(snapshot, indent=2).encode())
+        data = JSON.to_json(snapshot, indent=2).encode()
+        is_created = self._files.create(path, data)
         if is_created and self._is_of_the_past(snapshot):
             self._files.delete(path)
             is_created = False
         if not is_created:
             self.may_have_landed = was_unsure
             return False
-        # A hint; readers find the snapshot without it.
-        self._files.replace(self._root.latest_hint, str(snapshot.id).encode())
+        try:
+            settle(self._files, self._root, snapshot.id, data)
+        except Overwritten as error:
+            self.overwritten = error
+            return False
+        self.made = data
         return True
 
     def _is_of_the_past(self, snapshot: Any) -> bool:

@@ -15,11 +15,13 @@ from core.cancelling import check_cancelled
 from core.errors import Refused, Unavailable
 from core.spark.after_commit import after_commit
 from core.spark.commit import Commit
+from core.spark.committed import leave_receipt
 from core.spark.paimon import open_table
 from core.spark.scan import Scan
 from core.spark.target import Target, require_as_begun, require_writable
 from core.storage.open import open_files
 from core.table.column_types import ColumnType
+from core.table.commits import Overwritten, require_last_kept
 from core.table.links import require_no_links
 
 BUCKET_COLUMN = "__paimark_bucket"
@@ -103,10 +105,13 @@ def commit_rows(target: Target, by_task: Sequence[Sequence[Any]]) -> None:
         if table.is_primary_key_table:
             _require_one_task_a_bucket(target, by_task)
         require_as_begun(files, target)
+        require_last_kept(files, target.root)
         if target.overwrite:
             commit.overwrite({}, messages, BATCH_COMMIT_IDENTIFIER)
         else:
             commit.commit(messages, BATCH_COMMIT_IDENTIFIER)
+    if commit.made is not None:
+        leave_receipt(files, target, commit.made)
     after_commit(target)
 
 
@@ -116,11 +121,16 @@ def deleted_unless_committed(
 ) -> Iterator[None]:
     """Delete what the tasks wrote when its commit fails inside, unless it may have landed all the same.
 
-    Raises `Refused` or `Unavailable` for what pypaimon says of it.
+    Raises `Refused` or `Unavailable` for what pypaimon says of it, and `Overwritten`.
     """
     name = target.root.table.full_name
     try:
         yield
+    except Overwritten:
+        # Another may have built on it before it was overwritten: its files stay.
+        if not commit.may_have_landed:
+            delete_rows(target, by_task)
+        raise
     except BaseException as error:
         if commit.may_have_landed and isinstance(error, Exception):
             raise Unavailable(

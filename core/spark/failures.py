@@ -12,7 +12,8 @@ from pyspark import SparkContext
 
 from core.errors import Corrupt, NotFound, PaimarkError, Refused, StatementFailed, Unavailable, UsageError
 from core.redaction import redacted
-from core.spark.protocol import Failed
+from core.spark.protocol import Cause, Failed
+from core.table.commits import Overwritten
 
 _CONDITION = re.compile(r"^\s*\[[A-Z0-9_.]+\]\s*")
 # What Spark adds behind its sentences: the state, the statement with a caret, a plan.
@@ -21,7 +22,10 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z'\"`])")
 _PYTHON_ERROR = re.compile(r"^(?:[A-Za-z_]\w*\.)*([A-Z]\w*): (.+)$", re.MULTILINE)
 _JAVA_CLASS = re.compile(r"^(?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error): ")
 _LONGEST = 600
-_OURS = frozenset(each.__name__ for each in (Corrupt, NotFound, Refused, Unavailable, UsageError))
+_OURS = frozenset(
+    each.__name__ for each in (Corrupt, NotFound, Overwritten, Refused, Unavailable, UsageError)
+)
+_OVERWRITTEN = f"{Overwritten.__module__}.{Overwritten.__name__}: "
 _LOST_EXECUTOR = re.compile(r"\(TID \d+\) \((\S+) executor \S+\): ExecutorLostFailure")
 # What a reader outside of Spark says of a file that has gone.
 _GONE = re.compile(r"^(?:.*directory: '|File )?(?P<path>.*?)(?:'| does not exist\b.*)$")
@@ -46,7 +50,8 @@ def failed(error: Exception, sql: str, original: Place, names: Mapping[str, str]
     if isinstance(error, StatementFailed):
         return Failed(error.message, error.hint, error.position)
     if isinstance(error, PaimarkError):
-        return Failed(error.message, error.hint)
+        cause: Cause = "overwritten" if isinstance(error, Overwritten) else "statement"
+        return Failed(error.message, error.hint, cause=cause)
     java = _java(error)
     text = redacted(_text(error, java))
     if _HADOOP_ON_NEW_JAVA in text:
@@ -55,6 +60,8 @@ def failed(error: Exception, sql: str, original: Place, names: Mapping[str, str]
     hint = _HINTS.get(_condition_of(java), hint)
     for ours, theirs in names.items():
         message, hint = message.replace(ours, theirs), hint.replace(ours, theirs)
+    if _OVERWRITTEN in text:
+        return Failed(message, hint, cause="overwritten")
     place = _position(java, sql)
     return Failed(message, hint, None if place is None else original(place))
 

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from core.errors import NotFound, Refused, UsageError
 from core.spark.assigning import assigned, partition_values
 from core.spark.commit import encode_partitions
-from core.spark.committed import committed
+from core.spark.committed import committed, receipted
 from core.spark.protocol import Inserting
 from core.spark.scan import Warehouse
 from core.spark.target import Target
@@ -78,9 +78,11 @@ def insert_rows(
         values = partition_values(session, made, insert.static).toArrow()
         target = msgspec.structs.replace(target, partitions=encode_partitions(values))
     mode = "overwrite" if insert.overwrite else "append"
-    clustered_for(made, target).write.format("paimark").mode(mode).option("target", target.to_text()).save()
+    with receipted(warehouse.files, target) as target:
+        rows = clustered_for(made, target).write.format("paimark").mode(mode)
+        rows.option("target", target.to_text()).save()
+        snapshot = committed(warehouse.files, target)
     label = target.root.table.full_name + ("" if target.follows_main else f"$branch_{target.branch}")
-    snapshot = committed(warehouse.files, target)
     if snapshot is None:
         return Inserted(label, None, 0)
     return Inserted(label, snapshot.id, _rows_of(warehouse, target, snapshot))

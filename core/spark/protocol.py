@@ -24,7 +24,7 @@ _BATCH = 1
 PARTITIONS = "__paimark_partitions"
 COMMON = "__paimark_common"
 
-Cause = Literal["statement", "cancelled", "engine"]
+Cause = Literal["statement", "cancelled", "engine", "overwritten"]
 
 
 class ParentGone(Exception):

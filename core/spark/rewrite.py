@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from core.errors import Refused
 from core.spark.commit import encode_partitions
-from core.spark.committed import committed
+from core.spark.committed import committed, receipted
 from core.spark.committing import commit_rows, write_rows
 from core.spark.native.columns import NotNative
 from core.spark.native.scans import NativeScans
@@ -103,6 +103,7 @@ def write(sources: Sources, order: Write) -> int | None:
             known=Snapshot.from_json(order.head.encode(), "the order").id if order.head else 0,
             after_commit=None,
         )
+        target = ends.enter_context(receipted(warehouse.files, target))
         is_small = _is_small(warehouse.files, order)
         query: Callable[[str], DataFrame] = partial(views.query, named=named, limit=None)
         if order.common_sql is not None:
@@ -133,7 +134,7 @@ def write(sources: Sources, order: Write) -> int | None:
             mode = "overwrite" if order.overwrite else "append"
             writer = clustered_for(rows, target).write.format("paimark").mode(mode)
             writer.option("target", target.to_text()).save()
-    made = committed(warehouse.files, target)
+        made = committed(warehouse.files, target)
     return None if made is None else made.id
 
 

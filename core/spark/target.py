@@ -31,7 +31,8 @@ class Target(Guarded, frozen=True, kw_only=True):
     `partitions` (an Arrow stream in base 64, of some partition columns or all). `options` are catalog options
     and may hold secrets.
     `rewrites`: the rows are the table's own, read at some version. `after_commit` is what follows the commit;
-    None for an action, which sees to it itself.
+    None for an action, which sees to it itself. `receipt` is a local file that tells who waits for the write
+    what was committed.
     """
 
     warehouse: str
@@ -49,6 +50,7 @@ class Target(Guarded, frozen=True, kw_only=True):
     head: str | None = None
     known: int = 0
     after_commit: str | None = DUE_SAVEPOINT
+    receipt: str | None = None
 
     def to_text(self) -> str:
         return msgspec.json.encode(self).decode()

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
-from core.errors import NotFound, UsageError
+from core.errors import NotFound, UsageError, hints_told
 from core.spark.options import catalog_options
 from core.spark.target import Target
 from core.storage.open import open_files
@@ -51,6 +51,7 @@ class PaimarkWriter(DataSourceArrowWriter):
 
         return Written(write_rows(self.target, iterator))
 
+    @hints_told()
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         from core.spark.committing import commit_rows
 

@@ -12,6 +12,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from core.storage.files import Files
+from core.table.chain import breaks
 from core.table.layout import CHANGELOG_PREFIX, Root
 from core.table.lineage import Lineage, numbered
 from core.table.main_branch import all_roots
@@ -25,11 +26,16 @@ class Landed(Enum):
 
 
 class Fate(NamedTuple):
-    """`snapshot` is the commit where it landed; `expired` are the ids that nothing tells of any more."""
+    """`snapshot` is the commit where it landed; `expired` are the ids that nothing tells of any more.
+
+    `overwritten` are those of snapshots that the next was not built on: there was another, and it may have
+    been the commit.
+    """
 
     landed: Landed
     snapshot: Snapshot | None = None
     expired: tuple[int, ...] = ()
+    overwritten: tuple[int, ...] = ()
 
 
 def find_commit(files: Files, root: Root, user: str, after: int) -> Fate:
@@ -40,10 +46,13 @@ def find_commit(files: Files, root: Root, user: str, after: int) -> Fate:
     lineage = Lineage(files, root)
     newer = [each for each in lineage.snapshot_ids() if each > after]
     missing = set(range(after + 1, newer[-1] + 1)) if newer else set()
-    for snapshot in _read(files, map(root.snapshot, newer)):
+    others = list(_read(files, map(root.snapshot, newer)))
+    for snapshot in others:
         if snapshot.commit_user == user:
             return Fate(Landed.YES, snapshot)
         missing.discard(snapshot.id)
+    if gone := tuple(each.snapshot_id for each in breaks(files, root, others)):
+        return Fate(Landed.UNKNOWN, overwritten=gone)
     if not missing:
         return Fate(Landed.NO)
     for holder, snapshot in _held(files, root, missing):

@@ -52,11 +52,11 @@ def test_it_is_found_below_any_number_of_later_ones(lineage: Lineage) -> None:
 
 
 def test_it_never_came(tmp_path: Path, lineage: Lineage) -> None:
-    assert fate(lineage, 6) == (Landed.NO, None, ())
-    assert fate(lineage, 100) == fate(lineage, 200) == (Landed.NO, None, ())
+    assert fate(lineage, 6) == Fate(Landed.NO, None, ())
+    assert fate(lineage, 100) == fate(lineage, 200) == Fate(Landed.NO, None, ())
     assert find_commit(lineage.files, lineage.root, "somebody", 0).landed is Landed.NO
     empty = write_lineage(tmp_path, {})
-    assert fate(empty, 0) == (Landed.NO, None, ())
+    assert fate(empty, 0) == Fate(Landed.NO, None, ())
 
 
 def test_what_expired_before_does_not_matter(tmp_path: Path, lineage: Lineage) -> None:
@@ -67,7 +67,7 @@ def test_what_expired_before_does_not_matter(tmp_path: Path, lineage: Lineage) -
 
 def test_nobody_knows_when_the_next_ones_have_expired(tmp_path: Path, lineage: Lineage) -> None:
     expire(tmp_path, lineage.root, 4, 5, 6, 7, 8)
-    assert fate(lineage) == (Landed.UNKNOWN, None, (6, 7, 8))
+    assert fate(lineage) == Fate(Landed.UNKNOWN, None, (6, 7, 8))
     # One that is there, though, is there.
     by(tmp_path, lineage.root, 40, OURS)
     found = fate(lineage)
@@ -104,9 +104,9 @@ def test_tags_and_changelogs_of_others_commits_tell_that_it_was_not_those(
     changelog.write_bytes((tmp_path / lineage.root.snapshot(7)).read_bytes())
     tag(tmp_path, lineage.root, 8, lineage.root)
     expire(tmp_path, lineage.root, 7, 8)
-    assert fate(lineage, 6) == (Landed.NO, None, ())
+    assert fate(lineage, 6) == Fate(Landed.NO, None, ())
     expire(tmp_path, lineage.root, 9)
-    assert fate(lineage, 6) == (Landed.UNKNOWN, None, (9,))
+    assert fate(lineage, 6) == Fate(Landed.UNKNOWN, None, (9,))
 
 
 def test_a_tag_elsewhere_of_that_id_is_perhaps_of_another_snapshot(tmp_path: Path, lineage: Lineage) -> None:
@@ -114,4 +114,4 @@ def test_a_tag_elsewhere_of_that_id_is_perhaps_of_another_snapshot(tmp_path: Pat
     write_lineage(tmp_path, {1: 1000}, other)
     tag(tmp_path, lineage.root, 7, other)
     expire(tmp_path, lineage.root, 7)
-    assert fate(lineage, 6) == (Landed.UNKNOWN, None, (7,))
+    assert fate(lineage, 6) == Fate(Landed.UNKNOWN, None, (7,))

@@ -64,6 +64,8 @@ class Change(ABC, Generic[S]):
     def __init__(self, work: Work, state: S) -> None:
         self.work = work
         self.state = state
+        # Whether only a person's word says that it was committed.
+        self.is_assumed = False
 
     @classmethod
     @abstractmethod
@@ -103,6 +105,13 @@ class Change(ABC, Generic[S]):
     def landed(self, hold: Hold) -> Landed:
         """Whether `commit` was made, though the journal does not say so. True however long ago that was."""
         return Landed.NO
+
+    def is_overwritten(self, hold: Hold) -> bool:
+        """Whether another engine put its own in the place of the commit, before anything was built on it.
+
+        Then `landed` decides, though the journal says that it was committed.
+        """
+        return False
 
     @abstractmethod
     def finish(self, hold: Hold) -> None:

@@ -24,6 +24,7 @@ from core.actions.temporaries import delete_temporaries, meant_for
 from core.cancelling import pass_no_return, to_the_end
 from core.errors import PaimarkError, Refused, Unavailable
 from core.table.catalog import parse_table_name
+from core.table.commits import Overwritten
 from core.table.layout import TablePath
 
 
@@ -76,7 +77,7 @@ def recover(hold: Hold, progress: Progress, assumed: Landed = Landed.UNKNOWN) ->
     change.clean()
     landed = _landed(change, hold)
     if landed is Landed.UNKNOWN:
-        landed = assumed
+        landed, change.is_assumed = assumed, True
     if landed is Landed.UNKNOWN:
         raise _unknown(hold, "")
     if landed is Landed.YES:
@@ -146,6 +147,8 @@ def _finish(change: Change[msgspec.Struct], hold: Hold) -> Done:
         change.work.progress(Remark(f"half done: run `paimark recover {hold.table.word}` to go on"))
         raise
     except PaimarkError as error:
+        if isinstance(error, Overwritten):
+            _settle(change, hold, error)
         raise Unavailable(
             f"{error.message}. What was begun is half done",
             f"Run `paimark recover {hold.table.word}` to go on. {error.hint}".rstrip(),
@@ -181,9 +184,11 @@ def _take_back(change: Change[msgspec.Struct], hold: Hold) -> None:
 
 
 def _landed(change: Change[msgspec.Struct], hold: Hold) -> Landed:
-    if hold.begun.is_committed:
+    if hold.begun.is_taken_back:
+        return Landed.NO
+    if hold.begun.is_committed and not change.is_overwritten(hold):
         return Landed.YES
-    return Landed.NO if hold.begun.is_taken_back else change.landed(hold)
+    return change.landed(hold)
 
 
 def _resumed(
@@ -198,7 +203,7 @@ def _unknown(hold: Hold, why: str) -> Refused:
     name = hold.table.full_name
     return Refused(
         f"{why}Nothing tells any more whether {hold.journal.action} of {name} was committed: "
-        "the snapshot that would has expired",
+        "the snapshot that would has expired, or was overwritten",
         f"Look whether main has its rows, then run `paimark recover {hold.table.word} --assume committed`, "
         "or `--assume not-committed`.",
     )

@@ -58,6 +58,6 @@ def find_commit(files: Files, root: Root, token: str, after: int) -> tuple[Lande
     It commits nowhere else: what nobody can tell of a later snapshot does not matter.
     """
     fate = landed.find_commit(files, root, commit_user(token), after)
-    if fate.landed is Landed.UNKNOWN and after + 1 not in fate.expired:
+    if fate.landed is Landed.UNKNOWN and after + 1 not in (*fate.expired, *fate.overwritten):
         return Landed.NO, None
     return fate.landed, fate.snapshot

@@ -37,6 +37,7 @@ def commit_batch(target: Target, batch: int, by_task: Sequence[tuple[Target, Seq
     if not messages:
         return
     table = target.root.table
+    landing.require_kept(files, table, target.commit_user, batch)
     # In this order: what lands after the first look is found by the commit itself.
     known = Lineage(files, target.root).latest_id() or 0
     if landing.has_landed(files, table, target.commit_user, batch):
@@ -99,6 +100,9 @@ class _Recorded(CreateSnapshot):
         )
         landing.begin(self._files, self._root.table, attempt)
         if not super().commit(base_snapshot_uuid, snapshot, statistics):
+            if self.overwritten is not None:
+                # Whoever writes the batch again looks for its files in what came after.
+                return False
             landing.failed(self._files, self._root.table, attempt)
             return False
         landing.landed(self._files, self._root.table, attempt)

@@ -19,6 +19,7 @@ import msgspec
 from core.errors import Corrupt, Refused
 from core.spark.streaming.offsets import mark_of
 from core.storage.files import Files
+from core.table.commits import Overwritten
 from core.table.files import data_manifests, live_facts
 from core.table.layout import STREAM_PREFIX, Root, TablePath
 from core.table.lineage import Lineage
@@ -78,6 +79,28 @@ def landed(files: Files, table: TablePath, attempt: Attempt) -> None:
             files.delete(other.path(table))
 
 
+def require_kept(files: Files, table: TablePath, query: str, batch: int) -> None:
+    """Look again at the newest batch before this one. Raises `Overwritten` where another has its place.
+
+    Spark has told the source that it is done: nobody writes it again.
+    """
+    done = [each for each in attempts(files, table, query) if each.landed and each.batch < batch]
+    if not done:
+        return
+    last = max(done, key=lambda each: each.batch)
+    root = table.root(last.branch)
+    [data] = files.read_many([root.snapshot(last.snapshot)])
+    if data is None or mark_of(Snapshot.from_json(data, root.snapshot(last.snapshot))) == last.uuid:
+        return
+    if not _is_named_since(files, root, last):
+        name = table.full_name
+        raise Overwritten(
+            f"Batch {last.batch} of this query was snapshot {last.snapshot} of {name}, and another engine "
+            "overwrote it: its rows are not in the table",
+            f"Write them from the source again, delete {last.path(table)}, and start the query.",
+        )
+
+
 def has_landed(files: Files, table: TablePath, query: str, batch: int) -> bool:
     """Whether the batch is committed. Raises `Refused` where nothing is left that tells."""
     known = attempts(files, table, query)
@@ -92,6 +115,7 @@ def has_landed(files: Files, table: TablePath, query: str, batch: int) -> bool:
 def _is_there(files: Files, table: TablePath, attempt: Attempt) -> bool:
     """Of an attempt that nobody marked."""
     expired: list[Root] = []
+    tried = table.root(attempt.branch)
     for root in all_roots(files, table):
         lineage = Lineage(files, root)
         if (latest := lineage.latest_id()) is None or latest < attempt.snapshot:
@@ -99,6 +123,9 @@ def _is_there(files: Files, table: TablePath, attempt: Attempt) -> bool:
         if not lineage.has_snapshot(attempt.snapshot):
             expired.append(root)
         elif mark_of(lineage.snapshot(attempt.snapshot)) == attempt.uuid:
+            return True
+        elif root == tried and _is_named_since(files, root, attempt):
+            # It was overwritten, when another had built on it.
             return True
     return bool(expired) and _was_named(files, table, attempt, expired)
 
@@ -112,14 +139,8 @@ def _has_commit(files: Files, root: Root, query: str, batch: int) -> bool:
 
 def _was_named(files: Files, table: TablePath, attempt: Attempt, roots: list[Root]) -> bool:
     """Of an attempt whose snapshot, or another of that id, has expired."""
-    name = attempt.file.rpartition("/")[2]
-    for root in roots:
-        for snapshot in _states_since(files, root, attempt.snapshot):
-            if mark_of(snapshot) == attempt.uuid:
-                return True
-            live = live_facts(files, table, data_manifests(files, table, snapshot))
-            if any(each.name == name for each in live):
-                return True
+    if any(_is_named_since(files, root, attempt) for root in roots):
+        return True
     if files.exists(attempt.file):
         return False
     if time.time() * 1000 - attempt.time < _DAY_MS:
@@ -129,6 +150,18 @@ def _was_named(files: Files, table: TablePath, attempt: Attempt, roots: list[Roo
         f'Look for its rows: if they are missing delete {attempt.path(table)}, else write "landed": true '
         "into it.",
     )
+
+
+def _is_named_since(files: Files, root: Root, attempt: Attempt) -> bool:
+    """Whether a state of the root that came after the attempt has it, or a data file of it."""
+    name = attempt.file.rpartition("/")[2]
+    for snapshot in _states_since(files, root, attempt.snapshot):
+        if mark_of(snapshot) == attempt.uuid:
+            return True
+        live = live_facts(files, root.table, data_manifests(files, root.table, snapshot))
+        if any(each.name == name for each in live):
+            return True
+    return False
 
 
 def _states_since(files: Files, root: Root, snapshot_id: int) -> Iterator[Snapshot]:

@@ -1,0 +1,76 @@
+"""Snapshots as commits: how every one of ours is made, and looked at again before it counts.
+
+Stock writers look whether a snapshot's file is there and then move theirs to its place, and an object store
+has no move that fails on what is there. One that looked before we created ours overwrites it a moment later,
+and neither learns of it. So what was committed is read again before it is called done, and once more before
+the next commit of the same change, stream or session.
+"""
+
+from __future__ import annotations
+
+from core.errors import Refused
+from core.storage.files import Files
+from core.table.layout import Root
+from core.table.main_branch import all_roots
+
+_HINT = (
+    "Its files are kept. Stop the other writer, or give it a catalog that takes locks (lock.enabled); see "
+    "`paimark verify {table}`, look at the rows, and run it again."
+)
+
+
+# By warehouse and root: the id and the bytes of a snapshot.
+_LAST: dict[tuple[str, Root], tuple[int, bytes]] = {}
+
+
+class Overwritten(Refused):
+    """A commit of ours was made, and another engine put its own in its place: ours is not done.
+
+    What it wrote must stay: a third writer may have built on it in between.
+    """
+
+
+def settle(files: Files, root: Root, snapshot_id: int, data: bytes) -> None:
+    """After a snapshot's file was created: point LATEST to it, and look again. Raises `Overwritten`."""
+    # A hint; readers find the snapshot without it.
+    files.replace(root.latest_hint, str(snapshot_id).encode())
+    if not is_kept(files, root, snapshot_id, data):
+        raise overwritten(root, snapshot_id)
+
+
+def is_kept(files: Files, root: Root, snapshot_id: int, data: bytes) -> bool:
+    """Whether a snapshot that was created with these bytes is still that, or has expired since."""
+    [there] = files.read_many([root.snapshot(snapshot_id)])
+    return there is None or there == data
+
+
+def note_last(files: Files, root: Root, snapshot_id: int, data: bytes) -> None:
+    """Remember what this process committed last to a root."""
+    _LAST[files.uri, root] = snapshot_id, data
+
+
+def require_last_kept(files: Files, root: Root) -> None:
+    """Before the next commit look once more at the last of this process. Raises `Overwritten`, once.
+
+    What was cut off main is kept by a branch, and another may have its id since.
+    """
+    last = _LAST.pop((files.uri, root), None)
+    if last is None:
+        return
+    number, data = last
+    if not is_kept(files, root, number, data):
+        copies = files.read_many(each.snapshot(number) for each in all_roots(files, root.table))
+        if data in copies:
+            return
+        raise overwritten(root, number, "the last commit of this session: nothing was committed now, and")
+    _LAST[files.uri, root] = last
+
+
+def overwritten(root: Root, snapshot_id: int, what: str = "right after it was committed:") -> Overwritten:
+    """What is said of a commit that is gone."""
+    name = root.table.full_name if root.branch is None else f"{root.table.full_name} (branch {root.branch})"
+    return Overwritten(
+        f"Another engine overwrote snapshot {snapshot_id} of {name} {what} what it brought is not in the "
+        "table",
+        _HINT.format(table=root.table.word),
+    )
