@@ -191,6 +191,8 @@ def _files(found: Given, name: str) -> Iterator[Finding]:
     for each in report.problems:
         needed = f", needed by {', '.join(each.needed_by)}" if each.needed_by else ""
         hint = f"`paimark verify {report.table}` tells all; restore the file from a backup."
+        if each.cause == "lost":
+            hint = "Two engines wrote without a lock (lock.enabled): what is lost is to be written again."
         yield Finding("files", "broken", f"{each.path}: {each.detail}{needed}", hint)
     for sentence in sentences(report):
         yield Finding("files", "ok", sentence)

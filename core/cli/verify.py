@@ -14,8 +14,8 @@ from core.errors import Corrupt, UsageError
 from core.figures import counted, size
 from core.verify.report import Orphan, Report
 
-# The table is whole, and has files that nothing needs.
-ORPHANS = 4
+# The table is whole, and has files that nothing needs; or every file is there, and a commit is not.
+ORPHANS, LOST = 4, 5
 
 
 class Row(NamedTuple):
@@ -55,6 +55,7 @@ def verify(ctx: click.Context, table: str, read_data: str | None, orphans: bool,
       1  files are missing, damaged or of another size: each is listed with who needs it
       3  the store does not answer
       4  whole; but with --orphans, files are there that nothing needs
+      5  every file is there, and a commit was overwritten by another engine's
     """
     from core.actions.context import open_context
     from core.durations import parse_duration
@@ -68,16 +69,22 @@ def verify(ctx: click.Context, table: str, read_data: str | None, orphans: bool,
     place = find_table(context.files, table)
     report = look(context, place, read_data=share, older_than=age, progress=narrator.wait)
     narrator.clear()
-    rows = row_writer(found, Row._fields)
-    rows.write(_rows(report, orphans=orphans))
-    rows.close()
+    findings = list(_rows(report, orphans=orphans))
+    # A heading over nothing would look as if something were missing.
+    if findings or found.as_json:
+        rows = row_writer(found, Row._fields)
+        rows.write(findings)
+        rows.close()
     for line in sentences(report):
         narrator.say(line)
-    if not report.is_whole:
+    if report.problem_count > report.lost_count:
+        count = report.problem_count - report.lost_count
         raise Corrupt(
-            f"{report.table} is not whole: {counted(report.problem_count, 'file')} missing or damaged",
+            f"{report.table} is not whole: {counted(count, 'file')} missing or damaged",
             "Restore what is listed from a backup, or give up the versions that need it.",
         )
+    if report.lost_count:
+        return LOST
     return ORPHANS if orphans and report.orphan_count else 0
 
 
@@ -92,6 +99,11 @@ def sentences(report: Report) -> Iterator[str]:
         yield f"{counted(report.unseen, 'file')} out of the warehouse's sight: not looked for"
     if report.problem_count > len(report.problems):
         yield f"Only the first {len(report.problems):,} of {report.problem_count:,} are listed"
+    if report.lost_count:
+        yield (
+            f"{counted(report.lost_count, 'commit')} overwrote another: two engines wrote without a lock. "
+            "Give their catalogs one (lock.enabled); what is lost is to be written again"
+        )
     if report.orphan_count:
         yield f"{counted(report.orphan_count, 'orphan')}, {size(report.orphan_bytes)}: nothing needs them"
         if not report.tells_orphans:

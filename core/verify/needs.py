@@ -5,6 +5,7 @@ States are what differs among versions. Of data files only what tells who holds 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -38,6 +39,7 @@ class State:
 class Needs:
     """`sizes` are of metadata files by path, None where nothing says; `uses` tells which states need each.
 
+    `marks` are of lists by path: those of two lists add up to that of one with the manifests of both.
     `damaged` says of a path what is wrong with its content. `is_whole`: all metadata could be read.
     """
 
@@ -46,6 +48,7 @@ class Needs:
     sizes: dict[str, int | None]
     data: Fold
     indexes: Fold
+    marks: dict[str, int] = field(default_factory=dict)
     damaged: dict[str, str] = field(default_factory=dict)
     is_whole: bool = True
 
@@ -154,16 +157,24 @@ def _read_lists(files: Files, found: Needs, progress: Progress) -> dict[str, tup
             continue
         directory = found.states[number].versions[0].schemas.table.manifests
         try:
+            mark = 0
             for meta in manifest_facts(data, path):
+                mark += _mark(meta.file_name)
                 manifest = f"{directory}/{meta.file_name}"
                 _need(found, number, manifest, meta.file_size)
                 entries.setdefault(manifest, meta.entries)
                 for extra in meta.extra_files:
                     _need(found, number, f"{directory}/{extra}", None)
+            found.marks[path] = mark
         except Corrupt as error:
             found.is_whole = False
             found.damaged[path] = error.message
     return entries
+
+
+def _mark(name: str) -> int:
+    digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=16)
+    return int.from_bytes(digest.digest(), "big")
 
 
 def _read_manifests(

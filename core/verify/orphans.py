@@ -12,13 +12,22 @@ from core.actions.temporaries import meant_for
 from core.storage.files import Entry, Files
 from core.storage.parallel import each_of
 from core.table.layout import (
+    BARRIER_ID,
+    CHANGELOG_PREFIX,
     CLAIM_PREFIX,
+    CONSUMER_PREFIX,
     HEARTBEAT_PREFIX,
+    OPERATION_PREFIX,
+    SAVEPOINT_PREFIX,
+    SCHEMA_PREFIX,
+    SNAPSHOT_PREFIX,
     STEP_PREFIX,
     STREAM_PREFIX,
+    TAG_PREFIX,
     Root,
     TablePath,
 )
+from core.table.reading import numbered
 from core.verify.report import Orphan
 
 # What a report lists; more is counted.
@@ -27,8 +36,17 @@ _LISTED = 5_000
 _COMMIT = "a commit that failed, or that is being made"
 _DATA = "a writer that died, or that has not committed yet"
 _SAVEPOINT = "a savepoint that was not finished"
+_LIST_PREFIX = "manifest-list-"
 _HALF = "a writer that died while it wrote {}, or is about to finish"
 
+_HINTS = ("EARLIEST", "LATEST")
+_PREFIXES = {
+    "snapshot": SNAPSHOT_PREFIX,
+    "schema": SCHEMA_PREFIX,
+    "tag": TAG_PREFIX,
+    "changelog": CHANGELOG_PREFIX,
+    "consumer": CONSUMER_PREFIX,
+}
 _LEFT = (
     (STEP_PREFIX, "a change that is being made, or was interrupted"),
     (HEARTBEAT_PREFIX, "a change that is being made, or was interrupted"),
@@ -97,7 +115,7 @@ def data_directories(files: Files, table: TablePath) -> Iterator[Listed]:
 def control_directories(files: Files, table: TablePath, roots: list[Root]) -> Iterator[Listed]:
     """Where snapshots, tags and the like lie, and what this project keeps beside them."""
     parts = [f"{root.directory}/{part}" for root in roots for part in PARTS]
-    return each_of(partial(_listed, files), [table.branches, table.savepoints, *parts])
+    return each_of(partial(_listed, files), [table.branches, table.operations, table.savepoints, *parts])
 
 
 def owner_of(table: TablePath, directory: str, name: str) -> str:
@@ -107,11 +125,27 @@ def owner_of(table: TablePath, directory: str, name: str) -> str:
         return _HALF.format(wanted)
     if directory == table.manifests or directory.startswith(f"{table.directory}/statistics"):
         return _COMMIT
-    if directory == table.savepoints:
+    if directory == table.savepoints and name.startswith(_LIST_PREFIX):
         return _SAVEPOINT
     if "/bucket-" in directory or directory.startswith(f"{table.directory}/index"):
         return _DATA
     return "another program: Paimon keeps no such file there"
+
+
+def is_known(table: TablePath, directory: str, name: str) -> bool:
+    """Whether Paimon, or this project, keeps a control file of this name there."""
+    if directory == table.branches:
+        return f"{directory}/{name}" in (table.main_branch_file, table.journal, table.undo_log, table.merges)
+    if directory == table.operations:
+        return name.startswith(OPERATION_PREFIX)
+    if directory == table.savepoints:
+        return name in _HINTS or bool(numbered([name], SAVEPOINT_PREFIX))
+    part = directory.rpartition("/")[2]
+    prefix = _PREFIXES[part]
+    if part in ("tag", "consumer"):
+        return name.startswith(prefix)
+    is_barrier = f"{directory}/{name}" == table.root().snapshot(BARRIER_ID)
+    return is_barrier or bool(numbered([name], prefix)) or (part != "schema" and name in _HINTS)
 
 
 def left_over(table: TablePath, directory: str, name: str) -> str | None:

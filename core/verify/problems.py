@@ -29,6 +29,7 @@ class Problems:
     needs: Needs
     found: list[Problem] = field(default_factory=list)
     count: int = 0
+    lost: int = 0
     _there: dict[str, bool] = field(default_factory=dict)
 
     def add(self, cause: Cause, path: str, detail: str, users: Runs) -> None:
@@ -38,6 +39,7 @@ class Problems:
             # Expired, or deleted, since the versions were listed.
             return
         self.count += 1
+        self.lost += cause == "lost"
         if len(self.found) < _LISTED:
             names = tuple(each.name for each in versions[:_NAMED])
             self.found.append(

@@ -39,9 +39,9 @@ class Orphan(msgspec.Struct, frozen=True, kw_only=True):
 class Report(msgspec.Struct, frozen=True, kw_only=True):
     """`files` that are needed and their `bytes`, data and metadata; `sampled` data files were read.
 
-    Lists are cut off after some thousands, the counts are not. `unseen` counts needed files outside the
-    warehouse, which nobody looked for. Without `tells_orphans` metadata is missing or damaged that would say
-    what else is needed: what seems an orphan may be needed.
+    Lists are cut off after some thousands, the counts are not. `lost_count` of the problems are lost commits.
+    `unseen` counts needed files outside the warehouse, which nobody looked for. Without `tells_orphans`
+    metadata is missing or damaged that would say what else is needed: what seems an orphan may be needed.
     """
 
     table: str
@@ -53,6 +53,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     unseen: int
     problems: tuple[Problem, ...]
     problem_count: int
+    lost_count: int
     orphans: tuple[Orphan, ...]
     orphan_count: int
     orphan_bytes: int

@@ -9,9 +9,11 @@ from functools import partial
 from core.actions.context import Context
 from core.storage.files import Files
 from core.table.layout import TablePath
+from core.verify.barrier import barrier_problems
 from core.verify.located import Located, SampleFile, locate
+from core.verify.lost import lost_commits
 from core.verify.needs import needs_of
-from core.verify.orphans import Orphans, control_directories, data_directories, left_over, owner_of
+from core.verify.orphans import Orphans, control_directories, data_directories, is_known, left_over, owner_of
 from core.verify.problems import Problems
 from core.verify.report import Report
 from core.verify.versions import Versions, versions
@@ -48,6 +50,10 @@ def verify(
     for sentence in sorted(located.unplaced):
         problems.add("damaged", table.directory, sentence, ())
     _compare(files, table, there, located, problems, orphans)
+    for lost in lost_commits(files, table, there, needs):
+        problems.add("lost", lost.path, lost.detail, ())
+    for cause, path, detail in barrier_problems(files, table):
+        problems.add(cause, path, detail, ())
     if located.sample:
         _read(files, located.sample, problems, progress)
     return Report(
@@ -60,6 +66,7 @@ def verify(
         unseen=located.unseen,
         problems=tuple(problems.found),
         problem_count=problems.count,
+        lost_count=problems.lost,
         orphans=tuple(orphans.old),
         orphan_count=orphans.old_count,
         orphan_bytes=orphans.old_bytes,
@@ -105,7 +112,7 @@ def _compare(
             holder = left_over(table, listed.directory, entry.name)
             if holder is not None:
                 orphans.add(listed.directory, entry, holder, is_leftover=True)
-            elif listed.directory == table.savepoints and entry.name.startswith("manifest-list-"):
+            elif not is_known(table, listed.directory, entry.name):
                 orphans.add(listed.directory, entry, owner_of(table, listed.directory, entry.name))
         problems.add_missing(listed.directory, needed)
     for directory, needed in located.files.items():

@@ -64,7 +64,7 @@ def _put(path: Path, data: bytes) -> None:
 
 
 def keys(context: Context) -> list[int]:
-    return sorted(row["order_id"] for row in read_rows(context.files.uri, TABLE.full_name))  # type: ignore[arg-type]
+    return sorted(row["order_id"] for row in read_rows(Path(context.files.uri), TABLE.full_name))
 
 
 def test_inserted_rows_and_a_rollback_are_not_called_done(context: Context) -> None:

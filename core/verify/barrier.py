@@ -1,0 +1,31 @@
+"""Is what stops sessions that had the table open when a branch became main there as long as it must be?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from core.actions.barrier import has_barrier
+from core.storage.files import Files
+from core.table.layout import BARRIER_ID, TablePath
+from core.table.main_branch import main_root
+from core.verify.report import Cause
+
+
+def barrier_problems(files: Files, table: TablePath) -> Iterator[tuple[Cause, str, str]]:
+    """Cause, path and detail; none while a change that puts it up or takes it down is not finished."""
+    path, main = table.root().snapshot(BARRIER_ID), main_root(files, table)
+    if files.exists(table.journal):
+        return
+    if main.branch is not None and not has_barrier(files, table):
+        yield (
+            "missing",
+            path,
+            f"while branch {main.branch} is main it stops stock sessions that were open, which else read an "
+            f"empty table: `paimark auto-savepoint {table.word}` puts it up",
+        )
+    if main.branch is None and files.exists(path):
+        yield (
+            "damaged",
+            path,
+            "no branch is main, and stock engines take it for the newest snapshot: delete it",
+        )

@@ -1,0 +1,73 @@
+"""Commits that another overwrote: snapshots that were not built on the one before, as it is there now."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import partial
+from itertools import pairwise
+from typing import NamedTuple
+
+from core.actions.references import identity
+from core.storage.files import Files
+from core.storage.parallel import each_of
+from core.table.chain import Break, break_between
+from core.table.files import manifest_list_paths
+from core.table.layout import TablePath
+from core.table.records import Snapshot
+from core.verify.needs import Needs
+from core.verify.versions import Version, Versions
+
+
+class Lost(NamedTuple):
+    """`path` is of the snapshot that took the place of another."""
+
+    path: str
+    detail: str
+
+
+def lost_commits(files: Files, table: TablePath, there: Versions, needs: Needs) -> Iterator[Lost]:
+    """Those of every root, each told once; what expired or changed since it was listed is not told."""
+    pairs = [pair for pair in _pairs(there) if not _is_same(table, needs, *pair)]
+    found = each_of(partial(_break, files, table), pairs)
+    for (before, _), gap in zip(pairs, found, strict=True):
+        if gap is not None:
+            yield Lost(before.path, str(gap))
+
+
+def _pairs(there: Versions) -> Iterator[tuple[Version, Version]]:
+    """Neighbours by id; those that roots share once."""
+    by_root: dict[str, list[Version]] = defaultdict(list)
+    for each in there.all:
+        if each.kind == "snapshot":
+            by_root[each.path.rpartition("/")[0]].append(each)
+    known = set()
+    for snapshots in by_root.values():
+        for before, after in pairwise(snapshots):
+            if _record(after).id == _record(before).id + 1:
+                key = identity(_record(before)), identity(_record(after))
+                if key not in known:
+                    known.add(key)
+                    yield before, after
+
+
+def _is_same(table: TablePath, needs: Needs, before: Version, after: Version) -> bool:
+    """Whether the next one's base names the very manifests of the one before, as most do."""
+    base, *_ = manifest_list_paths(table, _record(after))
+    held = [needs.marks.get(path) for path in manifest_list_paths(table, _record(before))]
+    return None not in held and sum(mark or 0 for mark in held) == needs.marks.get(base)
+
+
+def _break(files: Files, table: TablePath, pair: tuple[Version, Version]) -> Break | None:
+    gap = break_between(files, table, _record(pair[0]), _record(pair[1]))
+    if gap is None:
+        return None
+    for each, data in zip(pair, files.read_many(each.path for each in pair), strict=True):
+        if data is None or Snapshot.from_json(data, each.path) != each.record:
+            return None
+    return gap
+
+
+def _record(version: Version) -> Snapshot:
+    assert version.record is not None
+    return version.record
