@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 
-from core.actions.change.journal import Hold
+from core.actions.change.journal import Hold, TakenOver
 from core.actions.context import Context, Progress, Remark
 from core.actions.estimate import Estimate
 from core.actions.reclaim import Count, Freed
@@ -58,8 +58,24 @@ def remove(
     `part` tells it from the other removals of a change that has several. `count` may have counted them
     before; it serves as long as it counted all that leaves.
 
-    Raises `Refused` when the references can't be read, and `TakenOver`.
+    Raises `Refused` when the references can't be read, and `TakenOver`. A recovery then keeps all files that
+    are left, and ends the change: what is damaged is damaged for good, and the table must not be held by it.
     """
+    try:
+        return _remove(context, hold, leaving, progress, part, count)
+    except TakenOver:
+        raise
+    except Refused as error:
+        if not hold.is_recovery:
+            raise
+        why = f"{error.message}: what is left stays, and `paimark verify {hold.table.word}` names it"
+        progress(Remark(why))
+        return Removed()
+
+
+def _remove(
+    context: Context, hold: Hold, leaving: Leaving, progress: Progress, part: str, count: Count | None
+) -> Removed:
     removed = Removed()
     left = [(done, kind) for done, kind in _KINDS if part + done not in hold.steps]
     if not left:

@@ -14,7 +14,7 @@ from core.storage.local import LocalFiles
 from core.table.lineage import Lineage
 from core.table.main_branch import branch_names, main_root
 from core.verify import verify
-from tests.actions.acting import ORDERS, Wrapped, applied, context_on, done, planned
+from tests.actions.acting import ORDERS, Wrapped, applied, contents, context_on, done, planned
 from tests.actions.taking_over import add, branched, main_rows, rows_of
 from tests.faults.fault_files import Death
 
@@ -183,3 +183,18 @@ def test_after_a_stock_rollback_past_what_a_merge_stands_on_nothing_is_merged(
     add(context, "shop.orders", 301)
     with pytest.raises(Refused):
         planned(context, "merge-branch", name="fix")
+
+
+def test_damage_that_came_after_an_expiry_died_does_not_hold_the_table(
+    context: Context, warehouse: Path, orders: Path
+) -> None:
+    """Nothing tells any more what is needed: what is left stays, and the change ends."""
+    died(warehouse, r"STEP-\w+-2$", "expire-snapshots", retain_last=1)
+    record = Lineage(context.files, ORDERS.root()).snapshot(5)
+    (orders / "manifest" / record.delta_manifest_list).unlink()
+    before = {path for path in contents(orders) if path.startswith(("bucket", "manifest"))}
+    told: list[str] = []
+    applied(context, planned(context, "recover"), told)
+    assert any("what is left stays, and `paimark verify shop.orders` names it" in each for each in told)
+    assert {path for path in contents(orders) if path.startswith(("bucket", "manifest"))} == before
+    assert planned(context, "recover").empty

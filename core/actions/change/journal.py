@@ -128,6 +128,11 @@ class Hold:
         return self.begun.journal
 
     @property
+    def is_recovery(self) -> bool:
+        """Whether this is not the process that began the change."""
+        return self.token != self.journal.token
+
+    @property
     def steps(self) -> tuple[str, ...]:
         return self.begun.steps
 
