@@ -17,6 +17,7 @@ from core.verify import verify
 from tests.actions.acting import ORDERS, Wrapped, applied, contents, context_on, done, planned
 from tests.actions.taking_over import add, branched, main_rows, rows_of
 from tests.faults.fault_files import Death
+from tests.spark.test_reads import at
 
 
 class DiesAfter(Wrapped):
@@ -198,3 +199,15 @@ def test_damage_that_came_after_an_expiry_died_does_not_hold_the_table(
     assert any("what is left stays, and `paimark verify shop.orders` names it" in each for each in told)
     assert {path for path in contents(orders) if path.startswith(("bucket", "manifest"))} == before
     assert planned(context, "recover").empty
+
+
+def test_a_truncation_that_died_ends_main_where_it_said_though_that_expired(
+    context: Context, warehouse: Path, orders: Path
+) -> None:
+    rows = sorted(at(warehouse, "shop.orders", 3), key=lambda row: row["order_id"])
+    died(warehouse, r"STEP-\w+-2$", "rollback", to="snapshot.3", truncate=True)
+    expired(orders, 1, 2, 3, 4)
+    done(context, "recover")
+    assert Lineage(context.files, ORDERS.root()).snapshot_ids() == [3]
+    assert main_rows(context) == rows
+    assert verify(context, ORDERS).problems == ()
