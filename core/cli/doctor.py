@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -17,6 +17,9 @@ from core.redaction import redacted
 from core.shell import shell_line
 from core.storage.files import Files
 from core.table.layout import Root, TablePath
+
+if TYPE_CHECKING:
+    from core.actions.context import Context
 
 _NAMED = 5
 
@@ -151,7 +154,7 @@ def _table(found: Given, name: str) -> Iterator[Finding]:
     main = main_root(context.files, table)
     # While a branch is main, only what a stale writer left makes a root of the table directory.
     roots = [root for root in all_roots(context.files, table) if root.branch is not None or root == main]
-    for findings in each_of(partial(_of_root, context.files), roots):
+    for findings in each_of(partial(_of_root, context), roots):
         yield from findings
     yield from _table_directory(context.files, table)
     yield from _savepoints(context.files, table)
@@ -215,17 +218,20 @@ def _table_directory(files: Files, table: TablePath) -> Iterator[Finding]:
         yield Finding("stray commits", "warning", detail, hint)
 
 
-def _of_root(files: Files, root: Root) -> list[Finding]:
-    return [*_root(files, root), *_interval(files, root)]
+def _of_root(context: Context, root: Root) -> list[Finding]:
+    return [*_root(context, root), *_interval(context.files, root)]
 
 
-def _root(files: Files, root: Root) -> Iterator[Finding]:
+def _root(context: Context, root: Root) -> Iterator[Finding]:
     from core.actions.retention import stock_expiry_warnings
+    from core.cli.doctor_store import writers_at_once
     from core.table.lineage import Lineage
     from core.table.retention import retention_off
 
+    files = context.files
     lineage = Lineage(files, root)
-    counts = (len(lineage.rows()), len(lineage.tags()), len(lineage.schemas()))
+    rows = lineage.rows()
+    counts = (len(rows), len(lineage.tags()), len(lineage.schemas()))
     name = f"branch {root.label}"
     yield Finding(
         name,
@@ -237,6 +243,8 @@ def _root(files: Files, root: Root) -> Iterator[Finding]:
         yield Finding(name, "broken", detail, "Stop that job; write its rows again.")
     for sentence in lineage.unreadable.values():
         yield Finding(name, "broken", sentence, "Restore the file from a backup, or remove it.")
+    for told in writers_at_once(files.uri, context.options, root, rows):
+        yield Finding(name, *told)
     for warning in stock_expiry_warnings(files, root):
         words = shell_line([root.table.full_name, "--branch", root.label, "--set", retention_off()])
         yield Finding(name, "warning", warning, f"Run: paimark alter-branch-schema {words}")

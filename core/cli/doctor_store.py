@@ -1,14 +1,23 @@
-"""What `doctor` tells of a store: whether it keeps the conditions of writes."""
+"""What `doctor` tells of a store: whether it keeps the conditions of writes, and two who write at once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from core.config import Settings
 from core.errors import Refused, Unavailable
 from core.storage.conditions import THOROUGH
 from core.storage.open import open_files
+from core.table.layout import Root
+from core.table.rows import SnapshotRow
+
+# How many of a root's newest snapshots tell who writes to it.
+_NEWEST = 200
+# Where a rename fails on what is there, or nobody else writes.
+_RENAMING = ("hdfs", "viewfs", "file")
+# Catalogs whose server makes the commits, or that take locks unless told not to.
+_LOCKING = ("rest", "jdbc")
 
 
 class Told(NamedTuple):
@@ -43,3 +52,47 @@ def conditions(settings: Settings) -> Iterator[Told]:
     else:
         race = found.race
         yield Told("ok", f"kept in {race.rounds} races of {race.writers} writers each: changes are safe")
+
+
+def writers_at_once(
+    uri: str, options: Mapping[str, str], root: Root, newest: Sequence[SnapshotRow]
+) -> Iterator[Told]:
+    """A warning where the newest commits of a root, on an object store, are of writers that take turns.
+
+    Stock writers overwrite each other's commits there, and ours, unless their catalog takes a lock.
+    """
+    scheme, separator, _ = uri.partition("://")
+    if not separator or scheme in _RENAMING or _takes_locks(options):
+        return
+    users = [row.commit_user for row in newest[:_NEWEST]]
+    if mixed := sorted(taking_turns(users)):
+        named = ", ".join(mixed[:3]) + (f" and {len(mixed) - 3} more" if len(mixed) > 3 else "")
+        yield Told(
+            "warning",
+            f"Several writers commit to it at once ({named}), and on an object store one can overwrite "
+            "another's commit",
+            "Give every writer a catalog that takes locks (lock.enabled); `paimark verify "
+            f"{root.table.word}` tells what was lost.",
+        )
+
+
+def taking_turns(users: Sequence[str]) -> set[str]:
+    """Those of whose commits others stand in between, and the others; `users` made them one after the other.
+
+    A writer that makes one commit and ends tells nothing of who else was at work then.
+    """
+    first, last = dict[str, int](), dict[str, int]()
+    for place, user in enumerate(users):
+        first.setdefault(user, place)
+        last[user] = place
+    found = set()
+    for user in first:
+        between = {*users[first[user] : last[user]]} - {user}
+        if between:
+            found |= {user} | between
+    return found
+
+
+def _takes_locks(options: Mapping[str, str]) -> bool:
+    given = options.get("lock.enabled", "").strip().lower()
+    return given == "true" or (options.get("metastore", "") in _LOCKING and given != "false")

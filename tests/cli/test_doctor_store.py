@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from core.cli.doctor_store import taking_turns, writers_at_once
+from core.storage.local import LocalFiles
+from core.table.layout import TablePath
+from core.table.lineage import Lineage
 from tests.actions.acting import contents
 from tests.cli.command import Paimark, Ran
 from tests.storage.pretending import PretendingServer, pretending_server
@@ -67,3 +72,48 @@ def test_a_race_is_a_change_and_is_not_made_in_read_only_mode(
         ran = doctor(server, "--read-only")
         assert (ran.code, told(ran)) == (0, [("ok", "not tried in read-only mode")])
         assert not [each for each in server.requests if each.startswith("PUT")]
+
+
+@pytest.mark.parametrize(
+    ("users", "told"),
+    [("aabbc", ""), ("", ""), ("aaaa", ""), ("abcba", "abc"), ("aabab", "ab"), ("abbcdc", "cd")],
+)
+def test_writers_take_turns_where_commits_of_others_lie_between(users: str, told: str) -> None:
+    assert taking_turns(users) == {*told}
+
+
+def test_writers_that_take_turns_without_a_lock_are_told(paimark: Paimark, warehouse: Path) -> None:
+    with pretending_server("keeps") as server:
+        put_tables(server, warehouse)
+        for number, user in enumerate("abcba", 1):
+            key = f"warehouse/shop.db/orders/snapshot/snapshot-{number}"
+            record = {**msgspec.json.decode(server.objects[key]), "commitUser": user}
+            server.objects[key] = msgspec.json.encode(record)
+        where = ("--warehouse", ADDRESS, *words(server), "--read-only", "--output", "json")
+        ran = paimark("doctor", "shop.orders", *where)
+        [found] = [row for row in ran.rows if "Several writers" in row["detail"]]
+        assert (ran.code, found["state"]) == (0, "warning")
+        assert "(a, b, c)" in found["detail"] and "lock.enabled" in found["hint"]
+
+
+@pytest.mark.parametrize(
+    ("uri", "options", "is_told"),
+    [
+        ("s3://lake/w", {}, True),
+        ("gs://lake/w", {"lock.enabled": "false"}, True),
+        ("s3://lake/w", {"metastore": "jdbc", "lock.enabled": "false"}, True),
+        ("s3://lake/w", {"lock.enabled": "true"}, False),
+        ("s3://lake/w", {"metastore": "jdbc"}, False),
+        ("hdfs://name/w", {}, False),
+        ("/lake/w", {}, False),
+    ],
+)
+def test_who_takes_locks_or_can_rename_safely_is_not_told(
+    warehouse: Path, uri: str, options: dict[str, str], is_told: bool
+) -> None:
+    root = TablePath("shop", "orders").root()
+    for number, user in enumerate("abcba", 1):
+        path = warehouse / root.snapshot(number)
+        path.write_bytes(msgspec.json.encode({**msgspec.json.decode(path.read_bytes()), "commitUser": user}))
+    rows = Lineage(LocalFiles(str(warehouse)), root).rows()
+    assert bool(list(writers_at_once(uri, options, root, rows))) == is_told
