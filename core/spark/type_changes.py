@@ -121,7 +121,8 @@ def _longest_text(kind: ColumnType) -> float | None:
             return _FALSE_LENGTH
         case "DATE":
             return _DATE_LENGTH
-        case "TIMESTAMP":
+        # Arrow writes all digits of its unit, also where the type has fewer.
+        case "TIMESTAMP" if kind.fraction in (3, 6):
             return _SECONDS_LENGTH + 1 + kind.fraction
         case "text":
             return math.inf if kind.name == "STRING" else kind.first or 1

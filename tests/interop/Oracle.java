@@ -50,11 +50,13 @@ import org.apache.paimon.table.sink.BatchWriteBuilder;
 import org.apache.paimon.table.sink.CommitMessage;
 import org.apache.paimon.table.source.ReadBuilder;
 import org.apache.paimon.types.DataField;
+import org.apache.paimon.types.DataType;
 import org.apache.paimon.types.DataTypeFamily;
 import org.apache.paimon.types.DataTypeJsonParser;
 import org.apache.paimon.types.DataTypeRoot;
 import org.apache.paimon.types.DataTypes;
 import org.apache.paimon.types.RowKind;
+import org.apache.paimon.types.RowType;
 import org.apache.paimon.utils.InternalRowUtils;
 import org.apache.paimon.utils.TypeUtils;
 
@@ -116,6 +118,8 @@ public final class Oracle {
                 return create();
             case "alter":
                 return alter();
+            case "alter-types":
+                return alterTypes();
             case "misplaced":
                 return new Buckets(fileStoreTable()).misplaced();
             case "look-up":
@@ -190,13 +194,16 @@ public final class Oracle {
         return rows;
     }
 
-    /** All rows as lists of their fields, none of them rounded; {@code options} as for {@code read}. */
+    /** All rows as lists of their fields, or of those in {@code columns}, none rounded; {@code options} as above. */
+    @SuppressWarnings("unchecked")
     private List<Object> rows() throws Exception {
         Table table = table();
+        List<String> wanted = (List<String>) request.getOrDefault("columns", table.rowType().getFieldNames());
+        RowType type = table.rowType().project(wanted);
         List<Object> rows = new ArrayList<>();
-        ReadBuilder builder = table.newReadBuilder();
+        ReadBuilder builder = table.newReadBuilder().withReadType(type);
         try (RecordReader<InternalRow> reader = builder.newRead().createReader(builder.newScan().plan())) {
-            reader.forEachRemaining(row -> rows.add(Values.fields(row, table.rowType())));
+            reader.forEachRemaining(row -> rows.add(Values.fields(row, type)));
         }
         return rows;
     }
@@ -258,6 +265,25 @@ public final class Oracle {
             catalog.alterTable(Identifier.fromString(text("table")), change, false);
         }
         return null;
+    }
+
+    /** Gives each of {@code columns}, pairs of a name and a type, that type where there is a cast; their names. */
+    @SuppressWarnings("unchecked")
+    private List<String> alterTypes() throws Exception {
+        RowType now = table().rowType();
+        List<String> names = new ArrayList<>();
+        List<SchemaChange> changes = new ArrayList<>();
+        for (List<String> column : (List<List<String>>) request.get("columns")) {
+            DataType type = DataTypeJsonParser.parseAtomicTypeSQLString(column.get(1));
+            if (CastExecutors.resolve(now.getField(column.get(0)).type(), type) != null) {
+                names.add(column.get(0));
+                changes.add(SchemaChange.updateColumnType(column.get(0), type));
+            }
+        }
+        try (Catalog catalog = catalog()) {
+            catalog.alterTable(Identifier.fromString(text("table")), changes, false);
+        }
+        return names;
     }
 
     /** JSON has numbers, booleans and strings; every other type is written as Paimon's own cast to a string. */

@@ -33,7 +33,9 @@ final class Values {
 
     /** The {@code index}th field of a row or element of an array. */
     static Object toJson(DataGetters holder, int index, DataType type) {
-        return holder.isNullAt(index) ? null : toJson(InternalRowUtils.get(holder, index, type), type);
+        Object value = holder.isNullAt(index) ? null : InternalRowUtils.get(holder, index, type);
+        // A cast gives null for a value that does not fit, and says so only here.
+        return value == null ? null : toJson(value, type);
     }
 
     private static Object toJson(Object value, DataType type) {

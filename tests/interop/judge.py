@@ -52,13 +52,20 @@ class Judge:
         self._ask("write", warehouse, table, rows=comparable(rows), kind=kind)
 
     def rows(
-        self, warehouse: Path, table: str, *, snapshot: int | None = None, tag: str | None = None
+        self,
+        warehouse: Path,
+        table: str,
+        *,
+        snapshot: int | None = None,
+        tag: str | None = None,
+        columns: Sequence[str] | None = None,
     ) -> list[list[Any]]:
         """All rows as lists of fields in no order, and nothing rounded: see `Values.java`."""
         options = {} if snapshot is None else {"scan.snapshot-id": str(snapshot)}
         if tag is not None:
             options["scan.tag-name"] = tag
-        rows: list[list[Any]] = self._ask("rows", warehouse, table, options=options)
+        wanted = {} if columns is None else {"columns": list(columns)}
+        rows: list[list[Any]] = self._ask("rows", warehouse, table, options=options, **wanted)
         return rows
 
     def put(
@@ -112,6 +119,11 @@ class Judge:
     def alter(self, warehouse: Path, table: str, change: str, column: str, **more: str) -> None:
         """Change the schema: `add` and `widen` (with `type`), `rename` (with `name`), `drop`, `first`."""
         self._ask("alter", warehouse, table, change=change, column=column, **more)
+
+    def alter_types(self, warehouse: Path, table: str, columns: Mapping[str, str]) -> list[str]:
+        """Give each column another type, as far as stock Paimon casts to it; those columns."""
+        changed: list[str] = self._ask("alter-types", warehouse, table, columns=list(columns.items()))
+        return changed
 
     def compact(self, warehouse: Path, table: str) -> None:
         """Full compaction."""

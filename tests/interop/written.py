@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
+from math import isinf
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,7 @@ def as_judged(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
 def _judged(value: Any) -> Any:
     match value:
         case datetime():
+            value = value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
             return (value - _EPOCH) // timedelta(microseconds=1)
         case date():
             return (value - _EPOCH.date()).days
@@ -83,4 +85,6 @@ def _judged(value: Any) -> Any:
             return f"{value:f}"
         case bytes():
             return value.hex()
+        case float() if isinf(value):
+            return "Infinity" if value > 0 else "-Infinity"
     return value
