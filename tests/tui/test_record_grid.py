@@ -156,6 +156,17 @@ async def test_rows_and_their_order_change_together() -> None:
         assert app.line(2).startswith("▌      2")
 
 
+async def test_a_column_without_a_title_is_not_sorted_by() -> None:
+    """Its arrow would stand beside another column's title."""
+    async with grid_of(Numbers(9)) as (app, pilot):
+        app.grid.show(Numbers(9), [COLUMNS[0], Column("", style="warn"), COLUMNS[2]])
+        by = []
+        for _ in range(3):
+            await pilot.press("o")
+            by.append(app.grid.order.column)
+        assert by == [0, 2, None]
+
+
 async def test_the_cursor_is_on_no_row_when_its_record_went_away() -> None:
     class Left(Numbers):
         """All but the sixth."""

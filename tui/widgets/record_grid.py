@@ -240,9 +240,9 @@ class RecordGrid(Widget, can_focus=True):
         self._arrange()
 
     def action_sort(self) -> None:
-        """The next column after the sorted one; past the last, the source's own order again."""
+        """The next column with a title after the sorted one; past the last, the source's own order again."""
         start = 0 if self.order.column is None else self.order.column + 1
-        column = start if start < len(self.columns) else None
+        column = next((each for each in range(start, len(self.columns)) if self.columns[each].title), None)
         numeric = column is not None and self.columns[column].kind not in ("text",)
         self.order = Order(self.order.text, column, numeric)
         if column is not None and column not in [place for place, _ in self._shown()]:
