@@ -34,7 +34,7 @@ async def test_a_savepoint_is_made_and_shows(warehouse: Path) -> None:
         await console.press("s")
         await console.sees("[ Apply ]", "a apply")
         await console.press("a")
-        await console.sees("✓ done", "Savepoint 1 of shop.orders keeps snapshot 5", "[ Close ]")
+        await console.sees("✓ done", "Savepoint 1 of shop.orders keeps snapshot 5", "[ Close ]", "esc close")
         saved = json.loads((warehouse / "shop.db/orders/savepoint/savepoint-1").read_bytes())
         assert saved["savedSnapshotId"] == 5
         await console.press("enter", "2")

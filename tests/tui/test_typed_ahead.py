@@ -63,6 +63,16 @@ async def test_a_key_after_the_palettes_enter_finds_the_palette_done(warehouse: 
         await console.sees("create-savepoint · shop.events")
 
 
+async def test_no_key_is_lost_while_a_dialog_opens(warehouse: Path) -> None:
+    async with sitting(warehouse) as console:
+        await console.sees("● events", "snapshot 2")
+        for keys in (("colon", *"create-tag", "enter"), ("l", "t")):
+            await console.burst(*keys, *"abcd", "enter")
+            await console.sees("Tag snapshot 2 of main of shop.events as abcd")
+            await console.press("escape")
+            await console.loses("create-tag")
+
+
 async def test_keys_after_a_filters_enter_are_keys_and_before_it_text(warehouse: Path) -> None:
     async with sitting(warehouse) as console:
         await console.sees("● events")

@@ -176,7 +176,7 @@ class QueryPane(Vertical):
     def _database(self) -> str | None:
         return self.target.table.database if self.target is not None else None
 
-    def action_run(self) -> None:
+    async def action_run(self) -> None:
         if not self._may_run():
             return
         statement, base = self.editor.statement
@@ -190,14 +190,14 @@ class QueryPane(Vertical):
             self._run(statement, base)
             return
         if called is not None:
-            self.desk.plan_call(called)
+            await self.desk.plan_call(called)
             return
         if _removes_rows(statement):
             from tui.screens.confirm import ConfirmScreen
 
             question = "This statement removes or replaces rows of the table."
             asked = ConfirmScreen(question, statement)
-            self.app.push_screen(asked, lambda agreed: self._run(statement, base) if agreed else None)
+            await self.app.push_screen(asked, lambda agreed: self._run(statement, base) if agreed else None)
             return
         self._run(statement, base)
 
@@ -294,9 +294,13 @@ class QueryPane(Vertical):
                 line = [*line, ("   esc goes to the rows", "quiet")]
             self.status.say(line, more, result.place)
 
+    def on_descendant_focus(self) -> None:
+        """What can be done now depends on where the keys go."""
+        self._tick()
+
     # Out of the console
 
-    def action_export(self) -> None:
+    async def action_export(self) -> None:
         result = self.result
         if result is None or not isinstance(result.end, Finished) or not result.names:
             self.post_message(Said("There are no rows to export: ctrl+r runs the statement", "warn"))
@@ -308,7 +312,9 @@ class QueryPane(Vertical):
         what = f"The {counted(len(result.rows), 'row')} of the result, not sorted or filtered."
         if result.end.truncated:
             what = f"All rows, more than the {len(result.rows):,} shown: the statement runs again."
-        self.app.push_screen(ExportScreen(what), lambda path: self._export_to(path, result) if path else None)
+        await self.app.push_screen(
+            ExportScreen(what), lambda path: self._export_to(path, result) if path else None
+        )
 
     def _export_to(self, path: Path, result: Result) -> None:
         export = self._export = Export(path)
@@ -378,11 +384,11 @@ class QueryPane(Vertical):
         else:
             self.desk.go_up()
 
-    def action_history(self) -> None:
+    async def action_history(self) -> None:
         from tui.screens.history import HistoryScreen
 
         ran = read_history(state_directory() / "history.jsonl")
-        self.app.push_screen(HistoryScreen(ran), lambda sql: self.prepare(sql) if sql else None)
+        await self.app.push_screen(HistoryScreen(ran), lambda sql: self.prepare(sql) if sql else None)
 
     def on_record_grid_moved(self, event: RecordGrid.Moved) -> None:
         event.stop()

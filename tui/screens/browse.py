@@ -360,10 +360,10 @@ class BrowseScreen(LookingScreen):
         """Whether it is unclear which row is meant; then it is said."""
         return self._says_no_row() or self._says_marked()
 
-    def action_delete(self) -> None:
-        self.action_act(DELETING[TABS[self.tab]])
+    async def action_delete(self) -> None:
+        await self.action_act(DELETING[TABS[self.tab]])
 
-    def action_act(self, name: str) -> None:
+    async def action_act(self, name: str) -> None:
         """The dialog of an action, filled in from the row under the cursor."""
         if self.target is None or (name not in OF_THE_TABLE and self._acts_on_no_row()):
             return
@@ -372,31 +372,32 @@ class BrowseScreen(LookingScreen):
         # A savepoint is made of the newest snapshot wherever none is pointed at.
         newest = self.snapshots.at_newest if pane is self.snapshots else name == "create-savepoint"
         given = arguments_from(name, self.target, version, newest=newest)
-        self._open_dialog(name, given)
+        await self._open_dialog(name, given)
 
-    def _open_dialog(self, name: str, given: dict[str, object]) -> None:
+    async def _open_dialog(self, name: str, given: dict[str, object]) -> None:
+        """Returns when it has the keys: the next one typed is for it."""
         assert self.target is not None
         from core.actions.registry import action
         from tui.screens.plan_dialog import PlanDialog
 
         dialog = PlanDialog(self.session, action(name), self.target.table, given)
-        self.app.push_screen(dialog, self._acted)
+        await self.app.push_screen(dialog, self._acted)
 
-    def plan_call(self, called: Called) -> None:
+    async def plan_call(self, called: Called) -> None:
         """The dialog of an action that a CALL names."""
         from tui.screens.plan_dialog import PlanDialog
 
         dialog = PlanDialog(self.session, called.action, called.table, called.arguments)
-        self.app.push_screen(dialog, self._acted)
+        await self.app.push_screen(dialog, self._acted)
 
-    def show_change(self, change: RunningChange) -> None:
+    async def show_change(self, change: RunningChange) -> None:
         """The dialog of a change that was left to the background."""
         from core.table.catalog import parse_table_name
         from tui.screens.plan_dialog import PlanDialog
 
         table = parse_table_name(change.plan.table)
         dialog = PlanDialog(self.session, change.action, table, change.plan.arguments, change)
-        self.app.push_screen(dialog, self._acted)
+        await self.app.push_screen(dialog, self._acted)
 
     def _acted(self, outcome: Outcome | None) -> None:
         if outcome is not None:
@@ -404,12 +405,13 @@ class BrowseScreen(LookingScreen):
 
     def read_again(self) -> None:
         """Something was changed: every pane reads its rows again."""
+        self._watch_engine()
         for pane in self._panes.values():
             pane.reload()
         if self.target is not None:
             self._look_around(self.target)
 
-    def action_protect(self) -> None:
+    async def action_protect(self) -> None:
         """The dialog that switches stock expiry off on the branch under the cursor."""
         from tui.actions import PROTECTING, protection_of
 
@@ -420,7 +422,7 @@ class BrowseScreen(LookingScreen):
         if version is None or version.branch in (None, MAIN):
             self.post_message(Said("Go to a branch: main is expired by its own options", "warn"))
             return
-        self._open_dialog(PROTECTING, protection_of(version.branch))
+        await self._open_dialog(PROTECTING, protection_of(version.branch))
 
     async def action_log(self) -> None:
         from tui.panes.log import LogPane

@@ -174,7 +174,7 @@ class LookingScreen(Screen[None]):
     def _not_compared(self, error: PaimarkError) -> None:
         self.post_message(Said(f"{error.message}. {error.hint}".rstrip(), "bad"))
 
-    def action_peek(self) -> None:
+    async def action_peek(self) -> None:
         """The first rows of the row under the cursor, or of the table, without Spark."""
         target = self.target
         if target is None or self._says_no_row():
@@ -186,4 +186,4 @@ class LookingScreen(Screen[None]):
         mark = self._mark_here
         wanted = mark.wanted if mark is not None else Wanted(target.branch)
         label = f"{target.table.full_name} {mark.label if mark is not None else ''}".strip()
-        self.app.push_screen(PeekScreen(label, Peeking(self.session, target, wanted)))
+        await self.app.push_screen(PeekScreen(label, Peeking(self.session, target, wanted)))

@@ -79,6 +79,7 @@ class PlanDialog(Dialog[Outcome | None]):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "close", "cancel", key_display="esc", id="dialog.close"),
+        Binding("escape", "finish", "close", key_display="esc", id="dialog.finish"),
         Binding("escape", "leave", "to the background", key_display="esc", id="dialog.leave"),
         Binding("a", "apply", "apply", id="dialog.apply"),
         Binding("c", "confirm", "confirm by its name", id="dialog.confirm"),
@@ -270,8 +271,8 @@ class PlanDialog(Dialog[Outcome | None]):
             return self._compared is not None
         if action in ("edit", "plan"):
             return self._state in ("asking", "planned", "failed") and bool(self._fields)
-        if action in ("close", "leave"):
-            return (action == "leave") == (self._state == "applying")
+        if action in ("close", "finish", "leave"):
+            return action == {"applying": "leave", "done": "finish"}.get(self._state, "close")
         return True
 
     def action_apply(self) -> None:
@@ -349,11 +350,11 @@ class PlanDialog(Dialog[Outcome | None]):
             return None
         return str(plan.arguments["name"])
 
-    def action_conflicts(self) -> None:
+    async def action_conflicts(self) -> None:
         if (branch := self._compared) is not None:
             from tui.screens.conflicts import ConflictsScreen
 
-            self.app.push_screen(ConflictsScreen(self._session, self._table, branch))
+            await self.app.push_screen(ConflictsScreen(self._session, self._table, branch))
 
     def action_scroll(self, lines: int) -> None:
         self._text.action_scroll(lines)
@@ -373,6 +374,9 @@ class PlanDialog(Dialog[Outcome | None]):
 
     def action_close(self) -> None:
         self.dismiss(self._outcome)
+
+    def action_finish(self) -> None:
+        self.action_close()
 
     def on_unmount(self) -> None:
         self._counting.cancel()
