@@ -84,6 +84,7 @@ _SIXTEEN = Palette(
     bad="ansi_red",
     sixteen=True,
 )
+_SCROLLBAR_GROUND = ("-background", "-background-hover", "-background-active", "-corner-color")
 PALETTES: Mapping[str, Palette] = MappingProxyType({DARK: _DARK, LIGHT: _LIGHT, SIXTEEN: _SIXTEEN})
 
 
@@ -118,6 +119,8 @@ def make_theme(name: str) -> Theme:
             "quiet": palette.quiet,
             "line": palette.line,
             "raised": palette.raised,
+            **{f"scrollbar{part}": palette.line for part in ("", "-hover", "-active")},
+            **{f"scrollbar{part}": palette.raised for part in _SCROLLBAR_GROUND},
             # Asked for by Textual's own style sheets under an "ansi" theme.
             "ansi-background": "ansi_default",
             "ansi-foreground": "ansi_default",

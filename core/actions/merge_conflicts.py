@@ -37,7 +37,7 @@ class Conflict(msgspec.Struct, frozen=True):
     """A key with its row where the branch parted from main, in main and in the branch; None for no row.
 
     A row is the JSON of each value by its column, exact but for texts over `LONGEST`, which end in `…`.
-    `columns` are those in which the rows differ.
+    `columns` are those in which main's and the branch's row differ, or the one that there is from the base.
     """
 
     key: Row
@@ -124,10 +124,7 @@ def find_conflicts(context: Context, table: TablePath, name: str, progress: Prog
 
 def _title(table: TablePath, found: Survey) -> str:
     name, head, main = found.branch.root.label, found.branch.snapshot.id, found.start.head.snapshot.id
-    return (
-        f"{table.full_name}: branch {name} at snapshot {head} and main at snapshot {main}, "
-        f"since snapshot {found.base.id} of {name}"
-    )
+    return f"{table.full_name}: {name} at snapshot {head}, main at {main}, base {found.base.id}"
 
 
 def _type_name(kind: object) -> str:

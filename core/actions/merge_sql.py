@@ -69,10 +69,11 @@ class Keyed:
         )
 
     def every_conflict(self, shown: Shown, limit: int) -> str:
-        """A row a conflict, by key: `key`, `base`, `main` and `branch`, and in which columns these differ.
+        """A row a conflict, by key: `key`, `base`, `main` and `branch`, and `differing`.
 
         The first four are JSON objects of values by `c` and the column's place, null for no row. `differing`
-        are the places of the columns in which two of the rows that there are differ.
+        are the places of the columns in which main and the branch differ; where one of them has no row, those
+        in which the other one's differs from the base.
         """
         sides = {"base": "base", "main": "main", "branch": "head"}
         rows = [f"{self._packed(row, self.columns, shown)} AS {name}" for name, row in sides.items()]
@@ -95,9 +96,9 @@ class Keyed:
 
     def _differs(self, column: str) -> str:
         name = quoted(column)
-        return " OR ".join(
-            f"({one} IS NOT NULL AND {other} IS NOT NULL AND NOT ({one}.{name} <=> {other}.{name}))"
-            for one, other in (("base", "main"), ("base", "head"), ("main", "head"))
+        return (
+            f"IF(main IS NOT NULL AND head IS NOT NULL, NOT (main.{name} <=> head.{name}), "
+            f"base IS NOT NULL AND NOT (base.{name} <=> coalesce(main, head).{name}))"
         )
 
     @property

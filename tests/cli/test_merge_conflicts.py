@@ -92,7 +92,7 @@ def test_each_conflict_has_its_key_and_the_rows_of_both_sides(conflicts: Paimark
         {"part": 1, "key": 3},
     ]
     first, removed = by_key[1], by_key[2]
-    assert first["columns"] == ["price", "kind"]
+    assert first["columns"] == ["price"]
     assert [first[side]["price"] for side in ("base", "main", "branch")] == [1, None, WIDE]
     assert (first["base"]["bytes"], first["base"]["list"]) == ("AAE=", [1])
     assert (removed["branch"], removed["main"]["text"]) == (None, "y" * merge_conflicts.LONGEST + "…")
@@ -101,7 +101,7 @@ def test_each_conflict_has_its_key_and_the_rows_of_both_sides(conflicts: Paimark
         *(None, "main", "fix"),
     )
     assert ran.err.splitlines() == [
-        "parted.t: branch fix at snapshot 2 and main at snapshot 2, since snapshot 1 of fix",
+        "parted.t: fix at snapshot 2, main at 2, base 1",
         "4 keys in conflict",
     ]
     assert contents(parted / "parted.db") == before

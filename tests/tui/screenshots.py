@@ -46,6 +46,10 @@ def take_picture(console: Sitting, name: str) -> None:
     picture = re.sub(
         r"@font-face \{.*?\}", "", console.app.export_screenshot(title="paimark"), flags=re.DOTALL
     )
+    # The terminal's own clip cuts what reaches below the last line, underscores whole.
+    picture = re.sub(
+        r'(clip-terminal">\s*<rect [^>]*height=")([\d.]+)', lambda m: f"{m[1]}{float(m[2]) + 4}", picture
+    )
     (PICTURES / f"{name}.svg").write_text(picture)
     print(f"screenshots/{name}.svg")
 
@@ -95,7 +99,7 @@ async def tour(console: Sitting, warehouse: Path, suffix: str, savepoint: int, b
     await console.sees("✓ done")
     take("done")
     await console.press("enter", "2")
-    await console.sees(f"savepoint {savepoint}", "before", "auto-savepoint every 1 d")
+    await console.sees(f"savepoint {savepoint}", "auto-savepoint every 1 d")
     take("savepoints")
     await console.press("b")
     await console.sees("create-branch · shop.orders")
@@ -109,12 +113,17 @@ async def tour(console: Sitting, warehouse: Path, suffix: str, savepoint: int, b
     await console.sees(branch, "fix_prices", "MAIN")
     take("branches")
     await console.press("g", "j", "D")
-    await console.sees("from main to fix_prices", "✓ first 500 rows of more", "500 changed")
+    await console.sees("from main to fix_prices", "✓ first 500 rows of more", "600 changed", "Spark ready")
     take("diff")
     await console.press("3", "g", "j", "p")
     await console.sees("shop.orders fix_prices at snapshot 18: 100 rows", "globe")
     take("peek")
-    await console.press("escape", "R")
+    await console.press("escape", "m")
+    await console.sees("Merge what branch fix_prices", "v conflicts")
+    await console.press("v")
+    await console.sees("keys in conflict", "-64.50")
+    take("conflicts")
+    await console.press("escape", "escape", "R")
     await console.sees("[ Cancel ]", "to confirm", "Make branch fix_prices main")
     take("replace")
     await console.press("shift+tab")
@@ -145,6 +154,7 @@ async def tour(console: Sitting, warehouse: Path, suffix: str, savepoint: int, b
     await console.press("ctrl+r")
     await console.sees("✓ first 500 rows of more", "read shop.orders at")
     await console.press("escape")
+    await console.sees("Spark ready")
     take("query")
     await console.press("question_mark")
     await console.sees("Everywhere")
