@@ -145,7 +145,8 @@ class PlanDialog(Dialog[Outcome | None]):
             self.set_focus(self._choices)
         else:
             self.set_focus(empty.input)
-        self.action_plan()
+        # Behind the messages by which fields tell of what they hold from the start: those end a plan.
+        self.call_after_refresh(self.action_plan)
 
     # Arguments
 
