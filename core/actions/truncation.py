@@ -16,11 +16,13 @@ from core.actions.pins import truncation_tag
 from core.actions.rewriting import with_options
 from core.actions.root_files import (
     SCHEMAS,
+    SNAPSHOTS,
     TAGS,
     copy_files,
     delete_files,
     part_of,
     root_files,
+    same_files,
     take_back_copy,
 )
 from core.actions.temporaries import delete_temporaries
@@ -118,6 +120,7 @@ def cut_off(files: Files, cut: Cut) -> int:
     """
     if has_gone_on(files, cut):
         return cut.head
+    _restore_expired(files, cut)
     # Before they go: engines stumble over a hint to a snapshot that is missing, and not over one too low.
     files.replace(cut.main.latest_hint, str(cut.keep).encode())
     reached = _remove_later(files, cut)
@@ -127,6 +130,19 @@ def cut_off(files: Files, cut: Cut) -> int:
     delete_files(files, cut.main, going)
     merge_base.move(files, cut.main, cut.archive, reached)
     return reached
+
+
+def _restore_expired(files: Files, cut: Cut) -> None:
+    """Put back the snapshot that main is to end at, where it expired since the cut was decided.
+
+    The pin has kept its files. Where main has anything else by now, nothing has to end there any more.
+    """
+    ids = numbered(files.names(cut.main.snapshots), SNAPSHOT_PREFIX)
+    names = [f"{SNAPSHOTS}/{SNAPSHOT_PREFIX}{number}" for number in ids]
+    if cut.keep in ids or len(list(same_files(files, cut.main, cut.archive, names))) < len(ids):
+        return
+    if files.create(cut.main.snapshot(cut.keep), files.read(cut.archive.snapshot(cut.keep))):
+        files.replace(cut.main.earliest_hint, str(cut.keep).encode())
 
 
 def has_gone_on(files: Files, cut: Cut) -> bool:
