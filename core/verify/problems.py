@@ -34,13 +34,13 @@ class Problems:
 
     def add(self, cause: Cause, path: str, detail: str, users: Runs) -> None:
         """`users` are the states that need the file; none when it is a version itself."""
-        versions = [each for state in members(users) for each in self.needs.states[state].versions]
-        if versions and not any(map(self._is_there, versions)):
+        if users and not any(map(self._is_there, self._versions(users))):
             # Expired, or deleted, since the versions were listed.
             return
         self.count += 1
         self.lost += cause == "lost"
         if len(self.found) < _LISTED:
+            versions = list(self._versions(users))
             names = tuple(each.name for each in versions[:_NAMED])
             self.found.append(
                 Problem(cause=cause, path=path, detail=detail, needed_by=names, needed_by_count=len(versions))
@@ -78,6 +78,10 @@ class Problems:
     @cached_property
     def _optional(self) -> Runs:
         return self.needs.optional
+
+    def _versions(self, states: Runs) -> Iterator[Version]:
+        """One after the other: of a million files that many versions need, most need not be named."""
+        return (each for state in members(states) for each in self.needs.states[state].versions)
 
     def _is_there(self, version: Version) -> bool:
         if version.path not in self._there:

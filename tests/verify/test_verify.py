@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -17,10 +18,14 @@ from core.actions.context import Context
 from core.storage.files import Entry
 from core.table.layout import TablePath
 from core.table.lineage import Lineage
-from core.verify import Problem, Report, verify
+from core.verify import Problem, Report, problems, verify
+from core.verify.located import locate
+from core.verify.needs import needs_of
+from core.verify.versions import Version, versions
 from tests.actions.acting import EVENTS, ORDERS, NoWrites, Wrapped, context_on, done
 from tests.actions.histories import TABLE, History, needed_by_all, reached
 from tests.actions.taking_over import branched
+from tests.actions.test_count import ENTRIES, with_a_large_manifest
 from tests.actions.test_reclaim import random_history
 from tests.conftest import ORDERS as ORDERS_SCHEMA
 from tests.paimon import commit
@@ -320,3 +325,36 @@ def test_it_tells_what_counting_everything_over_everything_tells(random: Random)
         changed = verify(context, TABLE, older_than=0)
         assert sorted(each.path for each in changed.problems) == gone
         assert all(each.needed_by for each in changed.problems)
+
+
+class Asked(list[Version]):
+    """Versions, and how many of them were asked for."""
+
+    asked = 0
+
+    def __iter__(self) -> Iterator[Version]:
+        for each in super().__iter__():
+            Asked.asked += 1
+            yield each
+
+
+def test_of_many_files_that_many_versions_lack_few_versions_are_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(problems, "_LISTED", 10)
+    history = with_a_large_manifest(tmp_path)
+    for number in range(30):
+        history.files.create(TABLE.root().tag(f"t{number}"), history.files.read(TABLE.root().tag("kept")))
+    needs = needs_of(history.files, TABLE, versions(history.files, TABLE), lambda line: None)
+    for state in needs.states:
+        state.versions = Asked(state.versions)
+    located = locate(history.files, needs, lambda name: False)
+    found = problems.Problems(history.files, needs)
+    Asked.asked = 0
+    for directory, needed in located.files.items():
+        if directory.endswith("bucket-0"):
+            found.add_missing(directory, needed)
+    assert found.count >= ENTRIES
+    assert (len(found.found), found.found[0].needed_by_count) == (10, 31)
+    # One that is there for each file.
+    assert Asked.asked < found.count + 20 * 31
