@@ -182,7 +182,7 @@ def undo(context: Context, table: TablePath, claim: Claim) -> None:
     files = context.files
     if not _is_ours(context, table, claim) or files.exists(table.savepoint(claim.id)):
         return
-    for root in {table.root(claim.root), main_root(files, table), table.root()}:
+    for root in _tagged_roots(files, table, claim):
         if tag_is_of(files, root, claim):
             files.delete(root.tag(savepoint_tag(claim.id)))
     files.delete(table.savepoint_file(claim.full_manifest_list))
@@ -217,7 +217,13 @@ def clean(context: Context, table: TablePath, claim: Claim) -> None:
     """Remove the half-written files that a killed owner left under names that only it wrote."""
     names = {f"{SAVEPOINT_PREFIX}{claim.id}", claim.full_manifest_list}
     delete_temporaries(context.files, table.savepoints, names)
-    delete_temporaries(context.files, table.root(claim.root).tags, {TAG_PREFIX + savepoint_tag(claim.id)})
+    for root in _tagged_roots(context.files, table, claim):
+        delete_temporaries(context.files, root.tags, {TAG_PREFIX + savepoint_tag(claim.id)})
+
+
+def _tagged_roots(files: Files, table: TablePath, claim: Claim) -> set[Root]:
+    """Where the tag of a claim may be: its own root, main, and where stock engines look."""
+    return {table.root(claim.root), main_root(files, table), table.root()}
 
 
 def tag_is_of(files: Files, root: Root, claim: Claim) -> bool:
