@@ -32,6 +32,7 @@ from core.errors import NotFound, Refused
 from core.figures import counted, moment
 from core.storage.files import Files
 from core.table.layout import SNAPSHOT_PREFIX, Root, TablePath
+from core.table.lineage import Lineage
 from core.table.main_branch import main_branch_name
 from core.table.reading import numbered
 
@@ -207,7 +208,16 @@ def _find(files: Files, table: TablePath, entry: Undoable) -> Reversal:
 def _refusals(context: Context, found: Reversal) -> list[Refusal]:
     """What is in the way."""
     table = found.main.root.table
-    reasons = unreadable_refusals(context, found.previous) if found.previous.head else []
+    previous = found.previous
+    reasons = unreadable_refusals(context, previous) if previous.head else []
+    tags = sorted(Lineage(context.files, previous.root).tags(), key=lambda each: each[1].id)
+    if previous.head is None and tags:
+        # Expired by another engine before the barrier stood: it would read as an empty table.
+        reason = (
+            f"{previous.root.label} has no snapshot any more, only tags: {table.full_name} would be empty"
+        )
+        sql = f"SELECT * FROM {table.name}$branch_{previous.root.label} VERSION AS OF '{tags[-1][0]}'"
+        reasons.append(Refusal(reason, f"Read its newest tag, and write that where it is needed: {sql}"))
     if found.archive is None:
         return reasons
     reasons += claim_refusals(context, found.archive)

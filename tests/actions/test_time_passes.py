@@ -211,3 +211,19 @@ def test_a_truncation_that_died_ends_main_where_it_said_though_that_expired(
     assert Lineage(context.files, ORDERS.root()).snapshot_ids() == [3]
     assert main_rows(context) == rows
     assert verify(context, ORDERS).problems == ()
+
+
+def test_a_main_that_would_be_empty_does_not_come_back(
+    context: Context, warehouse: Path, orders: Path
+) -> None:
+    """A stale writer went on, and stock expiry took all that the archive held but what a tag keeps."""
+    branched(context)
+    done(context, "create-tag", name="kept", snapshot=5)
+    died(warehouse, "MAIN-BRANCH", "replace-main-branch", name="fix")
+    add(context, "shop.orders", 900)
+    expired(orders, 1, 2, 3, 4, 5)
+    done(context, "recover")
+    done(context, "rescue-commits", name="late")
+    [refusal] = planned(context, "undo").refusals
+    assert "has no snapshot any more, only tags: shop.orders would be empty" in refusal.reason
+    assert "VERSION AS OF 'kept'" in refusal.hint
