@@ -20,6 +20,7 @@ from core.cancelling import check_cancelled
 from core.errors import Refused
 from core.spark.target import Target, require_as_begun, require_head
 from core.storage.files import Files
+from core.storage.open import require_conditions
 from core.table.commits import Overwritten, settle
 from core.table.layout import Root
 from core.table.lineage import Lineage
@@ -49,6 +50,7 @@ class Commit(FileStoreCommit):  # type: ignore[misc]  # pypaimon has no types
 
     def _try_commit_once(self, *args: Any, latest_snapshot: Any, **rest: Any) -> Any:
         check_cancelled()
+        require_conditions(self._files)
         # Here and not before: a commit that others were faster than is tried again on theirs.
         require_as_begun(self._files, self._target)
         require_head(self._target, _record(latest_snapshot))
@@ -57,10 +59,10 @@ class Commit(FileStoreCommit):  # type: ignore[misc]  # pypaimon has no types
         if self.table.bucket_mode() == BucketMode.HASH_DYNAMIC:
             self._require_same_index(latest_snapshot, rest["index_adds"])
         result = super()._try_commit_once(*args, latest_snapshot=latest_snapshot, **rest)
-        if self.snapshot_commit.overwritten is not None:
-            raise self.snapshot_commit.overwritten
         if isinstance(result, CommitFailRetryResult) and not self.may_have_landed:
             self._delete_manifests(latest_snapshot, self.snapshot_commit.last)
+        if self.snapshot_commit.refused is not None:
+            raise self.snapshot_commit.refused
         return result
 
     @property
@@ -156,7 +158,7 @@ class CreateSnapshot(SnapshotCommit):  # type: ignore[misc]  # as above
         self._root = root
         self.may_have_landed = False
         # Kept here: pypaimon takes any error for a reason to try again.
-        self.overwritten: Overwritten | None = None
+        self.refused: Refused | None = None
         self.last: Any = None
         self.made: bytes | None = None
 
@@ -168,7 +170,12 @@ class CreateSnapshot(SnapshotCommit):  # type: ignore[misc]  # as above
         # Until the store has answered.
         self.may_have_landed = True
         data = JSON.to_json(snapshot, indent=2).encode()
-        is_created = self._files.create(path, data)
+        try:
+            is_created = self._files.create(path, data)
+        except Refused as error:
+            # Nothing was written.
+            self.may_have_landed, self.refused = was_unsure, error
+            return False
         if is_created and self._is_of_the_past(snapshot):
             self._files.delete(path)
             is_created = False
@@ -178,7 +185,7 @@ class CreateSnapshot(SnapshotCommit):  # type: ignore[misc]  # as above
         try:
             settle(self._files, self._root, snapshot.id, data)
         except Overwritten as error:
-            self.overwritten = error
+            self.refused = error
             return False
         self.made = data
         return True

@@ -16,6 +16,7 @@ import msgspec
 from core.errors import NotFound
 from core.spark.target import Target
 from core.storage.files import Files
+from core.storage.open import require_conditions
 from core.table.commits import note_last, overwritten, require_last_kept
 from core.table.landed import Landed, find_commit
 from core.table.records import Snapshot
@@ -23,7 +24,11 @@ from core.table.records import Snapshot
 
 @contextmanager
 def receipted(files: Files, target: Target) -> Iterator[Target]:
-    """The target with a place for its receipt. Raises `Overwritten` for the last commit of this process."""
+    """The target with a place for its receipt. Raises `Overwritten` for the last commit of this process.
+
+    Raises `Refused` where the store does not keep conditions: before anything is written.
+    """
+    require_conditions(files)
     require_last_kept(files, target.root)
     with tempfile.TemporaryDirectory(prefix="paimark-receipt-") as directory:
         yield msgspec.structs.replace(target, receipt=f"{directory}/snapshot")

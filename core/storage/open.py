@@ -30,3 +30,12 @@ def open_files(uri: str, options: Mapping[str, str] = _NO_OPTIONS) -> Files:
     from core.storage.connect import open_remote
 
     return open_remote(uri, options)
+
+
+def require_conditions(files: Files) -> None:
+    """Before much is written that a commit is to name: raises `Refused` where no commit is safe."""
+    if "://" in files.uri:
+        from core.storage.remote import RemoteFiles
+
+        if isinstance(files, RemoteFiles):
+            files.require_conditions()

@@ -117,9 +117,13 @@ class RemoteFiles:
 
     def create(self, path: str, data: bytes) -> bool:
         checked(path)
+        self.require_conditions()
+        return self.put_new(path, data)
+
+    def require_conditions(self) -> None:
+        """Raises `Refused` where the store does not keep the conditions of writes, or may not."""
         if self.must_prove:
             PROOFS.require(self._store, self._uri, self._first_look)
-        return self.put_new(path, data)
 
     def race(self, race: Race) -> Conditions:
         """Let writers race for scratch files, to learn whether the store keeps conditions."""

@@ -180,3 +180,17 @@ def test_nobody_knows_and_then_it_is_refused(table: Table) -> None:
         with pytest.raises(Unavailable, match="Nothing tells whether"):
             commit_rows(target, written)
     assert any(path.endswith(".parquet") for path in unowned(table))
+
+
+def test_the_store_keeps_no_conditions(table: Table) -> None:
+    """It is told at once, and not tried a hundred times."""
+    tries = []
+
+    def refused(files: LocalFiles, path: str, data: bytes) -> bool:
+        tries.append(path)
+        raise Refused("s3://lake can't be changed safely: 2 won")
+
+    target, written = begun(table)
+    with instead_of_create(refused), pytest.raises(Refused, match="can't be changed safely"):
+        commit_rows(target, written)
+    assert len(tries) == 1 and unowned(table) == set()

@@ -19,6 +19,7 @@ from core.spark.streaming.offsets import mark_of
 from core.spark.target import Target
 from core.storage.files import Files
 from core.storage.open import open_files
+from core.table.commits import Overwritten
 from core.table.lineage import Lineage
 from core.table.records import Snapshot, TableSchema
 
@@ -100,7 +101,7 @@ class _Recorded(CreateSnapshot):
         )
         landing.begin(self._files, self._root.table, attempt)
         if not super().commit(base_snapshot_uuid, snapshot, statistics):
-            if self.overwritten is not None:
+            if isinstance(self.refused, Overwritten):
                 # Whoever writes the batch again looks for its files in what came after.
                 return False
             landing.failed(self._files, self._root.table, attempt)
