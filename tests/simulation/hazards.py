@@ -31,6 +31,7 @@ KNOWN_FAULTS = frozenset(
     {
         Hazard.RETIRE_BESIDE_WRITER,
         Hazard.TRUNCATION_BESIDE_OTHERS,
+        Hazard.HDFS_REPLACES_IN_TWO_STEPS,
         Hazard.SHARED_SNAPSHOTS,
         Hazard.UNFINISHED_BRANCH,
         Hazard.STOCK_DELETES_MAIN,
