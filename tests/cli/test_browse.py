@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from tests.cli.command import Paimark
+from tests.conftest import ORDERS
+from tests.paimon import commit
 
 SAVEPOINT_COLUMNS = ["savepoint_id", "saved_snapshot_id", "schema_id", "save_time", "record_count"]
 
@@ -155,6 +158,9 @@ def test_what_a_list_has_to_leave_out_is_said_on_stderr(paimark: Paimark, wareho
 def test_savepoints_of_branches_are_listed_with_those_of_main(paimark: Paimark, warehouse: Path) -> None:
     on = ("shop.orders", "--warehouse", warehouse)
     assert paimark("create-branch", *on, "--name", "fix", "--tag", "v2").code == 0
+    # A state of its own: main knows a savepoint of one that both have.
+    row = {"order_id": [1], "customer": ["c"], "price": [1.0]}
+    commit(warehouse, "shop.orders$branch_fix", pa.table(row, schema=ORDERS))
     assert paimark("create-savepoint", *on, "--branch", "fix").code == 0
     assert paimark("create-savepoint", *on).code == 0
     listed = paimark("savepoints", *on, "--output", "json").rows
