@@ -28,6 +28,7 @@ from core.actions.root_files import (
 from core.actions.temporaries import delete_temporaries
 from core.storage.files import Files
 from core.storage.parallel import each_of
+from core.table.chain import break_between
 from core.table.forks import Side, find_forks, is_same_commit
 from core.table.layout import (
     SCHEMA_PREFIX,
@@ -217,6 +218,8 @@ def _remove_later(files: Files, cut: Cut) -> int:
         if files.exists(main.snapshot(number + 1)):
             # Somebody committed on this one: it has to be there.
             if there is None and copy is not None:
+                if not _stands_on(files, cut, number):
+                    return cut.keep
                 files.create(main.snapshot(number), copy)
             return number
         if there is not None and there == copy:
@@ -224,8 +227,23 @@ def _remove_later(files: Files, cut: Cut) -> int:
     later = [each for each in numbered(files.names(main.snapshots), SNAPSHOT_PREFIX) if each > cut.keep]
     if not later or later[0] == cut.keep + 1:
         return cut.keep
+    if not _stands_on(files, cut, later[0] - 1):
+        return cut.keep
     # Somebody committed on one just as it went.
     copy_files(
         files, archive, main, [f"snapshot/{SNAPSHOT_PREFIX}{each}" for each in range(cut.keep + 1, later[0])]
     )
     return later[0] - 1
+
+
+def _stands_on(files: Files, cut: Cut, number: int) -> bool:
+    """Whether main's next snapshot was built on the archive's of this id; also where it can't be told.
+
+    Where not, others went on from what main was cut to, and theirs of this id has expired since.
+    """
+    paths = (cut.archive.snapshot(number), cut.main.snapshot(number + 1))
+    [copy, after] = [
+        None if data is None else Snapshot.from_json(data, path)
+        for path, data in zip(paths, files.read_many(paths), strict=True)
+    ]
+    return copy is None or after is None or break_between(files, cut.main.table, copy, after) is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.actions.barrier import has_barrier
+from core.actions.strays import stray_commits
 from core.storage.files import Files
 from core.table.layout import BARRIER_ID, TablePath
 from core.table.main_branch import main_root
@@ -12,11 +13,15 @@ from core.verify.report import Cause
 
 
 def barrier_problems(files: Files, table: TablePath) -> Iterator[tuple[Cause, str, str]]:
-    """Cause, path and detail; none while a change that puts it up or takes it down is not finished."""
+    """Cause, path and detail; none while a change that puts it up or takes it down is not finished.
+
+    Commits of a stale writer may have moved LATEST away from it: `doctor` tells of those, and whoever rescues
+    them puts it up again.
+    """
     path, main = table.root().snapshot(BARRIER_ID), main_root(files, table)
     if files.exists(table.journal):
         return
-    if main.branch is not None and not has_barrier(files, table):
+    if main.branch is not None and not has_barrier(files, table) and not stray_commits(files, table):
         yield (
             "missing",
             path,
