@@ -31,11 +31,11 @@ def of_tag(history: History, root: Root, name: str) -> Leaving:
     return Leaving((root,), 0, (Lineage(history.files, root).tag(name),), frozenset({root.tag(name)}))
 
 
-def with_a_large_manifest(warehouse: Path) -> History:
+def with_a_large_manifest(warehouse: Path, entries: int = ENTRIES) -> History:
     """Tag `kept`, of an expired snapshot, has one manifest of many entries; later ones have none of them."""
     history = History(warehouse, Random(1))
     line = history.lines[None]
-    names = [f"data-5ec5d4cd-5a37-4a4b-9f5c-{number:012}-0.parquet" for number in range(ENTRIES)]
+    names = [f"data-5ec5d4cd-5a37-4a4b-9f5c-{number:012}-0.parquet" for number in range(entries)]
     manifest = history._manifest([(0, name, 0) for name in names])
     line.manifests.append((manifest, ()))
     history.commit()

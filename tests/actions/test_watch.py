@@ -19,7 +19,7 @@ from tests.actions.histories import TABLE, History
 from tests.actions.test_count import Crowd, metadata
 from tests.table.lineages import CountingFiles
 
-BRANCHES = 40
+BRANCHES = 20
 
 
 @pytest.fixture

@@ -23,14 +23,15 @@ from core.table.lineage import Lineage
 from core.table.manifests import read_manifest_list
 from core.table.records import Tag
 from tests.actions.histories import TABLE, History
-from tests.actions.test_count import ENTRIES, with_a_large_manifest
+from tests.actions.test_count import with_a_large_manifest
 
 MAIN = TABLE.root()
+ENTRIES = 5_000
 
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> History:
-    return with_a_large_manifest(tmp_path_factory.mktemp("large"))
+    return with_a_large_manifest(tmp_path_factory.mktemp("large"), ENTRIES)
 
 
 def kept(history: History) -> Tag:

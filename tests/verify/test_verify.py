@@ -25,7 +25,7 @@ from core.verify.versions import Version, versions
 from tests.actions.acting import EVENTS, ORDERS, NoWrites, Wrapped, context_on, done
 from tests.actions.histories import TABLE, History, needed_by_all, reached
 from tests.actions.taking_over import branched
-from tests.actions.test_count import ENTRIES, with_a_large_manifest
+from tests.actions.test_count import with_a_large_manifest
 from tests.actions.test_reclaim import random_history
 from tests.conftest import ORDERS as ORDERS_SCHEMA
 from tests.paimon import commit
@@ -342,7 +342,7 @@ def test_of_many_files_that_many_versions_lack_few_versions_are_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(problems, "_LISTED", 10)
-    history = with_a_large_manifest(tmp_path)
+    history = with_a_large_manifest(tmp_path, 1000)
     for number in range(30):
         history.files.create(TABLE.root().tag(f"t{number}"), history.files.read(TABLE.root().tag("kept")))
     needs = needs_of(history.files, TABLE, versions(history.files, TABLE), lambda line: None)
@@ -354,7 +354,7 @@ def test_of_many_files_that_many_versions_lack_few_versions_are_asked_for(
     for directory, needed in located.files.items():
         if directory.endswith("bucket-0"):
             found.add_missing(directory, needed)
-    assert found.count >= ENTRIES
+    assert found.count >= 1000
     assert (len(found.found), found.found[0].needed_by_count) == (10, 31)
     # One that is there for each file.
     assert Asked.asked < found.count + 20 * 31
