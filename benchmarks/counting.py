@@ -6,6 +6,18 @@ plan and to apply, requests, and the most memory its process held.
 Synthetic: the metadata (snapshots, tags, branches, lists, manifests with entries as long as real ones) is
 written by this program and no data file exists, which counting never reads; the store is the local disk
 behind the code for object stores, each request delayed. Real: all from the action down to that code.
+
+Measured with the defaults (1,056,985 data files, 1,000 branches, 20 ms), at low priority on two cores that
+others kept busy, so that the seconds are more than it takes (before: deletions listed all branches one after
+the other before every 32 files, and did not end within hours; delete-tag, which frees 2 files, took 370 s):
+
+                    plan s   all s   cpu s  requests     MB
+    delete-savepoint  19.3    68.8    24.5    59,442     65  10,003 files freed
+    delete-tag        27.1    72.3    23.4    49,908     62  2 files freed
+    delete-branch     37.2   143.4    28.0    83,787     77  30,009 files freed
+    expire-snapshots  26.5    77.6    21.2    47,318     65  18 files freed
+    create-savepoint   3.8    10.3     0.6     3,055     37
+    create-branch     91.3    93.0    12.4       169     70
 """
 
 from __future__ import annotations
