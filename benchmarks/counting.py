@@ -18,6 +18,7 @@ the other before every 32 files, and did not end within hours; delete-tag, which
     expire-snapshots  26.5    77.6    21.2    47,318     65  18 files freed
     create-savepoint   3.8    10.3     0.6     3,055     37
     create-branch     91.3    93.0    12.4       169     70
+    verify           223.1             59.0    27,221    371  1,065,949 files looked for
 """
 
 from __future__ import annotations
