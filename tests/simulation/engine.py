@@ -20,6 +20,7 @@ from core.errors import PaimarkError, Refused
 from core.spark.commit import CreateSnapshot
 from core.spark.protocol import Ask, Cause, Event, Failed, Told, Version, Write
 from core.spark.target import Target, require_as_begun, require_head
+from core.table.commits import Overwritten
 from core.table.lineage import Lineage
 from core.table.records import Snapshot
 from tests.simulation.actor_files import ActorFiles
@@ -51,6 +52,8 @@ class StandInEngine:
                 yield Told()
         except PaimarkError as error:
             cause: Cause = "statement" if error.exit_code == 1 else "engine"
+            if isinstance(error, Overwritten):
+                cause = "overwritten"
             yield Failed(error.message, error.hint, cause=cause)
 
     def close(self) -> None:
@@ -102,7 +105,11 @@ class StandInEngine:
             after = written if write.overwrite else sorted([*self._world.commits[parent].rows, *written])
             self._register(write, prepared, tuple(after), parent)
             snapshot = JSON.from_json(prepared.data.decode(), PaimonSnapshot)
-            if CreateSnapshot(self._files, target.root).commit(None, snapshot, None):
+            create = CreateSnapshot(self._files, target.root)
+            is_made = create.commit(None, snapshot, None)
+            if create.refused is not None:
+                raise create.refused
+            if is_made:
                 self._world.litter -= {*prepared.metadata}
                 self._world.litter -= {TABLE.data_file("", 0, each.file.name) for each in new}
                 return
