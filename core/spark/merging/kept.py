@@ -48,4 +48,5 @@ def _bytes(bits: list[Bits]) -> int:
 def _identity(group: MergeGroup) -> Hashable:
     rules = group.rules
     files = tuple((file.path, rules.columns[file.schema_id]) for file in group.files)
-    return rules.key_types, rules.sequence_types, rules.descending, rules.ignore_delete, files
+    deletes = rules.ignore_delete, rules.uncounted_deletes
+    return rules.key_types, rules.sequence_types, rules.descending, deletes, files

@@ -38,6 +38,7 @@ class MergeRules:
 
     `descending`: of two versions of a key the one with the smaller sequence fields is the newer.
     `ignore_delete`: rows that retract count for nothing, and the version before them stands.
+    `uncounted_deletes`: files may hold deletions that no count tells of, on any level.
     """
 
     key_types: tuple[str, ...]
@@ -45,6 +46,7 @@ class MergeRules:
     descending: bool
     ignore_delete: bool
     columns: Mapping[int, FileColumns]
+    uncounted_deletes: bool = False
 
 
 @dataclass(frozen=True, slots=True)

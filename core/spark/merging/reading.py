@@ -59,7 +59,8 @@ def read_rows(
         key = [name if name in there else name.removeprefix(_KEY_PREFIX) for name in columns.key]
         fields = [name if name in there else None for name in columns.sequence]
         numbers = [_SEQUENCE] if with_numbers else []
-        kinds = [_KIND] if file.may_retract and opened.may_retract() else []
+        may_retract = file.may_retract or rules.uncounted_deletes
+        kinds = [_KIND] if may_retract and opened.may_retract() else []
         wanted = [*key, *(name for name in fields if name is not None), *numbers, *kinds]
         table = opened.read(list(dict.fromkeys(wanted)), first)
         return KeyRows(

@@ -53,6 +53,8 @@ def merge_rules(schema: TableSchema, schemas: Mapping[int, TableSchema]) -> Merg
             number: _columns([fields[name] for name in key], [fields[name] for name in sequence], written)
             for number, written in schemas.items()
         },
+        # pypaimon writes and does not count them, and stock compaction lifts a lone file as it is.
+        uncounted_deletes="rowkind.field" in options,
     )
 
 
