@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 from pypaimon import CatalogFactory, Schema
+from pypaimon.schema.data_types import AtomicType
 
 
 def create_table(
@@ -19,8 +20,9 @@ def create_table(
     partition_keys: Sequence[str] = (),
     options: Mapping[str, str] | None = None,
     catalog_options: Mapping[str, str] | None = None,
+    words: Mapping[str, str] | None = None,
 ) -> None:
-    """Create `database.table` and its database."""
+    """Create `database.table` and its database. `words` are the types of columns that Arrow has none for."""
     catalog = CatalogFactory.create({"warehouse": str(warehouse), **(catalog_options or {})})
     catalog.create_database(name.split(".")[0], True)
     definition = Schema.from_pyarrow_schema(
@@ -29,6 +31,9 @@ def create_table(
         partition_keys=list(partition_keys),
         options=dict(options or {}),
     )
+    for field in definition.fields:
+        if word := (words or {}).get(field.name):
+            field.type = AtomicType(word, field.type.nullable)
     catalog.create_table(name, definition, False)
 
 

@@ -17,6 +17,7 @@ from tests.spark.generated_tables_values import (
     ATOMIC,
     KEYS,
     PARTITIONS,
+    TEXTS,
     WIDER,
     key_values,
     nested,
@@ -35,9 +36,12 @@ _AGGREGATES = {"max": pa.int32(), "min": pa.date32(), "last_non_null_value": pa.
 
 @dataclass(frozen=True)
 class Column:
+    """`word` is Paimon's own for the type, where Arrow has none: `VARCHAR(50)`."""
+
     name: str
     type: pa.DataType
     role: str = ""
+    word: str = ""
 
 
 @dataclass(frozen=True)
@@ -156,6 +160,8 @@ class _Maker:
                 Column(self._new_name(), each) for each in random.sample(ATOMIC, random.choice([1, 2, 4]))
             ]
             columns += [Column(self._new_name(), nested(random)) for _ in range(random.choice([0, 0, 1, 2]))]
+            if self._chance(0.3):
+                columns.append(Column(self._new_name(), pa.string(), word=random.choice(TEXTS)))
         if merge in ("deduplicate", "deletion-vectors") and self._chance(0.3):
             kinds = [each for each in KEYS if not pa.types.is_boolean(each)] + [pa.float64()]
             columns += [
@@ -189,8 +195,14 @@ class _Maker:
         if table.merge == "append":
             options["bucket"] = "-1"
             return
-        options["bucket"] = random.choice(["1", "1", "2"])
+        options["bucket"] = random.choice(["1", "1", "2", "2", "-1", "-2"])
         options["write-only"] = random.choice(["true", "false"])
+        if self._is_looked_up() or options["bucket"] not in ("-1", "-2"):
+            options["bucket"] = options["bucket"].removeprefix("-")
+        else:
+            options["dynamic-bucket.target-row-num"] = "5"
+        if table.merge == "deduplicate" and not by_role["rowkind"] and self._chance(0.1):
+            options["ignore-delete"] = "true"
         if table.merge == "deletion-vectors":
             options["deletion-vectors.enabled"] = "true"
             options["write-only"] = "false"
@@ -224,6 +236,7 @@ class _Maker:
             primary_keys=table.key,
             partition_keys=partitions,
             options=table.options,
+            words={each.name: each.word for each in table.columns if each.word},
         )
 
     def _commit(self, name: str) -> None:
@@ -242,9 +255,10 @@ class _Maker:
         self._tell(f"{'stock' if by_stock else 'pypaimon'} commits {len(rows)} rows to {name}")
 
     def _needs_stock(self) -> bool:
-        # pypaimon does not write these.
+        # pypaimon does not write these, or not where stock Paimon looks for them.
         is_nested = any(pa.types.is_nested(each.type) for each in self.table.columns)
-        return self._is_looked_up() or (self.table.format == "avro" and is_nested)
+        is_fixed = not self.table.key or not self.table.options["bucket"].startswith("-")
+        return self._is_looked_up() or (self.table.format == "avro" and is_nested) or not is_fixed
 
     def _rows(self, count: int) -> list[dict[str, Any]]:
         rows = [{each.name: self._value(each) for each in self.table.columns} for _ in range(count)]

@@ -66,6 +66,8 @@ KEYS: list[pa.DataType] = [
     pa.int16(),
     pa.bool_(),
 ]
+# Longer than any text here, as nobody checks the length.
+TEXTS = ["CHAR(60)", "VARCHAR(60)"]
 PARTITIONS: list[pa.DataType] = [pa.string(), pa.int32(), pa.date32(), pa.bool_(), pa.int64()]
 # What a column's type may become, and Paimon's word for it.
 WIDER: list[tuple[pa.DataType, pa.DataType, str]] = [

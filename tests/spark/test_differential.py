@@ -28,6 +28,8 @@ from tests.spark.generated_tables_values import Plain, comparable, plain
 
 __all__ = ["judge"]
 _MANY, _FEW = 500, 50
+# West of Greenwich Python has no word for the first moments of year 1.
+ZONES = ["UTC", "Asia/Kolkata", "+13:00"]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -47,13 +49,16 @@ def check(seed: int, engine: Engine, warehouse: Path, judge: Judge) -> None:
         generate(table, warehouse, judge)
         # Keys are merged in the engine, or by tasks.
         assert ask(engine, f"SET {LOCAL_BYTES}={random.choice([0, 1 << 30])}").finish
+        # Values are compared as moments, whatever the zone.
+        assert ask(engine, f"SET TIME ZONE '{random.choice(ZONES)}'").finish
         for target in table.targets:
             _agree(random, table, target, engine, warehouse, judge)
     except Exception as error:
         error.add_note("\n".join([f"seed {seed}", *table.story]))
         raise
     finally:
-        assert ask(engine, f"RESET {LOCAL_BYTES}").finish
+        for setting in (LOCAL_BYTES, "spark.sql.session.timeZone"):
+            assert ask(engine, f"RESET {setting}").finish
 
 
 def _agree(
