@@ -29,7 +29,7 @@ from tests.spark.generated_tables_values import Plain, comparable, plain
 __all__ = ["judge"]
 _MANY, _FEW = 500, 50
 # West of Greenwich Python has no word for the first moments of year 1.
-ZONES = ["UTC", "Asia/Kolkata", "+13:00"]
+ZONES = ["UTC", "Australia/Sydney", "Asia/Kolkata", "+13:00"]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
