@@ -94,6 +94,36 @@ def move(files: Files, main: Root, to: Root, after: int, until: float = math.inf
         _write(files, main.table, moved)
 
 
+def hand_on(files: Files, source: Root, target: Root, until: float = math.inf) -> None:
+    """What commits of one root did, up to a snapshot, is told of another that has them too. Idempotent."""
+    known = events(files, source.table)
+    own = [each for each in known if each.root == target.branch]
+    told = [
+        msgspec.structs.replace(each, root=target.branch)
+        for each in known
+        if each.root == source.branch and each.main.id <= until
+    ]
+    if new := [each for each in told if each not in own]:
+        others = [each for each in known if each.root != target.branch]
+        # Each commit of a root has a higher id than those before it.
+        _write(files, source.table, [*others, *sorted([*own, *new], key=lambda each: each.main.id)])
+
+
+def rename(files: Files, source: Root, target: Root) -> None:
+    """A branch has another name now, whether main or merged. Idempotent."""
+    known = events(files, source.table)
+    renamed = [
+        msgspec.structs.replace(
+            each,
+            root=target.branch if each.root == source.branch else each.root,
+            branch=target.label if each.branch == source.label else each.branch,
+        )
+        for each in known
+    ]
+    if renamed != known:
+        _write(files, source.table, renamed)
+
+
 def record(files: Files, table: TablePath, event: Event) -> None:
     """Add one; twice adds nothing. For who holds the table's journal."""
     known = events(files, table)

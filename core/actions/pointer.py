@@ -49,6 +49,7 @@ class Begun(Record, frozen=True, kw_only=True):
     `earliest_hint`, `branch_schema` and `main_schema` are what stood there before, `seen` what the plan saw
     of both. The digests tell the copies from what somebody else puts in their place. `main_head` and
     `main_tags` are what a previous main had that is to be dropped: what it got later nobody agreed to lose.
+    `shared` is the newest snapshot that both have.
     """
 
     branch: str
@@ -71,6 +72,7 @@ class Begun(Record, frozen=True, kw_only=True):
     drops_previous: bool = False
     main_head: int = 0
     main_tags: tuple[str, ...] = ()
+    shared: int = 0
 
     @property
     def older(self) -> range:
@@ -100,6 +102,7 @@ def begun_of(found: Takeover, files: Files, archive: str | None, *, drops_previo
         tag_digests=tuple(_digests(files, [found.main.root.tag(name) for name in found.tags])),
         drops_previous=drops_previous,
         main_head=found.main.head.snapshot.id if found.main.head else 0,
+        shared=(found.fork.snapshot_id or 0) if found.fork.is_proven else 0,
         main_tags=tuple(Lineage(files, found.main.root).tag_names()),
     )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Self
 
-from core.actions import replace_overwrite
+from core.actions import merge_base, replace_overwrite
 from core.actions.barrier import put_barrier
 from core.actions.change import journal
 from core.actions.change.change import Change, Done, Landed, Work
@@ -128,6 +128,10 @@ class ReplaceMain(Change[Begun]):
         files, table, between, progress = self.work.files, self.work.table, self._sides, self.work.progress
         if _CLEARED not in hold.steps:
             progress(f"branch {self.state.branch} is main")
+            # What was merged into main before both parted is in the branch too.
+            merge_base.hand_on(files, between.main, between.branch, self.state.shared)
+            if between.archive is not None:
+                merge_base.hand_on(files, between.main, between.archive)
             if _CLEARING not in hold.steps and between.archive is not None:
                 # Until the barrier stands other engines take the table directory for main, and expire there.
                 put_barrier(files, table, between.branch.label)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
+from core.actions import merge_base
 from core.actions.change.change import Change, Landed
 from core.actions.change.journal import Begun, Hold
 from core.actions.change.operations import Undoable
@@ -64,6 +65,7 @@ class RootMove(Change[Undoable]):
         return Landed.NO
 
     def finish(self, hold: Hold) -> None:
+        merge_base.rename(self.work.files, self.source, self.target)
         move_rest(self.work.files, self.source, self.target, self.swap())
         self.work.progress(f"{self.source.label} is {self.target.label} now")
 

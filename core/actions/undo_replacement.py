@@ -10,6 +10,7 @@ from typing import Self
 
 import msgspec
 
+from core.actions import merge_base
 from core.actions.change.change import Change, Done, Landed, Work
 from core.actions.change.journal import Begun, Hold
 from core.actions.change.operations import Undoable
@@ -146,6 +147,7 @@ class UndoReplacement(Change[UndoState]):
         if archive is None:
             clear_table_directory(files, table, table.root(entry.previous), None)
             return
+        merge_base.hand_on(files, archive, table.root())
         has_late = has_more(files, archive, self.state.head, table.root())
         if _RESTORED not in hold.steps:
             drop_guards(files, table, archive)

@@ -7,12 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from core.actions import merge_base
 from core.actions.context import Context
 from core.errors import Refused
 from core.storage.files import Files
 from core.storage.local import LocalFiles
+from core.table.layout import Root
 from core.table.lineage import Lineage
 from core.table.main_branch import branch_names, main_root
+from core.table.records import Point, point_of
 from core.verify import verify
 from tests.actions.acting import ORDERS, Wrapped, applied, contents, context_on, done, planned
 from tests.actions.taking_over import add, branched, main_rows, rows_of
@@ -227,3 +230,44 @@ def test_a_main_that_would_be_empty_does_not_come_back(
     [refusal] = planned(context, "undo").refusals
     assert "has no snapshot any more, only tags: shop.orders would be empty" in refusal.reason
     assert "VERSION AS OF 'kept'" in refusal.hint
+
+
+def test_what_was_merged_stays_so_when_main_moves_and_branches_are_renamed(context: Context) -> None:
+    """Else the next merge would bring the same rows in again."""
+    done(context, "create-tag", name="fork")
+    done(context, "create-branch", name="b", tag="fork")
+    add(context, "shop.orders", 50)
+    add(context, "shop.orders$branch_b", 100)
+    # As a merge of rows is recorded.
+    at_main, at_branch = (head(context, root) for root in (ORDERS.root(), ORDERS.root("b")))
+    merge_base.record(
+        context.files, ORDERS, merge_base.Event(kind="merge", main=at_main, branch="b", head=at_branch)
+    )
+    branched(context, "next", tag="fork", order_id=200)
+    done(context, "create-tag", name="merged")
+    done(context, "create-branch", name="later", tag="merged")
+
+    def is_merged(name: str = "b") -> bool:
+        known = merge_base.merged(context.files, main_root(context.files, ORDERS), name)
+        return known is not None and known.head == at_branch
+
+    assert is_merged()
+    archive = str(done(context, "replace-main-branch", name="later").result["previous_main"])
+    assert is_merged()
+    done(context, "replace-main-branch", name=archive)
+    assert is_merged()
+    done(context, "undo")
+    done(context, "undo")
+    assert is_merged()
+    retired = str(done(context, "delete-branch", name="b", keep=True).result["retired_as"])
+    assert is_merged(retired)
+    done(context, "undo")
+    assert is_merged()
+    done(context, "replace-main-branch", name="next")
+    assert not is_merged()
+
+
+def head(context: Context, root: Root) -> Point:
+    newest = Lineage(context.files, root).latest()
+    assert newest is not None
+    return point_of(newest)
