@@ -31,10 +31,11 @@ from core.actions.takeover import Takeover
 from core.actions.temporaries import delete_temporaries
 from core.errors import FileMissing
 from core.storage.files import Files
+from core.table.forks import is_same_commit
 from core.table.layout import BARRIER, SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root, TablePath
 from core.table.lineage import Lineage
 from core.table.reading import numbered
-from core.table.records import Record
+from core.table.records import Record, Snapshot, Tag
 from core.table.retention import RETENTION_OFF
 
 _LATEST = f"{SNAPSHOTS}/LATEST"
@@ -157,14 +158,28 @@ def restore(files: Files, table: TablePath, archive: Root, schema_id: int, schem
 
 
 def drop_guards(files: Files, table: TablePath, archive: Root) -> None:
-    """When the table directory is main again: the barrier, and the tags that only guarded, leave it."""
+    """When the table directory is main again: the barrier, and the tags that only guarded, leave it.
+
+    The guard of a snapshot that main has itself stays, as main's tag: the branch keeps that snapshot.
+    """
     [latest] = files.read_many([archive.latest_hint])
     remove_barrier(files, table, latest)
     own, kept = table.root(), part_of(root_files(files, archive), TAGS)
     for name in part_of(root_files(files, own), TAGS):
         tag_name = name.removeprefix(f"{TAGS}/{TAG_PREFIX}")
-        if name not in kept and not guards.is_last_of_savepoint(files, table, tag_name):
-            files.delete(f"{own.directory}/{name}")
+        if name in kept or guards.is_last_of_savepoint(files, table, tag_name):
+            continue
+        if not _is_of_live_snapshot(files, own, own.tag(tag_name)):
+            files.delete(own.tag(tag_name))
+
+
+def _is_of_live_snapshot(files: Files, root: Root, path: str) -> bool:
+    [data] = files.read_many([path])
+    if data is None:
+        return False
+    tag = Tag.from_json(data, path)
+    [snapshot] = files.read_many([root.snapshot(tag.id)])
+    return snapshot is not None and is_same_commit(Snapshot.from_json(snapshot, path), tag)
 
 
 def take_back(files: Files, table: TablePath, begun: Begun, progress: Progress) -> None:

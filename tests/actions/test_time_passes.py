@@ -267,6 +267,19 @@ def test_what_was_merged_stays_so_when_main_moves_and_branches_are_renamed(conte
     assert not is_merged()
 
 
+@pytest.mark.parametrize(("name", "asked"), [("create-tag", {"name": "late"}), ("create-savepoint", {})])
+def test_what_was_kept_of_mains_past_while_a_branch_was_main_is_kept_when_main_is_back(
+    context: Context, name: str, asked: dict[str, str]
+) -> None:
+    branched(context)
+    done(context, "replace-main-branch", name="fix")
+    done(context, name, ORDERS, snapshot=1, **asked)
+    done(context, "undo", replacement=True)
+    assert main_root(context.files, ORDERS) == ORDERS.root()
+    # Stock expiry on main looks at main's tags only.
+    assert 1 in [tag.id for _, tag in Lineage(context.files, ORDERS.root()).tags()]
+
+
 def head(context: Context, root: Root) -> Point:
     newest = Lineage(context.files, root).latest()
     assert newest is not None
