@@ -17,6 +17,7 @@ from typing import Any
 # The library's other client, the asynchronous one, can stop for ever when it is collected.
 from hdfs_native import Client, FileStatus, WriteOptions
 
+from core.figures import size
 from core.storage.limits import require_small
 
 _CONNECT_SECONDS = 5.0
@@ -75,7 +76,7 @@ class HdfsClient:
                 return data
             if seconds is not None:
                 time.sleep(seconds)
-        raise OSError(f"{len(reader) - len(data)} bytes of {path} are on no DataNode")
+        raise OSError(f"{size(len(reader) - len(data))} of {path} are on no DataNode")
 
     def rm_file(self, path: str) -> None:
         self._client.delete(path)
