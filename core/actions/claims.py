@@ -192,7 +192,8 @@ def undo(context: Context, table: TablePath, claim: Claim) -> None:
 def forget_savepoint(context: Context, root: Root, savepoint_id: int, progress: Progress) -> None:
     """Take back a savepoint of a snapshot that is still there, and so needs nothing to keep its files.
 
-    One whose snapshot has expired meanwhile stays: it is all that keeps them. Idempotent.
+    One whose snapshot has expired meanwhile stays: it is all that keeps them. But a tag whose record is gone
+    already goes: whoever began this died between the two, and no list shows it. Idempotent.
     """
     files, table = context.files, root.table
     path, tag = table.savepoint(savepoint_id), root.tag(savepoint_tag(savepoint_id))
@@ -201,13 +202,13 @@ def forget_savepoint(context: Context, root: Root, savepoint_id: int, progress: 
         is_live = files.read(root.snapshot(Snapshot.from_json(data, tag).id)) == data
     except FileMissing:
         is_live = False
-    if not is_live:
-        return
     [record] = files.read_many([path])
+    if record is not None and not is_live:
+        return
     files.delete(path)
     files.delete(tag)
     guards.repair_held(files, table)
-    # Whoever died between the two left no record to tell the list by; `verify` names it.
+    # Without the record nothing tells the list, nor what only the tag kept; `verify` names both as orphans.
     if record is not None:
         files.delete(table.savepoint_file(Savepoint.from_json(record, path).full_manifest_list))
     progress(Remark(f"took back savepoint {savepoint_id}, which nothing needs now"))

@@ -16,6 +16,7 @@ from core.actions.checks import (
 from core.actions.context import Context, Progress
 from core.actions.holding import (
     ChosenSnapshot,
+    Lost,
     choose,
     choose_as_planned,
     keep,
@@ -27,6 +28,7 @@ from core.actions.names import name_refusal
 from core.actions.pins import merge_tag
 from core.actions.plan import Outcome, Plan, Refusal, Step
 from core.actions.retention import stock_expiry_warnings
+from core.actions.rewriting import without_time_to_live
 from core.actions.sharing import tag_in_main
 from core.actions.undo_inverse import log
 from core.durations import parse_duration
@@ -114,6 +116,7 @@ def _tag(context: Context, chosen: ChosenSnapshot, plan: Plan, progress: Progres
     data = chosen.data
     if retain_ms is not None:
         data = with_time_to_live(data, context.clock(), int(retain_ms))
+    elsewhere = set() if needed is None else set(_paths(files, chosen.root.table, name))
     if not files.create(path, data):
         raise Refused(f"{plan.table} has a tag {name} already", "Choose another name.")
     made = [path]
@@ -122,9 +125,27 @@ def _tag(context: Context, chosen: ChosenSnapshot, plan: Plan, progress: Progres
         pin = tag_in_main(files, chosen, merge_tag(chosen.root.label, chosen.snapshot.id))
         made += [] if pin is None else [pin]
         progress(f"tagged snapshot {chosen.snapshot.id} as {name}")
-        require_held(context, chosen, needed, progress)
+        try:
+            require_held(context, chosen, needed, progress)
+        except Lost:
+            if needed is not None:
+                made += _copies_since(files, chosen.root.table, name, data, elsewhere)
+            raise
         guards.guard(files, chosen.root, name)
     return chosen
+
+
+def _copies_since(files: Files, table: TablePath, name: str, data: bytes, before: set[str]) -> list[str]:
+    """Copies that a replacement of main made of a tag meanwhile: nobody could read them."""
+    paths = [path for path in _paths(files, table, name) if path not in before]
+    copies = (data, without_time_to_live(data, name))
+    return [path for path, there in zip(paths, files.read_many(paths), strict=True) if there in copies]
+
+
+def _paths(files: Files, table: TablePath, name: str) -> list[str]:
+    """Where the tag is, in any root."""
+    paths = [root.tag(name) for root in dict.fromkeys([table.root(), *all_roots(files, table)])]
+    return [path for path, there in zip(paths, files.read_many(paths), strict=True) if there is not None]
 
 
 def _require_there(context: Context, root: Root, name: str) -> None:

@@ -8,16 +8,17 @@ from pathlib import Path
 import pytest
 
 from core.actions import merge_base
+from core.actions.claims import forget_savepoint
 from core.actions.context import Context
 from core.errors import Refused
 from core.storage.files import Files
 from core.storage.local import LocalFiles
 from core.table.layout import Root
 from core.table.lineage import Lineage
-from core.table.main_branch import branch_names, main_root
+from core.table.main_branch import all_roots, branch_names, main_root
 from core.table.records import Point, point_of
 from core.verify import verify
-from tests.actions.acting import ORDERS, Wrapped, applied, contents, context_on, done, planned
+from tests.actions.acting import ORDERS, Meanwhile, Wrapped, applied, contents, context_on, done, planned
 from tests.actions.taking_over import add, branched, main_rows, rows_of
 from tests.faults.fault_files import Death
 from tests.spark.test_reads import at
@@ -278,6 +279,36 @@ def test_what_was_kept_of_mains_past_while_a_branch_was_main_is_kept_when_main_i
     assert main_root(context.files, ORDERS) == ORDERS.root()
     # Stock expiry on main looks at main's tags only.
     assert 1 in [tag.id for _, tag in Lineage(context.files, ORDERS.root()).tags()]
+
+
+def test_a_tag_that_came_too_late_goes_from_where_a_replacement_copied_it(
+    context: Context, warehouse: Path, orders: Path
+) -> None:
+    branched(context)
+    delta = Lineage(context.files, ORDERS.root()).snapshot(1).delta_manifest_list
+
+    def tagged() -> list[Root]:
+        roots = [ORDERS.root(), *all_roots(context.files, ORDERS)]
+        return [root for root in roots if context.files.exists(root.tag("late"))]
+
+    def replaced_and_expired() -> None:
+        done(context, "replace-main-branch", name="fix")
+        assert len(tagged()) == 3
+        (orders / "manifest" / delta).unlink()
+
+    files = Meanwhile(context.files, "tag-late", replaced_and_expired)
+    with pytest.raises(Refused, match="could not be kept"):
+        done(context_on(warehouse, files), "create-tag", ORDERS, name="late", snapshot=1)
+    assert tagged() == []
+
+
+def test_a_tag_of_a_savepoint_that_is_half_taken_back_goes(context: Context, orders: Path) -> None:
+    """Its snapshot expired before the recovery; no list shows what has no record."""
+    done(context, "create-savepoint")
+    (orders / "savepoint/savepoint-1").unlink()
+    expired(orders, 1, 2, 3, 4)
+    forget_savepoint(context, ORDERS.root(), 1, lambda line: None)
+    assert "savepoint.1" not in [name for name, _ in Lineage(context.files, ORDERS.root()).tags()]
 
 
 def head(context: Context, root: Root) -> Point:

@@ -98,9 +98,15 @@ class Outcomes:
                 now = view.main_root(store).branch or ""
             else:
                 now = store.files.get(f"{TABLE.savepoints}/savepoint-{key[1]}")
-            if now != before and not self._is_safety(key):
+            if now != before and not self._is_safety(key) and not self._is_guard(key):
                 found.append(key)
         return found
+
+    def _is_guard(self, key: tuple[object, ...]) -> bool:
+        """A tag that guards one of main's own: any action of ours writes those that it finds missing."""
+        main = view.main_root(self._store)
+        is_there = key[0] == "tag" and str(key[2]) in view.tags(self._store, main)
+        return is_there and main.branch is not None and _root(key).branch is None
 
     def _is_safety(self, key: tuple[object, ...]) -> bool:
         """A savepoint made by the way."""

@@ -21,7 +21,7 @@ from tests.actions.acting import context_on, done, planned
 from tests.conftest import ORDERS
 from tests.paimon import commit, create_table, read_rows
 
-TABLE = TablePath("overwritten_by_stock", "orders")
+TABLE = TablePath("by_stock", "orders")
 
 
 @dataclass
@@ -69,14 +69,14 @@ def keys(context: Context) -> list[int]:
 
 def test_inserted_rows_and_a_rollback_are_not_called_done(context: Context) -> None:
     inserts = inserting_action(f"INSERT INTO {TABLE.full_name} VALUES (77, 'x', 1)")[1]
-    with pytest.raises(Overwritten, match=r"overwrote snapshot 3 of overwritten_by_stock\.orders right after"):
+    with pytest.raises(Overwritten, match=r"overwrote snapshot 3 of by_stock\.orders right after"):
         inserts.apply(context, inserts.plan(context, TABLE, {}), lambda line: None)
     assert keys(context) == [1, 2, 3]
 
     third = Path(context.files.uri) / TABLE.root().snapshot(3)
     third.unlink()
     third.with_name("LATEST").write_text("2")
-    with pytest.raises(Overwritten, match=r"overwrote snapshot 3 of overwritten_by_stock\.orders right after"):
+    with pytest.raises(Overwritten, match=r"overwrote snapshot 3 of by_stock\.orders right after"):
         done(context, "rollback", table=TABLE, to="snapshot.1")
     assert keys(context) == [1, 2, 3]
     # It is as it was: no journal, and no savepoint of a change that was not made.
