@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from core.actions.call_words import in_call_words
 from core.actions.called import Called, called_action
 from core.actions.context import Progress, open_context
-from core.actions.plan import Plan
+from core.actions.plan import Plan, raise_first
 from core.actions.registry import Action, must_be_agreed_to
 from core.errors import Cancelled, PaimarkError, Refused, StatementFailed, Unavailable
 from core.spark.client import Engine
@@ -146,8 +146,7 @@ def _run_call(
         plan = called.action.plan(planning, table, called.arguments)
         for refusal in plan.refusals[1:]:
             mode.tell(f"refused: {said(refusal.reason)}")
-        for refusal in plan.refusals:
-            raise Refused(refusal.reason, refusal.hint)
+        raise_first(plan.refusals)
         if mode.dry_run:
             columns, rows, message = _PLAN_COLUMNS, _plan_rows(plan), plan.summary
         else:

@@ -29,7 +29,7 @@ from core.actions.checks import (
 )
 from core.actions.context import Context, Remark
 from core.actions.names import name_refusal
-from core.actions.plan import Plan, Refusal, Step
+from core.actions.plan import Plan, Refusal, Step, raise_first
 from core.actions.takeover import own_state
 from core.errors import Corrupt, FileMissing, NotFound, Refused
 from core.figures import moment
@@ -111,8 +111,7 @@ class CreateBranch(Change[BranchState]):
     def check(self, hold: Hold) -> None:
         work = self.work
         _source_as_planned(work.context, work.table, work.plan)
-        for refusal in _name_refusals(work.context, work.table, self.state.name):
-            raise Refused(refusal.reason, refusal.hint)
+        raise_first(_name_refusals(work.context, work.table, self.state.name))
 
     def prepare(self, hold: Hold) -> None:
         work = self.work

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from core.actions.context import NO_AUDIT, Context
-from core.actions.plan import Plan, Refusal
+from core.actions.plan import Plan, Refusal, raise_first
 from core.cancelling import to_the_end
 from core.errors import PaimarkError, Refused, Unavailable, UsageError
 from core.regular_files import is_in_the_way
@@ -52,8 +52,7 @@ def read_only_refusals(context: Context) -> list[Refusal]:
 
 def require_allowed(context: Context, plan: Plan) -> None:
     """Raise the first refusal of a plan, or `Refused` where the change could not be written down."""
-    for refusal in [*read_only_refusals(context), *plan.refusals]:
-        raise Refused(refusal.reason, refusal.hint)
+    raise_first([*read_only_refusals(context), *plan.refusals])
     if context.audit_path != NO_AUDIT and is_in_the_way(context.audit_path):
         raise Refused(
             f"The audit log {context.audit_path} is no regular file, so the change could not be written down",

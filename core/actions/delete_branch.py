@@ -26,7 +26,7 @@ from core.actions.checks import (
 from core.actions.context import Context, Progress
 from core.actions.deletion import freed_steps, kept_by
 from core.actions.features import changelog_refusals, feature_refusals
-from core.actions.plan import Plan, Refusal, Step
+from core.actions.plan import Plan, Refusal, Step, raise_first
 from core.actions.reclaim import Count, Freed
 from core.actions.removal import Removed
 from core.actions.replace_checks import claim_refusals
@@ -110,8 +110,7 @@ class DeleteBranch(Change[BranchState]):
             self._counts = _counts(self.work.files, root, self.work.progress)
             self._counts.freed()
         root, _ = as_planned(self.work)
-        for refusal in branch_refusals(self.work.context, root, keeps=False):
-            raise Refused(refusal.reason, refusal.hint)
+        raise_first(branch_refusals(self.work.context, root, keeps=False))
 
     def finish(self, hold: Hold) -> None:
         context, name, progress = self.work.context, self.state.name, self.work.progress

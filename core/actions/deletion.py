@@ -25,7 +25,7 @@ from core.actions.checks import (
 from core.actions.context import Context, Progress
 from core.actions.dependents import dependents
 from core.actions.features import feature_refusals
-from core.actions.plan import Plan, Refusal, Step
+from core.actions.plan import Plan, Refusal, Step, raise_first
 from core.actions.reclaim import Count, Freed
 from core.actions.references import Leaving, identity
 from core.actions.removal import Removed, remove, stranger
@@ -267,8 +267,7 @@ class DeleteReference(Change[TargetState]):
         self._count = counted_before(self.work, self._target.leaving)
         target, refusals = self.find(self.work)
         require_unmoved(self.work.table, self.work.plan, target.fingerprint)
-        for refusal in refusals:
-            raise Refused(refusal.reason, refusal.hint)
+        raise_first(refusals)
 
     def finish(self, hold: Hold) -> None:
         files, target = self.work.files, self._target

@@ -32,7 +32,7 @@ from core.actions.merge_rows import merged_rows, rewriting
 from core.actions.merge_survey import Survey, survey
 from core.actions.overwriting import Rows, Start
 from core.actions.pins import merge_tag
-from core.actions.plan import Plan, Refusal, Step
+from core.actions.plan import Plan, Refusal, Step, raise_first
 from core.actions.rewrite_main import RewriteMain, snapshot_of, went_on
 from core.errors import NotFound, Refused, UsageError
 from core.storage.files import Files
@@ -125,8 +125,7 @@ class MergeBranch(RewriteMain[MergeState]):
     def check(self, hold: Hold) -> None:
         found = _as_planned(self.work)
         if self._is_append:
-            for refusal in _fast_forward(self.work.context, found)[1]:
-                raise Refused(refusal.reason, refusal.hint)
+            raise_first(_fast_forward(self.work.context, found)[1])
         else:
             # Whether it can be merged comes first: what is refused leaves no savepoint.
             self.rows(found.start)

@@ -11,7 +11,7 @@ from core.actions.context import Context, Progress
 from core.actions.merge_rows import keyed_queries, rewriting, versions_of
 from core.actions.merge_survey import Survey, survey
 from core.actions.overwriting import asked
-from core.errors import Refused
+from core.actions.plan import raise_first
 from core.figures import counted
 from core.table.column_types import ColumnType
 from core.table.layout import TablePath
@@ -102,8 +102,7 @@ def find_conflicts(context: Context, table: TablePath, name: str, progress: Prog
     schema = found.target.schema
     if found.kind != "keyed":
         return Conflicts(_title(table, found), tuple(schema.primary_keys), (), 0)
-    for refusal in (*found.schema_refusals, *rewriting(context, found)[1]):
-        raise Refused(refusal.reason, refusal.hint)
+    raise_first((*found.schema_refusals, *rewriting(context, found)[1]))
     versions = versions_of(found)
     queries = keyed_queries(context, found, versions)
     kinds = {field.name: ColumnType.of(_type_name(field.type)).name for field in schema.fields}

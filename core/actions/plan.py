@@ -5,8 +5,11 @@ Dialog, `--dry-run`, JSON and audit line show the same one.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
+from core.errors import Refused
 from core.table.records import Point
 
 
@@ -27,6 +30,12 @@ class Refusal(msgspec.Struct, frozen=True):
 
     reason: str
     hint: str = ""
+
+
+def raise_first(refusals: Iterable[Refusal]) -> None:
+    """Raises `Refused` for the first of them."""
+    for refusal in refusals:
+        raise Refused(refusal.reason, refusal.hint)
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@ from core.actions.change.journal import Hold
 from core.actions.checks import fingerprint
 from core.actions.claims import claimed_ids, read_claim
 from core.actions.context import Context, Progress, Remark
-from core.actions.plan import Plan, Refusal
+from core.actions.plan import Plan, Refusal, raise_first
 from core.actions.pointer import Begun, Sides, begun_of, sides
 from core.actions.rewriting import with_options
 from core.actions.strays import stray_commits
@@ -30,8 +30,7 @@ def as_planned(context: Context, table: TablePath, plan: Plan) -> Takeover:
         raise moved(table, seen, error.message) from error
     if found.fingerprint != plan.fingerprint:
         raise moved(table, seen, found.said)
-    for refusal in clash_refusals(found):
-        raise Refused(refusal.reason, refusal.hint)
+    raise_first(clash_refusals(found))
     return found
 
 
@@ -40,8 +39,7 @@ def require_free(context: Context, found: Takeover, begun: Begun) -> None:
     refusals = claim_refusals(context, found.main.root)
     if begun.drops_previous:
         refusals += loss_refusals(context.files, found)
-    for refusal in refusals:
-        raise Refused(refusal.reason, refusal.hint)
+    raise_first(refusals)
     table = found.main.root.table
     if begun_of(found, context.files, begun.archive, drops_previous=begun.drops_previous) != begun:
         raise Refused(f"The history of {table.full_name} has just changed", "Make a new plan.")
@@ -67,8 +65,7 @@ def require_still(hold: Hold, begun: Begun, progress: Progress) -> None:
     if begun.drops_previous:
         found = survey(files, between.main, between.branch)
         refusals += loss_refusals(files, found, besides=between.archive)
-    for refusal in refusals:
-        raise Refused(refusal.reason, refusal.hint)
+    raise_first(refusals)
     if branch.head is not None and branch.head.snapshot.id != begun.branch_head:
         progress(Remark(f"the branch went on: {branch.said}"))
 

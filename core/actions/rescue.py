@@ -23,7 +23,7 @@ from core.actions.checks import (
 )
 from core.actions.context import Context, Remark
 from core.actions.names import name_refusal
-from core.actions.plan import Plan, Refusal, Step
+from core.actions.plan import Plan, Refusal, Step, raise_first
 from core.actions.rewriting import with_options
 from core.actions.root_files import (
     SNAPSHOTS,
@@ -105,8 +105,7 @@ class RescueCommits(Change[RescueState]):
     def check(self, hold: Hold) -> None:
         found = stray_commits(self.work.files, self.work.table)
         require_unmoved(self.work.table, self.work.plan, _seen(found))
-        for refusal in _refusals(self.work.context, self._target, found):
-            raise Refused(refusal.reason, refusal.hint)
+        raise_first(_refusals(self.work.context, self._target, found))
 
     def prepare(self, hold: Hold) -> None:
         for path, data in _copies(self.work.context, self._target, self.state.ids).items():

@@ -11,6 +11,7 @@ from core.actions.change.change import Done, Work
 from core.actions.change.journal import Hold
 from core.actions.change.operations import Undoable
 from core.actions.delete_branch import ACTION, as_planned, branch_refusals
+from core.actions.plan import raise_first
 from core.actions.rewriting import with_options
 from core.actions.root_files import SCHEMAS, Swap
 from core.actions.root_move import RootMove
@@ -56,8 +57,7 @@ class RetireBranch(RootMove):
 
     def check(self, hold: Hold) -> None:
         root, _ = as_planned(self.work)
-        for refusal in branch_refusals(self.work.context, root, keeps=True):
-            raise Refused(refusal.reason, refusal.hint)
+        raise_first(branch_refusals(self.work.context, root, keeps=True))
         if self.work.files.entries(self.target.directory):
             raise Refused(
                 f"{self.work.plan.table} has a branch {self.target.label} already", "Make a new plan."

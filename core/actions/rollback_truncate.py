@@ -15,10 +15,10 @@ from core.actions.context import Context
 from core.actions.holding import ChosenSnapshot
 from core.actions.names import archive_name
 from core.actions.pins import truncation_tag
-from core.actions.plan import Plan, Refusal, Step
+from core.actions.plan import Plan, Refusal, Step, raise_first
 from core.actions.replace_checks import claim_refusals
 from core.actions.truncation import Cut, cut_of
-from core.errors import Corrupt, FileMissing, Refused
+from core.errors import Corrupt, FileMissing
 from core.figures import counted
 from core.storage.files import Files
 from core.table.files import each_needed_file, missing_files
@@ -112,8 +112,7 @@ class Truncate(Change[Undoable]):
             refusals.append(
                 Refusal(f"{self.work.plan.table} has a branch {cut.archive.label} already", "Try again.")
             )
-        for refusal in refusals:
-            raise Refused(refusal.reason, refusal.hint)
+        raise_first(refusals)
 
     def prepare(self, hold: Hold) -> None:
         cut = self._cut

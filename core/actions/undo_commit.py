@@ -19,9 +19,9 @@ from core.actions.checks import fingerprint
 from core.actions.columns import column_refusals
 from core.actions.context import Context
 from core.actions.overwriting import Rows, Start, rewriting_refusals, rows_of, saved, start_of
-from core.actions.plan import Plan, Refusal, Step
+from core.actions.plan import Plan, Refusal, Step, raise_first
 from core.actions.rewrite_main import RewriteMain, snapshot_of
-from core.actions.undone import moved_since, undone, undone_by
+from core.actions.undone import as_planned, undone, undone_by
 from core.errors import FileMissing, Refused
 from core.figures import counted, moment
 from core.storage.files import Files
@@ -84,16 +84,9 @@ class UndoCommit(RewriteMain[UndoCommitState]):
     @classmethod
     def begin(cls, work: Work) -> Self:
         entry = undone_by(work)
-        found = cls._as_planned(work, entry)
+        found = as_planned(work, _find(work.files, work.table, entry))
         head, then = found.start.head.snapshot, found.then
         return cls(work, UndoCommitState(entry, head.as_written(), then.as_written()))
-
-    @staticmethod
-    def _as_planned(work: Work, entry: Undoable) -> GoingBack:
-        found = _find(work.files, work.table, entry)
-        if found.fingerprint != work.plan.fingerprint:
-            raise moved_since(work, found.said)
-        return found
 
     @property
     def root(self) -> Root:
@@ -104,8 +97,9 @@ class UndoCommit(RewriteMain[UndoCommitState]):
         return snapshot_of(self.state.head)
 
     def check(self, hold: Hold) -> None:
-        for refusal in _refusals(self.work.files, self._as_planned(self.work, self.state.entry)):
-            raise Refused(refusal.reason, refusal.hint)
+        files = self.work.files
+        found = as_planned(self.work, _find(files, self.work.table, self.state.entry))
+        raise_first(_refusals(files, found))
 
     def rows(self, start: Start) -> Rows:
         return rows_of(self.root, snapshot_of(self.state.then))

@@ -16,7 +16,7 @@ from core.actions.change.journal import Begun, Hold
 from core.actions.change.operations import Undoable
 from core.actions.checks import fingerprint
 from core.actions.context import Context, Remark
-from core.actions.plan import Plan, Refusal, Step
+from core.actions.plan import Plan, Refusal, Step, raise_first
 from core.actions.pointer import (
     clean_table_directory,
     clear_table_directory,
@@ -28,7 +28,7 @@ from core.actions.replace_checks import claim_refusals
 from core.actions.root_files import has_more, remove_root, root_files
 from core.actions.strays import stray_commits
 from core.actions.takeover import State, state, unreadable_refusals
-from core.actions.undone import moved_since, undone, undone_by
+from core.actions.undone import as_planned, moved_since, undone, undone_by
 from core.errors import NotFound, Refused
 from core.figures import counted, moment
 from core.storage.files import Files
@@ -97,9 +97,7 @@ class UndoReplacement(Change[UndoState]):
     @classmethod
     def begin(cls, work: Work) -> Self:
         entry = undone_by(work)
-        found = _find(work.files, work.table, entry)
-        if found.fingerprint != work.plan.fingerprint:
-            raise moved_since(work, found.said)
+        found = as_planned(work, _find(work.files, work.table, entry))
         head = found.previous.head.snapshot.id if found.previous.head else 0
         return cls(work, UndoState(entry, found.main.fingerprint, found.previous.fingerprint, head))
 
@@ -112,11 +110,8 @@ class UndoReplacement(Change[UndoState]):
         return self.work.table.root(self._entry.kept_as) if self._entry.kept_as else None
 
     def check(self, hold: Hold) -> None:
-        found = _find(self.work.files, self.work.table, self._entry)
-        if found.fingerprint != self.work.plan.fingerprint:
-            raise moved_since(self.work, found.said)
-        for refusal in _refusals(self.work.context, found):
-            raise Refused(refusal.reason, refusal.hint)
+        found = as_planned(self.work, _find(self.work.files, self.work.table, self._entry))
+        raise_first(_refusals(self.work.context, found))
 
     def prepare(self, hold: Hold) -> None:
         entry, archive = self._entry, self._archive
@@ -131,8 +126,7 @@ class UndoReplacement(Change[UndoState]):
         now = _find(files, table, self._entry)
         if now.previous.fingerprint != self.state.previous or not self._is_whole():
             raise moved_since(self.work, now.said)
-        for refusal in _refusals(self.work.context, now):
-            raise Refused(refusal.reason, refusal.hint)
+        raise_first(_refusals(self.work.context, now))
         files.replace(table.main_branch_file, (self._entry.previous or "").encode())
 
     def landed(self, hold: Hold) -> Landed:

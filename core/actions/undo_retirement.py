@@ -9,7 +9,7 @@ from core.actions.change.journal import Hold
 from core.actions.change.operations import Undoable
 from core.actions.checks import fingerprint
 from core.actions.context import Context
-from core.actions.plan import Plan, Refusal, Step
+from core.actions.plan import Plan, Refusal, Step, raise_first
 from core.actions.replace_checks import claim_refusals
 from core.actions.rewriting import with_options
 from core.actions.root_files import SCHEMAS, Swap, root_files
@@ -75,8 +75,7 @@ class UndoRetirement(RootMove):
         now = _now(self.work.files, self.work.table, self.state)
         if _fingerprint(self.state, now) != self.work.plan.fingerprint:
             raise moved_since(self.work)
-        for refusal in _refusals(self.work.context, self.work.table, self.state, now):
-            raise Refused(refusal.reason, refusal.hint)
+        raise_first(_refusals(self.work.context, self.work.table, self.state, now))
 
     def done(self) -> Done:
         return undone(self.work, self.state, _kept(self.state))

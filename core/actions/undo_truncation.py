@@ -15,12 +15,12 @@ from core.actions.change.landing import hold_expiry, release_expiry
 from core.actions.change.operations import Undoable
 from core.actions.checks import fingerprint
 from core.actions.context import Context, Remark
-from core.actions.plan import Plan, Refusal, Step
+from core.actions.plan import Plan, Refusal, Step, raise_first
 from core.actions.replace_checks import claim_refusals
 from core.actions.root_files import has_more
 from core.actions.takeover import State, state
 from core.actions.truncation import Cut, cut_of
-from core.actions.undone import moved_since, undone, undone_by
+from core.actions.undone import as_planned, moved_since, undone, undone_by
 from core.errors import NotFound, Refused
 from core.figures import counted, moment
 from core.storage.files import Files
@@ -81,23 +81,18 @@ class UndoTruncation(Change[Undoable]):
     @classmethod
     def begin(cls, work: Work) -> Self:
         entry = undone_by(work)
-        cls._as_planned(work, entry)
+        as_planned(work, _find(work.files, work.table, entry))
         return cls(work, entry)
 
     @property
     def _cut(self) -> Cut:
         return cut_of(self.work.table, self.state)
 
-    @staticmethod
-    def _as_planned(work: Work, entry: Undoable) -> Restoring:
-        found = _find(work.files, work.table, entry)
-        if found.fingerprint != work.plan.fingerprint:
-            raise moved_since(work, found.said)
-        return found
+    def _as_planned(self) -> Restoring:
+        return as_planned(self.work, _find(self.work.files, self.work.table, self.state))
 
     def check(self, hold: Hold) -> None:
-        for refusal in _refusals(self.work.context, self._as_planned(self.work, self.state)):
-            raise Refused(refusal.reason, refusal.hint)
+        raise_first(_refusals(self.work.context, self._as_planned()))
 
     def prepare(self, hold: Hold) -> None:
         cut = self._cut
@@ -105,7 +100,7 @@ class UndoTruncation(Change[Undoable]):
         truncation.put_back_tags(self.work.files, cut)
 
     def commit(self, hold: Hold) -> None:
-        now = self._as_planned(self.work, self.state)
+        now = self._as_planned()
         if not truncation.put_back_first(self.work.files, self._cut):
             raise moved_since(self.work, now.said)
 

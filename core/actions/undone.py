@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Protocol, TypeVar
+
 from core.actions.change import operations
 from core.actions.change.change import Done, Work
 from core.actions.change.operations import Undoable
 from core.actions.takeover import moved
 from core.errors import Refused
+
+
+class Found(Protocol):
+    """What an undo stands on now: its fingerprint, and in words."""
+
+    @property
+    def fingerprint(self) -> str: ...
+    @property
+    def said(self) -> str: ...
+
+
+F = TypeVar("F", bound=Found)
 
 
 def undone_by(work: Work) -> Undoable:
@@ -18,6 +32,13 @@ def undone_by(work: Work) -> Undoable:
         f"What this plan undoes has been undone, or {work.table.full_name} moved on since",
         "Make a new plan.",
     )
+
+
+def as_planned(work: Work, found: F) -> F:
+    """What was found, which is as the plan saw it. Raises `Refused`."""
+    if found.fingerprint != work.plan.fingerprint:
+        raise moved_since(work, found.said)
+    return found
 
 
 def moved_since(work: Work, now: str = "") -> Refused:

@@ -13,7 +13,7 @@ import click
 
 from core.actions import auto_savepoint as automatic
 from core.actions.context import Context, open_context
-from core.actions.plan import Outcome, Plan
+from core.actions.plan import Outcome, Plan, raise_first
 from core.cli.asking import require_writable
 from core.cli.json_rows import json_text
 from core.cli.options import Given, GlobalCommand, given
@@ -71,8 +71,7 @@ def _one_once(context: Context, table: TablePath, branch: str | None, found: Giv
     plan = automatic.plan(context, table, {"branch": branch})
     if found.dry_run:
         _print_plans([plan], found)
-    for refusal in plan.refusals:
-        raise Refused(refusal.reason, refusal.hint)
+    raise_first(plan.refusals)
     if found.dry_run:
         return
     if plan.empty:
