@@ -35,6 +35,7 @@ from core.actions.pins import merge_tag
 from core.actions.plan import Plan, Refusal, Step, raise_first
 from core.actions.rewrite_main import RewriteMain, snapshot_of, went_on
 from core.errors import NotFound, Refused, UsageError
+from core.figures import counted
 from core.storage.files import Files
 from core.table.forks import is_same_commit
 from core.table.layout import Root, TablePath
@@ -266,8 +267,8 @@ def _fast_forward(context: Context, found: Survey) -> tuple[list[Step], list[Ref
 def _summary(table: TablePath, found: Survey) -> str:
     name, head = found.branch.root.label, found.branch.snapshot.id
     if found.kind == "fast-forward":
-        count = head - found.base.id
-        return f"Move main of {table.full_name} on along branch {name}: {count:,} snapshots, up to {head}"
+        count = counted(head - found.base.id, "snapshot")
+        return f"Move main of {table.full_name} on along branch {name}: {count}, up to {head}"
     return (
         f"Merge what branch {name} of {table.full_name} changed since its snapshot {found.base.id} "
         f"into main, at snapshot {found.start.head.snapshot.id}"

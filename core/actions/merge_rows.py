@@ -27,7 +27,7 @@ def merged_rows(context: Context, found: Survey, choice: str, progress: Progress
         (answer,) = asked(context, found.target, versions, unkeyed.count_removed, progress)
         if answer["removed"] and choice != "branch":
             raise Refused(
-                f"Branch {found.branch.root.label} also removed {answer['removed']:,} rows, "
+                f"Branch {found.branch.root.label} also removed {counted(answer['removed'], 'row')}, "
                 "and without a primary key main's rows are not matched with them",
                 "With --on-conflict branch main loses them too, as one overwrite of the table.",
             )
@@ -113,7 +113,7 @@ def rewriting(context: Context, found: Survey) -> tuple[list[Step], list[Refusal
         Step(
             "check",
             f"branch {found.branch.root.label}",
-            f"compared with its base, through Spark: {rows:,} rows",
+            f"compared with its base, through Spark: {counted(rows, 'row')}",
             size,
         ),
         Step("create", start.root.snapshot(start.head.snapshot.id + 1), what),

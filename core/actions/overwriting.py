@@ -21,8 +21,9 @@ from core.actions.change.owner import running
 from core.actions.checks import fingerprint, undone_on_failure
 from core.actions.context import Context, Counting, Progress
 from core.actions.holding import ChosenSnapshot, choose, require_whole
-from core.actions.plan import Refusal
+from core.actions.plan import Refusal, Step
 from core.errors import PaimarkError, Refused, Unavailable
+from core.figures import counted
 from core.spark.client import Engine, EngineConfig
 from core.spark.protocol import Ask, Failed, StageProgress, Told, Version, Write
 from core.storage.files import Files
@@ -89,6 +90,13 @@ def version_of(root: Root, snapshot: Snapshot) -> Version:
 def rows_of(root: Root, snapshot: Snapshot) -> Rows:
     """All rows of a snapshot, to be the whole table's."""
     return Rows({"__paimark_then": version_of(root, snapshot)}, "SELECT * FROM __paimark_then", True)
+
+
+def copied_rows(of: str, count: int, size: int) -> Step:
+    """How a plan says it."""
+    return Step(
+        "copy", f"the rows of {of}", f"{counted(count, 'row')} before key merging, through Spark", size
+    )
 
 
 def rewriting_refusals(start: Start) -> list[Refusal]:

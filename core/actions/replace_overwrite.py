@@ -22,7 +22,7 @@ from core.actions.fast_forward import remove_schemas, write_schemas
 from core.actions.merge_journal import MergeState, state_of, survey_of
 from core.actions.merge_record import record_merge
 from core.actions.merge_survey import Survey, survey
-from core.actions.overwriting import Rows, Start, rewriting_refusals, rows_of
+from core.actions.overwriting import Rows, Start, copied_rows, rewriting_refusals, rows_of
 from core.actions.plan import Plan, Refusal, Step
 from core.actions.rewrite_main import RewriteMain, snapshot_of, went_on
 from core.errors import FileMissing, NotFound, Refused, UsageError
@@ -65,7 +65,7 @@ def plan(context: Context, table: TablePath, name: str, arguments: Mapping[str, 
         steps=(
             Step("create", table.savepoint(safety), f"keeps snapshot {main.id}, as it is now"),
             *(Step("copy", start.root.schema(number), f"of {name}") for number, _ in found.new_schemas),
-            Step("copy", f"the rows of {name}", f"{rows:,} rows before key merging, through Spark", size),
+            copied_rows(name, rows, size),
             Step("create", start.root.snapshot(main.id + 1), "one OVERWRITE of the whole table"),
         ),
         kept=(f"Every snapshot, tag and savepoint of main, and branch {name} with its own tags",),

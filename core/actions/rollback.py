@@ -19,7 +19,7 @@ from core.actions.checks import fingerprint, read_only_refusals, require_unmoved
 from core.actions.columns import column_refusals
 from core.actions.context import Context
 from core.actions.merge_base import Event, record
-from core.actions.overwriting import Rows, Start, rewriting_refusals, rows_of, start_of
+from core.actions.overwriting import Rows, Start, copied_rows, rewriting_refusals, rows_of, start_of
 from core.actions.plan import Plan, Refusal, Step
 from core.actions.rewrite_main import RewriteMain, snapshot_of, went_on
 from core.errors import FileMissing, NotFound, Refused, UsageError
@@ -95,7 +95,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         main_at=point_of(head),
         steps=(
             Step("create", table.savepoint(safety), f"keeps snapshot {head.id}, as it is now"),
-            Step("copy", f"the rows of {what}", f"{rows:,} rows before key merging, through Spark", size),
+            copied_rows(what, rows, size),
             Step("create", start.root.snapshot(head.id + 1), "one OVERWRITE of the whole table"),
         ),
         kept=(f"Every snapshot, tag and savepoint, and the rows of snapshot {head.id} as a savepoint",),

@@ -26,6 +26,7 @@ from core.actions.holding import (
 from core.actions.plan import Outcome, Plan, Refusal, Step
 from core.actions.retention import stock_expiry_warnings
 from core.actions.undo_inverse import log
+from core.figures import counted
 from core.table.catalog import parse_table_name
 from core.table.layout import Root, TablePath, savepoint_tag
 from core.table.main_branch import branch_root
@@ -64,10 +65,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             Step("create", f"{table.savepoints}/manifest-list-<uuid>", "all its manifests in one list"),
             Step("create", table.savepoint(new_id)),
         ),
-        kept=(
-            f"The {'rows' if rows is None else f'{rows:,} rows (before key merging)'} of snapshot {number}, "
-            "through expiry, compaction and orphan cleaning",
-        ),
+        kept=(f"{_rows(rows)} of snapshot {number}, through expiry, compaction and orphan cleaning",),
         warnings=tuple(_warnings(context, chosen)),
         refusals=tuple(read_only_refusals(context)),
     )
@@ -120,6 +118,10 @@ def _save(context: Context, chosen: ChosenSnapshot, plan: Plan, progress: Progre
         with undone_on_failure(table, lambda: claims.undo(context, table, claim)):
             progress(f"tagged snapshot {chosen.snapshot.id} as {savepoint_tag(claim.id)}")
             return claims.complete(context, chosen, claim, needed, progress)
+
+
+def _rows(count: int | None) -> str:
+    return "The rows" if count is None else f"The {counted(count, 'row')} (before key merging)"
 
 
 def _warnings(context: Context, chosen: ChosenSnapshot) -> list[str]:

@@ -18,12 +18,12 @@ from core.actions.change.operations import Undoable
 from core.actions.checks import fingerprint
 from core.actions.columns import column_refusals
 from core.actions.context import Context
-from core.actions.overwriting import Rows, Start, rewriting_refusals, rows_of, saved, start_of
+from core.actions.overwriting import Rows, Start, copied_rows, rewriting_refusals, rows_of, saved, start_of
 from core.actions.plan import Plan, Refusal, Step, raise_first
 from core.actions.rewrite_main import RewriteMain, snapshot_of
 from core.actions.undone import as_planned, undone, undone_by
 from core.errors import FileMissing, Refused
-from core.figures import counted, moment
+from core.figures import moment
 from core.storage.files import Files
 from core.table.files import size_of
 from core.table.forks import Side
@@ -167,9 +167,8 @@ def _steps(files: Files, found: GoingBack) -> list[Step]:
     except FileMissing:
         return []
     next_snapshot = root.snapshot(found.start.head.snapshot.id + 1)
-    what = f"{counted(rows, 'row')} before key merging, through Spark"
     return [
-        Step("copy", f"the rows of snapshot {found.then.id}", what, size),
+        copied_rows(f"snapshot {found.then.id}", rows, size),
         Step("create", next_snapshot, "one OVERWRITE of the whole table"),
         Step("replace", root.table.merges, "what was merged then can be merged again"),
     ]

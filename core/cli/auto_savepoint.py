@@ -20,6 +20,7 @@ from core.cli.options import Given, GlobalCommand, given
 from core.cli.output import narrate, row_writer
 from core.cli.plans import say_plan
 from core.errors import PaimarkError, Refused, UsageError
+from core.figures import counted
 from core.table.catalog import databases, find_table
 from core.table.catalog import tables as tables_of
 from core.table.layout import TablePath
@@ -120,7 +121,7 @@ def _print_outcomes(made: Sequence[Outcome], found: Given) -> None:
 
 def _watch(context: Context, table: str | None, found: Given) -> None:
     """Until a signal ends it: what is being made then is finished. A second one does not wait for that."""
-    watched = f"Watching {len(_every_table(context))} tables"
+    watched = f"Watching {counted(len(_every_table(context)), 'table')}"
     if table is not None:
         plan = automatic.plan(context, find_table(context.files, table), {"branch": None})
         watched = f"Watching {table}: {plan.summary}"
