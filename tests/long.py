@@ -28,6 +28,12 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("new seeds" if config.getoption("--long") else "the same each time")
 
 
+@pytest.fixture(scope="session")
+def is_long(pytestconfig: pytest.Config) -> bool:
+    """Whether a test goes through all that it has, and not through every few."""
+    return bool(pytestconfig.getoption("--long"))
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     long = [] if config.getoption("--long") else [item for item in items if item.get_closest_marker("long")]
     config.stash[_LEFT_OUT] = [item.nodeid for item in long]

@@ -90,7 +90,7 @@ def metadata(reads: list[str]) -> list[str]:
     return [path for path in reads if path.startswith(TABLE.manifests)]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.randoms(use_true_random=False))
 def test_a_count_that_follows_tells_what_a_new_one_does(random: Random) -> None:
     with tempfile.TemporaryDirectory() as directory:

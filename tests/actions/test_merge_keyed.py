@@ -188,7 +188,7 @@ TABLES = itertools.count()
 
 # Each example takes seconds of Spark: few, and none to find a smaller one.
 @settings(
-    max_examples=4,
+    max_examples=2,
     deadline=None,
     phases=(Phase.explicit, Phase.reuse, Phase.generate),
     suppress_health_check=[HealthCheck.too_slow],

@@ -179,7 +179,7 @@ class KeyedLife(Life):
 
 
 _SETTINGS = settings(
-    max_examples=10, stateful_step_count=14, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=6, stateful_step_count=14, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 TestAppend = Life.TestCase
 TestAppend.settings = _SETTINGS

@@ -68,7 +68,7 @@ def found(history: History, leaving: Leaving) -> set[str]:
     return {each.path for each in freed_by(history.files, TABLE, leaving).files}
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.randoms(use_true_random=False))
 def test_a_tag_frees_what_it_alone_keeps(random: Random) -> None:
     with tempfile.TemporaryDirectory() as directory:
@@ -80,7 +80,7 @@ def test_a_tag_frees_what_it_alone_keeps(random: Random) -> None:
                 assert found(history, leaving) == expected(history, leaving, root)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.randoms(use_true_random=False))
 def test_expired_snapshots_free_what_they_alone_keep(random: Random) -> None:
     with tempfile.TemporaryDirectory() as directory:

@@ -103,7 +103,8 @@ def case(request: pytest.FixtureRequest) -> Case:
     return found
 
 
-@pytest.mark.parametrize("mode", MODES)
+# Killed before a write is killed after the one before it.
+@pytest.mark.parametrize("mode", MODES[1:])
 def test_every_write_can_be_the_last(
     case: Case, mode: Mode, warehouse_template: Path, tmp_path: Path
 ) -> None:
@@ -119,10 +120,12 @@ def test_every_write_can_be_the_last(
         scene.assert_nothing_to_recover()
 
 
-def test_a_recovery_can_be_killed_too(case: Case, warehouse_template: Path, tmp_path: Path) -> None:
+def test_a_recovery_can_be_killed_too(
+    case: Case, warehouse_template: Path, tmp_path: Path, is_long: bool
+) -> None:
     scene = Scene(case, warehouse_template, tmp_path)
     recoveries, known = 0, set[str]()
-    for point in range(1, len(scene.writes) + 1):
+    for point in range(1, len(scene.writes) + 1, 1 if is_long else 4):
         scene.reset()
         scene.die(point, "after")
         scene.keep()

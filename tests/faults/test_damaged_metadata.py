@@ -61,14 +61,14 @@ PLANS: list[tuple[str, dict[str, object]]] = [
 ]
 # The directories of a table's metadata, and of how many kinds of damage one is tried.
 SHARES = {
-    "snapshot": 90,
-    "schema": 12,
-    "tag": 90,
-    "savepoint": 40,
-    "manifest": 150,
+    "snapshot": 180,
+    "schema": 20,
+    "tag": 180,
+    "savepoint": 80,
+    "manifest": 250,
     "consumer": 8,
     "changelog": 40,
-    "branch": 90,
+    "branch": 180,
 }
 LONG_SHARE = 6
 

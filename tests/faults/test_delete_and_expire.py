@@ -150,7 +150,8 @@ def scene(request: pytest.FixtureRequest, warehouse: Path, tmp_path: Path) -> Sc
     return Scene(request.param, warehouse, tmp_path)
 
 
-@pytest.mark.parametrize("mode", MODES)
+# Killed before a write is killed after the one before it.
+@pytest.mark.parametrize("mode", MODES[1:])
 def test_every_write_can_be_the_last(scene: Scene, mode: Mode) -> None:
     for point, call in enumerate(scene.writes, start=1):
         if mode == "half" and not can_be_half(call):
@@ -164,11 +165,11 @@ def test_every_write_can_be_the_last(scene: Scene, mode: Mode) -> None:
         scene.assert_nothing_to_recover()
 
 
-def test_a_recovery_can_be_killed_too(scene: Scene) -> None:
+def test_a_recovery_can_be_killed_too(scene: Scene, is_long: bool) -> None:
     """After some of the kills, and for each at some of its writes: all of them would take minutes."""
     count = len(scene.writes)
-    recoveries = 0
-    for point in range(1, count + 1, 4 + count // 10):
+    recoveries, step = 0, 4 + count // 10
+    for point in range(1, count + 1, step if is_long else 2 * step):
         for second in itertools.count(1, 1 + count // 20):
             scene.reset()
             scene.die(point, "after")
@@ -179,7 +180,7 @@ def test_a_recovery_can_be_killed_too(scene: Scene) -> None:
             scene.recover()
             assert scene.state() in (scene.before, scene.after)
             scene.assert_nothing_to_recover()
-    assert recoveries > 2
+    assert recoveries > 1
 
 
 class Scene:

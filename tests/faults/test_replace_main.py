@@ -131,10 +131,12 @@ def test_every_write_can_be_the_last(
         scene.assert_whole(f"killed {mode} write {point}, {call}")
 
 
-def test_a_recovery_can_be_killed_too(case: Case, warehouse_template: Path, tmp_path: Path) -> None:
+def test_a_recovery_can_be_killed_too(
+    case: Case, warehouse_template: Path, tmp_path: Path, is_long: bool
+) -> None:
     scene = Scene(case, warehouse_template, tmp_path)
     known = set[str]()
-    for turn, point in enumerate(range(1, len(scene.writes) + 1, 3)):
+    for turn, point in enumerate(range(1, len(scene.writes) + 1, 3 if is_long else 10)):
         scene.reset()
         scene.die(point, "after")
         scene.keep()

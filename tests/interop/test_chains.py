@@ -34,11 +34,17 @@ def context(engine: Engine, engine_warehouse: Path, tmp_path: Path) -> Context:
 
 # Much like others, and so in long chains only.
 LIKE_OTHERS = (
+    "aggregation",
     "append in partitions",
+    "append evolved",
     "append orc",
+    "cross partition",
     "data evolution",
     "full compaction changelog",
     "input changelog",
+    "lookup changelog",
+    "postponed buckets",
+    "primary key",
 )
 # Of the short chains these merge, through Spark; all long ones do whose kind allows it.
 MERGED = ("evolved", "bucketed append")

@@ -73,6 +73,7 @@ def test_a_commit_from_executors(far: Engine, engine_warehouse: Path) -> None:
     )
 
 
+@pytest.mark.long
 def test_a_cancel_reaches_the_executors(far: Engine) -> None:
     events = far.run("SELECT count(*) FROM range(100000000000)")
     for event in events:
@@ -84,6 +85,7 @@ def test_a_cancel_reaches_the_executors(far: Engine) -> None:
     assert rows(far, "SELECT 1 AS one") == [{"one": 1}]
 
 
+@pytest.mark.long
 def test_workers_that_die_are_told_of(far: Engine, cluster: Standalone) -> None:
     """With one of the two the statement ends well; without any, in a sentence."""
     events = far.run("SELECT count(*) AS c FROM range(0, 40000000, 1, 40)")

@@ -108,7 +108,7 @@ def conditions(draw: st.DrawFn) -> str:
 
 
 @given(filters=st.lists(st.lists(conditions(), min_size=1, max_size=3), min_size=8, max_size=8))
-@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
 def test_pushed_conditions_keep_what_spark_keeps(
     engine: Engine, table: str, filters: list[list[str]]
 ) -> None:

@@ -85,6 +85,7 @@ def from_files(warehouse: Path, table: str = "shop.out", **sink: str) -> Pump:
     )
 
 
+@pytest.mark.long
 def test_both_ends_go_on_after_a_restart_and_a_replacement(streaming: Streaming, shop: Path) -> None:
     follows = from_table(shop, **{"follow-main": "fork"})
     assert streaming.run(follows) == ""

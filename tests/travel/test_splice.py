@@ -123,7 +123,7 @@ def test_the_target_of_a_write_is_not_replaced() -> None:
     assert spliced(sql) == "INSERT INTO shop.t SELECT u.x FROM `v0` AS `u`"
 
 
-@unhurried(400)
+@unhurried(200)
 @given(scripts())
 def test_generated_tables_are_found_with_their_spans(script: Script) -> None:
     uses = find_tables(script.sql)
@@ -135,7 +135,7 @@ def test_generated_tables_are_found_with_their_spans(script: Script) -> None:
         assert (use.clause_span and script.sql[slice(*use.clause_span)]) == (table.clause_text or None)
 
 
-@unhurried(400)
+@unhurried(200)
 @given(scripts())
 def test_splicing_replaces_names_and_clauses_and_nothing_else(script: Script) -> None:
     assert spliced(script.sql) == script.spliced([f"v{number}" for number in range(len(script.tables))])

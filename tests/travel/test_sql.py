@@ -336,7 +336,7 @@ FRAGMENTS = r"""SELECT FROM WITH AS OF VERSION TIMESTAMP FOR SYSTEM_TIME TABLE J
     DISTINCT IS PARTITION BETWEEN \ $ é"""
 
 
-@unhurried(500)
+@unhurried(300)
 @given(st.lists(st.sampled_from([*FRAGMENTS.split(), "\n"]), max_size=25).map(" ".join))
 def test_no_text_is_more_than_refused(sql: str) -> None:
     try:
