@@ -7,7 +7,7 @@ taken out of the file, and what counts is found by going from main's head back t
 from __future__ import annotations
 
 import math
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import msgspec
 
@@ -23,6 +23,8 @@ class Event(Record, frozen=True, kw_only=True):
     A merge: `branch` up to `head` is in main since, and the merge itself started from `base_head` and
     `base_main`. A rollback: main's rows are those of its snapshot `to`, which is `then`, again.
     """
+
+    newest: ClassVar[int | None] = 1
 
     version: int = 1
     kind: Literal["merge", "rollback"]

@@ -6,7 +6,7 @@ Each operation is a file of its own, `operation-<number>-<token>`, written once 
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, ClassVar
 
 from core.errors import Corrupt, FileMissing
 from core.storage.files import Files
@@ -37,6 +37,8 @@ class Undoable(Record, frozen=True, kw_only=True):
     Of anything else, `inverse` is the action that undoes it with its arguments, and `holds` what must still
     be as the change left it.
     """
+
+    newest: ClassVar[int | None] = 1
 
     version: int = 1
     token: str
@@ -100,6 +102,8 @@ class Operation(Record, frozen=True, kw_only=True):
     `before` and `after` name the references that it moved. `undoes` and `redoes` are tokens of operations;
     `now` is where an undo by a commit left main.
     """
+
+    newest: ClassVar[int | None] = 1
 
     version: int = 1
     number: int

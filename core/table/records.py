@@ -7,8 +7,9 @@ milliseconds, sizes bytes, counts rows before key merging. Source: Apache Paimon
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
-from typing import Annotated, Any, ClassVar, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Self, TypeVar, get_args
 
 import msgspec
 
@@ -35,9 +36,11 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A JSON object on disk, with what it says that we do not know.
 
     A file called by one of `numbered` and a number holds the record with that number as its `id`.
+    `newest` is the newest format that this version reads; None for Paimon's own files.
     """
 
     numbered: ClassVar[tuple[str, ...]] = ()
+    newest: ClassVar[int | None] = None
     unknown: dict[str, Any] = msgspec.field(default_factory=dict, name="_unknown")
 
     @classmethod
@@ -61,13 +64,24 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             for name, value in msgspec.to_builtins(self).items()
             if value is not None and name != "_unknown"
         }
+        for name, (attribute, _) in _nested(type(self)).items():
+            value = getattr(self, attribute)
+            if isinstance(value, Record):
+                known[name] = value.as_written()
+            elif value is not None:
+                known[name] = [each.as_written() for each in value]
         return {**known, **self.unknown}
 
     @classmethod
     def with_unknown_apart(cls, fields: dict[str, Any]) -> dict[str, Any]:
         """A decoded JSON object with the fields that this record does not have moved to `_unknown`."""
         unknown = {name: value for name, value in fields.items() if name not in _names_on_disk(cls)}
-        return {**fields, "_unknown": unknown}
+        nested = {
+            name: _with_unknown_apart_in(kind, fields[name])
+            for name, (_, kind) in _nested(cls).items()
+            if name in fields
+        }
+        return {**fields, **nested, "_unknown": unknown}
 
 
 R = TypeVar("R", bound=Record)
@@ -78,10 +92,33 @@ def _names_on_disk(kind: type[Record]) -> frozenset[str]:
     return frozenset(field.encode_name for field in msgspec.structs.fields(kind))
 
 
+@cache
+def _nested(kind: type[Record]) -> Mapping[str, tuple[str, type[Record]]]:
+    """By name on disk, the fields that hold records: the attribute, and the kind of record."""
+    return {
+        field.encode_name: (field.name, each)
+        for field in msgspec.structs.fields(kind)
+        for each in (field.type, *get_args(field.type))
+        if isinstance(each, type) and issubclass(each, Record)
+    }
+
+
+def _with_unknown_apart_in(kind: type[Record], value: object) -> object:
+    if isinstance(value, dict):
+        return kind.with_unknown_apart(value)
+    if isinstance(value, list):
+        return [_with_unknown_apart_in(kind, each) for each in value]
+    return value
+
+
 def decode_record(kind: type[R], data: bytes, source: str) -> R:
-    """One record from JSON bytes. Raises `Corrupt` naming `source`, also when its name gives another id."""
+    """One record from JSON bytes.
+
+    Raises `Corrupt` naming `source`, also when its name gives another id, and for a newer format.
+    """
     try:
         fields = msgspec.json.decode(data, type=dict[str, Any])
+        _require_known(kind, fields, source)
         record = msgspec.convert(kind.with_unknown_apart(fields), kind)
     except DECODE_ERRORS as error:
         raise Corrupt(
@@ -92,6 +129,15 @@ def decode_record(kind: type[R], data: bytes, source: str) -> R:
     if any(number_in(name, prefix) not in (None, said) for prefix in kind.numbered):
         raise Corrupt(misnamed(source, said), "Somebody copied or edited it: put it right by hand.")
     return record
+
+
+def _require_known(kind: type[Record], fields: dict[str, Any], source: str) -> None:
+    version = fields.get("version")
+    if kind.newest is not None and isinstance(version, int) and version > kind.newest:
+        raise Corrupt(
+            f"{source} has format {version}, and this version knows {kind.newest}",
+            "Use the version of Paimark that wrote it.",
+        )
 
 
 def misnamed(path: str, said_id: int | None) -> str:
@@ -182,19 +228,6 @@ class TableSchema(Record, frozen=True, kw_only=True):
     comment: str | None = None
     time_millis: int | None = None
 
-    def as_written(self) -> dict[str, Any]:
-        return {**super().as_written(), "fields": [field.as_written() for field in self.fields]}
-
-    @classmethod
-    def with_unknown_apart(cls, fields: dict[str, Any]) -> dict[str, Any]:
-        known = super().with_unknown_apart(fields)
-        columns = fields.get("fields")
-        if isinstance(columns, list):
-            known["fields"] = [
-                SchemaField.with_unknown_apart(each) if isinstance(each, dict) else each for each in columns
-            ]
-        return known
-
 
 class Savepoint(Record, frozen=True, kw_only=True):
     """The full state of a table at one snapshot, kept however long ago that snapshot expired.
@@ -205,6 +238,7 @@ class Savepoint(Record, frozen=True, kw_only=True):
     """
 
     numbered: ClassVar[tuple[str, ...]] = (SAVEPOINT_PREFIX,)
+    newest: ClassVar[int | None] = 1
 
     version: int = 1
     id: int

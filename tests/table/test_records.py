@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from core.actions.merge_base import Event
 from core.errors import Corrupt
-from core.table.records import Savepoint, SchemaField, Snapshot, TableSchema, Tag
+from core.spark.streaming.landing import Attempt
+from core.table.operations import Operation, Undoable
+from core.table.records import Record, Savepoint, SchemaField, Snapshot, TableSchema, Tag
 from tests.table.lineages import SCHEMA, snapshot_json
 
 
@@ -73,3 +76,22 @@ def test_a_key_that_looks_like_ours_does_no_harm() -> None:
     text = snapshot_json(7, 100).replace('"id" : 7', '"id" : 7, "_unknown" : {"id": 9}')
     snapshot = Snapshot.from_json(text.encode(), "x")
     assert (snapshot.id, json.loads(snapshot.to_json())["id"]) == (7, 7)
+
+
+def test_fields_of_a_newer_writer_survive_inside_a_nested_record() -> None:
+    written = {
+        "version": 1,
+        "kind": "merge",
+        "main": {"id": 7, "deltaManifestList": "a", "newer": 1},
+        "branch": "fix",
+        "to": 0,
+    }
+    event = Event.from_json(json.dumps(written).encode(), "x")
+    assert event.main.unknown == {"newer": 1}
+    assert json.loads(event.to_json()) == written
+
+
+@pytest.mark.parametrize("kind", [Savepoint, Operation, Undoable, Event, Attempt])
+def test_a_record_of_a_newer_format_is_corrupt_and_not_guessed_at(kind: type[Record]) -> None:
+    with pytest.raises(Corrupt, match=r"^a/path has format 2, and this version knows 1$"):
+        kind.from_json(b'{"version": 2, "id": 3}', "a/path")

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator
+from typing import ClassVar
 
 import msgspec
 
@@ -37,6 +38,8 @@ class Attempt(Record, frozen=True, kw_only=True):
 
     `file` is a data file of it, relative to the warehouse. `time` is epoch milliseconds.
     """
+
+    newest: ClassVar[int | None] = 1
 
     version: int = 1
     query: str
