@@ -98,7 +98,9 @@ class Outcomes:
                 now = view.main_root(store).branch or ""
             else:
                 now = store.files.get(f"{TABLE.savepoints}/savepoint-{key[1]}")
-            if now != before and not self._is_safety(key) and not self._is_guard(key):
+            # A creation that fails takes back the copies which a replacement of main made of its tag.
+            is_taken_back = now is None and operation.action == "create-tag"
+            if now != before and not (is_taken_back or self._is_safety(key) or self._is_guard(key)):
                 found.append(key)
         return found
 

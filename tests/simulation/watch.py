@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from core.actions.change.journal import Journal
 from core.table.layout import Root
 from tests.simulation import view
 from tests.simulation.formats import Identity
@@ -34,8 +35,12 @@ class Watch:
 
     @property
     def interrupted(self) -> Operation | None:
-        """The change that held the table when its actor died: of such there is one at a time."""
+        """The change that holds the table, or the last that held it, whose actor died."""
         held = [each for each in self.doubts if each.action not in _NEVER_HOLD]
+        journal = self._store.files.get(TABLE.journal)
+        if journal is not None:
+            holder = Journal.from_json(journal, TABLE.journal).owner.user
+            held = [each for each in held if each.actor.name == holder] or held
         return held[-1] if held else None
 
     def changed(self, actor: Actor, path: str, before: bytes | None, after: bytes | None) -> None:
