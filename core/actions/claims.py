@@ -17,7 +17,7 @@ from core.actions.context import Context, Progress, Remark
 from core.actions.holding import ChosenSnapshot, require_held
 from core.actions.sharing import tag_in_main
 from core.actions.temporaries import delete_temporaries
-from core.errors import Corrupt, FileMissing, Refused
+from core.errors import FileMissing, Refused
 from core.figures import size
 from core.storage.files import Files
 from core.storage.parallel import each_of
@@ -37,7 +37,6 @@ from core.table.records import ListName, Record, Savepoint, Snapshot
 from core.table.savepoints import tagged_savepoints
 from core.text import whole_number
 
-VERSION = 1
 CreatedBy = Literal["manual", "interval", "safety"]
 
 
@@ -49,8 +48,9 @@ class Claim(Record, frozen=True, kw_only=True):
     """
 
     numbered: ClassVar[tuple[str, ...]] = (CLAIM_PREFIX,)
+    newest: ClassVar[int | None] = 1
 
-    version: int = VERSION
+    version: int = 1
     id: int
     token: str
     root: str | None = None
@@ -75,12 +75,7 @@ def read_claim(context: Context, table: TablePath, savepoint_id: int) -> Claim |
         data = context.files.read(path)
     except FileMissing:
         return None
-    claim = Claim.from_json(data, path)
-    if claim.version != VERSION:
-        raise Corrupt(
-            f"{path} is not a claim of format {VERSION}", "Recover it with the version that wrote it."
-        )
-    return claim
+    return Claim.from_json(data, path)
 
 
 def next_id(files: Files, table: TablePath) -> int:
