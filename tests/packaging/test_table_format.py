@@ -1,0 +1,201 @@
+"""docs/table-format.md is true: the names, fields, defaults and examples in it are those of the code."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from core.actions import pins, removal, replace_main, rewrite_main, undo_replacement, undo_truncation
+from core.actions.change import journal, landing
+from core.actions.change.change import Change
+from core.actions.change.owner import Owner
+from core.actions.change.registry import CHANGES, change_named
+from core.actions.claims import Claim
+from core.actions.context import Context
+from core.actions.merge_base import Event
+from core.actions.notices import notice
+from core.actions.plan import Plan, Refusal, Step
+from core.demo.directory import MARKER
+from core.spark.streaming.landing import Attempt
+from core.storage.conditions import SCRATCH
+from core.table import layout
+from core.table.operations import Operation, Undoable
+from core.table.read_tags import READ_TAG_PREFIX
+from core.table.records import Consumer, Point, Record, Savepoint, SchemaField, Snapshot, TableSchema, Tag
+from core.table.retention import RETENTION_OFF
+
+PAGE = (Path(__file__).parents[2] / "docs/table-format.md").read_text()
+# What is written, by the name that the page gives it.
+WRITTEN: dict[str, type[msgspec.Struct]] = {
+    kind.__name__: kind
+    for kind in (
+        *(journal.Journal, journal.Entry, Owner, Plan, Step, Refusal, Point, Consumer),
+        *(Claim, Savepoint, Operation, Undoable, Event, Attempt),
+    )
+}
+STEPS = {
+    *(journal.CHECKED, journal.COMMITTED, journal.NOT_COMMITTED),
+    *(removal.DATA_GONE, removal.MANIFESTS_GONE, removal.LISTS_GONE),
+    *(rewrite_main._TRY, rewrite_main._SAFE, rewrite_main._RECORDED),
+    *(replace_main._CLEARING, replace_main._COMPARED, replace_main._CLEARED),
+    *(undo_replacement._RESTORED, undo_truncation._PUT_BACK),
+}
+TYPES = {"Int": "integer", "Float": "number", "Str": "string", "Bool": "boolean", "None": "null"}
+TYPES |= {"Dict": "object", "Struct": "object", "List": "array", "VarTuple": "array", "Literal": "string"}
+
+
+def states() -> dict[str, type[msgspec.Struct]]:
+    """The state of each kind of change that has one of its own, under the first such kind."""
+    first: dict[type[msgspec.Struct], str] = {}
+    for name in CHANGES:
+        first.setdefault(change_named(name).State, name)
+    return {f"state of {name}": state for state, name in first.items() if state is not Undoable}
+
+
+def type_name(kind: msgspec.inspect.Type) -> str:
+    if isinstance(kind, msgspec.inspect.UnionType):
+        return " or ".join(map(type_name, kind.types))
+    if isinstance(kind, msgspec.inspect.Metadata):
+        return type_name(kind.type)
+    return TYPES[type(kind).__name__.removesuffix("Type")]
+
+
+def default_of(field: msgspec.inspect.Field) -> str:
+    if field.required:
+        return "required"
+    value = field.default if field.default is not msgspec.NODEFAULT else field.default_factory()
+    text = json.dumps(msgspec.to_builtins(value))
+    return text if text == "null" else f"`{text}`"
+
+
+def fields_in_the_page(name: str) -> list[tuple[str, str, str]]:
+    """Name, type and default of each row of the table that describes a record."""
+    [table] = re.findall(rf"^<!-- fields: {re.escape(name)} -->\n\n((?:\|.*\n)+)", PAGE, re.M) or [""]
+    return re.findall(r"^\| `(\w+)` \| ([^|]+) \| ([^|]+) \| [^|]+ \|$", table, re.M)
+
+
+@pytest.mark.parametrize("name", [*WRITTEN, *states()])
+def test_every_field_is_told_with_its_type_and_default(name: str) -> None:
+    kind = {**WRITTEN, **states()}[name]
+    info = msgspec.inspect.type_info(kind)
+    assert isinstance(info, msgspec.inspect.StructType)
+    assert fields_in_the_page(name) == [
+        (field.encode_name, type_name(field.type), default_of(field))
+        for field in info.fields
+        if field.encode_name != "_unknown"
+    ]
+
+
+def test_fields_that_are_described_are_those_that_are_written() -> None:
+    assert set(re.findall(r"^<!-- fields: (.*) -->$", PAGE, re.M)) == {*WRITTEN, *states()}
+
+
+def records(kind: type[Record] = Record) -> Iterator[type[Record]]:
+    for each in kind.__subclasses__():
+        yield each
+        yield from records(each)
+
+
+def test_every_record_of_ours_is_described() -> None:
+    paimons = {Snapshot, Tag, TableSchema, SchemaField}
+    ours = {each for each in records() if each.__module__.startswith("core.")} - paimons
+    assert ours <= {*WRITTEN.values(), *states().values()}
+
+
+def paths(of: object) -> Iterator[str]:
+    """Every path that a table's or a root's properties and methods give, with NUL and 7 for what varies."""
+    samples: dict[str, object] = {"str": "\0", "int": 7}
+    for name, member in inspect.getmembers(type(of)):
+        if isinstance(member, property):
+            yield str(getattr(of, name))
+        elif inspect.isfunction(member) and not name.startswith("_"):
+            call: Callable[..., object] = getattr(of, name)
+            wanted = inspect.signature(call)
+            if wanted.return_annotation == "str":
+                yield str(call(*(samples[each.annotation] for each in wanted.parameters.values())))
+
+
+def names_on_disk() -> set[str]:
+    """Patterns of the paths below a table, and every name that is put together elsewhere."""
+    table = layout.TablePath("\0", "\0")
+    given = {path.replace(table.directory, "<t>", 1) for path in paths(table) if "/" in path}
+    given |= {path.replace(table.directory, "<root>", 1) for path in paths(table.root()) if "/" in path}
+    given |= {table.data_file("", -2, "").replace(table.directory, "<t>")}
+    found = {re.sub(r"[\x007]", "[^/`]*", path) for path in given if path not in ("<t>", "<root>")}
+    names = {value for name, value in vars(layout).items() if name.isupper() and isinstance(value, str)}
+    names |= {SCRATCH, MARKER, READ_TAG_PREFIX, f"{layout.CONSUMER_PREFIX}{landing._READER}<token>"}
+    names |= {pins.merge_tag("<branch>", 7)[:-1], pins.truncation_tag("<archive>", 7)[:-1]}
+    names |= {landing.commit_user("<token>")}
+    return found | {re.escape(each) for each in names}
+
+
+@pytest.mark.parametrize("name", sorted(names_on_disk()))
+def test_every_name_on_disk_is_told(name: str) -> None:
+    assert re.search(rf"`[^`\n]*{name}[^`\n]*`", PAGE)
+
+
+@pytest.mark.parametrize("step", sorted(STEPS))
+def test_every_step_of_a_journal_is_told(step: str) -> None:
+    assert f"`{step}`" in PAGE
+
+
+def test_every_kind_of_change_is_told() -> None:
+    [table] = re.findall(r"^<!-- changes -->\n\n((?:\|.*\n)+)", PAGE, re.M)
+    cells = re.findall(r"^\| ([^|]+)", table, re.M)
+    told = {name for cell in cells for name in re.findall("`([a-z-]+)`", cell)}
+    assert told >= {*CHANGES}
+    assert told - {*CHANGES} == {"create-savepoint", "create-tag", "recover", "kind", "fast-forward"}
+
+
+def test_versions_and_numbers_are_those_of_the_code() -> None:
+    assert f"| journal (`ACTION`) | {journal.VERSION} only" in PAGE
+    newest = {kind.newest for kind in (Claim, Savepoint, Operation, Undoable, Event, Attempt)}
+    assert newest == {1} and "| up to 1 | 1 |" in PAGE
+    said = " ".join(PAGE.split())
+    assert f"replaces `ALIVE-<token>` every {Context.beat_every:g} s" in said
+    assert f"heartbeat is watched for {Context.watch_for:g} s" in said
+    assert f"wait {Context.verify_wait:g} s and look again" in said
+    for option, value in RETENTION_OFF.items():
+        assert f'"{option}": "{value}"' in PAGE
+
+
+@cache
+def examples() -> list[tuple[str, str]]:
+    return re.findall(r"^<!-- example: (\S+) -->\n\n```\w+\n(.*?)\n```$", PAGE, re.M | re.S)
+
+
+def test_every_record_of_a_file_has_an_example() -> None:
+    embedded = {Owner, Plan, Step, Refusal, Point, Undoable}
+    files = {name for name, kind in WRITTEN.items() if kind not in embedded}
+    assert {name for name, _ in examples()} == files | {"Tag", "LATEST", "MAIN-BRANCH", "notice"}
+    assert PAGE.count("```json\n") + PAGE.count("```text\n") == len(examples())
+
+
+@pytest.mark.parametrize(("name", "text"), examples())
+def test_every_example_is_what_the_code_reads_and_writes(name: str, text: str) -> None:
+    if name == "notice":
+        assert notice("fix_prices").decode() == text + "\n"
+    elif name in ("LATEST", "MAIN-BRANCH"):
+        assert text == text.strip()
+    else:
+        kind: Any = {**WRITTEN, "Tag": Tag}[name]
+        for record in text.splitlines() if name == "Event" else [text]:
+            found: Record = kind.from_json(record.encode(), "the page")
+            assert found.unknown == {}
+            assert json.loads(found.to_json()) == json.loads(record)
+
+
+def test_the_journal_in_the_page_can_be_resumed() -> None:
+    [text] = [text for name, text in examples() if name == "Journal"]
+    found = journal.Journal.from_json(text.encode(), "the page")
+    assert found.planned().action == found.action
+    kind: type[Change[Any]] = change_named(found.change)
+    assert msgspec.to_builtins(msgspec.convert(found.state, kind.State)) == found.state
