@@ -159,7 +159,8 @@ class Outcomes:
         first, last = moves[0].before, moves[-1].after
         assert first is not None and last is not None
         heads = self._heads_meanwhile(operation, branch)
-        if self._world.commits[last].maker is operation.actor:
+        # A fast-forward may end at what this actor committed to the branch before.
+        if self._world.commits[last].maker is operation.actor and last not in heads:
             choice = str(operation.arguments.get("on_conflict", "fail"))
             wanted = [expected_merge(self._world, first, operation.name, each, choice) for each in heads]
             assert len(moves) == 1, "main moved more than once"
