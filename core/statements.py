@@ -24,7 +24,7 @@ from core.travel.resolving import require_versions
 from core.travel.sql import Statement, read_statement
 
 if TYPE_CHECKING:
-    from core.actions.insert import Inserts
+    from core.actions.rewrite.insert import Inserts
 
 _PLAN_COLUMNS = {"verb": "string", "target": "string", "detail": "string", "size_in_bytes": "bigint"}
 
@@ -112,11 +112,11 @@ def _called(
     match statement.kind:
         case "alter":
             # What these need takes a while to load, and the console's first frame does without.
-            from core.actions.alter_schema_sql import altering_action
+            from core.actions.schema.sql import altering_action
 
             return altering_action(statement.sql, database), None
         case "insert" | "overwrite":
-            from core.actions.insert import inserting_action
+            from core.actions.rewrite.insert import inserting_action
 
             return inserting_action(statement.sql, database, time_zone)
     return called_action(statement.sql, database), None

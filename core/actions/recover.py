@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from core.actions import audit, claims, left_reads, restore_main
-from core.actions.abandoned import abandoned, store_now
+from core.actions import audit
 from core.actions.change import driver, journal
 from core.actions.change.change import Landed
 from core.actions.change.journal import Begun
@@ -24,9 +23,13 @@ from core.actions.checks import (
     text_argument,
 )
 from core.actions.context import Context, Progress, Remark
-from core.actions.holding import ChosenSnapshot
 from core.actions.plan import Outcome, Plan, Refusal, Step
-from core.actions.unprotected import Unprotected, protect, unprotected
+from core.actions.replace import restore_main
+from core.actions.roots.abandoned import abandoned, store_now
+from core.actions.roots.pin_snapshot import ChosenSnapshot
+from core.actions.savepoints import savepoint_claim
+from core.actions.savepoints.unprotected import Unprotected, protect, unprotected
+from core.actions.tags import stale_read_tags
 from core.errors import Corrupt, FileMissing, NotFound, Refused, UsageError
 from core.figures import counted
 from core.table.catalog import parse_table_name
@@ -49,7 +52,7 @@ class Findings:
 
     interrupted: Begun | None
     is_held: bool
-    claims: tuple[claims.Claim, ...]
+    claims: tuple[savepoint_claim.Claim, ...]
     alive: tuple[str, ...]
     watched: frozenset[str]
     stale: tuple[str, ...]
@@ -160,7 +163,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
             _sweep(context, table, found.abandoned, progress)
             hold.release()
     for root, name in found.reads:
-        left_reads.remove(context, root, name, progress)
+        stale_read_tags.remove(context, root, name, progress)
     done = (found.interrupted is not None) + len(found.claims) + len(found.untagged)
     outcome = _outcome(plan, done, f"{plan.table} is whole again")
     begun = [found.interrupted.journal.action] if found.interrupted else []
@@ -204,9 +207,9 @@ def look(context: Context, table: TablePath, dead: frozenset[str] | set[str] = f
         owner, token = now.acting
         is_held = is_alive(owner, token, f"{now.journal.action} by {owner}")
     gone = []
-    for number in claims.claimed_ids(context, table):
+    for number in savepoint_claim.claimed_ids(context, table):
         try:
-            claim = claims.read_claim(context, table, number)
+            claim = savepoint_claim.read_claim(context, table, number)
         except Corrupt as error:
             alive.append(f"{error.message}: left alone")
             continue
@@ -216,7 +219,7 @@ def look(context: Context, table: TablePath, dead: frozenset[str] | set[str] = f
         known |= {now.journal.token, *(entry.token for entry in now.entries)}
     stale = [path for path in journal.leftovers(context, table) if not any(each in path for each in known)]
     stale += left_readers(context.files, table, known)
-    reads = tuple(left_reads.left_reads(context, table))
+    reads = tuple(stale_read_tags.left_reads(context, table))
     half_written = abandoned(context.files, table, context.clock())
     return Findings(
         interrupted=None if is_held else now,
@@ -254,36 +257,38 @@ def _recover_journal(hold: journal.Hold, plan: Plan, progress: Progress) -> None
     driver.recover(hold, progress, _ASSUMED.get(str(assumed), Landed.UNKNOWN))
 
 
-def _claim_step(context: Context, table: TablePath, claim: claims.Claim) -> Step:
+def _claim_step(context: Context, table: TablePath, claim: savepoint_claim.Claim) -> Step:
     path = table.savepoint_claim(claim.id)
     by = f"of savepoint {claim.id} by {claim.owner}"
     if context.files.exists(table.savepoint(claim.id)):
         return Step("delete", path, f"{by}: the savepoint is whole")
-    if claims.tag_is_of(context.files, table.root(claim.root), claim):
+    if savepoint_claim.tag_is_of(context.files, table.root(claim.root), claim):
         return Step("create", table.savepoint(claim.id), f"{by}: it holds snapshot {claim.snapshot_id}")
     return Step("delete", path, f"{by}: its tag was not written")
 
 
-def _recover_claim(context: Context, table: TablePath, claim: claims.Claim, progress: Progress) -> None:
-    now = claims.read_claim(context, table, claim.id)
+def _recover_claim(
+    context: Context, table: TablePath, claim: savepoint_claim.Claim, progress: Progress
+) -> None:
+    now = savepoint_claim.read_claim(context, table, claim.id)
     if now is None or now.token != claim.token:
         return
     files, root = context.files, table.root(claim.root)
-    claims.clean(context, table, claim)
+    savepoint_claim.clean(context, table, claim)
     if files.exists(table.savepoint(claim.id)):
-        claims.close(context, table, claim)
+        savepoint_claim.close(context, table, claim)
         progress(Remark(f"savepoint {claim.id} is whole"))
         return
     try:
         tag_path = root.tag(savepoint_tag(claim.id))
-        if not claims.tag_is_of(files, root, claim):
+        if not savepoint_claim.tag_is_of(files, root, claim):
             raise FileMissing(tag_path)
         data = files.read(tag_path)
         chosen = ChosenSnapshot(root, Snapshot.from_json(data, tag_path), data)
-        claims.complete(context, chosen, claim, None, progress)
+        savepoint_claim.complete(context, chosen, claim, None, progress)
     except (Refused, Corrupt, NotFound) as error:
         progress(Remark(f"{error.message}: undoing savepoint {claim.id}"))
-        claims.undo(context, table, claim)
+        savepoint_claim.undo(context, table, claim)
 
 
 def _outcome(plan: Plan, recovered: int, message: str) -> Outcome:

@@ -88,7 +88,7 @@ def _defined(
         require_no_links(context.files, parse_table_name(plan.table))
         outcome = _apply_of(module)(context, plan, progress)
         if moves_main and not plan.empty:
-            from core.actions.auto_savepoint import after_commit
+            from core.actions.savepoints.auto_savepoint import after_commit
 
             after_commit(context, parse_table_name(plan.table), None, progress)
         return outcome
@@ -123,21 +123,21 @@ ACTIONS: dict[str, Action] = {
     for each in (
         _defined(
             "create-savepoint",
-            "core.actions.savepoints",
+            "core.actions.savepoints.create_savepoint",
             "Keep the full state of a table at one snapshot, through expiry and clean-up.",
             (_SNAPSHOT, _BRANCH, Argument("comment", "text", "Why it is kept.")),
             danger="changes",
         ),
         _defined(
             "auto-savepoint",
-            "core.actions.auto_savepoint",
+            "core.actions.savepoints.auto_savepoint",
             "Make the savepoint that the table's option savepoint.create-interval says is due.",
             (_BRANCH,),
             danger="changes",
         ),
         _defined(
             "create-tag",
-            "core.actions.tags",
+            "core.actions.tags.create_tag",
             "Name a snapshot with a stock tag.",
             (
                 Argument("name", "text", "Name of the tag.", required=True),
@@ -149,7 +149,7 @@ ACTIONS: dict[str, Action] = {
         ),
         _defined(
             "create-branch",
-            "core.actions.branches",
+            "core.actions.branches.create_branch",
             "Create a branch from a tag or savepoint of main.",
             (
                 Argument("name", "text", "Name of the branch.", required=True),
@@ -159,7 +159,7 @@ ACTIONS: dict[str, Action] = {
         ),
         _defined(
             "alter-branch-schema",
-            "core.actions.alter_schema",
+            "core.actions.schema.alter_branch_schema",
             "Change the columns or options of a table, on any branch.",
             (
                 Argument("add", "text", "Columns to add: c INT, d STRING COMMENT 'why' AFTER c."),
@@ -175,21 +175,21 @@ ACTIONS: dict[str, Action] = {
         ),
         _defined(
             "delete-savepoint",
-            "core.actions.delete_savepoint",
+            "core.actions.savepoints.delete_savepoint",
             "Delete a savepoint, and every file that only it keeps.",
             (Argument("id", "int", "Id of the savepoint.", required=True),),
             danger="destructive",
         ),
         _defined(
             "delete-tag",
-            "core.actions.delete_tag",
+            "core.actions.tags.delete_tag",
             "Delete a tag, and every file that only it keeps.",
             (Argument("name", "text", "Name of the tag.", required=True), _BRANCH),
             danger="destructive",
         ),
         _defined(
             "expire-snapshots",
-            "core.actions.expire",
+            "core.actions.garbage.expire_snapshots",
             "Delete the oldest snapshots, and every file that only they keep.",
             (
                 Argument("retain_last", "int", "How many of the newest stay."),
@@ -200,7 +200,7 @@ ACTIONS: dict[str, Action] = {
         ),
         _defined(
             "delete-branch",
-            "core.actions.delete_branch",
+            "core.actions.branches.delete_branch",
             "Delete a branch, and every file that only it keeps.",
             (
                 Argument("name", "text", "Name of the branch.", required=True),
@@ -210,7 +210,7 @@ ACTIONS: dict[str, Action] = {
         ),
         _defined(
             "replace-main-branch",
-            "core.actions.replace_main",
+            "core.actions.replace.replace_main_branch",
             "Make a branch main; its jobs keep running.",
             (
                 Argument("name", "text", "Name of the branch.", required=True),
@@ -222,14 +222,14 @@ ACTIONS: dict[str, Action] = {
         ),
         _defined(
             "rescue-commits",
-            "core.actions.rescue",
+            "core.actions.branches.rescue_commits",
             "Make a branch of what a stale writer left in the table directory while a branch is main.",
             (Argument("name", "text", "Name of the branch to make.", required=True),),
             danger="changes",
         ),
         _defined(
             "undo",
-            "core.actions.undo",
+            "core.actions.undo.undo",
             "Take back the last change that can be taken back.",
             (Argument("replacement", "flag", "The last replacement, though main moved on since a merge."),),
             danger="destructive",
@@ -237,14 +237,14 @@ ACTIONS: dict[str, Action] = {
         ),
         _defined(
             "redo",
-            "core.actions.redo",
+            "core.actions.undo.redo",
             "Do again what the last undo took back.",
             danger="destructive",
             moves_main=True,
         ),
         _defined(
             "restore",
-            "core.actions.restore",
+            "core.actions.undo.restore",
             "Undo or redo until an operation of the log is the last that counts.",
             (Argument("to", "int", "Number of the operation; 0 for before all of them.", required=True),),
             danger="destructive",
@@ -252,7 +252,7 @@ ACTIONS: dict[str, Action] = {
         ),
         _defined(
             "merge-branch",
-            "core.actions.merge",
+            "core.actions.merge.merge_branch",
             "Bring into main what a branch changed since its fork, or its last merge.",
             (
                 Argument("name", "text", "Name of the branch.", required=True),
@@ -263,7 +263,7 @@ ACTIONS: dict[str, Action] = {
         ),
         _defined(
             "rollback",
-            "core.actions.rollback",
+            "core.actions.rewrite.rollback",
             "Give main the rows of an earlier version, as one new commit.",
             (
                 Argument("to", "text", "snapshot.N, savepoint.N, a tag, or a time.", required=True),

@@ -11,9 +11,9 @@ from types import FrameType
 
 import click
 
-from core.actions import auto_savepoint as automatic
 from core.actions.context import Context, open_context
 from core.actions.plan import Outcome, Plan, raise_first
+from core.actions.savepoints import auto_savepoint as automatic
 from core.cli.asking import require_writable
 from core.cli.json_rows import json_text
 from core.cli.options import Given, GlobalCommand, given

@@ -203,8 +203,8 @@ def _files(found: Given, name: str) -> Iterator[Finding]:
 
 def _table_directory(files: Files, table: TablePath) -> Iterator[Finding]:
     """What stock engines and stale writers find there, or have left there, while a branch is main."""
-    from core.actions.guards import mismatches
-    from core.actions.strays import stray_commits
+    from core.actions.roots.shadow_tags import mismatches
+    from core.actions.roots.stray_commits import stray_commits
 
     for sentence in mismatches(files, table):
         hint = f"`paimark auto-savepoint {table.word}` puts it right; what is too many, the next expiry."
@@ -223,7 +223,7 @@ def _of_root(context: Context, root: Root) -> list[Finding]:
 
 
 def _root(context: Context, root: Root) -> Iterator[Finding]:
-    from core.actions.retention import stock_expiry_warnings
+    from core.actions.garbage.retention import stock_expiry_warnings
     from core.cli.doctor_store import writers_at_once
     from core.table.lineage import Lineage
     from core.table.retention import retention_off
@@ -252,7 +252,7 @@ def _root(context: Context, root: Root) -> Iterator[Finding]:
 
 def _interval(files: Files, root: Root) -> Iterator[Finding]:
     """An option that asks for savepoints and gets none."""
-    from core.actions.auto_savepoint import schedule
+    from core.actions.savepoints.auto_savepoint import schedule
 
     try:
         schedule(files, root, 0)

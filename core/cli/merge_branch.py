@@ -48,7 +48,7 @@ merge_branch = GlobalCommand(
 
 
 def _list_conflicts(found: Given, table_name: str, branch: str) -> None:
-    from core.actions.merge_conflicts import LINE_COLUMNS, find_conflicts
+    from core.actions.merge.conflicts import LINE_COLUMNS, find_conflicts
 
     settings = found.settings()
     narrator = Narrator()

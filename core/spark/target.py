@@ -17,7 +17,7 @@ from core.table.main_branch import main_root
 from core.table.records import Snapshot, TableSchema
 
 # `module:function`, called with the warehouse, its options and the root; it says what it did, if anything.
-DUE_SAVEPOINT = "core.actions.auto_savepoint:after_write"
+DUE_SAVEPOINT = "core.actions.savepoints.auto_savepoint:after_write"
 
 
 class Target(Guarded, frozen=True, kw_only=True):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.actions.barrier import has_barrier
-from core.actions.strays import stray_commits
+from core.actions.roots.barrier import has_barrier
+from core.actions.roots.stray_commits import stray_commits
 from core.storage.files import Files
 from core.table.layout import BARRIER_ID, TablePath
 from core.table.main_branch import main_root

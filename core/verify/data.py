@@ -9,7 +9,7 @@ import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from core.actions.estimate import told
+from core.actions.garbage.estimate import told
 from core.errors import FileMissing, PaimarkError
 from core.storage.files import Files
 from core.table.layout import Root

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
-from core.actions.references import identity
+from core.actions.garbage.references import identity
 from core.storage.files import Files
 from core.storage.parallel import each_of
 from core.table.chain import Break, break_between

@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from core.actions.estimate import told
+from core.actions.garbage.estimate import told
 from core.errors import Corrupt
 from core.storage.files import Files
 from core.table.files import manifest_list_paths

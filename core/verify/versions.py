@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Literal, NamedTuple
 
-from core.actions.references import identity, roots_and_guards
+from core.actions.garbage.references import identity, roots_and_guards
 from core.storage.files import Files
 from core.storage.parallel import each_of
 from core.table.layout import CHANGELOG_PREFIX, Root, TablePath, savepoint_tag

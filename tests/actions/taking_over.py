@@ -8,8 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from core.actions.barrier import put_barrier, remove_barrier
 from core.actions.context import Context
+from core.actions.roots.barrier import put_barrier, remove_barrier
 from core.table.layout import Root
 from core.table.main_branch import main_branch_name, main_root
 from tests.actions.acting import ORDERS, done

@@ -10,9 +10,9 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from core.actions import auto_savepoint
-from core.actions.auto_savepoint import OPTION, once, schedule, watch
 from core.actions.context import Context
+from core.actions.savepoints import auto_savepoint
+from core.actions.savepoints.auto_savepoint import OPTION, once, schedule, watch
 from core.errors import PaimarkError
 from core.table.savepoints import SavepointManager
 from tests.actions.acting import ORDERS, Meanwhile, applied, context_on, done, planned

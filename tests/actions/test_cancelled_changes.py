@@ -8,8 +8,8 @@ from random import Random
 
 import pytest
 
-from core.actions import estimate
 from core.actions.context import Counting, Remark
+from core.actions.garbage import estimate
 from core.actions.plan import Outcome
 from core.cancelling import Cancellation, cancellable
 from core.errors import Cancelled

@@ -14,8 +14,8 @@ from random import Random
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.actions.reclaim import Count, freed_by
-from core.actions.references import Leaving
+from core.actions.garbage.references import Leaving
+from core.actions.garbage.unreferenced import Count, freed_by
 from core.storage.files import Files
 from core.table.layout import Root
 from core.table.lineage import Lineage

@@ -12,8 +12,8 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from core.actions import removal, watch
 from core.actions.context import Context
+from core.actions.garbage import sweep, watch
 from core.actions.plan import Plan
 from core.actions.registry import action
 from core.errors import NotFound, PaimarkError, Refused, UsageError
@@ -250,7 +250,7 @@ def test_a_savepoint_made_at_any_moment_is_whole_or_refused(
 ) -> None:
     # What seconds tell apart for real: a look at the names before each file.
     monkeypatch.setattr(watch, "_LOOK_EVERY", 0.0)
-    monkeypatch.setattr(removal, "_AT_ONCE", 1)
+    monkeypatch.setattr(sweep, "_AT_ONCE", 1)
     replace_rows(warehouse)
     told: list[str] = []
 

@@ -10,9 +10,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.actions import auto_savepoint, guards
 from core.actions.change import journal
 from core.actions.context import Context
+from core.actions.roots import shadow_tags
+from core.actions.savepoints import auto_savepoint
 from core.table.layout import TablePath
 from core.table.lineage import Lineage
 from tests.actions.acting import ORDERS, applied, contents, done, planned
@@ -29,7 +30,7 @@ def replaced(context: Context) -> Context:
 
 
 def test_a_table_of_which_no_branch_is_main_needs_none(context: Context) -> None:
-    assert guards.mismatches(context.files, ORDERS) == []
+    assert shadow_tags.mismatches(context.files, ORDERS) == []
 
 
 def test_what_is_wrong_is_said_and_reconciled(replaced: Context, orders: Path) -> None:
@@ -37,27 +38,27 @@ def test_what_is_wrong_is_said_and_reconciled(replaced: Context, orders: Path) -
     (orders / "tag/tag-own").unlink()
     (orders / "tag/tag-v2").write_bytes(b"{}")
     (orders / "tag/tag-foreign").write_bytes(whole["tag/tag-own"])
-    assert guards.mismatches(replaced.files, ORDERS) == [
+    assert shadow_tags.mismatches(replaced.files, ORDERS) == [
         "Tag own of main has no guard: stock expiry on a branch can destroy it",
         "Tag v2 of main has no guard: stock expiry on a branch can destroy it",
         "Tag foreign in the table directory guards no tag of main",
     ]
-    guards.reconcile(replaced.files, ORDERS, ORDERS.root("fix"))
+    shadow_tags.reconcile(replaced.files, ORDERS, ORDERS.root("fix"))
     assert contents(orders) == whole
-    guards.reconcile(replaced.files, ORDERS, ORDERS.root("fix"))
+    shadow_tags.reconcile(replaced.files, ORDERS, ORDERS.root("fix"))
     assert contents(orders) == whole
 
 
 def test_a_guard_whose_tag_has_gone_goes_too(replaced: Context, orders: Path) -> None:
     (orders / "branch/branch-fix/tag/tag-own").unlink()
-    guards.reconcile(replaced.files, ORDERS, ORDERS.root("fix"))
+    shadow_tags.reconcile(replaced.files, ORDERS, ORDERS.root("fix"))
     assert [path.name for path in (orders / "tag").iterdir()] == ["tag-v2"]
 
 
 def test_the_last_tag_of_a_savepoint_is_never_taken_for_a_guard(replaced: Context, orders: Path) -> None:
     done(replaced, "create-savepoint")
     (orders / "branch/branch-fix/tag/tag-savepoint.1").unlink()
-    guards.reconcile(replaced.files, ORDERS, ORDERS.root("fix"))
+    shadow_tags.reconcile(replaced.files, ORDERS, ORDERS.root("fix"))
     assert (orders / "tag/tag-savepoint.1").exists()
 
 
@@ -67,7 +68,7 @@ def test_a_notice_that_does_not_stand_alone_is_said(replaced: Context, orders: P
         (orders / "schema/schema-0").unlink()
     else:
         (orders / "schema/schema-1").write_bytes(b"{}")
-    [sentence] = guards.mismatches(replaced.files, ORDERS)
+    [sentence] = shadow_tags.mismatches(replaced.files, ORDERS)
     assert sentence.startswith("Stock engines can make a table over this one")
 
 
@@ -125,7 +126,7 @@ def test_whoever_looks_after_savepoints_and_tags_puts_the_guards_right(
     add(replaced, "shop.orders$branch_fix", 200)
     spoil(orders)
     {**ADDING, **HOLDING}[name](replaced)
-    wrong = guards.mismatches(replaced.files, ORDERS)
+    wrong = shadow_tags.mismatches(replaced.files, ORDERS)
     assert wrong == (["Tag foreign in the table directory guards no tag of main"] if name in ADDING else [])
 
 

@@ -8,14 +8,15 @@ from random import Random
 
 import pytest
 
-from core.actions import claims, pins
 from core.actions.change.landing import left_readers
-from core.actions.dependents import dependents
-from core.actions.guards import is_last_of_savepoint
-from core.actions.left_reads import left_reads
-from core.actions.takeover import savepoints_held_alone
-from core.actions.truncation import stranded
-from core.actions.unprotected import unprotected
+from core.actions.garbage.dependents import dependents
+from core.actions.replace.takeover import savepoints_held_alone
+from core.actions.rewrite.truncation import stranded
+from core.actions.roots import merge_tags
+from core.actions.roots.shadow_tags import is_last_of_savepoint
+from core.actions.savepoints import savepoint_claim
+from core.actions.savepoints.unprotected import unprotected
+from core.actions.tags.stale_read_tags import left_reads
 from core.storage.files import Files
 from core.table.branches import branch_rows
 from core.table.lineage import Lineage
@@ -50,8 +51,8 @@ QUESTIONS: dict[str, Callable[[History, Files], object]] = {
     "who stands on a tag": lambda history, files: dependents(
         files, TABLE, Lineage(history.files, MAIN).tag("t"), [MAIN.tag("t")]
     ),
-    "the next savepoint's id": lambda history, files: claims.next_id(files, TABLE),
-    "which pins a branch leaves": lambda history, files: pins.released(files, MAIN, "b0"),
+    "the next savepoint's id": lambda history, files: savepoint_claim.next_id(files, TABLE),
+    "which pins a branch leaves": lambda history, files: merge_tags.released(files, MAIN, "b0"),
     "which savepoints a branch alone holds": lambda history, files: savepoints_held_alone(
         files, TABLE.root("b0")
     ),

@@ -9,9 +9,9 @@ from tempfile import TemporaryDirectory
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from core.actions import merge_base
-from core.actions.merge_base import Event
-from core.actions.merge_survey import base_of
+from core.actions.merge import history as merge_base
+from core.actions.merge.history import Event
+from core.actions.merge.survey import base_of
 from core.storage.local import LocalFiles
 from core.table.forks import Side
 from core.table.layout import Root, TablePath

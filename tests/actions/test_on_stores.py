@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.root_files import root_files
+from core.actions.roots.root_files import root_files
 from core.storage.files import Files
 from core.storage.open import open_files
 from core.table.layout import BARRIER

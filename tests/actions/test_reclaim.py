@@ -10,8 +10,8 @@ from random import Random
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.actions.reclaim import freed_by
-from core.actions.references import Leaving
+from core.actions.garbage.references import Leaving
+from core.actions.garbage.unreferenced import freed_by
 from core.storage.files import Entry, Files
 from core.table.files import data_manifests
 from core.table.layout import Root

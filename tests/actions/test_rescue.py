@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from core.actions import rescue
+from core.actions.branches import rescue_commits
 from core.actions.context import Context
-from core.actions.strays import stray_commits
+from core.actions.roots.stray_commits import stray_commits
 from core.errors import Refused
 from core.table.layout import BARRIER
 from tests.actions.acting import ORDERS, contents, done, planned
@@ -26,7 +26,7 @@ def strayed(context: Context) -> Context:
 def test_stray_commits_become_a_branch(strayed: Context, orders: Path) -> None:
     rows = main_rows(strayed)
     assert len(stray_commits(strayed.files, ORDERS)) == 1
-    outcome = done(strayed, rescue.ACTION, name="saved")
+    outcome = done(strayed, rescue_commits.ACTION, name="saved")
     assert outcome.result["commits"] == 1
     found = rows_of(strayed, ORDERS.root("saved"))
     assert {"order_id": 900, "customer": "stale", "price": 1.0} in found
@@ -40,14 +40,14 @@ def test_stray_commits_become_a_branch(strayed: Context, orders: Path) -> None:
 
 def test_without_stray_commits_there_is_nothing_to_do(context: Context, orders: Path) -> None:
     before = contents(orders)
-    plan = planned(context, rescue.ACTION, name="saved")
+    plan = planned(context, rescue_commits.ACTION, name="saved")
     assert plan.empty and not plan.refusals
-    done(context, rescue.ACTION, name="saved")
+    done(context, rescue_commits.ACTION, name="saved")
     assert contents(orders) == before
 
 
 def test_a_name_that_is_taken_or_bad_is_refused(strayed: Context) -> None:
     for name in ("fix", "main", "7"):
         with pytest.raises(Refused):
-            done(strayed, rescue.ACTION, name=name)
+            done(strayed, rescue_commits.ACTION, name=name)
     assert len(stray_commits(strayed.files, ORDERS)) == 1

@@ -13,10 +13,10 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from core.actions import rewrite_main, rollback
 from core.actions.change import driver
 from core.actions.context import Context
 from core.actions.plan import Outcome, Plan
+from core.actions.rewrite import rewrite_main, rollback
 from core.errors import NotFound, Refused, UsageError
 from core.spark.client import Engine
 from core.table.files import size_of

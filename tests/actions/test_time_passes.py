@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from core.actions import merge_base
-from core.actions.claims import forget_savepoint
 from core.actions.context import Context
+from core.actions.merge import history as merge_base
+from core.actions.savepoints.savepoint_claim import forget_savepoint
 from core.errors import Refused
 from core.storage.files import Files
 from core.storage.local import LocalFiles

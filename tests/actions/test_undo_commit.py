@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from core.actions.context import Context
-from core.actions.merge_base import events
+from core.actions.merge.history import events
 from core.actions.plan import Plan
 from core.errors import Refused
 from core.spark.client import Engine

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from core.actions import removal, watch
+from core.actions.garbage import sweep, watch
 from core.actions.plan import Outcome
 from core.errors import Refused
 from core.storage.files import Files
@@ -39,7 +39,7 @@ def history(tmp_path: Path) -> History:
 def each_file_is_looked_before(monkeypatch: pytest.MonkeyPatch) -> None:
     """What seconds tell apart for real."""
     monkeypatch.setattr(watch, "_LOOK_EVERY", 0.0)
-    monkeypatch.setattr(removal, "_AT_ONCE", 1)
+    monkeypatch.setattr(sweep, "_AT_ONCE", 1)
 
 
 class OnDelete(Wrapped):

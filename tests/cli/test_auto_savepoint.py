@@ -12,7 +12,7 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from core.actions.auto_savepoint import OPTION
+from core.actions.savepoints.auto_savepoint import OPTION
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
 from core.table.savepoints import SavepointManager

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from core.actions import merge_conflicts
+from core.actions.merge import conflicts as merge_conflicts
 from core.spark.client import Engine
 from tests.actions.acting import contents
 from tests.cli.command import Paimark

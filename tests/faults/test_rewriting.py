@@ -17,9 +17,9 @@ import pyarrow as pa
 import pytest
 
 from core.actions.context import Context
-from core.actions.merge_base import events
+from core.actions.merge.history import events
 from core.actions.registry import action
-from core.actions.temporaries import meant_for
+from core.actions.roots.temp_files import meant_for
 from core.errors import Refused, Unavailable
 from core.spark.client import Engine
 from core.storage.local import LocalFiles

@@ -13,16 +13,21 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.actions import pins, removal, replace_main, rewrite_main, undo_replacement, undo_truncation
 from core.actions.change import journal, landing
 from core.actions.change.change import Change
 from core.actions.change.owner import Owner
 from core.actions.change.registry import CHANGES, change_named
-from core.actions.claims import Claim
 from core.actions.context import Context
-from core.actions.merge_base import Event
-from core.actions.notices import notice
+from core.actions.garbage import sweep
+from core.actions.merge.history import Event
 from core.actions.plan import Plan, Refusal, Step
+from core.actions.replace import replace_main_branch
+from core.actions.rewrite import rewrite_main
+from core.actions.roots import merge_tags
+from core.actions.roots.notices import notice
+from core.actions.savepoints.savepoint_claim import Claim
+from core.actions.undo import replacement as undo_replacement
+from core.actions.undo import truncation as undo_truncation
 from core.demo.directory import MARKER
 from core.spark.streaming.landing import Attempt
 from core.storage.conditions import SCRATCH
@@ -43,9 +48,9 @@ WRITTEN: dict[str, type[msgspec.Struct]] = {
 }
 STEPS = {
     *(journal.CHECKED, journal.COMMITTED, journal.NOT_COMMITTED),
-    *(removal.DATA_GONE, removal.MANIFESTS_GONE, removal.LISTS_GONE),
+    *(sweep.DATA_GONE, sweep.MANIFESTS_GONE, sweep.LISTS_GONE),
     *(rewrite_main._TRY, rewrite_main._SAFE, rewrite_main._RECORDED),
-    *(replace_main._CLEARING, replace_main._COMPARED, replace_main._CLEARED),
+    *(replace_main_branch._CLEARING, replace_main_branch._COMPARED, replace_main_branch._CLEARED),
     *(undo_replacement._RESTORED, undo_truncation._PUT_BACK),
 }
 TYPES = {"Int": "integer", "Float": "number", "Str": "string", "Bool": "boolean", "None": "null"}
@@ -132,7 +137,7 @@ def names_on_disk() -> set[str]:
     found = {re.sub(r"[\x007]", "[^/`]*", path) for path in given if path not in ("<t>", "<root>")}
     names = {value for name, value in vars(layout).items() if name.isupper() and isinstance(value, str)}
     names |= {SCRATCH, MARKER, READ_TAG_PREFIX, f"{layout.CONSUMER_PREFIX}{landing._READER}<token>"}
-    names |= {pins.merge_tag("<branch>", 7)[:-1], pins.truncation_tag("<archive>", 7)[:-1]}
+    names |= {merge_tags.merge_tag("<branch>", 7)[:-1], merge_tags.truncation_tag("<archive>", 7)[:-1]}
     names |= {landing.commit_user("<token>")}
     return found | {re.escape(each) for each in names}
 

@@ -15,7 +15,7 @@ from typing import Any
 from pypaimon.common.json_util import JSON
 from pypaimon.snapshot.snapshot import Snapshot as PaimonSnapshot
 
-from core.actions import merge_sql
+from core.actions.merge import sql as merge_sql
 from core.errors import PaimarkError, Refused
 from core.spark.commit import CreateSnapshot
 from core.spark.protocol import Ask, Cause, Event, Failed, Told, Version, Write

@@ -15,8 +15,8 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from core.actions.insert import inserting_action
 from core.actions.registry import must_be_agreed_to
+from core.actions.rewrite.insert import inserting_action
 from core.errors import Refused, StatementFailed
 from core.spark.arrow import read_batch
 from core.spark.client import Engine, EngineConfig

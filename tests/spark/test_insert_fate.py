@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 from core.actions.context import Context
-from core.actions.insert import inserting_action
 from core.actions.plan import Outcome
+from core.actions.rewrite.insert import inserting_action
 from core.errors import StatementFailed, Unavailable
 from core.spark.client import Engine
 from core.spark.protocol import Event, Failed, Finished, Task, Told

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from core.actions.context import Context
-from core.actions.insert import inserting_action
+from core.actions.rewrite.insert import inserting_action
 from core.errors import Refused
 from core.spark.client import Engine
 from core.spark.streaming.writer import stream_writer

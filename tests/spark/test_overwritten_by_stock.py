@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from core.actions.context import Context
-from core.actions.insert import inserting_action
+from core.actions.rewrite.insert import inserting_action
 from core.spark.client import Engine
 from core.spark.protocol import Event, Finished, Task
 from core.table.commits import Overwritten

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from core.actions import expire, recover
+from core.actions import recover
 from core.actions.change import driver
 from core.actions.context import Context, open_context
+from core.actions.garbage import expire_snapshots
 from core.actions.plan import Outcome
 from core.errors import StatementFailed
 from core.spark import holding_reads
@@ -74,7 +75,7 @@ def context_of(warehouse: Path) -> Context:
 def expired(warehouse: Path, table: TablePath) -> None:
     """All snapshots but the newest."""
     context = context_of(warehouse)
-    plan = expire.plan(context, table, {"retain_last": 1, "older_than": "0 s"})
+    plan = expire_snapshots.plan(context, table, {"retain_last": 1, "older_than": "0 s"})
     assert not plan.refusals
     driver.apply(context, plan, print)
 

@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from core.actions.branch_files import highest_schema_id
+from core.actions.roots.branch_files import highest_schema_id
 from core.errors import Corrupt
 from core.table.files import (
     data_manifests,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.merge_base import Event
+from core.actions.merge.history import Event
 from core.errors import Corrupt
 from core.spark.streaming.landing import Attempt
 from core.table.operations import Operation, Undoable

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from core.actions import estimate
+from core.actions.garbage import estimate
 from core.config import Settings
 from core.storage.files import Files
 from tests.actions.acting import Wrapped, contents, context_on, done

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from core.actions import merge_conflicts
+from core.actions.merge import conflicts as merge_conflicts
 from core.config import Settings
 from core.spark.client import Engine
 from tests.paimon import commit

@@ -172,7 +172,7 @@ def _lines(files: Files, manager: SavepointManager, root: Root) -> list[Savepoin
 
 def _automatic(files: Files, root: Root) -> str:
     """`auto-savepoint every 1 h, next due in 12 min`."""
-    from core.actions.auto_savepoint import schedule
+    from core.actions.savepoints.auto_savepoint import schedule
 
     now = int(time.time() * 1000)
     try:

@@ -8,7 +8,7 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from core.actions.merge_conflicts import LINE_COLUMNS, Conflict, Conflicts, find_conflicts
+from core.actions.merge.conflicts import LINE_COLUMNS, Conflict, Conflicts, find_conflicts
 from core.errors import PaimarkError
 from core.table.layout import TablePath
 from tui.background import Report, Slot

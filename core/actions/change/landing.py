@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from core.actions.temporaries import delete_temporaries
+from core.actions.roots.temp_files import delete_temporaries
 from core.storage.files import Files
 from core.storage.parallel import each_of
 from core.table import landed

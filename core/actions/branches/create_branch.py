@@ -1,0 +1,270 @@
+"""`create-branch`: a branch root from a tag of main, also when the tag's snapshot expired long ago."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Self
+
+import msgspec
+
+from core.actions.change import journal
+from core.actions.change.change import Change, Done, Landed, Work
+from core.actions.change.journal import Begun, Hold
+from core.actions.change.operations import Undoable
+from core.actions.checks import (
+    read_only_refusals,
+    require_unmoved,
+    required_text,
+)
+from core.actions.context import Context, Remark
+from core.actions.names import name_refusal
+from core.actions.plan import Plan, Refusal, Step, raise_first
+from core.actions.replace.takeover import own_state
+from core.actions.roots.branch_files import (
+    BranchSource,
+    branch_source,
+    clean_unfinished,
+    highest_schema_id,
+    others_files,
+    remove_unfinished,
+    take_back,
+    write_branch,
+)
+from core.actions.savepoints import savepoint_claim
+from core.errors import Corrupt, FileMissing, NotFound, Refused
+from core.figures import moment
+from core.table.layout import SAVEPOINT_TAG_PREFIX, Root, TablePath, number_in
+from core.table.lineage import Lineage
+from core.table.main_branch import all_roots, main_root
+from core.table.records import Tag
+from core.table.tag_times import kept_until_ms
+
+ACTION = "create-branch"
+
+
+def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
+    """Arguments: `name`, and `tag`, one of main (`savepoint.3` is one)."""
+    files = context.files
+    name, tag_name = required_text(arguments, "name"), required_text(arguments, "tag")
+    root = main_root(files, table)
+    tag = _tag_of_main(context, root, tag_name)
+    refusals = read_only_refusals(context)
+    refusals += _name_refusals(context, table, name) or _tag_refusals(context, table, tag_name, tag)
+    if held := journal.refusal(context, table):
+        refusals.append(held)
+    source = None
+    try:
+        source = branch_source(files, root, tag_name, highest_schema_id(files, table, tag))
+    except FileMissing as error:
+        refusals.append(
+            Refusal(f"Tag {tag_name} can't be branched from: {error.message}", "Choose one that is whole.")
+        )
+    return Plan(
+        action=ACTION,
+        table=table.full_name,
+        summary=f"Create branch {name} of {table.full_name} from tag {tag_name} (snapshot {tag.id})",
+        arguments={
+            "name": name,
+            "tag": tag_name,
+            "snapshot": tag.id,
+            "highest_schema": source.highest_schema if source else None,
+        },
+        fingerprint=source.fingerprint if source else "",
+        steps=_steps(source, table.root(name)) if source else (),
+        kept=("main is not touched; the branch shares the tag's data files with it",),
+        warnings=tuple(_warnings(tag_name, tag)),
+        refusals=tuple(refusals),
+    )
+
+
+class BranchState(msgspec.Struct, frozen=True):
+    """What is to be made, and of which tag of main's."""
+
+    name: str
+    tag: str
+    snapshot: int
+
+
+class CreateBranch(Change[BranchState]):
+    """Write a branch root from a tag; its hints come last, and then the tag is looked at again."""
+
+    State = BranchState
+
+    def __init__(self, work: Work, state: BranchState) -> None:
+        super().__init__(work, state)
+        # What this process may have created: another's files of the same names are not taken back.
+        self._written: list[str] = []
+
+    @classmethod
+    def begin(cls, work: Work) -> Self:
+        source = _source_as_planned(work.context, work.table, work.plan)
+        return cls(work, BranchState(str(work.plan.arguments["name"]), source.tag_name, source.snapshot_id))
+
+    @property
+    def _branch(self) -> Root:
+        return self.work.table.root(self.state.name)
+
+    @property
+    def _paths(self) -> list[str]:
+        return _paths(self.work.plan, self._branch)
+
+    def check(self, hold: Hold) -> None:
+        work = self.work
+        _source_as_planned(work.context, work.table, work.plan)
+        raise_first(_name_refusals(work.context, work.table, self.state.name))
+
+    def prepare(self, hold: Hold) -> None:
+        work = self.work
+        source = _source_as_planned(work.context, work.table, work.plan)
+        for sentence in write_branch(work.files, source, self._branch, self._written):
+            hold.note(sentence)
+            work.progress(sentence)
+        # The branch stands on main's tag: had it gone meanwhile, nothing would keep the files.
+        _source_as_planned(work.context, work.table, work.plan)
+
+    def landed(self, hold: Hold) -> Landed:
+        """A branch that others write to counts, whole or not: it can't be taken back any more."""
+        if hold.token == self.work.token:
+            return Landed.NO
+        return Landed.YES if self._is_whole() or self._others_files() else Landed.NO
+
+    def finish(self, hold: Hold) -> None:
+        if self._is_whole():
+            return
+        work = self.work
+        try:
+            source = _source_as_planned(work.context, work.table, work.plan)
+        except (Refused, Corrupt) as error:
+            others = ", ".join(self._others_files())
+            work.progress(
+                Remark(f"{error.message}: branch {self.state.name} stays, for others wrote {others}")
+            )
+            return
+        for sentence in write_branch(work.files, source, self._branch, None):
+            work.progress(sentence)
+
+    def take_back(self, hold: Hold) -> None:
+        if hold.token == self.work.token:
+            take_back(self.work.files, self._branch, self._written)
+        else:
+            newest = int(self.work.plan.arguments["highest_schema"] or 0)
+            if not remove_unfinished(self.work.files, self._paths, self._branch, newest):
+                self.work.progress(Remark(f"branch {self.state.name} stays: another engine made it"))
+
+    def clean(self) -> None:
+        clean_unfinished(self.work.files, self._branch, self._paths)
+
+    def way_back(self) -> Undoable:
+        root = self._branch
+        return Undoable(
+            token=self.work.token,
+            action=ACTION,
+            user=self.work.user,
+            time=self.work.since,
+            branch=root.label,
+            inverse="delete-branch",
+            arguments={"name": root.label},
+            holds=own_state(self.work.files, root),
+        )
+
+    def done(self) -> Done:
+        name, source = self.state.name, self.state
+        return Done(
+            message=f"Branch {name} of {self.work.plan.table} holds snapshot {source.snapshot}",
+            result={"branch_name": name, "tag_name": source.tag, "snapshot_id": source.snapshot},
+            before="no such branch",
+            after=f"branch {name} from tag {source.tag}",
+            undo=f"paimark undo {self.work.table.word}",
+        )
+
+    def recovery_steps(self, begun: Begun) -> list[Step]:
+        what = f"branch {self.state.name}"
+        if self._is_whole():
+            return [Step("check", what, "it is whole")]
+        if self._others_files():
+            return [Step("create", what, "what is missing of it: others write to it already")]
+        return [Step("delete", what, "it was not finished")]
+
+    def _is_whole(self) -> bool:
+        return all(self.work.files.exists(path) for path in self._paths)
+
+    def _others_files(self) -> list[str]:
+        return others_files(self.work.files, self._paths, self._branch)
+
+
+def _source_as_planned(context: Context, table: TablePath, plan: Plan) -> BranchSource:
+    try:
+        root = main_root(context.files, table)
+        highest = int(plan.arguments["highest_schema"] or 0)
+        source = branch_source(context.files, root, str(plan.arguments["tag"]), highest)
+    except FileMissing as error:
+        raise Refused(
+            f"{error.path} has gone since the plan was made", "Nothing is left of it: make a new plan."
+        ) from error
+    require_unmoved(table, plan, source.fingerprint)
+    return source
+
+
+def _paths(plan: Plan, branch: Root) -> list[str]:
+    """Every path that the creation writes, in its order."""
+    arguments = plan.arguments
+    schemas = range(int(arguments["highest_schema"] or 0) + 1)
+    return [
+        *(branch.schema(number) for number in schemas),
+        branch.tag(str(arguments["tag"])),
+        branch.snapshot(int(arguments["snapshot"] or 0)),
+        branch.earliest_hint,
+        branch.latest_hint,
+    ]
+
+
+def _steps(source: BranchSource, branch: Root) -> tuple[Step, ...]:
+    schemas, *others = source.groups(branch)
+    size = sum(len(data) for _, data in schemas[1])
+    detail = "the newest with retention off: stock expiry on a branch would destroy savepoints"
+    up_to = f" to schema-{source.highest_schema}" if source.highest_schema else ""
+    copied = [Step("copy", f"{branch.schema(0)}{up_to}", detail, size)]
+    copied += [Step("create", path, size=len(data)) for _, group in others for path, data in group]
+    return tuple(copied)
+
+
+def _tag_of_main(context: Context, root: Root, tag_name: str) -> Tag:
+    try:
+        return Lineage(context.files, root).tag(tag_name)
+    except NotFound as error:
+        for other in all_roots(context.files, root.table):
+            if other != root and Lineage(context.files, other).has_tag(tag_name):
+                hint = f"Branch {other.label} has one of this name, and branches are made from tags of main."
+                raise NotFound(error.message, hint) from error
+        raise
+
+
+def _name_refusals(context: Context, table: TablePath, name: str) -> list[Refusal]:
+    if refusal := name_refusal(name, "branch"):
+        return [refusal]
+    if context.files.entries(table.root(name).directory):
+        return [Refusal(f"{table.full_name} has a branch {name} already", "Choose another name.")]
+    return []
+
+
+def _tag_refusals(context: Context, table: TablePath, tag_name: str, tag: Tag) -> list[Refusal]:
+    number = number_in(tag_name, SAVEPOINT_TAG_PREFIX)
+    if number is not None and savepoint_claim.read_claim(context, table, number):
+        return [Refusal(f"Savepoint {number} is still being made", "Wait for it, or run `paimark recover`.")]
+    until = kept_until_ms(tag)
+    if until is not None and until <= context.clock():
+        return [Refusal(f"Tag {tag_name} had its time: it is deleted any moment", "Choose another tag.")]
+    return []
+
+
+def _warnings(tag_name: str, tag: Tag) -> list[str]:
+    found = []
+    if until := kept_until_ms(tag):
+        found.append(
+            f"Tag {tag_name} lives until {moment(until)}: "
+            "stock engines then delete it, and with it files that the branch needs"
+        )
+    found.append(
+        f"Keep tag {tag_name} while the branch lives: stock engines allow deleting it, and the branch breaks"
+    )
+    return found

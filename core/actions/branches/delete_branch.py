@@ -1,0 +1,233 @@
+"""`delete-branch`: a branch with every file that only it keeps, or, with `--keep`, only out of the way.
+
+A retired branch is a branch still, called `retired-<name>-<time>`, which keeps all its files; `undo` gives it
+its name back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Self
+
+import msgspec
+
+from core.actions.change import journal, operations
+from core.actions.change.change import Change, Done, Work
+from core.actions.change.journal import Begun, Hold
+from core.actions.checks import (
+    fingerprint,
+    read_only_refusals,
+    require_unmoved,
+    required_text,
+)
+from core.actions.context import Context, Progress
+from core.actions.features import changelog_refusals, feature_refusals
+from core.actions.garbage.deletion import freed_steps, kept_by
+from core.actions.garbage.drop_root import drop_root, leaving_of
+from core.actions.garbage.sweep import Removed
+from core.actions.garbage.unreferenced import Count, Freed
+from core.actions.plan import Plan, Refusal, Step, raise_first
+from core.actions.replace.checks import claim_refusals
+from core.actions.replace.takeover import State, held_by, savepoints_held_alone, state
+from core.actions.roots import merge_tags
+from core.actions.roots.root_files import root_files
+from core.errors import NotFound, Refused
+from core.figures import counted, moment, size
+from core.storage.files import Files
+from core.table.layout import MAIN, Root, TablePath
+from core.table.main_branch import branch_root, main_root, root_exists
+from core.table.names import checked_name
+
+ACTION = "delete-branch"
+
+
+def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
+    """Arguments: `name`, and `keep` to retire it instead. Raises `NotFound`."""
+    name, keeps = required_text(arguments, "name"), arguments.get("keep") is True
+    root, found = _find(context, table, name)
+    refusals = read_only_refusals(context) + branch_refusals(context, root, keeps=keeps)
+    if held := journal.refusal(context, table):
+        refusals.append(held)
+    freed, released = Freed(), list[Step]()
+    if found is not None and not keeps and not refusals:
+        freed, released, more = _freed(context, root)
+        refusals += more
+    sizes = root_files(context.files, root)
+    retired = _retired_name(context, name) if keeps else None
+    total = sum(each.size or 0 for each in freed.files)
+    gone = Step("delete", f"branch {name}", counted(len(sizes), "metadata file"), sum(sizes.values()))
+    copied = Step("copy", f"branch {retired}", counted(len(sizes), "metadata file"), sum(sizes.values()))
+    if keeps:
+        summary = f"Retire branch {name} of {table.full_name} as {retired}"
+    else:
+        summary = (
+            f"Delete branch {name} of {table.full_name}: {counted(len(freed.files), 'file')}, {size(total)}"
+        )
+    return Plan(
+        action=ACTION,
+        change="retire-branch" if keeps else "",
+        table=table.full_name,
+        summary=summary,
+        arguments={"name": name, "keep": keeps, "retired": retired},
+        fingerprint=_seen(context, root, found),
+        steps=(copied, gone) if keeps else (*freed_steps(freed), gone, *released),
+        kept=("All its snapshots, tags and files, under the new name",) if keeps else kept_by(table, freed),
+        warnings=tuple(_warnings(context, table, name, found)),
+        refusals=tuple(refusals),
+        freed_files=len(freed.files),
+        freed_bytes=total,
+        undo=f"paimark undo {table.word}" if keeps else "",
+    )
+
+
+class BranchState(msgspec.Struct, frozen=True):
+    """The branch that goes."""
+
+    name: str
+
+
+class DeleteBranch(Change[BranchState]):
+    """The journal's note is the point of no return: from then on the branch goes, read again."""
+
+    State = BranchState
+
+    def __init__(self, work: Work, state: BranchState) -> None:
+        super().__init__(work, state)
+        self._removed = Removed()
+        self._counts = Counts()
+
+    @classmethod
+    def begin(cls, work: Work) -> Self:
+        root, _ = as_planned(work)
+        return cls(work, BranchState(root.label))
+
+    def check(self, hold: Hold) -> None:
+        root = self.work.table.root(self.state.name)
+        # First, for it may take minutes: what is checked must be so when the point of no return comes.
+        if root_exists(self.work.files, root):
+            self._counts = _counts(self.work.files, root, self.work.progress)
+            self._counts.freed()
+        root, _ = as_planned(self.work)
+        raise_first(branch_refusals(self.work.context, root, keeps=False))
+
+    def finish(self, hold: Hold) -> None:
+        context, name, progress = self.work.context, self.state.name, self.work.progress
+        root = self.work.table.root(name)
+        self._removed = drop_root(context, hold, root, progress, self._counts.branch)
+        self._removed += merge_tags.release(context, hold, name, progress, self._counts.pins)
+
+    def done(self) -> Done:
+        name, removed = self.state.name, self._removed
+        went = f"{counted(removed.files, 'file')} ({size(removed.size)}) went with it"
+        return Done(
+            message=f"Deleted branch {name} of {self.work.plan.table}: {went}",
+            result={
+                "branch_name": name,
+                "retired_as": None,
+                "freed_files": removed.files,
+                "freed_bytes": removed.size,
+            },
+            before=f"branch {name}",
+            after=f"no branch {name}",
+        )
+
+    def recovery_steps(self, begun: Begun) -> list[Step]:
+        if not begun.is_committed:
+            return []
+        what = "and the files that only it kept, as far as they are there"
+        return [Step("delete", f"branch {self.state.name}", what)]
+
+
+def _find(context: Context, table: TablePath, name: str) -> tuple[Root, State | None]:
+    """The branch with its state; None for one that holds nothing. Raises `NotFound` and `UsageError`."""
+    files, root = context.files, table.root(checked_name(name, "branch"))
+    if name != MAIN and files.entries(root.directory) and not root_files(files, root):
+        return root, None
+    root = branch_root(files, table, name)
+    return root, None if root.branch is None else state(files, root)
+
+
+def as_planned(work: Work) -> tuple[Root, State | None]:
+    """The branch that the plan names, with its state. Raises `Refused` when it moved since."""
+    root, found = _find(work.context, work.table, str(work.plan.arguments["name"]))
+    require_unmoved(work.table, work.plan, _seen(work.context, root, found))
+    return root, found
+
+
+def _seen(context: Context, root: Root, found: State | None) -> str:
+    return found.fingerprint if found else fingerprint(root.directory, held_by(context.files, root))
+
+
+def branch_refusals(context: Context, root: Root, *, keeps: bool) -> list[Refusal]:
+    """Why the branch can't be deleted, or retired."""
+    files, table = context.files, root.table
+    if root == main_root(files, table):
+        return [Refusal(f"{root.label} is main of {table.full_name}", "Make another branch main first.")]
+    refusals = claim_refusals(context, root)
+    if keeps and not root_files(files, root):
+        refusals.append(Refusal(f"Branch {root.label} holds nothing to keep", "Leave --keep out."))
+    alone = [] if keeps else [str(each) for each in savepoints_held_alone(files, root)]
+    if alone:
+        reason = f"Branch {root.label} alone holds savepoint {', '.join(alone)}"
+        refusals.append(Refusal(reason, "Delete what nobody needs first, or retire the branch with --keep."))
+    return refusals
+
+
+def _freed(context: Context, root: Root) -> tuple[Freed, list[Step], list[Refusal]]:
+    """What goes with the branch and with the pins that are released; the steps of these."""
+    files = context.files
+    refusals = [*feature_refusals(files, root), *changelog_refusals(files, root)]
+    try:
+        counts = _counts(files, root, context.progress)
+        freed = counts.freed()
+    except (NotFound, Refused) as error:
+        return Freed(), [], [*refusals, Refusal(error.message, error.hint)]
+    steps = [Step("delete", path, "nothing else needs it") for path in counts.pin_paths]
+    return freed, steps, refusals
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What goes with a branch, and then with the pins that only it needed; None where there is nothing."""
+
+    branch: Count | None = None
+    pins: Count | None = None
+    pin_paths: tuple[str, ...] = ()
+
+    def freed(self) -> Freed:
+        """Raises `Refused` when the references can't be read."""
+        return sum((each.freed() for each in (self.branch, self.pins) if each is not None), Freed())
+
+
+def _counts(files: Files, root: Root, progress: Progress) -> Counts:
+    """Raises `NotFound` and `Refused`."""
+    leaving, main = leaving_of(files, root), main_root(files, root.table)
+    branch = Count(files, root.table, leaving, progress) if leaving.records else None
+    released = merge_tags.released(files, main, root.label)
+    if not released:
+        return Counts(branch)
+    pinned = merge_tags.leaving_of_pins(main, released)
+    both = replace(pinned, paths=leaving.paths | pinned.paths)
+    return Counts(branch, Count(files, root.table, both, progress), tuple(sorted(pinned.paths)))
+
+
+def _warnings(context: Context, table: TablePath, name: str, found: State | None) -> list[str]:
+    warnings = []
+    if found is not None and found.head is not None:
+        head = found.head.snapshot
+        warnings.append(
+            f"Jobs on `{table.full_name}$branch_{name}` fail from here on: "
+            f"its newest commit is of {moment(head.time_millis)} (user {head.commit_user})"
+        )
+    for entry in operations.undoable(context, table):
+        if name in (entry.kept_as, entry.previous):
+            what = f"{entry.branch} becoming main" if entry.is_replacement else entry.description
+            warnings.append(f"Without branch {name}, this can't be undone any more: {what}")
+    return warnings
+
+
+def _retired_name(context: Context, name: str) -> str:
+    when = datetime.fromtimestamp(context.clock() / 1000, UTC)
+    return f"retired-{name}-{when:%Y%m%dT%H%M%S}"

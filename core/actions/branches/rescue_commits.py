@@ -1,0 +1,208 @@
+"""`rescue-commits`: what a stale writer left in the table directory while a branch is main becomes a branch.
+
+Its snapshots are copied to the branch, with the schemas of the main that it took for the table's, and then
+leave the table directory. The journal's note that the copy is whole is the point of no return.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Self
+
+import msgspec
+
+from core.actions.change import journal, operations
+from core.actions.change.change import Change, Done, Work
+from core.actions.change.journal import Begun, Hold
+from core.actions.checks import (
+    fingerprint,
+    read_only_refusals,
+    require_unmoved,
+    required_text,
+)
+from core.actions.context import Context, Remark
+from core.actions.names import name_refusal
+from core.actions.plan import Plan, Refusal, Step, raise_first
+from core.actions.roots.barrier import put_barrier
+from core.actions.roots.json_edit import with_options
+from core.actions.roots.root_files import (
+    SNAPSHOTS,
+    delete_files,
+    part_of,
+    remove_root,
+    root_files,
+    same_files,
+)
+from core.actions.roots.stray_commits import stray_commits
+from core.errors import Refused
+from core.figures import counted
+from core.storage.files import Files
+from core.table.layout import SNAPSHOT_PREFIX, Root, TablePath
+from core.table.lineage import Lineage
+from core.table.main_branch import main_branch_name, root_exists
+from core.table.reading import numbered
+from core.table.records import Snapshot, TableSchema
+from core.table.retention import RETENTION_OFF
+
+ACTION = "rescue-commits"
+
+
+def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
+    """Arguments: `name` of the branch to be made."""
+    name = required_text(arguments, "name")
+    files, target = context.files, table.root(name)
+    refusals = read_only_refusals(context)
+    if held := journal.refusal(context, table):
+        refusals.append(held)
+    found = stray_commits(files, table)
+    refusals += _refusals(context, target, found)
+    ids = ", ".join(str(each.id) for each in found[:5]) + (" ..." if len(found) > 5 else "")
+    count = counted(len(found), "commit")
+    return Plan(
+        action=ACTION,
+        table=table.full_name,
+        summary=f"Make branch {name} of {table.full_name} of {count} by stale writers",
+        arguments={"name": name},
+        fingerprint=_seen(found),
+        steps=(
+            Step("copy", f"branch {name}", f"snapshot {ids}, with the schemas of the previous main"),
+            Step("delete", table.root().snapshots, count),
+        )
+        if found
+        else (),
+        kept=("Every row they wrote; main is not touched",),
+        refusals=tuple(refusals),
+        empty=not found,
+    )
+
+
+class RescueState(msgspec.Struct, frozen=True):
+    """The branch to be made, and the ids of the commits that it gets."""
+
+    name: str
+    ids: tuple[int, ...]
+
+
+class RescueCommits(Change[RescueState]):
+    """The journal's note that the copy is whole is the point of no return."""
+
+    State = RescueState
+
+    @classmethod
+    def begin(cls, work: Work) -> Self:
+        found = stray_commits(work.files, work.table)
+        require_unmoved(work.table, work.plan, _seen(found))
+        return cls(work, RescueState(str(work.plan.arguments["name"]), tuple(each.id for each in found)))
+
+    @classmethod
+    def nothing(cls, plan: Plan) -> dict[str, str | int | bool | None]:
+        return {"branch_name": plan.arguments["name"], "commits": 0}
+
+    @property
+    def _target(self) -> Root:
+        return self.work.table.root(self.state.name)
+
+    def check(self, hold: Hold) -> None:
+        found = stray_commits(self.work.files, self.work.table)
+        require_unmoved(self.work.table, self.work.plan, _seen(found))
+        raise_first(_refusals(self.work.context, self._target, found))
+
+    def prepare(self, hold: Hold) -> None:
+        for path, data in _copies(self.work.context, self._target, self.state.ids).items():
+            if not self.work.files.create(path, data) and self.work.files.read(path) != data:
+                raise Refused(f"Somebody else has just written {path}", "Choose another name.")
+        self.work.progress(f"copied {counted(len(self.state.ids), 'commit')} to branch {self.state.name}")
+
+    def finish(self, hold: Hold) -> None:
+        _remove_rescued(self.work.files, self._target)
+
+    def take_back(self, hold: Hold) -> None:
+        if others := _remove_copies(self.work.context, self._target, self.state.ids):
+            self.work.progress(
+                Remark(f"branch {self.state.name} stays, for others wrote {', '.join(others)}")
+            )
+
+    def done(self) -> Done:
+        name, count = self.state.name, counted(len(self.state.ids), "commit")
+        return Done(
+            message=f"Branch {name} of {self.work.plan.table} holds {count}",
+            result={"branch_name": name, "commits": len(self.state.ids)},
+            before="stray commits",
+            after=f"branch {name}",
+        )
+
+    def recovery_steps(self, begun: Begun) -> list[Step]:
+        if begun.is_committed:
+            return [Step("delete", self.work.table.root().snapshots, f"what branch {self.state.name} holds")]
+        return [Step("delete", f"branch {self.state.name}", "the commits stay where they are")]
+
+
+def _refusals(context: Context, target: Root, found: list[Snapshot]) -> list[Refusal]:
+    files, table = context.files, target.table
+    if refusal := name_refusal(target.label, "branch"):
+        return [refusal]
+    if files.entries(target.directory):
+        return [Refusal(f"{table.full_name} has a branch {target.label} already", "Choose another name.")]
+    missing = {each.schema_id for each in found} - _schemas(context, table).keys()
+    if missing:
+        reason = f"Schema {', '.join(map(str, sorted(missing)))} of these commits is gone"
+        return [Refusal(reason, "Restore it in the branch that was main before.")]
+    return []
+
+
+def _schemas(context: Context, table: TablePath) -> dict[int, bytes]:
+    """The schemas that the table directory had: the archived main's, else what the log kept of them."""
+    files = context.files
+    for entry in reversed(operations.undoable(context, table)):
+        if entry.schema is None or entry.schema_id is None or entry.previous is not None:
+            continue
+        found = {entry.schema_id: entry.schema.encode()}
+        archive = table.root(entry.kept_as) if entry.kept_as else None
+        if archive is not None and root_exists(files, archive):
+            ids = Lineage(files, archive).schema_ids()
+            found |= {each: files.read(archive.schema(each)) for each in ids}
+        return found
+    return {}
+
+
+def _copies(context: Context, target: Root, ids: tuple[int, ...]) -> dict[str, bytes]:
+    """Every file of the branch to be made, in the order to write them."""
+    files, schemas = context.files, _schemas(context, target.table)
+    newest, copies = max(schemas), dict[str, bytes]()
+    for number, data in sorted(schemas.items()):
+        path = target.schema(number)
+        TableSchema.from_json(data, path)
+        copies[path] = with_options(data, RETENTION_OFF, path) if number == newest else data
+    for number in ids:
+        copies[target.snapshot(number)] = files.read(target.table.root().snapshot(number))
+    copies[target.earliest_hint] = str(ids[0]).encode()
+    copies[target.latest_hint] = str(ids[-1]).encode()
+    return copies
+
+
+def _remove_copies(context: Context, target: Root, ids: tuple[int, ...]) -> list[str]:
+    """Remove the branch as far as it is an unfinished copy; the paths that are somebody else's."""
+    files, names = context.files, list(root_files(context.files, target))
+    ours = _copies(context, target, ids)
+    paths = [f"{target.directory}/{name}" for name in names]
+    others = [p for p, data in zip(paths, files.read_many(paths), strict=True) if data != ours.get(p)]
+    if not others:
+        remove_root(files, target)
+    return others
+
+
+def _remove_rescued(files: Files, target: Root) -> None:
+    """Only what the branch holds leaves the table directory; hints go with the last snapshot."""
+    own = target.table.root()
+    main = main_branch_name(files, target.table)
+    if main is None:
+        return
+    names = part_of(root_files(files, target), SNAPSHOTS)
+    delete_files(files, own, list(same_files(files, own, target, names)))
+    if not numbered(files.names(own.snapshots), SNAPSHOT_PREFIX):
+        delete_files(files, own, [f"{SNAPSHOTS}/EARLIEST"])
+    put_barrier(files, own.table, main)
+
+
+def _seen(found: list[Snapshot]) -> str:
+    return fingerprint(*(each.to_json() for each in found))

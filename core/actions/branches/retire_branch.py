@@ -1,0 +1,77 @@
+"""`delete-branch --keep`: a branch gets out of the way with all its files, as `retired-<name>-<time>`.
+
+`undo` gives it its name back.
+"""
+
+from __future__ import annotations
+
+from typing import Self
+
+from core.actions.branches.delete_branch import ACTION, as_planned, branch_refusals
+from core.actions.branches.rename_root import RootMove
+from core.actions.change.change import Done, Work
+from core.actions.change.journal import Hold
+from core.actions.change.operations import Undoable
+from core.actions.plan import raise_first
+from core.actions.roots.json_edit import with_options
+from core.actions.roots.root_files import SCHEMAS, Swap
+from core.errors import Refused
+from core.table.layout import SCHEMA_PREFIX, Root
+from core.table.retention import RETENTION_OFF
+
+
+class RetireBranch(RootMove):
+    """The branch is copied to its new name with stock retention off, as every root that we make has it."""
+
+    @classmethod
+    def begin(cls, work: Work) -> Self:
+        root, found = as_planned(work)
+        if found is None:
+            raise Refused(f"Branch {root.label} holds nothing to keep", "Leave --keep out.")
+        head = found.head.snapshot.id if found.head else None
+        entry = Undoable(
+            token=work.token,
+            action=ACTION,
+            user=work.user,
+            time=work.since,
+            branch=root.label,
+            kept_as=str(work.plan.arguments["retired"]),
+            schema_id=found.schema_id,
+            schema=found.schema.decode(),
+            head=head,
+        )
+        return cls(work, entry)
+
+    @property
+    def source(self) -> Root:
+        return self.work.table.root(self.state.branch)
+
+    @property
+    def target(self) -> Root:
+        return self.work.table.root(self.state.kept_as)
+
+    def swap(self) -> Swap:
+        data = (self.state.schema or "").encode()
+        name = f"{SCHEMAS}/{SCHEMA_PREFIX}{self.state.schema_id}"
+        return Swap(name, data, with_options(data, RETENTION_OFF, name))
+
+    def check(self, hold: Hold) -> None:
+        root, _ = as_planned(self.work)
+        raise_first(branch_refusals(self.work.context, root, keeps=True))
+        if self.work.files.entries(self.target.directory):
+            raise Refused(
+                f"{self.work.plan.table} has a branch {self.target.label} already", "Make a new plan."
+            )
+
+    def way_back(self) -> Undoable:
+        return self.state
+
+    def done(self) -> Done:
+        name, retired = self.source.label, self.target.label
+        return Done(
+            message=f"Branch {name} of {self.work.plan.table} is retired as {retired}",
+            result={"branch_name": name, "retired_as": retired, "freed_files": 0, "freed_bytes": 0},
+            before=f"branch {name}",
+            after=f"branch {retired}",
+            undo=self.work.plan.undo,
+        )

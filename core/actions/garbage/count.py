@@ -1,0 +1,290 @@
+"""One count of what leaving references free, and what comes to it later.
+
+Most manifests are shared, and most of these need not be read. Take one that the leaving references had from
+their beginning, that another has too, and that deletes nothing. A file that it adds is in no other of their
+manifests, so it stays, unless that other deletes it. Deletions are all read; where one speaks of a file whose
+addition was not, those of the shared manifests are read that may add it and whose other users all delete it;
+where it is in none of these, another that stays holds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from core.actions.garbage.estimate import told
+from core.actions.garbage.reachability import Metadata, Progress
+from core.actions.garbage.references import Leaving, Reference, identity
+from core.errors import FileMissing
+from core.storage.files import Files
+from core.storage.parallel import each_of
+from core.table.files import Places, StoredFile
+from core.table.fold import Fold, Told
+from core.table.layout import TablePath
+from core.table.manifests import file_facts, index_facts, read_in_batches
+from core.table.runs import Runs, add, both, meet, members, minus, union
+
+
+@dataclass(frozen=True)
+class Freed:
+    """The files that go, in the order they go. `keepers` are the references that need what is shared.
+
+    `strangers` are the paths of files that were named and are not the table's own: they stay.
+    """
+
+    data: tuple[StoredFile, ...] = ()
+    manifests: tuple[StoredFile, ...] = ()
+    lists: tuple[StoredFile, ...] = ()
+    keepers: tuple[str, ...] = ()
+    strangers: tuple[str, ...] = ()
+
+    @property
+    def files(self) -> tuple[StoredFile, ...]:
+        return self.data + self.manifests + self.lists
+
+    def __add__(self, other: Freed) -> Freed:
+        return Freed(
+            self.data + other.data,
+            self.manifests + other.manifests,
+            self.lists + other.lists,
+            tuple(dict.fromkeys(self.keepers + other.keepers)),
+            self.strangers + other.strangers,
+        )
+
+
+class Incomplete(Exception):
+    """Lists or manifests of the leaving references are missing."""
+
+
+class Tally:
+    """`everything`: the references are all there are, and nothing is passed over.
+
+    Raises `Corrupt`, `FileMissing` for what a reference that stays has lost, and `Incomplete`.
+    """
+
+    def __init__(
+        self,
+        files: Files,
+        table: TablePath,
+        leaving: Leaving,
+        references: Sequence[Reference],
+        progress: Progress,
+        *,
+        with_data: bool,
+        everything: bool,
+    ) -> None:
+        self.everything = everything
+        self._files = files
+        self._leaving = leaving
+        self._progress = progress
+        self._with_data = with_data
+        self._metadata = Metadata(files, table, leaving, progress)
+        self._states: dict[tuple[object, ...], int] = {}
+        self._staying: Runs = ()
+        self._data, self._indexes = Fold(self._metadata.uses), Fold(self._metadata.uses)
+        self._sizes: dict[str, int | None] = {}
+        self._known: set[str] = set()
+        self._skips = False
+        self._add(references)
+        if with_data:
+            if self._metadata.is_incomplete and not everything:
+                raise Incomplete
+            skipped = set() if everything else set(self._shared())
+            self._known |= skipped
+            self._skips = bool(skipped)
+            self._read_leaving()
+            self._expect_deleted(skipped)
+            self._read_staying()
+            self._read_shared(skipped)
+            self._read_indexes()
+
+    def has_lost(self, references: Sequence[Reference]) -> bool:
+        """Whether any that was counted is not among them."""
+        return not self._states.keys() <= {_key(each) for each in references}
+
+    def follow(self, references: Sequence[Reference]) -> bool:
+        """Count those among them that are new; whether any is. What it raises leaves the count as it was."""
+        new = [each for each in references if _key(each) not in self._states]
+        if not new:
+            return False
+        before = dict(self._states)
+        try:
+            self._add(new)
+            if self._with_data:
+                self._read_staying()
+                self._read_indexes()
+        except BaseException:
+            # What it has read meanwhile of manifests stays true, whoever uses them.
+            self._states = before
+            self._stay()
+            raise
+        finally:
+            self._data.forget_states()
+            self._indexes.forget_states()
+        return True
+
+    def freed(self) -> Freed:
+        """What goes."""
+        data: dict[str, StoredFile] = {}
+        leaving, uses = self._metadata.leaving, self._metadata.uses
+        keeping = [both(uses.users(path), self._staying) for path in leaving.manifests]
+        if self._with_data:
+            places = Places(self._files, self._leaving.roots[0], self._leaving.schema_id)
+            data = {each.path: each for each in self._freed_data(places, keeping)}
+            data |= {each.path: each for each in self._freed_indexes(places)}
+        return Freed(
+            self._sized(each for each in data.values() if each.is_own),
+            self._sized(each for each in leaving.manifest_files() if self._is_free(each.path)),
+            self._sized(each for each in leaving.list_files() if self._is_free(each.path)),
+            tuple(dict.fromkeys(self._metadata.names[each] for each in members(union(keeping)))),
+            tuple(sorted(each.path for each in data.values() if not each.is_own)),
+        )
+
+    def _add(self, references: Sequence[Reference]) -> None:
+        numbers = self._metadata.add_staying(references)
+        self._states.update(zip(map(_key, references), numbers, strict=True))
+        self._stay()
+
+    def _stay(self) -> None:
+        staying: list[int] = []
+        for each in sorted(self._states.values()):
+            add(staying, each)
+        self._staying = staying
+
+    def _shared(self) -> Iterator[str]:
+        """The manifests that need not be read, as far as nobody speaks of their files."""
+        runs = self._metadata.runs
+        for path, facts in self._metadata.manifests.items():
+            users = self._metadata.uses.users(path)
+            if not facts.may_delete and not minus(runs, users) and meet(users, self._staying):
+                yield path
+
+    def _read_leaving(self) -> None:
+        uses, leaving = self._metadata.uses, self._metadata.leaving
+        going = self._metadata.going
+        wanted = self._unknown(path for path in leaving.manifests if meet(uses.users(path), going))
+        for path, data in self._contents(wanted):
+            if data is not None:
+                self._data.take(path, file_facts(data, path))
+            elif not self.everything and path not in leaving.changelogs:
+                raise Incomplete
+            else:
+                self._require_lost_by_all(path)
+
+    def _expect_deleted(self, skipped: set[str]) -> None:
+        """The names of what others delete, before it is counted: a manifest read earlier may add it."""
+        if not skipped:
+            return
+        deleting = self._unknown(p for p, facts in self._metadata.manifests.items() if facts.may_delete)
+        for path, data in self._contents(deleting):
+            if data is not None:
+                self._data.expect(each.name for each in file_facts(data, path) if not each.is_added)
+        self._known -= deleting.keys()
+
+    def _read_staying(self) -> None:
+        """What others hold or delete of what may go; nothing is kept of other files."""
+        self._take(self._unknown(self._metadata.manifests))
+
+    def _read_shared(self, skipped: set[str]) -> None:
+        """Those that may add what all their other users delete."""
+        going = self._metadata.going
+        fates = {file.fate for file in self._data.files.values()}
+        unexplained = [
+            each.deleted
+            for fate in fates
+            for each in self._data.told(fate).values()
+            if each.deleting
+            and minus(self._metadata.runs, each.deleted)
+            and not meet(each.added, going)
+            and not meet(each.held, self._staying)
+        ]
+        wanted = [
+            path for path in skipped if any(not minus(self._users(path), deleted) for deleted in unexplained)
+        ]
+        self._known.difference_update(wanted)
+        self._take(self._unknown(wanted))
+
+    def _read_indexes(self) -> None:
+        wanted = {path: 0 for path in self._metadata.index_manifests if path not in self._known}
+        leaving = self._metadata.leaving.others
+        leaving_first = dict(sorted(wanted.items(), key=lambda each: each[0] not in leaving))
+        for path, data in self._contents(leaving_first):
+            if data is not None:
+                self._indexes.take(path, index_facts(data, path), added=path in leaving)
+            else:
+                self._require_lost_by_all(path)
+
+    def _take(self, wanted: Mapping[str, int]) -> None:
+        for path, data in self._contents(wanted):
+            if data is None:
+                self._require_lost_by_all(path)
+            else:
+                self._data.take(path, file_facts(data, path), added=False, deleted=False)
+
+    def _unknown(self, paths: Iterable[str]) -> dict[str, int]:
+        """The sizes of those that were not read yet."""
+        return {path: self._metadata.manifests[path].size for path in paths if path not in self._known}
+
+    def _contents(self, wanted: Mapping[str, int]) -> Iterator[tuple[str, bytes | None]]:
+        reading = read_in_batches(self._files, wanted)
+        for path, data in told(reading, len(wanted), "manifests", self._progress):
+            yield path, data
+            # Only once it is counted.
+            self._known.add(path)
+
+    def _require_lost_by_all(self, path: str) -> None:
+        """A file may be missing only where none that needs all of its files needs it."""
+        if minus(self._users(path), self._metadata.uses.keeping):
+            raise FileMissing(path)
+
+    def _users(self, path: str) -> Runs:
+        return both(self._metadata.uses.users(path), self._staying)
+
+    def _is_free(self, path: str) -> bool:
+        return not meet(self._metadata.uses.users(path), self._staying)
+
+    def _freed_data(self, places: Places, keeping: list[Runs]) -> Iterator[StoredFile]:
+        """What goes; `keeping` gets who holds what else may have gone."""
+        going = self._metadata.going
+        free: dict[int, list[int]] = {}
+        for name, file in self._data.files.items():
+            keys = free.get(file.fate)
+            if keys is None:
+                told = self._data.told(file.fate)
+                keys = free[file.fate] = [key for key, each in told.items() if meet(each.held, going)]
+                others = [both(each.held, self._staying) for each in told.values()]
+                if keys and (any(others) or any(map(self._is_in_shared, told.values()))):
+                    keeping += others
+                    keys.clear()
+            for number in keys:
+                yield from places.stored_at(name, file.size, self._data.key(name, file, number))
+
+    def _is_in_shared(self, told: Told) -> bool:
+        """Whether what leaves deletes a file that none of it was seen to add.
+
+        Then a manifest adds it that was not read: one of those whose other users do not all delete it.
+        """
+        going = self._metadata.going
+        return self._skips and meet(told.deleting, going) and not meet(told.added, going)
+
+    def _freed_indexes(self, places: Places) -> Iterator[StoredFile]:
+        for name, file in self._indexes.files.items():
+            held = dict(self._indexes.holders(name, file))
+            if not any(meet(states, self._staying) for states in held.values()):
+                yield from (places.index_at(name, file.size, key.extra_files[0], key) for key in held)
+
+    def _sized(self, found: Iterable[StoredFile]) -> tuple[StoredFile, ...]:
+        """With their sizes; what no metadata tells of and is gone is left out."""
+        files = list(found)
+        unknown = [each.path for each in files if each.size is None and each.path not in self._sizes]
+        self._sizes.update(zip(unknown, each_of(self._files.size, unknown), strict=True))
+        sized = (
+            each if each.size is not None else replace(each, size=self._sizes[each.path]) for each in files
+        )
+        return tuple(each for each in sized if each.size is not None)
+
+
+def _key(reference: Reference) -> tuple[object, ...]:
+    """Equal for references that keep the same files."""
+    record = identity(reference.record) if reference.record is not None else (reference.full_list,)
+    return (*record, reference.is_partial, reference.keeps_changelog)

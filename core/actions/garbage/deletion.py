@@ -1,0 +1,318 @@
+"""Deleting a savepoint or a tag: what both do, and how an interrupted one goes on.
+
+Up to the first file that goes it can be undone by doing nothing; from then on it is finished, the references
+read again.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import msgspec
+
+from core.actions.change import journal
+from core.actions.change.change import Change, Done, Work
+from core.actions.change.journal import Begun, Hold
+from core.actions.checks import (
+    fingerprint,
+    read_only_refusals,
+    require_unmoved,
+)
+from core.actions.context import Context, Progress
+from core.actions.features import feature_refusals
+from core.actions.garbage.dependents import dependents
+from core.actions.garbage.references import Leaving, identity
+from core.actions.garbage.sweep import Removed, remove, stranger
+from core.actions.garbage.unreferenced import Count, Freed
+from core.actions.plan import Plan, Refusal, Step, raise_first
+from core.actions.roots import shadow_tags
+from core.actions.savepoints import savepoint_claim
+from core.errors import FileMissing, Refused
+from core.figures import counted, size
+from core.storage.files import Files
+from core.table.files import StoredFile
+from core.table.layout import Root, TablePath
+from core.table.main_branch import main_root
+from core.table.records import Savepoint, Tag
+
+# Names shown of many.
+_SHOWN = 5
+
+
+class TargetState(msgspec.Struct, frozen=True):
+    """A target as the journal keeps it: roots by branch (None: the table directory), records as written."""
+
+    tag_name: str
+    home: str | None
+    roots: tuple[str | None, ...]
+    tag: dict[str, Any] | None
+    savepoint: dict[str, Any] | None
+
+
+@dataclass(frozen=True)
+class Target:
+    """A savepoint with its tags, or a tag. `home` is the root it belongs to first.
+
+    `tag` is None for a savepoint whose tag is gone; `roots` are those that hold the tag and lose it.
+    """
+
+    table: TablePath
+    tag_name: str
+    home: Root
+    roots: tuple[Root, ...]
+    tag: Tag | None
+    savepoint: Savepoint | None
+    fingerprint: str
+
+    @property
+    def paths(self) -> list[str]:
+        """The files that go before any other, in this order."""
+        own = [] if self.savepoint is None else [self.table.savepoint(self.savepoint.id)]
+        return [*own, *(root.tag(self.tag_name) for root in self.roots)]
+
+    @property
+    def leaving(self) -> Leaving:
+        """The target while its files are still there."""
+        kept = self.savepoint.schema_id if self.savepoint else 0
+        full_list = self.table.savepoint_file(self.savepoint.full_manifest_list) if self.savepoint else None
+        return Leaving(
+            roots=self.roots or (self.home,),
+            schema_id=self.tag.schema_id if self.tag else kept,
+            records=(self.tag,) if self.tag else (),
+            paths=frozenset(self.paths),
+            full_list=full_list,
+        )
+
+    @property
+    def state(self) -> TargetState:
+        """What the journal keeps of it."""
+        return TargetState(
+            tag_name=self.tag_name,
+            home=self.home.branch,
+            roots=tuple(root.branch for root in self.roots),
+            tag=self.tag.as_written() if self.tag else None,
+            savepoint=self.savepoint.as_written() if self.savepoint else None,
+        )
+
+    @classmethod
+    def of_state(cls, table: TablePath, state: TargetState) -> Target:
+        """Raises `Corrupt`."""
+        tag, savepoint, source = state.tag, state.savepoint, table.journal
+        return cls(
+            table=table,
+            tag_name=state.tag_name,
+            home=table.root(state.home),
+            roots=tuple(table.root(each) for each in state.roots),
+            tag=Tag.from_json(msgspec.json.encode(tag), source) if tag else None,
+            savepoint=Savepoint.from_json(msgspec.json.encode(savepoint), source) if savepoint else None,
+            fingerprint="",
+        )
+
+
+def tags_named(files: Files, roots: Sequence[Root], name: str) -> dict[Root, tuple[Tag, bytes]]:
+    """The tag of this name in each root that holds one. Raises `Corrupt`."""
+    paths = [root.tag(name) for root in roots]
+    return {
+        root: (Tag.from_json(data, path), data)
+        for root, path, data in zip(roots, paths, files.read_many(paths), strict=True)
+        if data is not None
+    }
+
+
+def seen(savepoint: bytes, tags: dict[Root, tuple[Tag, bytes]]) -> str:
+    """The fingerprint of what a deletion found."""
+    parts: list[str | bytes] = [savepoint]
+    for root, (_, data) in tags.items():
+        parts += [root.directory, data]
+    return fingerprint(*parts)
+
+
+def dependents_refusals(files: Files, target: Target, what: str) -> list[Refusal]:
+    """Why a tag of main stays: a branch each; `what` is what a person calls it. Raises `Corrupt`."""
+    main, name = main_root(files, target.table), target.tag_name
+    if target.tag is None or main not in target.roots:
+        return []
+    found = dependents(files, target.table, target.tag, [root.tag(name) for root in target.roots])
+    hint = "Without it stock expiry on main can delete files of the branch: delete that first."
+    return [Refusal(f"{each} {what}", hint) for each in found]
+
+
+def plan_deletion(
+    context: Context,
+    action: str,
+    target: Target,
+    what: str,
+    arguments: dict[str, Any],
+    refusals: list[Refusal],
+) -> Plan:
+    """The plan; `what` is the target as a person calls it."""
+    files, table = context.files, target.table
+    refusals = [*read_only_refusals(context), *refusals, *feature_refusals(files, target.home)]
+    if held := journal.refusal(context, table):
+        refusals.append(held)
+    freed, repair = what_goes(context, table, target.leaving, refusals)
+    total = sum(each.size or 0 for each in freed.files)
+    return Plan(
+        action=action,
+        table=table.full_name,
+        summary=f"Delete {what} of {table.full_name}: {counted(len(freed.files), 'file')}, {size(total)}",
+        arguments=arguments,
+        fingerprint=target.fingerprint,
+        steps=(
+            *(each for each in repair.steps if each.target != table.root().tag(target.tag_name)),
+            *(Step("delete", path) for path in target.paths),
+            Step("check", "every root", "what else needs its files, read again before any goes"),
+            *freed_steps(freed),
+        ),
+        kept=kept_by(table, freed),
+        warnings=() if target.tag else (f"{what} has no tag: files of it may be gone already",),
+        refusals=tuple(refusals),
+        freed_files=len(freed.files),
+        freed_bytes=total,
+    )
+
+
+def what_goes(
+    context: Context, table: TablePath, leaving: Leaving, refusals: list[Refusal]
+) -> tuple[Freed, shadow_tags.Repair]:
+    """The files, and the guards to be put right first. Why they can't go is added to the refusals."""
+    freed, repair = Freed(), shadow_tags.repair_needed(context.files, table)
+    try:
+        freed = count_of(context.files, table, leaving, context.progress, repair).freed()
+    except Refused as error:
+        refusals.append(Refusal(error.message, error.hint))
+    return freed, repair
+
+
+def count_of(
+    files: Files, table: TablePath, leaving: Leaving, progress: Progress, repair: shadow_tags.Repair
+) -> Count:
+    """What leaving references free once the guards are put right."""
+    return Count(files, table, replace(leaving, paths=leaving.paths | repair.paths), progress)
+
+
+def counted_before(work: Work, leaving: Leaving) -> Count:
+    """What goes, counted before the point of no return, for the removal after it.
+
+    Raises `Refused` when the references can't be read, and `Cancelled`.
+    """
+    repair = shadow_tags.repair_needed(work.files, work.table)
+    count = count_of(work.files, work.table, leaving, work.progress, repair)
+    count.freed()
+    return count
+
+
+def freed_steps(freed: Freed) -> list[Step]:
+    """A line for each kind of files that go."""
+    groups = (("data file", freed.data), ("manifest", freed.manifests), ("manifest list", freed.lists))
+    return [_freed_step(noun, group) for noun, group in groups if group]
+
+
+def _freed_step(noun: str, group: Sequence[StoredFile]) -> Step:
+    return Step(
+        "delete", counted(len(group), noun), "kept by nothing else", sum(each.size or 0 for each in group)
+    )
+
+
+def kept_by(table: TablePath, freed: Freed) -> tuple[str, ...]:
+    """Who needs what is shared, and what else stays."""
+    found = [stranger(table, path) for path in freed.strangers[:_SHOWN]]
+    if (more := len(freed.strangers) - _SHOWN) > 0:
+        found.append(f"{more} more files that are none of {table.full_name}")
+    if freed.keepers:
+        shown = freed.keepers[:_SHOWN]
+        more = len(freed.keepers) - len(shown)
+        also = f" and {more} more" if more else ""
+        found.append(f"What is shared stays, for it is needed by {', '.join(shown)}{also}")
+    return tuple(found)
+
+
+class DeleteReference(Change[TargetState]):
+    """Delete a savepoint or a tag, and every file that only it kept.
+
+    The journal's note is the point of no return: from then on it is finished, the references read again.
+    """
+
+    State = TargetState
+
+    def __init__(self, work: Work, state: TargetState) -> None:
+        super().__init__(work, state)
+        self._removed = Removed()
+        self._count: Count | None = None
+
+    @classmethod
+    @abstractmethod
+    def find(cls, work: Work) -> tuple[Target, list[Refusal]]:
+        """What the plan deletes, as it is now, and why it can't go. Raises `NotFound`."""
+
+    @classmethod
+    def begin(cls, work: Work) -> Self:
+        target, _ = cls.find(work)
+        require_unmoved(work.table, work.plan, target.fingerprint)
+        return cls(work, target.state)
+
+    @property
+    def _target(self) -> Target:
+        return Target.of_state(self.work.table, self.state)
+
+    @property
+    def _what(self) -> str:
+        savepoint = self.state.savepoint
+        return f"tag {self.state.tag_name}" if savepoint is None else f"savepoint {savepoint['id']}"
+
+    def check(self, hold: Hold) -> None:
+        # First, for it may take minutes: what is checked must be so when the point of no return comes.
+        self._count = counted_before(self.work, self._target.leaving)
+        target, refusals = self.find(self.work)
+        require_unmoved(self.work.table, self.work.plan, target.fingerprint)
+        raise_first(refusals)
+
+    def finish(self, hold: Hold) -> None:
+        files, target = self.work.files, self._target
+        if target.savepoint is not None:
+            # The id is never given again, though its file goes.
+            savepoint_claim.raise_hint(files, target.table, target.savepoint.id)
+            files.delete(target.table.savepoint(target.savepoint.id))
+        for root in target.roots:
+            if _is_still(files, root, target):
+                files.delete(root.tag(target.tag_name))
+        # Not before: it would guard what is to go.
+        shadow_tags.repair_held(files, target.table)
+        self.work.progress(f"deleted {' and '.join(target.paths)}")
+        leaving = replace(target.leaving, paths=frozenset())
+        self._removed = remove(self.work.context, hold, leaving, self.work.progress, count=self._count)
+
+    def done(self) -> Done:
+        removed, what = self._removed, self._what
+        return Done(
+            message=f"Deleted {what} of {self.work.plan.table}: {counted(removed.files, 'file')} "
+            f"({size(removed.size)}) went with it",
+            result={
+                **self.work.plan.arguments,
+                "freed_files": removed.files,
+                "freed_bytes": removed.size,
+            },
+            before=what,
+            after=f"no {what}",
+        )
+
+    def recovery_steps(self, begun: Begun) -> list[Step]:
+        if not begun.is_committed:
+            return []
+        return [
+            *(Step("delete", path) for path in self._target.paths if self.work.files.exists(path)),
+            Step("delete", "the files that only it kept", "as far as they are still there"),
+        ]
+
+
+def _is_still(files: Files, root: Root, target: Target) -> bool:
+    """Whether the tag is the one that was to go, and not a later one of its name."""
+    path = root.tag(target.tag_name)
+    try:
+        found = Tag.from_json(files.read(path), path)
+    except FileMissing:
+        return False
+    return target.tag is not None and identity(found) == identity(target.tag)

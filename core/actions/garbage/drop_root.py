@@ -1,0 +1,58 @@
+"""Removing a branch root for good: the files that only it keeps, then the root.
+
+Its own snapshots and tags tell what it keeps, so they go last: whoever recovers reads them again.
+"""
+
+from __future__ import annotations
+
+from core.actions.change.journal import Hold
+from core.actions.context import Context, Progress
+from core.actions.garbage.references import Leaving, identity
+from core.actions.garbage.sweep import LISTS_GONE, Removed, remove
+from core.actions.garbage.unreferenced import Count
+from core.actions.roots.root_files import remove_root
+from core.errors import Refused
+from core.storage.files import Files
+from core.table.layout import Root
+from core.table.lineage import Lineage
+from core.table.main_branch import root_exists
+from core.table.records import Snapshot
+
+
+def leaving_of(files: Files, root: Root, kept: frozenset[str] = frozenset()) -> Leaving:
+    """All that a root holds, but for the files in `kept`. Raises `Refused` when some of it can't be read."""
+    lineage = Lineage(files, root)
+    snapshots = [each for each in lineage.snapshots() if root.snapshot(each.id) not in kept]
+    tags = [(name, tag) for name, tag in lineage.tags() if root.tag(name) not in kept]
+    for sentence in lineage.unreadable.values():
+        raise Refused(
+            f"What {root.label} keeps can't be told: {sentence}", "Repair or remove that file first."
+        )
+    records: dict[tuple[int, str, str], Snapshot] = {identity(tag): tag for _, tag in tags}
+    records |= {identity(each): each for each in snapshots}
+    ascending = sorted(records.values(), key=lambda each: each.id)
+    paths = [root.snapshot(each.id) for each in snapshots] + [root.tag(name) for name, _ in tags]
+    return Leaving(
+        roots=(root,),
+        schema_id=ascending[-1].schema_id if ascending else 0,
+        records=tuple(ascending),
+        paths=frozenset(paths),
+        is_expiry=True,
+    )
+
+
+def drop_root(
+    context: Context, hold: Hold, root: Root, progress: Progress, count: Count | None = None
+) -> Removed:
+    """Delete what only this root keeps, then the root. What an earlier run did is passed over.
+
+    `count` may have counted it before.
+    """
+    removed = Removed()
+    if LISTS_GONE not in hold.steps and root_exists(context.files, root):
+        leaving = leaving_of(context.files, root)
+        if leaving.records:
+            removed = remove(context, hold, leaving, progress, count=count)
+    remove_root(context.files, root)
+    progress(f"removed branch {root.label}")
+    return removed

@@ -1,0 +1,356 @@
+"""`expire-snapshots`: the oldest snapshots go, with every file that they alone keep.
+
+Order: EARLIEST is raised first, so that no reader who asks for what there is gets a snapshot that is going;
+data, manifests and lists follow, and the snapshot files last, oldest first. So an interrupted expiry finds in
+them what else must go, and whoever makes a tag meanwhile sees by the next snapshot's file that an expiry may
+be under way. Claims of savepoints being made count as the tags they will become.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Self
+
+import msgspec
+
+from core.actions.change import journal
+from core.actions.change.change import Change, Done, Work
+from core.actions.change.journal import Begun, Hold
+from core.actions.checks import (
+    fingerprint,
+    integer_argument,
+    read_only_refusals,
+    require_unmoved,
+    text_argument,
+)
+from core.actions.context import Context
+from core.actions.features import changelog_refusals, feature_refusals, newest_options
+from core.actions.garbage.deletion import counted_before, freed_steps, kept_by, what_goes
+from core.actions.garbage.references import Leaving
+from core.actions.garbage.sweep import LISTS_GONE, Removed, remove
+from core.actions.garbage.unreferenced import Count
+from core.actions.plan import Plan, Step
+from core.actions.roots import shadow_tags
+from core.durations import parse_duration
+from core.errors import Corrupt, FileMissing, Refused, UsageError
+from core.figures import counted, moment, size
+from core.storage.files import Files
+from core.table.layout import Root, TablePath
+from core.table.lineage import Lineage
+from core.table.main_branch import branch_root
+from core.table.records import Consumer, Snapshot
+from core.text import whole_number
+
+ACTION = "expire-snapshots"
+_FOREVER = 2**31 - 1
+# Snapshots read at once to learn their times.
+_AT_ONCE = 64
+# Paimon's own, where the table says nothing.
+_MIN_RETAINED, _TIME_RETAINED = 10, "1 h"
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What stays: the newest `at_least` ids, and of the others those among the newest `at_most` that were
+    committed at `since` (epoch ms) or later.
+    """
+
+    at_least: int
+    at_most: int
+    since: int
+
+
+def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
+    """Arguments: `retain_last`, `older_than` (a length of time, or a local date and time), `branch`.
+
+    Without either of the first two the table's own options decide.
+    """
+    files = context.files
+    branch = text_argument(arguments, "branch")
+    root = branch_root(files, table, branch)
+    rules = _rules(context, root, arguments)
+    lineage = Lineage(files, root)
+    ids = lineage.snapshot_ids()
+    consumer = smallest_consumer(files, root)
+    end = _end(lineage, ids, rules, consumer)
+    gone = ids[: bisect_left(ids, end)]
+    where = f"{root.label} of {table.full_name}"
+    resolved: dict[str, Any] = {"branch": root.branch, "first": gone[0] if gone else None, "end": end}
+    if not gone:
+        return Plan(
+            action=ACTION,
+            table=table.full_name,
+            summary=f"No snapshot of {where} is to expire",
+            arguments=resolved,
+            fingerprint="",
+            warnings=tuple(_why_none(lineage, ids, rules, consumer, context.clock())),
+            refusals=tuple(read_only_refusals(context)),
+            empty=True,
+        )
+    refusals = [
+        *read_only_refusals(context),
+        *feature_refusals(files, root),
+        *changelog_refusals(files, root),
+    ]
+    if held := journal.refusal(context, table):
+        refusals.append(held)
+    leaving, seen = _leaving(files, root, gone)
+    freed, repair = what_goes(context, table, leaving, refusals)
+    total = sum(each.size or 0 for each in freed.files)
+    return Plan(
+        action=ACTION,
+        table=table.full_name,
+        summary=f"Expire {_range_said(gone)} of {where}: {counted(len(freed.files), 'file')}, {size(total)}",
+        arguments=resolved,
+        fingerprint=seen,
+        steps=(
+            *repair.steps,
+            Step("replace", root.earliest_hint, f"snapshot {end} is the first that readers see"),
+            Step("check", "every root", "what else needs their files, read again before any goes"),
+            *freed_steps(freed),
+            Step("delete", _range_said(gone), "oldest first"),
+        ),
+        kept=(*kept_by(table, freed), f"{counted(len(ids) - len(gone), 'snapshot')} from {end} on"),
+        warnings=tuple(_limits(lineage, ids, end, rules, consumer, context.clock())),
+        refusals=tuple(refusals),
+        freed_files=len(freed.files),
+        freed_bytes=total,
+    )
+
+
+class ExpireState(msgspec.Struct, frozen=True):
+    """Snapshots of `branch` (None: the table directory) before `end` go, of which there were `count`."""
+
+    branch: str | None
+    end: int
+    count: int
+
+
+class ExpireSnapshots(Change[ExpireState]):
+    """The journal's note is the point of no return."""
+
+    State = ExpireState
+
+    def __init__(self, work: Work, state: ExpireState) -> None:
+        super().__init__(work, state)
+        self._removed = Removed()
+        self._count: Count | None = None
+
+    @classmethod
+    def begin(cls, work: Work) -> Self:
+        branch, end = work.plan.arguments["branch"], int(work.plan.arguments["end"] or 0)
+        root = work.table.root(None if branch is None else str(branch))
+        return cls(work, ExpireState(root.branch, end, _require_as_planned(work.files, root, end, work.plan)))
+
+    @classmethod
+    def nothing(cls, plan: Plan) -> dict[str, str | int | bool | None]:
+        return _result(plan, 0, Removed())
+
+    @property
+    def _root(self) -> Root:
+        return self.work.table.root(self.state.branch)
+
+    @property
+    def _going(self) -> list[int]:
+        return [each for each in Lineage(self.work.files, self._root).snapshot_ids() if each < self.state.end]
+
+    def check(self, hold: Hold) -> None:
+        leaving, _ = _leaving(self.work.files, self._root, self._going)
+        # First, for it may take minutes: what is checked must be so when the point of no return comes.
+        self._count = counted_before(self.work, leaving)
+        _require_as_planned(self.work.files, self._root, self.state.end, self.work.plan)
+
+    def finish(self, hold: Hold) -> None:
+        files, root, end, progress = self.work.files, self._root, self.state.end, self.work.progress
+        ids = self._going
+        if LISTS_GONE not in hold.steps:
+            shadow_tags.repair_held(files, root.table)
+            _raise_earliest(files, root, end)
+            progress(f"readers now begin with snapshot {end}")
+            if ids:
+                leaving, _ = _leaving(files, root, ids)
+                self._removed = remove(self.work.context, hold, leaving, progress, count=self._count)
+        for position, number in enumerate(ids):
+            if position % 100 == 0:
+                hold.require()
+            # One after the other: a gap would tell who makes a tag that the snapshot below it is the newest.
+            files.delete(root.snapshot(number))
+        progress(f"deleted {counted(len(ids), 'snapshot')}")
+
+    def done(self) -> Done:
+        plan, removed, state = self.work.plan, self._removed, self.state
+        return Done(
+            message=f"Expired {counted(state.count, 'snapshot')} of {self._root.label} of {plan.table}: "
+            f"{counted(removed.files, 'file')} ({size(removed.size)}) went with them",
+            result=_result(plan, state.count, removed),
+            before=f"snapshots of {self._root.label} from {plan.arguments['first']}",
+            after=f"from {state.end}",
+        )
+
+    def recovery_steps(self, begun: Begun) -> list[Step]:
+        if not begun.is_committed:
+            return []
+        what = f"snapshots before {self.state.end} of {self._root.label}"
+        return [Step("delete", what, "with the files that only they kept")]
+
+
+def smallest_consumer(files: Files, root: Root) -> int | None:
+    """The first snapshot that a registered reader of this root still has to read. Raises `Corrupt`."""
+    names = [name for name in files.names(root.consumers) if name.startswith("consumer-")]
+    paths = [f"{root.consumers}/{name}" for name in sorted(names)]
+    found = []
+    for path, data in zip(paths, files.read_many(paths), strict=True):
+        if data is None:
+            continue
+        try:
+            found.append(Consumer.from_json(data, path).next_snapshot)
+        except Corrupt as error:
+            raise Corrupt(
+                f"{path} does not say what its consumer reads next", "Delete it if it is no longer used."
+            ) from error
+    return min(found, default=None)
+
+
+def _raise_earliest(files: Files, root: Root, end: int) -> None:
+    try:
+        hinted = whole_number(files.read(root.earliest_hint))
+    except FileMissing:
+        hinted = None
+    if hinted is None or hinted <= end:
+        files.replace(root.earliest_hint, str(end).encode())
+
+
+def _leaving(files: Files, root: Root, ids: Sequence[int]) -> tuple[Leaving, str]:
+    """The snapshots and their fingerprint. Raises `Corrupt`, and `Refused` when one has just gone."""
+    paths = [root.snapshot(each) for each in ids]
+    records, parts = [], [root.directory]
+    for path, data in zip(paths, files.read_many(paths), strict=True):
+        if data is None:
+            raise Refused(f"{path} has just gone: another expiry is at work", "Wait for it to end.")
+        records.append(Snapshot.from_json(data, path))
+        parts.append(fingerprint(data))
+    schema_id = records[-1].schema_id if records else 0
+    leaving = Leaving((root,), schema_id, tuple(records), frozenset(paths), is_expiry=True)
+    return leaving, fingerprint(*parts)
+
+
+def _require_as_planned(files: Files, root: Root, end: int, plan: Plan) -> int:
+    """How many snapshots go. Raises `Refused`."""
+    ids = Lineage(files, root).snapshot_ids()
+    gone = ids[: bisect_left(ids, end)]
+    require_unmoved(root.table, plan, _leaving(files, root, gone)[1])
+    consumer = smallest_consumer(files, root)
+    if len(gone) == len(ids) or (consumer is not None and consumer < end):
+        raise Refused(
+            f"Snapshots of {root.label} of {plan.table} are needed that were not when the plan was made",
+            "Nothing was written: make a new plan.",
+        )
+    return len(gone)
+
+
+def _rules(context: Context, root: Root, arguments: Mapping[str, object]) -> Rules:
+    retain, older = integer_argument(arguments, "retain_last"), text_argument(arguments, "older_than")
+    now = context.clock()
+    if retain is not None and retain < 1:
+        raise UsageError("retain_last is at least 1", "The newest snapshot never expires.")
+    if retain is None and older is None:
+        options = newest_options(context.files, root)
+        at_least = _whole(options, "snapshot.num-retained.min", _MIN_RETAINED)
+        at_most = _whole(options, "snapshot.num-retained.max", _FOREVER)
+        kept = parse_duration(options.get("snapshot.time-retained", _TIME_RETAINED))
+        return Rules(max(1, at_least), at_most, now - kept)
+    since = None if older is None else _time(older, now)
+    if retain is None:
+        return Rules(1, _FOREVER, since or 0)
+    return Rules(retain, _FOREVER, since) if since is not None else Rules(retain, retain, now)
+
+
+def _whole(options: Mapping[str, str], name: str, default: int) -> int:
+    text = options.get(name, str(default))
+    number = whole_number(text)
+    if number is None:
+        raise Refused(f"The table's option {name} is {text!r}, not a number", "Give --retain-last.")
+    return number
+
+
+def _time(text: str, now_ms: int) -> int:
+    """Epoch milliseconds of a date and time, local where no zone is said, or of a length of time ago."""
+    try:
+        return int(datetime.fromisoformat(text.strip()).timestamp() * 1000)
+    except (ValueError, OverflowError):
+        pass
+    try:
+        return now_ms - parse_duration(text)
+    except UsageError as error:
+        raise UsageError(
+            f"{text!r} is neither a time nor a length of time", "Write it like 7 d or 2026-05-01 12:00."
+        ) from error
+
+
+def _end(lineage: Lineage, ids: list[int], rules: Rules, consumer: int | None) -> int:
+    """The first id that stays. Raises `Corrupt`."""
+    if not ids:
+        return 0
+    latest = ids[-1]
+    free = bisect_left(ids, max(ids[0], latest - rules.at_most + 1))
+    limit = bisect_left(ids, min(latest - rules.at_least + 1, latest))
+    if consumer is not None:
+        limit = min(limit, bisect_left(ids, consumer))
+    position = min(free, limit)
+    while position < limit:
+        some = ids[position : min(position + _AT_ONCE, limit)]
+        older = _how_many_older(lineage, some, rules.since)
+        position += older
+        if older < len(some):
+            break
+    return ids[position]
+
+
+def _how_many_older(lineage: Lineage, ids: Sequence[int], since: int) -> int:
+    """How many of these, from the first on, were committed before."""
+    paths = [lineage.root.snapshot(each) for each in ids]
+    for position, (path, data) in enumerate(zip(paths, lineage.files.read_many(paths), strict=True)):
+        if data is not None and Snapshot.from_json(data, path).time_millis >= since:
+            return position
+    return len(ids)
+
+
+def _limits(
+    lineage: Lineage, ids: list[int], end: int, rules: Rules, consumer: int | None, now_ms: int
+) -> list[str]:
+    """Why the snapshot `end` and later ones stay, where it is not for their number or their time."""
+    if end > ids[-1] - rules.at_least:
+        return []
+    if consumer == end:
+        return [f"A consumer still reads from snapshot {consumer}: it and later ones stay"]
+    committed = lineage.snapshot(end).time_millis
+    if committed <= now_ms:
+        return []
+    return [
+        f"Snapshot {end} says that it was committed at {moment(committed)}, which is still to come: "
+        "it and later ones stay. Expire them by their number, with --retain-last"
+    ]
+
+
+def _why_none(lineage: Lineage, ids: list[int], rules: Rules, consumer: int | None, now_ms: int) -> list[str]:
+    if rules.at_least >= _FOREVER:
+        return ["The branch's own options keep every snapshot: give --retain-last or --older-than"]
+    return _limits(lineage, ids, ids[0], rules, consumer, now_ms) if ids else []
+
+
+def _range_said(ids: Sequence[int]) -> str:
+    if len(ids) == 1:
+        return f"snapshot {ids[0]}"
+    return f"snapshots {ids[0]} to {ids[-1]}"
+
+
+def _result(plan: Plan, count: int, removed: Removed) -> dict[str, str | int | bool | None]:
+    return {
+        "expired_snapshots": count,
+        "earliest_snapshot_id": plan.arguments["end"],
+        "freed_files": removed.files,
+        "freed_bytes": removed.size,
+    }

@@ -1,0 +1,317 @@
+"""What keeps a table's files: every snapshot, tag, changelog, savepoint and claim of every root.
+
+Reading all of them would cost what orphan cleaning costs, and most can't change the answer. In a lineage,
+where each snapshot was committed on the one before, a file's life is one unbroken run of ids: what a commit
+drops never comes back. That holds for data and index files, for statistics, and for manifests, which a merge
+drops for good. So of a root only these decide whether a file of the leaving ids is needed: the references
+among those ids, the nearest one before and the nearest one after. A root that forked earlier shares the
+lineage up to the fork, and its references around the fork decide; where the fork is known only to lie within
+some ids, those within and around them. A root whose lineage can't be proven, or is not one line (a rollback
+or a replacement by another engine gave ids twice), is read whole: when unsure, keep.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from core.actions.garbage.estimate import told
+from core.actions.savepoints.savepoint_claim import Claim
+from core.errors import Corrupt, FileMissing
+from core.storage.files import Files
+from core.storage.parallel import each_of
+from core.table.layout import (
+    CHANGELOG_PREFIX,
+    CLAIM_PREFIX,
+    SAVEPOINT_TAG_PREFIX,
+    SNAPSHOT_PREFIX,
+    Root,
+    TablePath,
+    savepoint_tag,
+)
+from core.table.lineage import Lineage, numbered
+from core.table.main_branch import all_roots, main_branch_name
+from core.table.records import Savepoint, Snapshot, Tag
+from core.table.savepoints import SavepointManager
+
+Identity = tuple[int, str, str]
+
+
+@dataclass(frozen=True)
+class Leaving:
+    """What is to go: snapshots of one lineage, ascending (a tag is one), held by `roots`.
+
+    A savepoint without its tag has no record. `schema_id`, one of the first root's, names the partitions;
+    `paths` are files that are still there and count no more; `full_list` is the path of a savepoint's own
+    manifest list. `is_expiry`: the snapshots themselves go, and with them their changelogs.
+    """
+
+    roots: tuple[Root, ...]
+    schema_id: int
+    records: tuple[Snapshot, ...]
+    paths: frozenset[str] = frozenset()
+    full_list: str | None = None
+    is_expiry: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What keeps files. `name` is what a person calls it.
+
+    `full_list` is set for a savepoint without a tag, whose snapshot nobody knows any more. What `is_partial`
+    may have lost some of its files, and keeps what it still names. No tag keeps its snapshot's changelog.
+    """
+
+    name: str
+    record: Snapshot | None
+    full_list: str | None = None
+    is_partial: bool = False
+    keeps_changelog: bool = False
+
+
+def identity(record: Snapshot) -> Identity:
+    """Equal for a snapshot and its copies in tags and branches: each commit names its lists anew."""
+    return record.id, record.base_manifest_list, record.delta_manifest_list
+
+
+def roots_and_guards(files: Files, table: TablePath) -> list[Root]:
+    """Every root, and the table directory always: while a branch is main, copies of its tags lie there.
+
+    It is the first while it is main, else the last: it has no schema of its own then.
+    """
+    own = table.root()
+    branches = [root for root in all_roots(files, table) if root != own]
+    return [own, *branches] if main_branch_name(files, table) is None else [*branches, own]
+
+
+def surviving(
+    files: Files,
+    table: TablePath,
+    leaving: Leaving,
+    *,
+    everything: bool = False,
+    among: Collection[Root] | None = None,
+    progress: Callable[[str], None] = lambda line: None,
+) -> list[Reference]:
+    """The references that decide what the leaving ones alone keep; all of them when `everything`.
+
+    With `among`, those of these roots, without the savepoints that have no tag.
+    Raises `Corrupt` for one that can't be read, and `FileMissing` for one that went since it was listed.
+    """
+    claimed = _claimed_snapshots(files, table)
+    # Before the tags: a savepoint's is there before the savepoint is.
+    savepoints = _savepoints(files, table, leaving) if among is None else []
+    near = (*leaving.roots[:1], *(among or ()))
+    roots = roots_and_guards(files, table) if among is None else list(dict.fromkeys(near))
+    views_of = each_of(lambda root: _RootView(files, root, leaving, claimed[root.branch]), roots)
+    views = list(told(views_of, len(roots), "branches", progress))
+    home = next((view for view in views if view.root in leaving.roots[:1]), None)
+
+    def deciding(view: _RootView) -> list[Reference]:
+        span = None if everything or home is None else _span(home, view, leaving)
+        return [*view.references(span), *view.changelogs()]
+
+    found: dict[tuple[object, ...], Reference] = {}
+    for of_root in told(each_of(deciding, views), len(views), "branches' histories", progress):
+        for each in of_root:
+            key = identity(each.record) if each.record else ()
+            found.setdefault((*key, each.is_partial, each.keeps_changelog), each)
+    references = [*found.values(), *_loose(savepoints, table, views)]
+    # Its own snapshot keeps all that a tag does.
+    return _twins(leaving, references)[:1] or references
+
+
+def _twins(leaving: Leaving, references: Iterable[Reference]) -> list[Reference]:
+    if leaving.is_expiry or len(leaving.records) != 1:
+        return []
+    wanted = identity(leaving.records[0])
+    return [
+        each for each in references if each.record and not each.is_partial and identity(each.record) == wanted
+    ]
+
+
+class _RootView:
+    """The references of one root, each snapshot read when it is asked for."""
+
+    def __init__(self, files: Files, root: Root, leaving: Leaving, claimed: Mapping[int, int]) -> None:
+        """`claimed`: the snapshots of which savepoints are being made here, by the savepoints' ids."""
+        self.root = root
+        self._files = files
+        self._leaving = leaving
+        self._snapshot_ids = numbered(files.names(root.snapshots), SNAPSHOT_PREFIX)
+        self._on_disk = set(self._snapshot_ids)
+        self._snapshots: dict[int, Snapshot] = {}
+        self.tags = _tags(files, root, leaving)
+        self._known: dict[int, Snapshot] = {tag.id: tag for _, tag in self.tags}
+        if root in leaving.roots:
+            self._known |= {record.id: record for record in leaving.records}
+        self._kept_tags = {tag.id: name for name, tag in self.tags if self._is_kept(name)}
+        self._kept_snapshots = {n for n in self._snapshot_ids if root.snapshot(n) not in leaving.paths}
+        # The ids whose record can be had, leaving ones among them.
+        self.ids = {*self._snapshot_ids, *self._known}
+        self._claims = {number: claim for claim, number in claimed.items() if number in self.ids}
+        self._kept = sorted({*self._kept_tags, *self._kept_snapshots, *self._claims})
+        self.is_linear = self._check_linear()
+
+    def record(self, snapshot_id: int) -> Snapshot:
+        return self._known.get(snapshot_id) or self._read([snapshot_id])[snapshot_id]
+
+    def references(self, span: tuple[float, float] | None) -> list[Reference]:
+        """Those within the span of ids and the nearest on both sides; all when None."""
+        if span is not None:
+            low, high = bisect_left(self._kept, span[0]), bisect_right(self._kept, span[1])
+            chosen = self._kept[max(0, low - 1) : high + 1]
+            return [self._reference(each) for each in self._loaded(chosen)]
+        # Ids may have been given twice: then the tag of an id is not its snapshot.
+        return [
+            *(self._tag(name, tag) for name, tag in self.tags if self._is_kept(name)),
+            *(self._snapshot(each) for each in self._loaded(sorted(self._kept_snapshots))),
+            *(self._claim(each) for each in self._loaded(sorted(self._claims))),
+        ]
+
+    def changelogs(self) -> list[Reference]:
+        """All of them, for engines keep of a changelog's files only what its readers need."""
+        found = []
+        ids = numbered(self._files.names(self.root.changelogs), CHANGELOG_PREFIX)
+        paths = [self.root.changelog(each) for each in ids]
+        for number, path, data in zip(ids, paths, self._files.read_many(paths), strict=True):
+            if data is not None:
+                record = Snapshot.from_json(data, path)
+                name = self._named(f"changelog {number}")
+                found.append(Reference(name, record, is_partial=True, keeps_changelog=True))
+        return found
+
+    def _reference(self, snapshot_id: int) -> Reference:
+        # The snapshot rather than its tag: it keeps its changelog too.
+        if snapshot_id in self._kept_snapshots:
+            return self._snapshot(snapshot_id)
+        if snapshot_id in self._kept_tags:
+            return self._tag(self._kept_tags[snapshot_id], self._known[snapshot_id])
+        return self._claim(snapshot_id)
+
+    def _snapshot(self, snapshot_id: int) -> Reference:
+        record = self._snapshots[snapshot_id]
+        return Reference(self._named(f"snapshot {snapshot_id}"), record, keeps_changelog=True)
+
+    def _tag(self, name: str, record: Snapshot) -> Reference:
+        return Reference(self._named(f"tag {name}"), record)
+
+    def _claim(self, snapshot_id: int) -> Reference:
+        record = self._snapshots.get(snapshot_id) or self._known[snapshot_id]
+        return Reference(self._named(f"savepoint {self._claims[snapshot_id]}, being made"), record)
+
+    def _is_kept(self, tag_name: str) -> bool:
+        return self.root.tag(tag_name) not in self._leaving.paths
+
+    def _loaded(self, ids: Sequence[int]) -> Sequence[int]:
+        self._read(each for each in ids if each in self._kept_snapshots or each in self._claims)
+        return ids
+
+    def _named(self, what: str) -> str:
+        return f"{what} of {self.root.label}"
+
+    def _read(self, ids: Iterable[int]) -> Mapping[int, Snapshot]:
+        wanted = [each for each in ids if each not in self._snapshots and each in self._on_disk]
+        paths = [self.root.snapshot(each) for each in wanted]
+        for number, path, data in zip(wanted, paths, self._files.read_many(paths), strict=True):
+            if data is None:
+                raise FileMissing(path)
+            self._snapshots[number] = Snapshot.from_json(data, path)
+        return self._snapshots
+
+    def _check_linear(self) -> bool:
+        """Whether nothing speaks against one line: each id given once, and times that rise with the ids."""
+        ends = self._snapshot_ids[:1] + self._snapshot_ids[-1:]
+        records: list[Snapshot] = [tag for _, tag in self.tags]
+        if self.root in self._leaving.roots and not self._leaving.is_expiry:
+            records += self._leaving.records
+        wanted = {*ends, *(each.id for each in records if each.id in self._on_disk)}
+        self._read(wanted)
+        records += [self._snapshots[each] for each in wanted]
+        by_id: dict[int, Snapshot] = {}
+        for each in records:
+            if identity(by_id.setdefault(each.id, each)) != identity(each):
+                return False
+        if ends and max(by_id) > ends[-1]:
+            return False
+        times = [by_id[each].time_millis for each in sorted(by_id)]
+        return times == sorted(times)
+
+
+def _span(home: _RootView, other: _RootView, leaving: Leaving) -> tuple[float, float] | None:
+    """The ids of `other` around which its references decide; None when its lineage can't be placed."""
+    if not (leaving.records and home.is_linear and other.is_linear):
+        return None
+    first, last = leaving.records[0].id, leaving.records[-1].id
+    if other is home:
+        return first, last
+    fork = _fork(home, other)
+    return None if fork is None else (min(first, fork[0]), min(last, fork[1]))
+
+
+def _fork(left: _RootView, right: _RootView) -> tuple[float, float] | None:
+    """Between which ids two lineages part: the newest that both hold, and the last that may still be both's.
+
+    None when they are not seen to share anything.
+    """
+    common = sorted(left.ids & right.ids)
+    low, high = 0, len(common)
+    while low < high:
+        middle = (low + high) // 2
+        if identity(left.record(common[middle])) == identity(right.record(common[middle])):
+            low = middle + 1
+        else:
+            high = middle
+    if low == 0:
+        return None
+    return common[low - 1], (common[low] - 1 if low < len(common) else math.inf)
+
+
+def _tags(files: Files, root: Root, leaving: Leaving) -> list[tuple[str, Tag]]:
+    lineage = Lineage(files, root)
+    tags = lineage.tags()
+    for path, message in lineage.unreadable.items():
+        if path not in leaving.paths:
+            raise Corrupt(message)
+    return tags
+
+
+def _claimed_snapshots(files: Files, table: TablePath) -> Mapping[str | None, dict[int, int]]:
+    """The snapshots of which savepoints are being made, by root and the savepoint's id."""
+    found: defaultdict[str | None, dict[int, int]] = defaultdict(dict)
+    ids = numbered(files.names(table.savepoints), CLAIM_PREFIX)
+    paths = [table.savepoint_claim(each) for each in ids]
+    for path, data in zip(paths, files.read_many(paths), strict=True):
+        if data is not None:
+            claim = Claim.from_json(data, path)
+            found[claim.root][claim.id] = claim.snapshot_id
+    return found
+
+
+def _savepoints(files: Files, table: TablePath, leaving: Leaving) -> list[Savepoint]:
+    """Those that stay. Raises `Corrupt` for one that can't be read."""
+    manager = SavepointManager(files, table)
+    found = [each for each in manager.all() if table.savepoint(each.id) not in leaving.paths]
+    for message in manager.unreadable.values():
+        raise Corrupt(message)
+    return found
+
+
+def _loose(savepoints: Iterable[Savepoint], table: TablePath, views: Iterable[_RootView]) -> list[Reference]:
+    """The savepoints that no tag of their snapshot stands for: they keep what their own list names."""
+    tagged = {
+        (name, tag.id) for view in views for name, tag in view.tags if name.startswith(SAVEPOINT_TAG_PREFIX)
+    }
+    return [
+        Reference(
+            f"savepoint {each.id}, which has no tag",
+            None,
+            full_list=table.savepoint_file(each.full_manifest_list),
+            is_partial=True,
+        )
+        for each in savepoints
+        if (savepoint_tag(each.id), each.saved_snapshot_id) not in tagged
+    ]

@@ -1,0 +1,142 @@
+"""Reference counting: the files that leaving references alone keep.
+
+What the leaving ones hold, less what the deciding others hold. Where anything of the leaving ones is missing,
+every manifest of every reference is read. Files are told apart by name alone, which errs towards keeping.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection
+
+from core.actions.garbage.count import Freed, Incomplete, Tally
+from core.actions.garbage.reachability import Progress
+from core.actions.garbage.references import Leaving, Reference, identity, surviving
+from core.errors import Corrupt, FileMissing, Refused
+from core.storage.files import Files
+from core.table.layout import Root, TablePath
+
+__all__ = ["Count", "Freed", "freed_by"]
+
+# Seconds before it is read again: an expiry that is at work takes the snapshot away last.
+_WAITS = (0.05, 0.2, 0.5)
+
+
+def freed_by(
+    files: Files,
+    table: TablePath,
+    leaving: Leaving,
+    *,
+    with_data: bool = True,
+    progress: Progress = lambda line: None,
+) -> Freed:
+    """Every file that only the leaving references keep, with its size; files that are gone are left out.
+
+    Without data, manifests of the leaving ones may be gone. Raises `Refused` when anything that may keep
+    files can't be read.
+    """
+    return Count(files, table, leaving, progress, with_data=with_data).freed()
+
+
+class Count:
+    """What leaving references free, counted once and kept up to date: of what came since only that is read.
+
+    Whoever asks may change `leaving` to what of the same references is still there.
+    """
+
+    def __init__(
+        self,
+        files: Files,
+        table: TablePath,
+        leaving: Leaving,
+        progress: Progress = lambda line: None,
+        *,
+        with_data: bool = True,
+    ) -> None:
+        self.leaving = leaving
+        self._of = _held_by(leaving)
+        self._files = files
+        self._table = table
+        self._progress = progress
+        self._with_data = with_data
+        self._tally: Tally | None = None
+        self._freed: Freed | None = None
+
+    def is_of(self, leaving: Leaving) -> bool:
+        """Whether it counted all that these hold: they are the same, or what of them is still there."""
+        return _held_by(leaving) <= self._of
+
+    def freed(self) -> Freed:
+        """As `freed_by`, now."""
+        return self._retried(exactly=True)
+
+    def still_freed(self, among: Collection[Root] | None = None) -> Freed:
+        """Of what was freed that which nobody came to need since: who goes meanwhile frees nothing here.
+
+        With `among` only these roots are looked at. It is the same object while nobody came.
+        """
+        return self._retried(exactly=False, among=among)
+
+    def _retried(self, *, exactly: bool, among: Collection[Root] | None = None) -> Freed:
+        for wait in (*_WAITS, None):
+            try:
+                return self._followed(exactly=exactly, among=among)
+            except Corrupt as error:
+                raise self._untold(error.message) from error
+            except FileMissing as error:
+                # It may have gone with a reference that another process expired since it was listed.
+                if wait is None:
+                    raise self._untold(error.message) from error
+                time.sleep(wait)
+        raise AssertionError("unreachable: the last attempt returns or raises")
+
+    def _followed(self, *, exactly: bool, among: Collection[Root] | None) -> Freed:
+        tally = self._tally
+        everything = tally is not None and tally.everything
+        references = surviving(
+            self._files,
+            self._table,
+            self.leaving,
+            everything=everything,
+            among=among,
+            progress=self._progress,
+        )
+        if tally is None or (exactly and tally.has_lost(references)):
+            self._freed = None
+            tally = self._tally = self._tallied(references, everything=everything)
+        elif tally.follow(references):
+            self._freed = None
+        if self._freed is None:
+            self._freed = tally.freed()
+        return self._freed
+
+    def _tallied(self, references: list[Reference], *, everything: bool) -> Tally:
+        try:
+            return self._made(references, everything=everything)
+        except Incomplete:
+            # What is missing may have told that a file went long ago: no neighbour decides any more.
+            references = surviving(
+                self._files, self._table, self.leaving, everything=True, progress=self._progress
+            )
+            return self._made(references, everything=True)
+
+    def _made(self, references: list[Reference], *, everything: bool) -> Tally:
+        return Tally(
+            self._files,
+            self._table,
+            self.leaving,
+            references,
+            self._progress,
+            with_data=self._with_data,
+            everything=everything,
+        )
+
+    def _untold(self, why: str) -> Refused:
+        return Refused(
+            f"What keeps the files of {self._table.full_name} can't be told: {why}",
+            "Nothing is deleted while that is so: repair what needs it, or delete that first.",
+        )
+
+
+def _held_by(leaving: Leaving) -> frozenset[object]:
+    return frozenset([*map(identity, leaving.records), leaving.full_list, *leaving.paths])

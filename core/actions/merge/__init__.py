@@ -1,0 +1,4 @@
+"""A branch is merged into main: fast-forward, appended, or key by key.
+
+Begin with `merge_branch`.
+"""

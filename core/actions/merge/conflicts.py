@@ -1,0 +1,185 @@
+"""The keys that both sides of a merge changed, to different rows: looked at, and nothing is written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from core.actions.context import Context, Progress
+from core.actions.merge.rows import keyed_queries, rewriting, versions_of
+from core.actions.merge.survey import Survey, survey
+from core.actions.plan import raise_first
+from core.actions.rewrite.spark_rewrite import asked
+from core.figures import counted
+from core.table.column_types import ColumnType
+from core.table.layout import TablePath
+from core.table.records import TableSchema
+
+# So many of them are shown; all are counted.
+SHOWN = 1000
+# A longer text is cut: what is looked at must fit into memory, whatever a table holds.
+LONGEST = 1000
+NO_ROW = "(no row)"
+SIDES = ("base", "main", "branch")
+# What a line holds after the key's own columns.
+LINE_COLUMNS = ("column", *SIDES)
+_TEXTS = ("CHAR", "VARCHAR", "STRING")
+_BYTES = ("BINARY", "VARBINARY", "BYTES")
+
+Row = dict[str, msgspec.Raw]
+# A number is one only where JSON has a whole one. Texts are not clean yet.
+ConflictLine = tuple[str | int, ...]
+
+
+class Conflict(msgspec.Struct, frozen=True):
+    """A key with its row where the branch parted from main, in main and in the branch; None for no row.
+
+    A row is the JSON of each value by its column, exact but for texts over `LONGEST`, which end in `…`.
+    `columns` are those in which main's and the branch's row differ, or the one that there is from the base.
+    """
+
+    key: Row
+    columns: tuple[str, ...]
+    base: Row | None
+    main: Row | None
+    branch: Row | None
+
+    @property
+    def lines(self) -> list[ConflictLine]:
+        """One a column that differs; one without a column where the rows have none but the key."""
+        key = [*map(_shown, self.key.values())]
+        return [
+            (*key, column, *(_cell(row, column) for row in self.rows)) for column in self.columns or ("",)
+        ]
+
+    @property
+    def rows(self) -> tuple[Row | None, ...]:
+        """In the order of `SIDES`."""
+        return (self.base, self.main, self.branch)
+
+    @property
+    def facts(self) -> list[tuple[str, str]]:
+        """Every value by a name: those that differ for each side, then those that do not. Not clean yet."""
+        whole = next(row for row in self.rows if row is not None)
+        differing = [
+            (f"{column} in {side}", str(_cell(row, column)))
+            for column in self.columns
+            for side, row in zip(SIDES, self.rows, strict=True)
+        ]
+        same = [(name, str(_shown(value))) for name, value in whole.items() if name not in self.columns]
+        return [*differing, *same]
+
+
+class Conflicts(msgspec.Struct, frozen=True):
+    """The first `SHOWN` of the `count` conflicts, in the order of their keys."""
+
+    title: str
+    keys: tuple[str, ...]
+    found: tuple[Conflict, ...]
+    count: int
+
+    @property
+    def summary(self) -> str:
+        """How many there are, and how many of them are here."""
+        if not self.count:
+            return "no conflicts"
+        said = counted(self.count, "key") + " in conflict"
+        return said if self.count == len(self.found) else f"the first {len(self.found):,} of {said}"
+
+    @property
+    def lines(self) -> list[ConflictLine]:
+        return [line for each in self.found for line in each.lines]
+
+
+def find_conflicts(context: Context, table: TablePath, name: str, progress: Progress) -> Conflicts:
+    """The conflicts that a merge of branch `name` into main would have now.
+
+    Raises `NotFound`, `Refused` where the two can't be compared, and what the engine says of a failure.
+    """
+    found = survey(context.files, table, name)
+    schema = found.target.schema
+    if found.kind != "keyed":
+        return Conflicts(_title(table, found), tuple(schema.primary_keys), (), 0)
+    raise_first((*found.schema_refusals, *rewriting(context, found)[1]))
+    versions = versions_of(found)
+    queries = keyed_queries(context, found, versions)
+    kinds = {field.name: ColumnType.of(_type_name(field.type)).name for field in schema.fields}
+    first = asked(
+        context,
+        found.target,
+        versions,
+        queries.every_conflict(lambda column, value: _bounded(kinds[column], value), SHOWN + 1),
+        progress,
+    )
+    count = len(first)
+    if count > SHOWN:
+        (answer,) = asked(context, found.target, versions, queries.count_conflicts, progress)
+        count = int(answer["conflicts"])
+    read = tuple(_conflict(schema, kinds, each) for each in first[:SHOWN])
+    return Conflicts(_title(table, found), tuple(schema.primary_keys), read, count)
+
+
+def _title(table: TablePath, found: Survey) -> str:
+    name, head, main = found.branch.root.label, found.branch.snapshot.id, found.start.head.snapshot.id
+    return f"{table.full_name}: {name} at snapshot {head}, main at {main}, base {found.base.id}"
+
+
+def _type_name(kind: object) -> str:
+    return kind if isinstance(kind, str) else ""
+
+
+def _bounded(kind: str, value: str) -> str:
+    """What stands in the answer for a value. Of kinds without a name, which are nested, their JSON."""
+    if kind in _TEXTS:
+        return f"left({value}, {LONGEST + 1})"
+    if kind in _BYTES:
+        return f"left(base64({value}), {LONGEST + 1})"
+    return value if kind else f"left(to_json({value}), {LONGEST + 1})"
+
+
+def _conflict(schema: TableSchema, kinds: Mapping[str, str], answer: Mapping[str, Any]) -> Conflict:
+    names = [field.name for field in schema.fields]
+
+    def row(text: str | None, columns: list[str]) -> Row | None:
+        if text is None:
+            return None
+        values = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
+        return {each: _value(kinds[each], values.get(f"c{names.index(each)}")) for each in columns}
+
+    key = row(answer["key"], schema.primary_keys)
+    assert key is not None
+    others = [each for each in names if each not in schema.primary_keys]
+    return Conflict(
+        key,
+        tuple(names[place] for place in answer["differing"]) or tuple(others),
+        *(row(answer.get(side), names) for side in ("base", "main", "branch")),
+    )
+
+
+def _value(kind: str, value: msgspec.Raw | None) -> msgspec.Raw:
+    if value is None:
+        return msgspec.Raw(b"null")
+    if kind and kind not in (*_TEXTS, *_BYTES):
+        return value
+    text = msgspec.json.decode(value)
+    if not isinstance(text, str):
+        return value
+    if len(text) > LONGEST:
+        return msgspec.Raw(msgspec.json.encode(text[:LONGEST] + "…"))
+    return value if kind else msgspec.Raw(text.encode())
+
+
+def _cell(row: Row | None, column: str) -> str | int:
+    if row is None:
+        return NO_ROW
+    return _shown(row[column]) if column else ""
+
+
+def _shown(value: msgspec.Raw) -> str | int:
+    """A text as it is, all else as JSON writes it."""
+    text = bytes(value).decode()
+    if text.startswith('"'):
+        return str(msgspec.json.decode(value))
+    return int(text) if text.removeprefix("-").isdecimal() else text

@@ -1,0 +1,122 @@
+"""Main goes on along the branch: its later snapshots, tags and schemas are appended to main's, byte for byte.
+
+Every step can be done twice. Before main has the first of the snapshots all can be taken back; from then on
+each more is a state that the branch had, and it is finished.
+"""
+
+from __future__ import annotations
+
+from core.actions.context import Context, Progress
+from core.actions.merge.survey import Survey
+from core.actions.roots.merge_tags import merge_tag
+from core.actions.roots.shadow_tags import guard
+from core.errors import FileMissing, Refused
+from core.storage.files import Files
+from core.table.commits import is_kept
+from core.table.forks import Side
+from core.table.layout import Root
+from core.table.lineage import Lineage
+from core.table.records import Snapshot
+
+
+def new_tags(files: Files, found: Survey) -> tuple[dict[str, Snapshot], list[str]]:
+    """The branch's tags from after the base that main lacks; and those main has at another snapshot."""
+    main, branch = Side(files, found.start.root), Side(files, found.branch.root)
+    later = {name: tag for name, tag in branch.tags.items() if tag.id > found.base.id}
+    clashes = [name for name in later if name in main.tags and main.tags[name].id != later[name].id]
+    return {name: tag for name, tag in later.items() if name not in main.tags}, clashes
+
+
+def write_schemas(files: Files, found: Survey, progress: Progress) -> list[str]:
+    """The branch's schemas that main follows to; the paths that were created. Raises `Refused`."""
+    written = []
+    for number, data in found.new_schemas:
+        path = found.start.root.schema(number)
+        if files.create(path, data):
+            written.append(path)
+        elif files.read(path) != data:
+            raise Refused(f"Somebody else has just written {path}", "Make a new plan.")
+        progress(f"copied schema {number}")
+    return written
+
+
+def remove_schemas(files: Files, root: Root, new: list[tuple[int, bytes]], head: int) -> None:
+    """Take them back while they are the newest and nothing was committed since snapshot `head`."""
+    if any(number > head for number in Lineage(files, root).snapshot_ids()):
+        return
+    for number, data in reversed(new):
+        path = root.schema(number)
+        if files.exists(root.schema(number + 1)):
+            return
+        try:
+            if files.read(path) != data:
+                return
+        except FileMissing:
+            continue
+        files.delete(path)
+
+
+def append_snapshots(context: Context, found: Survey, progress: Progress) -> Snapshot:
+    """Append the branch's snapshots to main's; the last that main has of them now.
+
+    That is an earlier one than the branch's head when somebody committed to main in between. Raises `Refused`
+    when that was before the first, and nothing is left then.
+    """
+    files, main, branch = context.files, found.start.root, found.branch.root
+    head = found.branch.snapshot
+    pin = main.tag(merge_tag(branch.label, head.id))
+    created = files.create(pin, found.branch.data)
+    guard(files, main, merge_tag(branch.label, head.id))
+    last = append_between(files, branch, main, found.base.id, head.id)
+    if last is None:
+        if created:
+            files.delete(pin)
+        raise Refused(
+            f"main of {main.table.full_name} moved: it has a snapshot {found.base.id + 1} of its own",
+            "Make a new plan.",
+        )
+    if last.id < head.id:
+        # What main has of the branch is pinned, and nothing that it has not.
+        files.create(main.tag(merge_tag(branch.label, last.id)), files.read(branch.snapshot(last.id)))
+        files.delete(pin)
+    elif not files.exists(main.snapshot(head.id + 1)):
+        files.replace(main.latest_hint, str(last.id).encode())
+    progress(f"appended snapshots {found.base.id + 1} to {last.id}")
+    return last
+
+
+def has_any_of(files: Files, found: Survey) -> bool:
+    """Whether main has any of the branch's later snapshots: the first may have expired since."""
+    main, branch = found.start.root, found.branch.root
+    numbers = range(found.base.id + 1, found.branch.snapshot.id + 1)
+    own = files.read_many(main.snapshot(number) for number in numbers)
+    theirs = files.read_many(branch.snapshot(number) for number in numbers)
+    return any(data is not None and data == copy for data, copy in zip(own, theirs, strict=True))
+
+
+def append_between(files: Files, source: Root, target: Root, after: int, until: int) -> Snapshot | None:
+    """Append a root's snapshots to another's, as far as nobody else has committed there; the last of them.
+
+    Each is looked at again before the next: another engine may have put its own in its place.
+    """
+    last: Snapshot | None = None
+    for number in range(after + 1, until + 1):
+        data = files.read(source.snapshot(number))
+        if files.create(target.snapshot(number), data):
+            is_there = is_kept(files, target, number, data)
+        else:
+            is_there = files.read(target.snapshot(number)) == data
+        if not is_there:
+            break
+        last = Snapshot.from_json(data, source.snapshot(number))
+    return last
+
+
+def copy_tags(context: Context, found: Survey, until: int, progress: Progress) -> None:
+    """The branch's tags of snapshots that main has now."""
+    tags, _ = new_tags(context.files, found)
+    for name, tag in tags.items():
+        if tag.id <= until:
+            context.files.create(found.start.root.tag(name), context.files.read(found.branch.root.tag(name)))
+            guard(context.files, found.start.root, name)
+            progress(f"copied tag {name}")

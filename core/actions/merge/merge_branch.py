@@ -1,0 +1,294 @@
+"""`merge-branch`: what a branch has since its fork, or its last merge, becomes main's too.
+
+When main has not moved it goes on along the branch; else the rows are merged, and written as one commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Self
+
+from core.actions.change import journal
+from core.actions.change.change import Done, Landed, Work
+from core.actions.change.journal import Hold
+from core.actions.change.landing import hold_expiry
+from core.actions.change.operations import Undoable
+from core.actions.checks import read_only_refusals, require_unmoved, required_text, text_argument
+from core.actions.context import Context
+from core.actions.merge.fast_forward import (
+    append_snapshots,
+    copy_tags,
+    has_any_of,
+    new_tags,
+    remove_schemas,
+    write_schemas,
+)
+from core.actions.merge.journal import MergeState, state_of, survey_of
+from core.actions.merge.record import record_merge
+from core.actions.merge.rows import merged_rows, rewriting
+from core.actions.merge.survey import Survey, survey
+from core.actions.plan import Plan, Refusal, Step, raise_first
+from core.actions.rewrite.column_compatibility import column_refusals
+from core.actions.rewrite.rewrite_main import RewriteMain, snapshot_of, went_on
+from core.actions.rewrite.spark_rewrite import Rows, Start
+from core.actions.roots.merge_tags import merge_tag
+from core.actions.savepoints import savepoint_claim
+from core.errors import NotFound, Refused, UsageError
+from core.figures import counted
+from core.storage.files import Files
+from core.table.forks import is_same_commit
+from core.table.layout import Root, TablePath
+from core.table.records import Snapshot, point_of
+
+ACTION = "merge-branch"
+_CHOICES = ("fail", "branch", "main")
+_LOST = "The branch dropped a column of main's, or made it narrower: the merge can't be taken back"
+
+
+def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
+    """Arguments: `name` of the branch; `on_conflict`, `fail` unless `branch` or `main` wins."""
+    name = required_text(arguments, "name")
+    choice = text_argument(arguments, "on_conflict") or "fail"
+    if choice not in _CHOICES:
+        raise UsageError(f"on_conflict is {', '.join(_CHOICES[:2])} or {_CHOICES[2]}, not {choice}")
+    found = survey(context.files, table, name)
+    head, main = found.branch.snapshot, found.start.head.snapshot
+    refusals = [*read_only_refusals(context), *found.schema_refusals]
+    if held := journal.refusal(context, table):
+        refusals.append(held)
+    given: dict[str, str | int | bool | None] = {"name": name, "on_conflict": choice, "kind": found.kind}
+    if found.kind == "nothing":
+        return Plan(
+            action=ACTION,
+            table=table.full_name,
+            summary=f"main of {table.full_name} has all of branch {name} already (its snapshot {head.id})",
+            arguments=given,
+            fingerprint=found.fingerprint,
+            refusals=tuple(read_only_refusals(context)),
+            empty=True,
+        )
+    safety = savepoint_claim.next_id(context.files, table)
+    lost = column_refusals(found.start.schema, "main", found.target)
+    steps = [Step("create", table.savepoint(safety), f"keeps snapshot {main.id} of main, as it is now")]
+    steps += [Step("copy", found.start.root.schema(number), f"of {name}") for number, _ in found.new_schemas]
+    further, more = (
+        _fast_forward(context, found) if found.kind == "fast-forward" else rewriting(context, found)
+    )
+    return Plan(
+        action=ACTION,
+        table=table.full_name,
+        summary=_summary(table, found),
+        arguments=given,
+        fingerprint=found.fingerprint,
+        lasting=found.lasting,
+        main_at=point_of(main),
+        steps=(*steps, *further),
+        kept=(f"Branch {name}, and main's rows as they are as savepoint {safety}",),
+        warnings=(*_warnings(found, choice), *([_LOST] if lost else [])),
+        refusals=(*refusals, *more),
+        undo="" if lost else f"paimark undo {table.word}",
+    )
+
+
+class MergeBranch(RewriteMain[MergeState]):
+    """Rows of a branch come to main as one commit; or main is appended the branch's own snapshots.
+
+    Then the first of these is the commit.
+    """
+
+    State = MergeState
+    fails_when_nothing_written = False
+
+    def __init__(self, work: Work, state: MergeState) -> None:
+        super().__init__(work, state)
+        self._rows: tuple[Snapshot, Rows] | None = None
+
+    @classmethod
+    def begin(cls, work: Work) -> Self:
+        return cls(work, state_of(_as_planned(work)))
+
+    @property
+    def root(self) -> Root:
+        return self.work.table.root(self.state.root)
+
+    @property
+    def first_head(self) -> Snapshot:
+        return snapshot_of(self.state.main)
+
+    @property
+    def _is_append(self) -> bool:
+        return self.state.kind == "fast-forward"
+
+    def _survey(self, main: Snapshot) -> Survey:
+        return survey_of(self.work.files, self.work.table, self.state, main)
+
+    def check(self, hold: Hold) -> None:
+        found = _as_planned(self.work)
+        if self._is_append:
+            raise_first(_fast_forward(self.work.context, found)[1])
+        else:
+            # Whether it can be merged comes first: what is refused leaves no savepoint.
+            self.rows(found.start)
+
+    def rows(self, start: Start) -> Rows | None:
+        if self._rows is None or point_of(self._rows[0]) != point_of(start.head.snapshot):
+            work, found = self.work, self._on(start)
+            choice = str(work.plan.arguments["on_conflict"])
+            self._rows = start.head.snapshot, merged_rows(work.context, found, choice, work.progress)
+        return self._rows[1]
+
+    def safety_comment(self) -> str:
+        return f"before merge of {self.state.branch}"
+
+    def target(self, start: Start) -> Start:
+        return self._on(start).target
+
+    def follow(self, start: Start) -> None:
+        state, found = self.state, survey(self.work.files, self.work.table, self.state.branch)
+        is_same_branch = is_same_commit(found.branch.snapshot, snapshot_of(state.head))
+        is_same_base = is_same_commit(found.base, snapshot_of(state.base))
+        if not is_same_branch or not is_same_base or start.schema_text not in state.schema_texts:
+            super().follow(start)
+
+    def _on(self, start: Start) -> Survey:
+        return replace(self._survey(start.head.snapshot), start=start)
+
+    def prepare(self, hold: Hold) -> None:
+        super().prepare(hold)
+        write_schemas(self.work.files, self._survey(self.first_head), self.work.progress)
+
+    def commit(self, hold: Hold) -> Mapping[str, Any]:
+        if not self._is_append:
+            return super().commit(hold)
+        main = self.first_head
+        hold_expiry(self.work.files, self.root, self.work.token, main.id + 1)
+        hold.require()
+        self.made = append_snapshots(self.work.context, self._survey(main), self.work.progress)
+        return {"made": self.made.as_written()}
+
+    def landed(self, hold: Hold) -> Landed:
+        if not self._is_append:
+            return super().landed(hold)
+        found = self._survey(self.first_head)
+        return Landed.YES if has_any_of(self.work.files, found) else Landed.NO
+
+    def is_overwritten(self, hold: Hold) -> bool:
+        if not self._is_append:
+            return super().is_overwritten(hold)
+        number = snapshot_of(self.state.base).id + 1
+        roots = (self.root, self.work.table.root(self.state.branch))
+        first, copy = self.work.files.read_many(root.snapshot(number) for root in roots)
+        # Where main has any of them it goes on from there.
+        return None not in (first, copy) and first != copy and self.landed(hold) is Landed.NO
+
+    def record(self, hold: Hold) -> None:
+        found = self._survey(self.head(hold))
+        if self._is_append:
+            # Whoever recovers goes on where the first of them landed.
+            self.made = append_snapshots(self.work.context, found, self.work.progress)
+            copy_tags(self.work.context, found, self.made.id, self.work.progress)
+        record_merge(self.work.context, found, self.made or self.moved[1])
+
+    def take_back(self, hold: Hold) -> None:
+        super().take_back(hold)
+        files, root, head = self.work.files, self.root, snapshot_of(self.state.head)
+        remove_schemas(files, root, self.state.new_schemas, self.first_head.id)
+        if self._is_append and not files.exists(root.snapshot(head.id)):
+            files.delete(root.tag(merge_tag(self.state.branch, head.id)))
+
+    def _changed(self) -> bool:
+        before, made = self.moved
+        return before != made
+
+    def way_back(self) -> Undoable | None:
+        return self.moved_back(branch=self.state.branch) if self._changed() else None
+
+    def done(self) -> Done:
+        name, plan, (before, made) = self.state.branch, self.work.plan, self.moved
+        message = f"Branch {name} is merged into main of {plan.table}"
+        if self._is_append and made.id < snapshot_of(self.state.head).id:
+            message += f" up to snapshot {made.id}: then somebody committed to main, so merge again"
+        elif not self._changed():
+            message += ": main had every row of it, or keeps its own"
+        return Done(
+            message=message,
+            result={
+                "branch_name": name,
+                "kind": self.state.kind,
+                "snapshot_id": made.id if self._changed() else None,
+                "savepoint_id": self.safety,
+            },
+            before=f"snapshot {before.id}",
+            after=f"snapshot {made.id}",
+            undo=plan.undo if self._changed() else "",
+        )
+
+
+def _as_planned(work: Work) -> Survey:
+    """Raises `Refused` when the branch moved, or main did otherwise than by going on."""
+    plan, files = work.plan, work.files
+    try:
+        found = survey(files, work.table, str(plan.arguments["name"]))
+    except NotFound as error:
+        raise Refused(f"{error.message}, since the plan was made", "Make a new plan.") from error
+    if found.fingerprint != plan.fingerprint and not _has_only_gone_on(files, plan, found):
+        require_unmoved(work.table, plan, found.fingerprint)
+    return found
+
+
+def _has_only_gone_on(files: Files, plan: Plan, found: Survey) -> bool:
+    """Whether jobs committed to main since the plan, and nothing else of what is merged changed."""
+    if found.kind == "fast-forward" or found.kind != plan.arguments["kind"] or plan.main_at is None:
+        return False
+    return found.lasting == plan.lasting and went_on(files, found.start.root, plan.main_at)
+
+
+def _fast_forward(context: Context, found: Survey) -> tuple[list[Step], list[Refusal]]:
+    main, name = found.start.root, found.branch.root.label
+    head = found.branch.snapshot
+    tags, clashes = new_tags(context.files, found)
+    steps = [
+        Step("create", main.tag(merge_tag(name, head.id)), "pins what main and branch share"),
+        *(
+            Step("copy", main.snapshot(number), f"of {name}")
+            for number in range(found.base.id + 1, head.id + 1)
+        ),
+        *(Step("copy", main.tag(tag), f"of {name}") for tag in tags),
+    ]
+    refusals = []
+    if clashes:
+        named = ", ".join(clashes)
+        reason = f"main and branch {name} have tags of one name at different snapshots: {named}"
+        refusals.append(Refusal(reason, "Delete them on one side first."))
+    return steps, refusals
+
+
+def _summary(table: TablePath, found: Survey) -> str:
+    name, head = found.branch.root.label, found.branch.snapshot.id
+    if found.kind == "fast-forward":
+        count = counted(head - found.base.id, "snapshot")
+        return f"Move main of {table.full_name} on along branch {name}: {count}, up to {head}"
+    return (
+        f"Merge what branch {name} of {table.full_name} changed since its snapshot {found.base.id} "
+        f"into main, at snapshot {found.start.head.snapshot.id}"
+    )
+
+
+def _warnings(found: Survey, choice: str) -> list[str]:
+    warnings = []
+    name, between = found.branch.root.label, range(found.base.id + 1, found.branch.snapshot.id)
+    if found.kind == "fast-forward" and between:
+        warnings.append(
+            f"Main and branch {name} share their snapshots then: an expiry on either side deletes files that "
+            f"the other's snapshots {between[0]} to {between[-1]} need. Tag on {name} what is to stay"
+        )
+    if found.new_schemas:
+        warnings.append(f"main follows the branch to schema {found.new_schemas[-1][0]}")
+    if found.kind == "keyed":
+        warnings.append("Streaming readers skip OVERWRITE commits by default: they will not see the merge")
+        if choice == "fail":
+            warnings.append(
+                "Keys that both sides changed are looked for first: if there are any, nothing is written"
+            )
+    return warnings

@@ -1,0 +1,38 @@
+"""What a merge leaves behind for the next one, and for whoever takes it back."""
+
+from __future__ import annotations
+
+from core.actions.context import Context
+from core.actions.merge.history import Event, record
+from core.actions.merge.survey import Survey
+from core.actions.roots.merge_tags import merge_tag
+from core.actions.roots.shadow_tags import guard
+from core.table.forks import is_same_commit
+from core.table.records import Point, Snapshot, point_of
+
+
+def record_merge(context: Context, found: Survey, made: Snapshot | Point) -> None:
+    """Main has the branch since its commit `made`, the newest that it has of it. Idempotent.
+
+    `made` is a `Point` where the commit has expired: the next merge is refused then, as nobody can tell
+    what main changed since.
+    """
+    files, root, branch = context.files, found.start.root, found.branch.root.label
+    main, is_appended = found.start.head.snapshot, found.kind == "fast-forward"
+    if isinstance(made, Snapshot) and not is_appended and not is_same_commit(made, main):
+        # The next merge tells by it what main changed since.
+        pin = merge_tag(branch, made.id)
+        [stored] = files.read_many([root.snapshot(made.id)])
+        files.create(root.tag(pin), made.to_json() if stored is None else stored)
+        guard(files, root, pin)
+    at = point_of(made) if isinstance(made, Snapshot) else made
+    event = Event(
+        kind="merge",
+        root=root.branch,
+        main=at,
+        branch=branch,
+        head=at if is_appended else point_of(found.branch.snapshot),
+        base_head=point_of(found.base),
+        base_main=point_of(found.main_base),
+    )
+    record(files, root.table, event)

@@ -1,0 +1,121 @@
+"""The rows that a merge of two sides that both moved gives main, and why it may give none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from core.actions.context import Context, Progress
+from core.actions.merge import sql as merge_sql
+from core.actions.merge.scope import where_changed
+from core.actions.merge.survey import Survey
+from core.actions.plan import Refusal, Step
+from core.actions.rewrite.spark_rewrite import Rows, asked, rewriting_refusals, version_of
+from core.errors import FileMissing, Refused
+from core.figures import counted
+from core.spark.protocol import Version
+from core.table.files import size_of
+from core.table.forks import is_same_commit
+
+
+def merged_rows(context: Context, found: Survey, choice: str, progress: Progress) -> Rows:
+    """What main is to get. Raises `Refused` for conflicts, and for removed rows that no key matches."""
+    versions = versions_of(found)
+    if found.kind == "append":
+        unkeyed = merge_sql.Unkeyed(where_changed(context.files, found))
+        (answer,) = asked(context, found.target, versions, unkeyed.count_removed, progress)
+        if answer["removed"] and choice != "branch":
+            raise Refused(
+                f"Branch {found.branch.root.label} also removed {counted(answer['removed'], 'row')}, "
+                "and without a primary key main's rows are not matched with them",
+                "With --on-conflict branch main loses them too, as one overwrite of the table.",
+            )
+        sql = unkeyed.replayed if answer["removed"] else unkeyed.added
+        return Rows(versions, sql, bool(answer["removed"]))
+    queries = keyed_queries(context, found, versions, branch_wins=choice == "branch")
+    if choice == "fail":
+        _require_no_conflict(context, found, versions, queries, progress)
+    return Rows(versions, queries.rows, True, queries.partitions, queries.common)
+
+
+def _require_no_conflict(
+    context: Context,
+    found: Survey,
+    versions: Mapping[str, Version],
+    queries: merge_sql.Keyed,
+    progress: Progress,
+) -> None:
+    if listed := asked(context, found.target, versions, queries.conflicts, progress):
+        count = listed[0]["conflicts"]
+        first = ", ".join(each["key"] for each in listed) + (", ..." if count > len(listed) else "")
+        raise Refused(
+            f"{counted(count, 'key')} changed in main and in branch "
+            f"{found.branch.root.label}, to different rows: {first}",
+            "Say who wins with --on-conflict branch or --on-conflict main; --conflicts lists them all.",
+        )
+
+
+def keyed_queries(
+    context: Context, found: Survey, versions: Mapping[str, Version], *, branch_wins: bool = False
+) -> merge_sql.Keyed:
+    """What is asked of the versions of a table with a primary key. Raises `FileMissing` and `Corrupt`."""
+    schema = found.target.schema
+    return merge_sql.Keyed(
+        keys=schema.primary_keys,
+        columns=[field.name for field in schema.fields],
+        partition_keys=schema.partition_keys,
+        branch_wins=branch_wins,
+        main_base=merge_sql.MAIN_BASE if merge_sql.MAIN_BASE in versions else merge_sql.BASE,
+        where=where_changed(context.files, found),
+    )
+
+
+def versions_of(found: Survey) -> dict[str, Version]:
+    """The versions that a merge compares, under their names in its queries."""
+    branch, main = found.branch.root, found.start.root
+    versions = {
+        merge_sql.BASE: version_of(branch, found.base),
+        merge_sql.HEAD: version_of(branch, found.branch.snapshot),
+        merge_sql.MAIN_BASE: version_of(found.base_root, found.main_base),
+        merge_sql.MAIN: version_of(main, found.start.head.snapshot),
+    }
+    if is_same_commit(found.base, found.main_base):
+        del versions[merge_sql.MAIN_BASE]
+    return versions
+
+
+def rewriting(context: Context, found: Survey) -> tuple[list[Step], list[Refusal]]:
+    """The steps of a merge through Spark, and why it can't be made."""
+    start, schema = found.start, found.target.schema
+    name = start.root.table.full_name
+    refusals = rewriting_refusals(found.target)
+    if any("MAP" in msgspec.json.encode(field.type).decode() for field in schema.fields):
+        refusals.append(
+            Refusal(f"{name} has a MAP column, and maps can't be compared", "Replace main instead.")
+        )
+    engine = schema.options.get("merge-engine", "deduplicate").strip().lower()
+    if schema.primary_keys and engine != "deduplicate":
+        refusals.append(
+            Refusal(f"{name} merges rows of a key by {engine}", "Only deduplicate can be merged.")
+        )
+    rows = size = 0
+    try:
+        rows, size = size_of(context.files, start.root.table, found.branch.snapshot)
+        for each in (found.base, found.main_base, start.head.snapshot):
+            size_of(context.files, start.root.table, each)
+    except FileMissing as error:
+        refusals.append(Refusal(f"What is merged is not whole: {error.message}", "Repair it first."))
+    what = "the rows that it added, as one APPEND"
+    if found.kind == "keyed":
+        what = "the partitions it changed, as one OVERWRITE"
+    steps = [
+        Step(
+            "check",
+            f"branch {found.branch.root.label}",
+            f"compared with its base, through Spark: {counted(rows, 'row')}",
+            size,
+        ),
+        Step("create", start.root.snapshot(start.head.snapshot.id + 1), what),
+    ]
+    return steps, refusals

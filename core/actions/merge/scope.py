@@ -1,0 +1,68 @@
+"""Where a branch differs from its base at all: rows of other partitions need no comparing.
+
+The manifests tell. A partition of which both have the same files holds the same rows in both; only rows that
+the branch changed are merged, so that main's are read there only, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.actions.merge.survey import Survey
+from core.storage.files import Files
+from core.table.column_types import ColumnType
+from core.table.files import data_manifests, live_entries
+from core.table.partitions import RowTexts
+from core.travel.quoting import literal, quoted
+
+# A condition with more values than this spares little, and costs to plan.
+_MOST_VALUES = 500
+# Of a longer list Spark makes a set, by which no file is passed over: its ends are said, too.
+_LISTED_VALUES = 10
+# The types whose literals mean in SQL what the manifests say.
+_NUMBERS = ("TINYINT", "SMALLINT", "INT", "INTEGER", "BIGINT")
+_TEXTS = ("VARCHAR", "STRING")
+_DATE = "DATE"
+
+
+def where_changed(files: Files, found: Survey) -> str:
+    """A WHERE clause that every row of a changed partition passes, a space before it; empty without one.
+
+    Raises `FileMissing` and `Corrupt`.
+    """
+    schema, table = found.target.schema, found.start.root.table
+    kinds = {field.name: ColumnType.of(str(field.type)).name for field in schema.fields}
+    columns = [kinds[each] for each in schema.partition_keys]
+    if not columns or any(each not in (*_NUMBERS, *_TEXTS, _DATE) for each in columns):
+        return ""
+    base, head = (
+        {
+            each.identity: each.partition
+            for each in live_entries(files, table, data_manifests(files, table, at))
+        }
+        for at in (found.base, found.branch.snapshot)
+    )
+    texts = RowTexts(schema, schema.partition_keys, legacy=False)
+    changed = [texts.of(each) for each in {(base | head)[each] for each in base.keys() ^ head.keys()}]
+    conditions = []
+    for place, (name, kind) in enumerate(zip(schema.partition_keys, columns, strict=True)):
+        values = {partition[place] for partition in changed}
+        if None not in values and 0 < len(values) <= _MOST_VALUES:
+            conditions.append(_is_one_of(quoted(name), kind, [str(each) for each in values]))
+    return f" WHERE {' AND '.join(conditions)}" if conditions else ""
+
+
+def _is_one_of(column: str, kind: str, values: Sequence[str]) -> str:
+    # Spark's order: of texts that of their code points, and of days too where years have four digits.
+    values = sorted(values, key=int if kind in _NUMBERS else str)
+    listed = [_literal(each, kind) for each in values]
+    condition = f"{column} IN ({', '.join(listed)})"
+    if len(listed) <= _LISTED_VALUES or (kind == _DATE and {*map(len, values)} != {10}):
+        return condition
+    return f"{condition} AND {column} BETWEEN {listed[0]} AND {listed[-1]}"
+
+
+def _literal(text: str, kind: str) -> str:
+    if kind in _NUMBERS:
+        return text
+    return f"DATE{literal(text)}" if kind == _DATE else literal(text)

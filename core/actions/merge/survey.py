@@ -1,0 +1,186 @@
+"""What a merge starts from: main, the branch, what of it main has already, how their definitions differ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from core.actions.checks import fingerprint
+from core.actions.merge.history import merged
+from core.actions.plan import Refusal
+from core.actions.rewrite.spark_rewrite import Start, start_of
+from core.actions.roots.json_edit import with_options
+from core.actions.roots.pin_snapshot import ChosenSnapshot, choose
+from core.errors import Corrupt, Refused
+from core.storage.files import Files
+from core.table.files import data_manifests, live_facts
+from core.table.forks import Side, find_fork, is_same_commit
+from core.table.layout import Root, TablePath
+from core.table.lineage import Lineage
+from core.table.main_branch import branch_root
+from core.table.records import Snapshot, TableSchema
+from core.table.retention import RETENTION_OFF
+
+Kind = Literal["nothing", "fast-forward", "append", "keyed"]
+
+
+@dataclass(frozen=True)
+class Survey:
+    """`base` is the branch's state that main has already, `main_base` main's that has it.
+
+    `new_schemas` are those of the branch that main lacks and follows to, by id, as main is to hold them.
+    """
+
+    start: Start
+    branch: ChosenSnapshot
+    base: Snapshot
+    main_base: Snapshot
+    base_root: Root
+    kind: Kind
+    new_schemas: tuple[tuple[int, bytes], ...]
+    schema_refusals: tuple[Refusal, ...]
+
+    @property
+    def fingerprint(self) -> str:
+        schemas = (data for _, data in self.new_schemas)
+        return fingerprint(
+            self.start.fingerprint, self.branch.fingerprint, self.base.to_json(), self.kind, *schemas
+        )
+
+    @property
+    def lasting(self) -> str:
+        """The fingerprint of all but main's newest snapshot, which jobs may replace with a later one."""
+        schemas = (data for _, data in self.new_schemas)
+        definition = (self.start.root.directory, self.start.schema_text)
+        return fingerprint(*definition, self.branch.fingerprint, self.base.to_json(), *schemas)
+
+    @property
+    def target(self) -> Start:
+        """Main with the schema that the merged rows are written by."""
+        if not self.new_schemas:
+            return self.start
+        number, data = self.new_schemas[-1]
+        path = self.start.root.schema(number)
+        return Start(self.start.head, TableSchema.from_json(data, path))
+
+
+def survey(files: Files, table: TablePath, name: str, *, whole: bool = False) -> Survey:
+    """`whole`: all rows of the branch are to be written, whatever main has of them.
+
+    Raises `NotFound` for no such branch, `Refused` where nothing tells what main has of it, `Corrupt`."""
+    start = start_of(files, table)
+    root = branch_root(files, table, name)
+    if root == start.root:
+        raise Refused(f"{name} is main of {table.full_name}", "Name another branch.")
+    head = choose(files, root, None)
+    if head is None:
+        raise Refused(f"Branch {name} of {table.full_name} has no snapshot", "There is nothing to merge.")
+    main, branch = (Side(files, each, ancestors_only=True) for each in (start.root, root))
+    base, main_base, base_root = base_of(files, main, branch)
+    kind: Kind = "append" if whole else _kind(files, start, head, base)
+    schemas, refusals = _schemas(files, start, root, base, kind, head.snapshot)
+    return Survey(start, head, base, main_base, base_root, kind, schemas, refusals)
+
+
+def base_of(files: Files, main: Side, branch: Side) -> tuple[Snapshot, Snapshot, Root]:
+    """The branch's state that main has, main's with it, and the root to read the latter from."""
+    table, name = main.root.table, branch.root.label
+    known = merged(files, main.root, name)
+    fork = find_fork(main, branch)
+    if known is not None and not known.is_taken_back and fork.is_proven:
+        # Another branch of this name, made of main when it had the merge already.
+        known = known if (fork.snapshot_id or 0) < known.main.id else None
+    if known is not None:
+        at_head, at_main = branch.record(known.head.id), main.record(known.main.id)
+        if at_head is None and known.head == known.main:
+            # Main went on along the branch, and pinned what it has of it.
+            at_head = at_main
+        if at_head is None:
+            raise Refused(
+                f"Snapshot {known.head.id} of branch {name} of {table.full_name}, merged last, is gone",
+                "What came since can't be told: replace main with the branch, or write the rows yourself.",
+            )
+        if known.head.is_of(at_head):
+            if at_main is None or not known.main.is_of(at_main):
+                raise Refused(
+                    f"Snapshot {known.main.id} of main of {table.full_name}, made by the last merge, is gone",
+                    "What main changed since can't be told: write the rows yourself.",
+                )
+            return at_head, at_main, main.root
+        # Else another branch of this name.
+    at_fork = (
+        None if fork.snapshot_id is None else branch.record(fork.snapshot_id) or main.record(fork.snapshot_id)
+    )
+    if at_fork is None:
+        raise Refused(
+            f"Nothing tells where branch {name} of {table.full_name} parts from main",
+            "Their common past has expired, or one was rolled back past it: replace main with the branch, or "
+            "write the rows yourself.",
+        )
+    return at_fork, at_fork, branch.root
+
+
+def _kind(files: Files, start: Start, head: ChosenSnapshot, base: Snapshot) -> Kind:
+    if is_same_commit(head.snapshot, base):
+        return "nothing"
+    between = range(base.id + 1, head.snapshot.id)
+    if is_same_commit(start.head.snapshot, base) and all(
+        files.exists(head.root.snapshot(number)) for number in between
+    ):
+        return "fast-forward"
+    return "keyed" if start.schema.primary_keys else "append"
+
+
+def _schemas(
+    files: Files, start: Start, root: Root, base: Snapshot, kind: Kind, head: Snapshot
+) -> tuple[tuple[tuple[int, bytes], ...], tuple[Refusal, ...]]:
+    if kind == "nothing":
+        return (), ()
+    mine, theirs = Lineage(files, root), Lineage(files, start.root)
+    newest, table = mine.latest_schema(), start.root.table
+    if newest is None:
+        raise Corrupt(f"{root.directory} has no schema")
+    if kind != "fast-forward" and definition(newest) == definition(start.schema):
+        return (), ()
+    ids = theirs.schema_ids()
+    # The ids that both sides have must mean the same from the base on: then only one of them went on.
+    shared = {number for number in mine.schema_ids() if base.schema_id <= number <= ids[-1]}
+    if kind == "fast-forward":
+        shared &= {*range(base.schema_id, head.schema_id + 1), *_used(files, table, head)}
+    for number in sorted(shared):
+        if definition(mine.schema(number)) != definition(theirs.schema(number)):
+            return (), (_differing(table, root, number),)
+    new = [number for number in mine.schema_ids() if number > ids[-1]]
+    if not new:
+        return (), ()
+    if newest.options.get("bucket") != start.schema.options.get("bucket"):
+        reason = f"Branch {root.label} of {table.full_name} has another number of buckets than main"
+        return (), (Refusal(reason, "Replace main with the branch, or make them equal first."),)
+    options = {name: start.schema.options.get(name) for name in RETENTION_OFF}
+    return (
+        tuple(
+            (number, with_options(files.read(root.schema(number)), options, root.schema(number)))
+            for number in new
+        ),
+        (),
+    )
+
+
+def definition(schema: TableSchema) -> dict[str, Any]:
+    """All of a schema but its time and the options that switch stock expiry off on branches."""
+    written = schema.as_written()
+    options = {name: value for name, value in schema.options.items() if name not in RETENTION_OFF}
+    return {**written, "options": options, "timeMillis": None, "id": None}
+
+
+def _used(files: Files, table: TablePath, head: Snapshot) -> set[int]:
+    """The schema ids of the branch's newest state; a file may bear a newer one than its snapshot."""
+    live = live_facts(files, table, data_manifests(files, table, head))
+    return {head.schema_id, *(each.schema_id for each in live)}
+
+
+def _differing(table: TablePath, root: Root, number: int) -> Refusal:
+    return Refusal(
+        f"Schema {number} of branch {root.label} and schema {number} of main of {table.full_name} differ",
+        f"See both with `paimark schemas {table.word}`: make the same change on the other side first.",
+    )

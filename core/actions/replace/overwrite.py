@@ -1,0 +1,151 @@
+"""`replace-main-branch --layout overwrite`: main gets the branch's rows, as one new commit of its own.
+
+For tables that other engines use by their plain name: nothing moves, no id is used again, and main stays what
+it is. Taking it back is a rollback.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Self
+
+from core.actions.change import journal
+from core.actions.change.change import Done, Work
+from core.actions.change.journal import Hold
+from core.actions.change.operations import REPLACEMENT, Undoable
+from core.actions.checks import read_only_refusals, require_unmoved
+from core.actions.context import Context
+from core.actions.merge.fast_forward import remove_schemas, write_schemas
+from core.actions.merge.journal import MergeState, state_of, survey_of
+from core.actions.merge.record import record_merge
+from core.actions.merge.survey import Survey, survey
+from core.actions.plan import Plan, Refusal, Step
+from core.actions.rewrite.column_compatibility import column_refusals
+from core.actions.rewrite.rewrite_main import RewriteMain, snapshot_of, went_on
+from core.actions.rewrite.spark_rewrite import Rows, Start, copied_rows, rewriting_refusals, rows_of
+from core.actions.savepoints import savepoint_claim
+from core.errors import FileMissing, NotFound, Refused, UsageError
+from core.table.files import size_of
+from core.table.layout import Root, TablePath
+from core.table.lineage import Lineage
+from core.table.records import Snapshot, point_of
+
+OVERWRITE = "overwrite"
+
+
+def plan(context: Context, table: TablePath, name: str, arguments: Mapping[str, object]) -> Plan:
+    """Raises `UsageError` for arguments that only the pointer layout has."""
+    if arguments.get("drop_previous") is True:
+        raise UsageError("An overwrite keeps main's history", "Leave --drop-previous out.")
+    files, found = context.files, survey(context.files, table, name, whole=True)
+    start, head = found.start, found.branch.snapshot
+    main = start.head.snapshot
+    refusals = [*read_only_refusals(context), *found.schema_refusals, *rewriting_refusals(found.target)]
+    if newest := Lineage(files, found.branch.root).latest_schema():
+        refusals += column_refusals(newest, f"Branch {name}", found.target)
+    if held := journal.refusal(context, table):
+        refusals.append(held)
+    rows = size = 0
+    try:
+        rows, size = size_of(files, table, head)
+    except FileMissing as error:
+        refusals.append(Refusal(f"Branch {name} is not whole: {error.message}", "Repair it first."))
+    safety = savepoint_claim.next_id(files, table)
+    return Plan(
+        action=REPLACEMENT,
+        change="overwrite-main",
+        table=table.full_name,
+        summary=f"Give main of {table.full_name} the rows of branch {name} (its snapshot {head.id}), "
+        f"instead of those of snapshot {main.id}",
+        arguments={"name": name, "layout": OVERWRITE},
+        fingerprint=found.fingerprint,
+        lasting=found.lasting,
+        main_at=point_of(main),
+        steps=(
+            Step("create", table.savepoint(safety), f"keeps snapshot {main.id}, as it is now"),
+            *(Step("copy", start.root.schema(number), f"of {name}") for number, _ in found.new_schemas),
+            copied_rows(name, rows, size),
+            Step("create", start.root.snapshot(main.id + 1), "one OVERWRITE of the whole table"),
+        ),
+        kept=(f"Every snapshot, tag and savepoint of main, and branch {name} with its own tags",),
+        warnings=(
+            "Streaming readers skip OVERWRITE commits by default: they will not see the rows change",
+            f"Jobs that write to branch {name} go on writing there, and not to main",
+        ),
+        refusals=tuple(refusals),
+        undo=f"paimark undo {table.word}",
+    )
+
+
+class OverwriteMain(RewriteMain[MergeState]):
+    """Main gets the rows of the branch's newest snapshot, and its schema."""
+
+    State = MergeState
+
+    @classmethod
+    def begin(cls, work: Work) -> Self:
+        return cls(work, state_of(_as_planned(work)))
+
+    @property
+    def root(self) -> Root:
+        return self.work.table.root(self.state.root)
+
+    @property
+    def first_head(self) -> Snapshot:
+        return snapshot_of(self.state.main)
+
+    def _survey(self, main: Snapshot) -> Survey:
+        return survey_of(self.work.files, self.work.table, self.state, main)
+
+    def check(self, hold: Hold) -> None:
+        _as_planned(self.work)
+
+    def rows(self, start: Start) -> Rows:
+        return rows_of(self.work.table.root(self.state.branch), snapshot_of(self.state.head))
+
+    def safety_comment(self) -> str:
+        return f"before main got the rows of {self.state.branch}"
+
+    def target(self, start: Start) -> Start:
+        return replace(self._survey(start.head.snapshot), start=start).target
+
+    def follow(self, start: Start) -> None:
+        if start.schema_text not in self.state.schema_texts:
+            super().follow(start)
+
+    def prepare(self, hold: Hold) -> None:
+        super().prepare(hold)
+        write_schemas(self.work.files, self._survey(self.first_head), self.work.progress)
+
+    def record(self, hold: Hold) -> None:
+        record_merge(self.work.context, self._survey(self.head(hold)), self.made or self.moved[1])
+
+    def take_back(self, hold: Hold) -> None:
+        super().take_back(hold)
+        remove_schemas(self.work.files, self.root, self.state.new_schemas, self.first_head.id)
+
+    def way_back(self) -> Undoable | None:
+        return self.moved_back(branch=self.state.branch)
+
+    def done(self) -> Done:
+        name, plan, (before, made) = self.state.branch, self.work.plan, self.moved
+        return Done(
+            message=f"main of {plan.table} has the rows of branch {name}, as snapshot {made.id}",
+            result={"branch_name": name, "snapshot_id": made.id, "savepoint_id": self.safety},
+            before=f"snapshot {before.id}",
+            after=f"snapshot {made.id}",
+            undo=plan.undo,
+        )
+
+
+def _as_planned(work: Work) -> Survey:
+    plan, files = work.plan, work.files
+    try:
+        found = survey(files, work.table, str(plan.arguments["name"]), whole=True)
+    except NotFound as error:
+        raise Refused(f"{error.message}, since the plan was made", "Make a new plan.") from error
+    has_gone_on = plan.main_at is not None and went_on(files, found.start.root, plan.main_at)
+    if not (has_gone_on and found.lasting == plan.lasting):
+        require_unmoved(work.table, plan, found.fingerprint)
+    return found

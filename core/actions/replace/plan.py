@@ -1,0 +1,221 @@
+"""The plan of a replacement of main, as a person reads it: what changes for whom, first of all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from core.actions.change import journal
+from core.actions.checks import read_only_refusals
+from core.actions.context import Context
+from core.actions.features import changelog_refusals, feature_refusals
+from core.actions.garbage.deletion import freed_steps
+from core.actions.garbage.drop_root import leaving_of
+from core.actions.garbage.unreferenced import Freed, freed_by
+from core.actions.plan import Plan, Refusal, Step
+from core.actions.replace.checks import claim_refusals, clash_refusals, loss_refusals
+from core.actions.replace.takeover import Takeover, unreadable_refusals
+from core.actions.roots.json_edit import with_options
+from core.actions.roots.root_files import part_of, root_files
+from core.errors import Refused
+from core.figures import counted
+from core.table.layout import SAVEPOINT_TAG_PREFIX, TAG_PREFIX, savepoint_tag
+from core.table.records import TableSchema
+from core.table.retention import RETENTION_OFF
+from core.table.savepoints import SavepointManager
+
+# Writers of this project begin their commit users so.
+_OURS = "paimark"
+_SHOWN = 5
+
+
+def describe(
+    context: Context, action: str, found: Takeover, archive: str | None, *, drops_previous: bool
+) -> Plan:
+    """`archive` is the branch that the table directory's main is kept as; None when main is a branch."""
+    table, name = found.main.root.table, found.branch.root.label
+    refusals = read_only_refusals(context)
+    if held := journal.refusal(context, table):
+        refusals.append(held)
+    refusals += unreadable_refusals(context, found.branch)
+    refusals += clash_refusals(found)
+    refusals += claim_refusals(context, found.main.root)
+    freed = Freed()
+    if drops_previous:
+        freed, more = _freed(context, found, archive)
+        refusals += more
+    previous = found.main.root
+    undo = "" if drops_previous else f"paimark undo {table.word}"
+    return Plan(
+        action=action,
+        table=table.full_name,
+        summary=f"Make branch {name} main of {table.full_name}: {found.main.said} -> {found.branch.said}",
+        arguments={
+            "name": name,
+            "layout": "pointer",
+            "drop_previous": drops_previous,
+            "archive": archive,
+            "seen": found.said,
+        },
+        fingerprint=found.fingerprint,
+        steps=tuple(_steps(context, found, archive, freed, drops_previous=drops_previous)),
+        kept=tuple(_kept(found, archive or previous.label, drops_previous=drops_previous)),
+        warnings=tuple(_warnings(context, found)),
+        refusals=tuple(refusals),
+        freed_files=len(freed.files),
+        freed_bytes=sum(each.size or 0 for each in freed.files),
+        undo=undo,
+    )
+
+
+def _freed(context: Context, found: Takeover, archive: str | None) -> tuple[Freed, list[Refusal]]:
+    files, main = context.files, found.main.root
+    if archive is None:
+        reason = f"The previous main is branch {main.label}, which stays under its name"
+        return Freed(), [Refusal(reason, "Leave --drop-previous out, and delete that branch afterwards.")]
+    refusals = [
+        *feature_refusals(files, main),
+        *changelog_refusals(files, main),
+        *loss_refusals(files, found),
+    ]
+    # What the branch gets a copy of is not lost with main.
+    kept = [main.snapshot(each) for each in found.older] + [main.tag(each) for each in found.tags]
+    try:
+        leaving = leaving_of(files, main, frozenset(kept))
+        freed = freed_by(files, main.table, leaving, progress=context.progress)
+    except Refused as error:
+        return Freed(), [*refusals, Refusal(error.message, error.hint)]
+    return freed, refusals
+
+
+def _steps(
+    context: Context, found: Takeover, archive: str | None, freed: Freed, *, drops_previous: bool
+) -> list[Step]:
+    files, table = context.files, found.main.root.table
+    main, branch = found.main.root, found.branch.root
+    of_main = root_files(files, main)
+    steps = _copy_steps(found, of_main)
+    schema = branch.schema(found.branch.schema_id)
+    if with_options(found.branch.schema, RETENTION_OFF, schema) != found.branch.schema:
+        steps.append(Step("replace", schema, "stock retention off: it would destroy savepoints"))
+    if archive is not None:
+        detail = f"the previous main, whole: {_counted(of_main)}"
+        steps.append(Step("create", f"branch {archive}", detail, sum(of_main.values())))
+    steps.append(
+        Step("replace", table.main_branch_file, f"{main.label} -> {branch.label}: from here on it is main")
+    )
+    guards = len({*part_of(root_files(files, branch), "tag"), *(f"tag/{TAG_PREFIX}{e}" for e in found.tags)})
+    steps.append(Step("replace", table.root().tags, f"{counted(guards, 'tag')} of {branch.label}, as guards"))
+    steps.append(
+        Step("replace", table.root().schema(0), f"a notice to stock engines that {branch.label} is main")
+    )
+    if archive is not None:
+        gone = {name: size for name, size in of_main.items() if not name.startswith("tag/")}
+        steps.append(
+            Step("delete", main.directory, f"{_counted(gone)}: the archive holds them", sum(gone.values()))
+        )
+    if drops_previous and archive is not None:
+        steps += [Step("delete", f"branch {archive}", "the previous main"), *freed_steps(freed)]
+    return steps
+
+
+def _copy_steps(found: Takeover, of_main: dict[str, int]) -> list[Step]:
+    target = f"branch {found.branch.root.label}"
+    steps = []
+    if found.older:
+        names = [f"snapshot/snapshot-{each}" for each in found.older]
+        detail = f"snapshots {found.older.start} to {found.older.stop - 1} of main, from before the fork"
+        steps.append(Step("copy", target, detail, sum(of_main.get(name, 0) for name in names)))
+    if found.tags:
+        detail = f"tags of main from before the fork: {_listed(found.tags)}"
+        names = [f"tag/{TAG_PREFIX}{each}" for each in found.tags]
+        steps.append(Step("copy", target, detail, sum(of_main.get(name, 0) for name in names)))
+    if found.schema_ids:
+        detail = f"schemas of main: {_listed([str(each) for each in found.schema_ids])}"
+        steps.append(Step("copy", target, detail))
+    return steps
+
+
+def _kept(found: Takeover, previous: str, *, drops_previous: bool) -> list[str]:
+    moving = _savepoints(found.tags)
+    kept = [f"Files of branch {found.branch.root.label} stay where they are: its jobs notice nothing"]
+    if not drops_previous:
+        kept.append(f"The previous main, whole, as branch {previous}")
+    if moving:
+        kept.append(f"Savepoint {_listed(moving)}, of before the fork, moves along")
+    fork = found.fork
+    if fork.snapshot_id is not None and fork.is_proven:
+        went = f"{counted(fork.ahead or 0, 'commit')} of the branch and {fork.behind or 0} of main since"
+        kept.append(f"Both hold snapshot {fork.snapshot_id}, where they part: {went}")
+    return kept
+
+
+def _warnings(context: Context, found: Takeover) -> list[str]:
+    files, main, branch = context.files, found.main.root, found.branch.root
+    name, head = main.table.full_name, found.main.head
+    then = f"{name}$branch_{branch.label}"
+    warnings = []
+    if main.branch is None:
+        warnings.append(f"Stock engines fail on {name} from here on: they read and write `{then}` instead")
+        if head is not None and not head.snapshot.commit_user.startswith(_OURS):
+            user, version = head.snapshot.commit_user, (head.snapshot.writer_version or "another engine")[:20]
+            warnings.append(
+                f"Main's newest commit is of such an engine ({version}, user {user}): its job stops"
+            )
+        warnings.append(
+            f"Jobs that only read {name} leave no trace in it: find them first, for they fail as well"
+        )
+        warnings.append("Stock orphan cleaning of a whole database stops with an error while it is so")
+        warnings.append(
+            f"A stock `CALL expire_snapshots` with arguments on `{then}` takes files of the previous main's "
+            "past: tag what you need of it, or expire with Paimark"
+        )
+    else:
+        warnings.append(
+            f"Stock engines that use `{name}$branch_{main.label}` do not follow: main is `{then}`"
+        )
+    if not (found.fork.snapshot_id and found.fork.is_proven):
+        warnings.append("Main and the branch share no snapshot any more: nothing of main's past is copied")
+    elif found.has_gap:
+        warnings.append("The branch has expired its own past: of main's history only tags are copied")
+    if consumers := sorted(name for name in files.names(main.consumers) if name.startswith("consumer-")):
+        plain = [each.removeprefix("consumer-") for each in consumers]
+        warnings.append(f"Consumer {_listed(plain)} of main: its next snapshot means nothing on the branch")
+    if columns := _lost_columns(found):
+        warnings.append(f"Main has columns that the branch lacks: {_listed(columns)}")
+    staying = [
+        str(each.id)
+        for each in SavepointManager(files, main.table).of_root(main)
+        if savepoint_tag(each.id) not in found.tags and not files.exists(branch.tag(savepoint_tag(each.id)))
+    ]
+    if staying:
+        warnings.append(f"Savepoint {_listed(staying)}, of after the fork, stays with the previous main")
+    return warnings
+
+
+def _lost_columns(found: Takeover) -> list[str]:
+    main, branch = (
+        TableSchema.from_json(state.schema, state.root.schema(state.schema_id))
+        for state in (found.main, found.branch)
+    )
+    there = {field.name for field in branch.fields}
+    return [field.name for field in main.fields if field.name not in there]
+
+
+def _counted(names: Mapping[str, int]) -> str:
+    counts = {
+        "snapshot": sum("/snapshot-" in name for name in names),
+        "tag": sum(name.startswith(f"tag/{TAG_PREFIX}") for name in names),
+        "schema": sum(name.startswith("schema/") for name in names),
+        "changelog": sum("/changelog-" in name for name in names),
+        "consumer": sum(name.startswith("consumer/") for name in names),
+    }
+    return ", ".join(counted(count, noun) for noun, count in counts.items() if count)
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"{', '.join(names[:_SHOWN])}{more}"
+
+
+def _savepoints(tag_names: Iterable[str]) -> list[str]:
+    return [e.removeprefix(SAVEPOINT_TAG_PREFIX) for e in tag_names if e.startswith(SAVEPOINT_TAG_PREFIX)]

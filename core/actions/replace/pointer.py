@@ -1,0 +1,356 @@
+"""What a replacement of main does to a table's files, step by step, each of which can be done twice.
+
+Before the main-branch file names the branch, everything is taken back; from then on it is finished.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from core.actions.change.journal import Hold
+from core.actions.checks import fingerprint
+from core.actions.context import Progress
+from core.actions.replace.takeover import Takeover
+from core.actions.roots import shadow_tags
+from core.actions.roots.barrier import put_barrier, remove_barrier
+from core.actions.roots.json_edit import decoded, with_options
+from core.actions.roots.notices import notice
+from core.actions.roots.root_files import (
+    PARTS,
+    SCHEMAS,
+    SNAPSHOTS,
+    TAGS,
+    copy_files,
+    delete_files,
+    part_of,
+    root_files,
+    same_files,
+    take_back_copy,
+)
+from core.actions.roots.temp_files import delete_temporaries
+from core.errors import FileMissing
+from core.storage.files import Files
+from core.table.forks import is_same_commit
+from core.table.layout import BARRIER, SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root, TablePath
+from core.table.lineage import Lineage
+from core.table.reading import numbered
+from core.table.records import Record, Snapshot, Tag
+from core.table.retention import RETENTION_OFF
+
+_LATEST = f"{SNAPSHOTS}/LATEST"
+_FIRST_SCHEMA = f"{SCHEMAS}/{SCHEMA_PREFIX}0"
+
+
+class Begun(Record, frozen=True, kw_only=True):
+    """What the journal keeps of a replacement, for whoever takes it back or finishes it.
+
+    `previous` was main before, None for the table directory, which is then kept as branch `archive`.
+    Snapshots `first_older` to `last_older`, `tags` and `schema_ids` are copied to the branch;
+    `earliest_hint`, `branch_schema` and `main_schema` are what stood there before, `seen` what the plan saw
+    of both. The digests tell the copies from what somebody else puts in their place. `main_head` and
+    `main_tags` are what a previous main had that is to be dropped: what it got later nobody agreed to lose.
+    `shared` is the newest snapshot that both have.
+    """
+
+    branch: str
+    previous: str | None = None
+    archive: str | None = None
+    first_older: int = 0
+    last_older: int = -1
+    tags: tuple[str, ...] = ()
+    schema_ids: tuple[int, ...] = ()
+    earliest_hint: str | None = None
+    branch_schema_id: int
+    branch_schema: str
+    main_schema_id: int
+    main_schema: str
+    branch_head: int | None = None
+    branch_head_digest: str = ""
+    main_fingerprint: str = ""
+    seen: str = ""
+    tag_digests: tuple[str, ...] = ()
+    drops_previous: bool = False
+    main_head: int = 0
+    main_tags: tuple[str, ...] = ()
+    shared: int = 0
+
+    @property
+    def older(self) -> range:
+        return range(self.first_older, self.last_older + 1)
+
+
+def begun_of(found: Takeover, files: Files, archive: str | None, *, drops_previous: bool) -> Begun:
+    """What is about to be done, as the journal keeps it."""
+    older, branch = found.older, found.branch
+    return Begun(
+        branch=branch.root.label,
+        previous=found.main.root.branch,
+        archive=archive,
+        first_older=older.start,
+        last_older=older.stop - 1,
+        tags=found.tags,
+        schema_ids=found.schema_ids,
+        earliest_hint=_hint(files, branch.root),
+        branch_schema_id=branch.schema_id,
+        branch_schema=branch.schema.decode(),
+        main_schema_id=found.main.schema_id,
+        main_schema=found.main.schema.decode(),
+        branch_head=branch.head.snapshot.id if branch.head else None,
+        branch_head_digest=fingerprint(branch.head.data) if branch.head else "",
+        main_fingerprint=found.main.fingerprint,
+        seen=found.said,
+        tag_digests=tuple(_digests(files, [found.main.root.tag(name) for name in found.tags])),
+        drops_previous=drops_previous,
+        main_head=found.main.head.snapshot.id if found.main.head else 0,
+        shared=(found.fork.snapshot_id or 0) if found.fork.is_proven else 0,
+        main_tags=tuple(Lineage(files, found.main.root).tag_names()),
+    )
+
+
+@dataclass(frozen=True)
+class Sides:
+    """The roots of a replacement; `archive` is None when main was a branch already."""
+
+    main: Root
+    branch: Root
+    archive: Root | None
+
+
+def sides(table: TablePath, begun: Begun) -> Sides:
+    archive = None if begun.archive is None else table.root(begun.archive)
+    return Sides(table.root(begun.previous), table.root(begun.branch), archive)
+
+
+def prepare(hold: Hold, begun: Begun, progress: Progress) -> None:
+    """Everything before the point of no return; it only adds. Raises `Refused` for what is in the way."""
+    files = hold.context.files
+    between = sides(hold.table, begun)
+    copied = _older_names(begun)
+    if copied:
+        copy_files(files, between.main, between.branch, copied)
+        if begun.older and begun.earliest_hint is not None:
+            files.replace(between.branch.earliest_hint, str(begun.first_older).encode())
+        progress(f"copied {len(copied)} older files to {begun.branch}")
+    switched_off = _switched_off(between.branch, begun)
+    if switched_off != begun.branch_schema.encode():
+        files.replace(between.branch.schema(begun.branch_schema_id), switched_off)
+        progress(f"switched stock retention off on {begun.branch}")
+    if between.archive is not None:
+        _archive(files, between.main, between.archive, begun)
+        progress(f"kept the previous main as branch {begun.archive}")
+
+
+def restore(files: Files, table: TablePath, archive: Root, schema_id: int, schema: bytes) -> None:
+    """Put an archived main back into the table directory, its schema `schema_id` as it was before.
+
+    Schemas come last and downwards: the first that stock engines see is the newest.
+    """
+    own, names = table.root(), list(root_files(files, archive))
+    for part in PARTS:
+        if part != SCHEMAS:
+            # LATEST names the barrier until the table directory is main.
+            wanted = [name for name in part_of(names, part) if name != _LATEST]
+            copy_files(files, archive, own, wanted, replacing=part != SNAPSHOTS)
+    changed = _own_schemas(files, archive, schema_id, schema)
+    for name in reversed(_schemas_ascending(names)):
+        copy_files(files, archive, own, [name], changed, replacing=True)
+
+
+def drop_guards(files: Files, table: TablePath, archive: Root) -> None:
+    """When the table directory is main again: the barrier, and the tags that only guarded, leave it.
+
+    The guard of a snapshot that main has itself stays, as main's tag: the branch keeps that snapshot.
+    """
+    [latest] = files.read_many([archive.latest_hint])
+    remove_barrier(files, table, latest)
+    own, kept = table.root(), part_of(root_files(files, archive), TAGS)
+    for name in part_of(root_files(files, own), TAGS):
+        tag_name = name.removeprefix(f"{TAGS}/{TAG_PREFIX}")
+        if name in kept or shadow_tags.is_last_of_savepoint(files, table, tag_name):
+            continue
+        if not _is_of_live_snapshot(files, own, own.tag(tag_name)):
+            files.delete(own.tag(tag_name))
+
+
+def _is_of_live_snapshot(files: Files, root: Root, path: str) -> bool:
+    [data] = files.read_many([path])
+    if data is None:
+        return False
+    tag = Tag.from_json(data, path)
+    [snapshot] = files.read_many([root.snapshot(tag.id)])
+    return snapshot is not None and is_same_commit(Snapshot.from_json(snapshot, path), tag)
+
+
+def take_back(files: Files, table: TablePath, begun: Begun, progress: Progress) -> None:
+    """Remove what `prepare` added, as far as it came."""
+    between = sides(table, begun)
+    branch = between.branch
+    if between.archive is not None:
+        take_back_copy(files, between.archive, between.main, progress)
+    if begun.older and begun.earliest_hint is not None and _hint(files, branch) == str(begun.first_older):
+        files.replace(branch.earliest_hint, begun.earliest_hint.encode())
+    # Nobody else writes snapshots as old; tags and schemas that are no copies are somebody's, and stay.
+    copied = _older_names(begun)
+    snapshots = part_of(copied, SNAPSHOTS)
+    schemas_there = part_of(copied, SCHEMAS)
+    delete_files(files, branch, [*reversed(snapshots), *_copied_tags(files, branch, begun)])
+    # Main's schemas are never rewritten, and stay as long as it does.
+    delete_files(files, branch, list(same_files(files, between.main, branch, schemas_there)))
+    schema = branch.schema(begun.branch_schema_id)
+    original = begun.branch_schema.encode()
+    switched_off = _switched_off(branch, begun)
+    if switched_off != original and _read(files, schema) == switched_off:
+        files.replace(schema, original)
+    schemas = {f"{SCHEMA_PREFIX}{each}" for each in (*begun.schema_ids, begun.branch_schema_id)}
+    delete_temporaries(files, branch.schemas, schemas)
+    delete_temporaries(files, branch.tags, {TAG_PREFIX + each for each in begun.tags})
+    delete_temporaries(files, branch.snapshots, {f"{SNAPSHOT_PREFIX}{each}" for each in begun.older})
+
+
+def drop_expired(files: Files, main: Root, copy: Root, copied: Collection[int] | None = None) -> None:
+    """Take out of a copy of main's snapshots what expired in the table directory since: its files have gone.
+
+    `copied` are those that are copies; all when None.
+    """
+    there = numbered(files.names(main.snapshots), SNAPSHOT_PREFIX)
+    kept = numbered(files.names(copy.snapshots), SNAPSHOT_PREFIX)
+    old = [number for number in kept if there and number < there[0]]
+    gone = [number for number in old if copied is None or number in copied]
+    if gone:
+        left = [number for number in kept if number not in gone]
+        files.replace(copy.earliest_hint, str(left[0] if left else there[0]).encode())
+        delete_files(files, copy, [f"{SNAPSHOTS}/{SNAPSHOT_PREFIX}{number}" for number in gone])
+
+
+def drop_copies(files: Files, main: Root, branch: Root, snapshots: range, tags: Collection[str]) -> None:
+    """Take from a branch that is not main any more its copies of main's past: they would outlive its files.
+
+    Snapshots stay where main lacks one of them, as ids must not have gaps. Idempotent.
+    """
+    files_of_tags = [f"{TAGS}/{TAG_PREFIX}{each}" for each in tags]
+    delete_files(files, branch, list(same_files(files, main, branch, files_of_tags)))
+    there = numbered(files.names(branch.snapshots), SNAPSHOT_PREFIX)
+    copies = [f"{SNAPSHOTS}/{SNAPSHOT_PREFIX}{each}" for each in there if each in snapshots]
+    left = [each for each in there if each not in snapshots]
+    if copies and left and len(list(same_files(files, main, branch, copies))) == len(copies):
+        files.replace(branch.earliest_hint, str(left[0]).encode())
+        delete_files(files, branch, copies)
+
+
+def clear_table_directory(files: Files, table: TablePath, main: Root, archive: Root | None) -> None:
+    """While a branch is main: leave nothing in the table directory but guards and the notice.
+
+    Of the previous main only what `archive` holds goes; what was written since that copy is copied first,
+    but for snapshots: those are a stale writer's, and stay to be found. The barrier comes before snapshots
+    go, and schemas go first, so that stock engines fail rather than read an empty table.
+    """
+    own = table.root()
+    if archive is not None:
+        _keep_late(files, own, main, archive)
+    if _read(files, own.schema(0)) != notice(main.label):
+        files.replace(own.schema(0), notice(main.label))
+    put_barrier(files, table, main.label)
+    if archive is None:
+        shadow_tags.reconcile(files, table, main)
+        return
+    there = root_files(files, own)
+    kept = root_files(files, archive)
+    delete_files(files, own, [n for n in part_of(there, SCHEMAS) if n in kept and n != _FIRST_SCHEMA])
+    shadow_tags.reconcile(files, table, main)
+    going = [n for n in there if n.partition("/")[0] not in (SCHEMAS, TAGS)]
+    delete_files(files, own, list(same_files(files, own, archive, going)))
+    if not numbered(files.names(own.snapshots), SNAPSHOT_PREFIX):
+        delete_files(files, own, [f"{SNAPSHOTS}/EARLIEST"])
+    for directory in (own.changelogs, own.consumers):
+        files.prune(directory)
+
+
+def clean_table_directory(files: Files, table: TablePath, main: Root, archive: Root | None) -> None:
+    """Remove the half-written files of who was killed while the table directory changed."""
+    own = table.root()
+    names = {name.rpartition("/")[2] for name in (root_files(files, archive) if archive else {})}
+    guarded = {name.rpartition("/")[2] for name in part_of(root_files(files, main), TAGS)}
+    for directory in (own.schemas, own.tags, own.snapshots, own.changelogs, own.consumers):
+        delete_temporaries(files, directory, names | guarded | {f"{SCHEMA_PREFIX}0", BARRIER, "LATEST"})
+    for directory in (own.snapshots, own.changelogs, own.consumers):
+        files.prune(directory)
+
+
+def _schemas_ascending(names: list[str]) -> list[str]:
+    plain = [name.rpartition("/")[2] for name in part_of(names, SCHEMAS)]
+    return [f"{SCHEMAS}/{SCHEMA_PREFIX}{number}" for number in numbered(plain, SCHEMA_PREFIX)]
+
+
+def _own_schemas(files: Files, archive: Root, schema_id: int, schema: bytes) -> dict[str, bytes]:
+    """The schemas that retention was switched off in, with what stood there before."""
+    source = archive.schema(schema_id)
+    changed = {f"{SCHEMAS}/{SCHEMA_PREFIX}{schema_id}": schema}
+    before = decoded(schema, source).get("options") or {}
+    [newest] = _schemas_ascending(list(root_files(files, archive)))[-1:]
+    if newest not in changed:
+        data = files.read(f"{archive.directory}/{newest}")
+        changed[newest] = with_options(data, {name: before.get(name) for name in RETENTION_OFF}, source)
+    return changed
+
+
+def _keep_late(files: Files, own: Root, main: Root, archive: Root) -> None:
+    """Tags, consumers, changelogs and schemas that came after the archive was written."""
+    known, guarded = root_files(files, archive), part_of(root_files(files, main), TAGS)
+    late = [
+        name
+        for name in root_files(files, own)
+        if name not in known and name not in guarded and name.partition("/")[0] != SNAPSHOTS
+    ]
+    if _read(files, own.schema(0)) == notice(main.label) and _FIRST_SCHEMA in late:
+        late.remove(_FIRST_SCHEMA)
+    changed = {}
+    for name in part_of(late, SCHEMAS):
+        path = f"{own.directory}/{name}"
+        changed[name] = with_options(files.read(path), RETENTION_OFF, path)
+    copy_files(files, own, archive, late, changed)
+
+
+def _archive(files: Files, main: Root, archive: Root, begun: Begun) -> None:
+    names = list(root_files(files, main))
+    newest = f"{SCHEMAS}/{SCHEMA_PREFIX}{begun.main_schema_id}"
+    switched_off = with_options(begun.main_schema.encode(), RETENTION_OFF, main.schema(begun.main_schema_id))
+    # The hints last, and schemas first: a root is never seen without one.
+    for part in PARTS:
+        copy_files(files, main, archive, part_of(names, part), {newest: switched_off})
+
+
+def _older_names(begun: Begun) -> list[str]:
+    """What the branch lacks of main's past. Snapshots come downwards, so that ids never have a gap."""
+    return [
+        *(f"{SCHEMAS}/{SCHEMA_PREFIX}{each}" for each in begun.schema_ids),
+        *(f"{SNAPSHOTS}/{SNAPSHOT_PREFIX}{each}" for each in reversed(begun.older)),
+        *(f"{TAGS}/{TAG_PREFIX}{each}" for each in begun.tags),
+    ]
+
+
+def _switched_off(branch: Root, begun: Begun) -> bytes:
+    return with_options(begun.branch_schema.encode(), RETENTION_OFF, branch.schema(begun.branch_schema_id))
+
+
+def _copied_tags(files: Files, branch: Root, begun: Begun) -> list[str]:
+    """The paths below the branch of its copies of main's tags, also of those that main has no more."""
+    found = _digests(files, [branch.tag(name) for name in begun.tags])
+    pairs = zip(begun.tags, begun.tag_digests, found, strict=True)
+    return [f"{TAGS}/{TAG_PREFIX}{name}" for name, was, now in pairs if was == now]
+
+
+def _digests(files: Files, paths: list[str]) -> list[str]:
+    return ["" if data is None else fingerprint(data) for data in files.read_many(paths)]
+
+
+def _hint(files: Files, root: Root) -> str | None:
+    data = _read(files, root.earliest_hint)
+    return None if data is None else data.decode(errors="replace")
+
+
+def _read(files: Files, path: str) -> bytes | None:
+    try:
+        return files.read(path)
+    except FileMissing:
+        return None

@@ -1,0 +1,215 @@
+"""`replace-main-branch`: a branch becomes main, and its own files stay where they are.
+
+The main-branch file is what makes it main: written whole, once. Before that everything is taken back, after
+it everything is finished.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Self
+
+from core.actions.change import journal
+from core.actions.change.change import Change, Done, Landed, Work
+from core.actions.change.journal import Hold
+from core.actions.change.operations import REPLACEMENT, Undoable
+from core.actions.checks import read_only_refusals, required_text, text_argument
+from core.actions.context import Context, Remark
+from core.actions.garbage.drop_root import drop_root
+from core.actions.merge import history as merge_base
+from core.actions.names import archive_name
+from core.actions.plan import Plan, Step
+from core.actions.replace import overwrite as replace_overwrite
+from core.actions.replace.checks import as_planned, late_in, require_free, require_still
+from core.actions.replace.plan import describe
+from core.actions.replace.pointer import (
+    Begun,
+    Sides,
+    begun_of,
+    clean_table_directory,
+    clear_table_directory,
+    drop_expired,
+    prepare,
+    sides,
+    take_back,
+)
+from core.actions.replace.takeover import survey
+from core.actions.roots.barrier import put_barrier
+from core.actions.roots.stray_commits import stray_commits
+from core.errors import UsageError
+from core.table.layout import TablePath
+from core.table.main_branch import branch_root, main_branch_name, main_root
+
+ACTION = REPLACEMENT
+POINTER = "pointer"
+_CLEARING = "the table directory is being cleared"
+_COMPARED = "the previous main was compared with what the plan saw of it"
+_CLEARED = "left guards and a notice to stock engines in the table directory"
+
+
+def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
+    """Arguments: `name` of the branch, `layout` (`pointer`, `overwrite`), `drop_previous`.
+
+    Raises `NotFound`.
+    """
+    name = required_text(arguments, "name")
+    layout = text_argument(arguments, "layout") or POINTER
+    if layout not in (POINTER, replace_overwrite.OVERWRITE):
+        raise UsageError(f"There is no layout {layout}", f"It is {POINTER} or {replace_overwrite.OVERWRITE}.")
+    drops = arguments.get("drop_previous") is True
+    main = main_root(context.files, table)
+    branch = branch_root(context.files, table, name)
+    if branch == main:
+        return Plan(
+            action=ACTION,
+            table=table.full_name,
+            summary=f"Branch {main.label} of {table.full_name} is main already",
+            arguments={"name": name},
+            fingerprint="",
+            refusals=tuple(read_only_refusals(context)),
+            empty=True,
+        )
+    if layout == replace_overwrite.OVERWRITE:
+        return replace_overwrite.plan(context, table, name, arguments)
+    found = survey(context.files, main, branch)
+    archive = archive_name(context) if main.branch is None else None
+    return describe(context, ACTION, found, archive, drops_previous=drops)
+
+
+class ReplaceMain(Change[Begun]):
+    """The main-branch file names the branch: that is the commit."""
+
+    State = Begun
+
+    def __init__(self, work: Work, state: Begun) -> None:
+        super().__init__(work, state)
+        self._late = ""
+
+    @classmethod
+    def begin(cls, work: Work) -> Self:
+        archive = work.plan.arguments["archive"]
+        found = as_planned(work.context, work.table, work.plan)
+        begun = begun_of(
+            found,
+            work.files,
+            None if archive is None else str(archive),
+            drops_previous=work.plan.arguments["drop_previous"] is True,
+        )
+        return cls(work, begun)
+
+    @classmethod
+    def nothing(cls, plan: Plan) -> dict[str, str | int | bool | None]:
+        return {"branch_name": plan.arguments["name"]}
+
+    @property
+    def _is_dropped(self) -> bool:
+        return self.state.drops_previous and not self._late
+
+    @property
+    def _sides(self) -> Sides:
+        return sides(self.work.table, self.state)
+
+    def check(self, hold: Hold) -> None:
+        require_free(
+            self.work.context, as_planned(self.work.context, self.work.table, self.work.plan), self.state
+        )
+
+    def prepare(self, hold: Hold) -> None:
+        prepare(hold, self.state, self.work.progress)
+
+    def commit(self, hold: Hold) -> None:
+        require_still(hold, self.state, self.work.progress)
+        self.work.files.replace(self.work.table.main_branch_file, self.state.branch.encode())
+
+    def landed(self, hold: Hold) -> Landed:
+        is_main = main_branch_name(self.work.files, self.work.table) == self.state.branch
+        return Landed.YES if is_main else Landed.NO
+
+    def finish(self, hold: Hold) -> None:
+        files, table, between, progress = self.work.files, self.work.table, self._sides, self.work.progress
+        if _CLEARED not in hold.steps:
+            progress(f"branch {self.state.branch} is main")
+            # What was merged into main before both parted is in the branch too.
+            merge_base.hand_on(files, between.main, between.branch, self.state.shared)
+            if between.archive is not None:
+                merge_base.hand_on(files, between.main, between.archive)
+            if _CLEARING not in hold.steps and between.archive is not None:
+                # Until the barrier stands other engines take the table directory for main, and expire there.
+                put_barrier(files, table, between.branch.label)
+                drop_expired(files, between.main, between.archive)
+                drop_expired(files, between.main, between.branch, self.state.older)
+                hold.note(_CLEARING)
+            clear_table_directory(files, table, between.branch, between.archive)
+            hold.note(_CLEARED)
+            progress(_CLEARED)
+        if self.state.drops_previous and between.archive is not None:
+            if _COMPARED not in hold.steps:
+                hold.note(_COMPARED, {"late": late_in(files, between.archive, self.state)})
+            self._late = str((hold.begun.data_of(_COMPARED) or {}).get("late", ""))
+            if self._late:
+                progress(Remark(f"the previous main stays as branch {self.state.archive}: {self._late}"))
+            else:
+                drop_root(self.work.context, hold, between.archive, progress)
+
+    def take_back(self, hold: Hold) -> None:
+        take_back(self.work.files, self.work.table, self.state, self.work.progress)
+
+    def clean(self) -> None:
+        between = self._sides
+        archive = None if self.state.drops_previous else between.archive
+        if main_branch_name(self.work.files, self.work.table) == self.state.branch:
+            clean_table_directory(self.work.files, self.work.table, between.branch, archive)
+
+    def way_back(self) -> Undoable:
+        begun = self.state
+        return Undoable(
+            token=self.work.token,
+            action=ACTION,
+            user=self.work.user,
+            time=self.work.since,
+            branch=begun.branch,
+            previous=begun.previous,
+            kept_as=None if self._is_dropped else begun.archive,
+            schema_id=begun.main_schema_id,
+            schema=begun.main_schema,
+            head=begun.branch_head,
+            was_dropped=self._is_dropped,
+            first_copied=begun.first_older,
+            last_copied=begun.last_older,
+            copied_tags=begun.tags,
+        )
+
+    def done(self) -> Done:
+        return _done(self.work, self.state, self._late)
+
+    def recovery_steps(self, begun: journal.Begun) -> list[Step]:
+        what = f"branch {self.state.branch}"
+        if main_branch_name(self.work.files, self.work.table) == self.state.branch:
+            return [Step("replace", what, "is main already: what is left to do is finished")]
+        return [Step("delete", what, "did not become main: what was added is removed, and it stays")]
+
+
+def _done(work: Work, begun: Begun, late: str) -> Done:
+    is_dropped = begun.drops_previous and not late
+    if is_dropped:
+        kept = "the previous one was dropped"
+    elif late:
+        kept = f"the previous one is kept as branch {begun.archive}, for {late}"
+    else:
+        kept = f"the previous one is kept as branch {begun.archive or begun.previous}"
+    message = f"Branch {begun.branch} is main of {work.plan.table}; {kept}"
+    strays = stray_commits(work.files, work.table)
+    if strays:
+        message += f"; {len(strays)} later commits to the table directory by a stale writer are no part of it"
+    return Done(
+        message=message,
+        result={
+            "branch_name": begun.branch,
+            "previous_main": begun.archive or begun.previous if not is_dropped else None,
+            "snapshot_id": begun.branch_head,
+            "stray_commits": len(strays),
+        },
+        before=f"main is {begun.previous or 'the table directory'}",
+        after=f"main is branch {begun.branch} at snapshot {begun.branch_head}",
+        undo=work.plan.undo,
+    )

@@ -1,0 +1,119 @@
+"""`recover --main NAME`: another branch becomes main where the one that the main-branch file names is gone.
+
+Another engine can delete the branch that is main. What main was before is kept as a branch, whole: it is made
+main from where it lies.
+"""
+
+from __future__ import annotations
+
+from typing import Self
+
+import msgspec
+
+from core.actions.change import journal
+from core.actions.change.change import Change, Done, Landed, Work
+from core.actions.change.journal import Begun, Hold
+from core.actions.checks import fingerprint, read_only_refusals, require_unmoved
+from core.actions.context import Context
+from core.actions.plan import Plan, Step
+from core.actions.replace.pointer import clean_table_directory, clear_table_directory
+from core.actions.replace.takeover import State, state, unreadable_refusals
+from core.errors import Refused
+from core.storage.files import Files
+from core.table.layout import Root, TablePath
+from core.table.main_branch import branch_names, main_branch_name, root_exists
+from core.table.names import checked_name, near_names
+
+
+def plan(context: Context, table: TablePath, name: str) -> Plan:
+    """Raises `Refused` where the branch that is main is there, and for no such branch."""
+    found = _find(context.files, table, name)
+    gone = main_branch_name(context.files, table)
+    refusals = [*read_only_refusals(context), *unreadable_refusals(context, found)]
+    if held := journal.refusal(context, table):
+        refusals.append(held)
+    return Plan(
+        action="recover",
+        change="restore-main",
+        table=table.full_name,
+        summary=f"Make branch {name} main of {table.full_name}: branch {gone}, which was main, is gone",
+        arguments={"main": name, "gone": gone},
+        fingerprint=fingerprint(str(gone), found.fingerprint),
+        steps=(
+            Step("replace", table.main_branch_file, f"{gone} -> {name}"),
+            Step("replace", table.directory, f"guards and notice of {name} instead of those of {gone}"),
+        ),
+        kept=(f"Every snapshot, tag and savepoint of branch {name}",),
+        warnings=(f"What was committed to branch {gone} after it became main is not part of it",),
+        refusals=tuple(refusals),
+    )
+
+
+class RestoreState(msgspec.Struct, frozen=True):
+    """The branch that becomes main, and the one that is gone."""
+
+    name: str
+    gone: str
+
+
+class RestoreMain(Change[RestoreState]):
+    """The main-branch file names the branch: that is the commit."""
+
+    State = RestoreState
+
+    @classmethod
+    def begin(cls, work: Work) -> Self:
+        change = cls(work, RestoreState(str(work.plan.arguments["main"]), str(work.plan.arguments["gone"])))
+        change._as_planned()
+        return change
+
+    @property
+    def _root(self) -> Root:
+        return self.work.table.root(self.state.name)
+
+    def _as_planned(self) -> None:
+        found = _find(self.work.files, self.work.table, self.state.name)
+        gone = main_branch_name(self.work.files, self.work.table)
+        require_unmoved(self.work.table, self.work.plan, fingerprint(str(gone), found.fingerprint))
+
+    def check(self, hold: Hold) -> None:
+        self._as_planned()
+
+    def commit(self, hold: Hold) -> None:
+        self.work.files.replace(self.work.table.main_branch_file, self.state.name.encode())
+
+    def landed(self, hold: Hold) -> Landed:
+        is_main = main_branch_name(self.work.files, self.work.table) == self.state.name
+        return Landed.YES if is_main else Landed.NO
+
+    def finish(self, hold: Hold) -> None:
+        clear_table_directory(self.work.files, self.work.table, self._root, None)
+
+    def clean(self) -> None:
+        clean_table_directory(self.work.files, self.work.table, self._root, None)
+
+    def done(self) -> Done:
+        name, gone = self.state.name, self.state.gone
+        return Done(
+            message=f"Branch {name} is main of {self.work.plan.table}",
+            result={"branch_name": name, "recovered": 1},
+            before=f"main is branch {gone}, which is gone",
+            after=f"main is branch {name}",
+        )
+
+    def recovery_steps(self, begun: Begun) -> list[Step]:
+        return [Step("check", self.work.table.main_branch_file, f"it names {self.state.name}, or as before")]
+
+
+def _find(files: Files, table: TablePath, name: str) -> State:
+    gone = main_branch_name(files, table)
+    if gone is None or root_exists(files, table.root(gone)):
+        raise Refused(
+            f"Main of {table.full_name} is there", "Make another branch main with replace-main-branch."
+        )
+    root = table.root(checked_name(name, "branch"))
+    if not root_exists(files, root):
+        known = branch_names(files, table)
+        hint = near_names(name, known) or f"It has {', '.join(known) if known else 'none'}."
+        raise Refused(f"{table.full_name} has no branch {name}", hint)
+    return state(files, root)

@@ -1,0 +1,206 @@
+"""What a branch that becomes main takes with it, and what stands in its way: reading only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from core.actions.checks import fingerprint
+from core.actions.context import Context
+from core.actions.plan import Refusal
+from core.actions.roots.pin_snapshot import ChosenSnapshot, choose
+from core.actions.roots.root_files import PARTS, TAGS, part_of
+from core.actions.roots.temp_files import meant_for
+from core.errors import Corrupt, FileMissing, NotFound, Refused
+from core.storage.files import Files
+from core.storage.parallel import each_of
+from core.table.files import each_needed_file, missing_files
+from core.table.forks import Fork, Side, find_fork, is_same_commit
+from core.table.layout import Root, TablePath
+from core.table.lineage import Lineage
+from core.table.main_branch import all_roots, main_root
+from core.table.savepoints import SavepointManager, tagged_savepoints
+
+
+@dataclass(frozen=True)
+class State:
+    """A root as a plan saw it: its newest snapshot and its newest schema, with their bytes.
+
+    `held` is the fingerprint of all else that it holds.
+    """
+
+    root: Root
+    head: ChosenSnapshot | None
+    schema_id: int
+    schema: bytes
+    held: str
+
+    @property
+    def newest(self) -> str:
+        """The fingerprint of its newest state: for who leaves the root where it is."""
+        head = self.head.data if self.head else b""
+        return fingerprint(self.root.directory, head, str(self.schema_id), self.schema)
+
+    @property
+    def fingerprint(self) -> str:
+        """Of all that goes when the root is moved or removed."""
+        return fingerprint(self.newest, self.held)
+
+    @property
+    def said(self) -> str:
+        """`fix at snapshot 7`."""
+        at = f"snapshot {self.head.snapshot.id}" if self.head else "no snapshot"
+        return f"{self.root.label} at {at}"
+
+
+@dataclass(frozen=True)
+class Takeover:
+    """Main, the branch, and what of main's past the branch lacks.
+
+    `older` are the ids of main's snapshots that continue the branch's own downwards without a gap; `tags` and
+    `schema_ids` those of main's from before the fork. `clashes` are tags of one name at two snapshots;
+    `has_gap` when the branch has expired its own past, so that main's does not continue it.
+    """
+
+    main: State
+    branch: State
+    fork: Fork
+    older: range
+    tags: tuple[str, ...]
+    schema_ids: tuple[int, ...]
+    clashes: tuple[str, ...]
+    has_gap: bool
+
+    @property
+    def fingerprint(self) -> str:
+        return fingerprint(self.main.fingerprint, self.branch.newest)
+
+    @property
+    def said(self) -> str:
+        return f"{self.main.said} and {self.branch.said}"
+
+
+def state(files: Files, root: Root) -> State:
+    """Raises `NotFound` for a root without a schema, and `Corrupt`."""
+    lineage = Lineage(files, root)
+    ids = lineage.schema_ids()
+    if not ids:
+        raise NotFound(f"{root.label} of {root.table.full_name} has no schema", "Delete it, or restore one.")
+    held = held_by(files, root)
+    # The newest snapshot last: what moved meanwhile shows as soon as it can.
+    schema = files.read(root.schema(ids[-1]))
+    return State(root, choose(files, root, None), ids[-1], schema, held)
+
+
+def held_by(files: Files, root: Root) -> str:
+    """A fingerprint of the names of all files of a root, and of its tags, which may change under a name.
+
+    A snapshot that changes under its name changes the newest one too.
+    """
+    names = [
+        f"{part}/{name}"
+        for part in PARTS
+        for name in sorted(files.names(f"{root.directory}/{part}"))
+        if meant_for(name) is None
+    ]
+    tags = files.read_many(f"{root.directory}/{each}" for each in part_of(names, TAGS))
+    return fingerprint(*names, *(data or b"" for data in tags))
+
+
+def own_state(files: Files, root: Root) -> str:
+    """The fingerprint of a root's newest snapshot and schema, and of the tags that only it has."""
+    names = sorted(name for name in files.names(root.tags) if meant_for(name) is None)
+    own = files.read_many(f"{root.tags}/{name}" for name in names)
+    mains = files.read_many(f"{main_root(files, root.table).tags}/{name}" for name in names)
+    alone = [name for name, data, other in zip(names, own, mains, strict=True) if data != other]
+    found = state(files, root)
+    head = found.head.data if found.head else b""
+    return fingerprint(root.directory, head, found.schema, *alone)
+
+
+def survey(files: Files, main: Root, branch: Root) -> Takeover:
+    """Raises `NotFound` and `Corrupt`."""
+    left, right = Side(files, main), Side(files, branch)
+    fork = find_fork(left, right)
+    shared = fork.snapshot_id if fork.is_proven else None
+    tags, clashes = _older_tags(left, right, shared)
+    # The newest snapshots last: what moved meanwhile shows as soon as it can.
+    schema_ids = _older_schemas(left, right)
+    begins = right.snapshot_ids[0] if right.snapshot_ids else 0
+    return Takeover(
+        main=state(files, main),
+        branch=state(files, branch),
+        fork=fork,
+        older=_older_snapshots(left, right, shared),
+        tags=tags,
+        schema_ids=schema_ids,
+        clashes=clashes,
+        has_gap=shared is not None and begins > shared + 1,
+    )
+
+
+def unreadable_refusals(context: Context, branch: State) -> list[Refusal]:
+    """Why the newest state of the branch can't be read; every file of it is looked for."""
+    files, name = context.files, f"{branch.root.label} of {branch.root.table.full_name}"
+    if branch.head is None:
+        return [Refusal(f"{name} has no snapshot: main would be empty", "Commit rows to the branch first.")]
+    try:
+        missing = missing_files(files, each_needed_file(files, branch.root, branch.head.snapshot))
+    except (FileMissing, Corrupt, Refused) as error:
+        return [Refusal(f"{name} can't be read: {error.message}", "Repair the branch first.")]
+    if missing:
+        more = f" and {len(missing) - 1} more files" if len(missing) > 1 else ""
+        return [Refusal(f"{name} can't be read: {missing[0]}{more} is missing", "Repair the branch first.")]
+    return []
+
+
+def savepoints_held_alone(files: Files, root: Root, besides: Root | None = None) -> list[int]:
+    """The ids of the savepoints whose tag no root but this one, and `besides`, holds."""
+    table = root.table
+    own = [each.id for each in SavepointManager(files, table).of_root(root)]
+    if not own:
+        return []
+    others = [each for each in all_roots(files, table) if each not in (root, besides)]
+    held = set[int]().union(*each_of(partial(tagged_savepoints, files), others))
+    return [each for each in own if each not in held]
+
+
+def moved(table: TablePath, was: str, now: str) -> Refused:
+    """Says both states."""
+    if was == now:
+        now = "there still, with another schema or other files"
+    return Refused(
+        f"{table.full_name} moved since the plan was made: then {was}, now {now}",
+        "Nothing was changed: make a new plan.",
+    )
+
+
+def _older_snapshots(main: Side, branch: Side, shared: int | None) -> range:
+    """Main's ids right below the branch's own, as far as they go without a gap."""
+    if shared is None or not branch.snapshot_ids or branch.snapshot_ids[0] > shared + 1:
+        return range(0)
+    there = set(main.snapshot_ids)
+    end = branch.snapshot_ids[0]
+    start = end
+    while start - 1 in there:
+        start -= 1
+    return range(start, end)
+
+
+def _older_tags(main: Side, branch: Side, shared: int | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    copied, clashes = [], []
+    for name, tag in main.tags.items():
+        if shared is None or tag.id > shared:
+            continue
+        if name not in branch.tags:
+            copied.append(name)
+        elif not is_same_commit(tag, branch.tags[name]):
+            clashes.append(f"{name} (snapshot {tag.id} of main, {branch.tags[name].id} of the branch)")
+    return tuple(copied), tuple(clashes)
+
+
+def _older_schemas(main: Side, branch: Side) -> tuple[int, ...]:
+    """Main's schemas that the branch lacks among its own: a newer one would become the branch's newest."""
+    ids = branch.lineage.schema_ids()
+    newest = ids[-1] if ids else -1
+    return tuple(each for each in main.lineage.schema_ids() if each < newest and each not in set(ids))

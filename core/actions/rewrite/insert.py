@@ -1,0 +1,278 @@
+"""INSERT INTO and INSERT OVERWRITE as something that is planned: where rows go, and what they replace.
+
+It is one commit, made in the Spark engine: no journal is held for it, as for any writer's commit.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass
+
+import msgspec
+
+from core.actions import audit
+from core.actions.called import Called
+from core.actions.checks import fingerprint, read_only_refusals, require_allowed, require_unmoved
+from core.actions.context import Context, Counting, Progress, Remark
+from core.actions.plan import Outcome, Plan, Refusal, Step
+from core.actions.registry import Action, Danger
+from core.actions.rewrite.spark_rewrite import engine_of
+from core.actions.roots.pin_snapshot import ChosenSnapshot, choose
+from core.errors import Cancelled, FileMissing, NotFound, StatementFailed, Unavailable, UsageError
+from core.figures import counted
+from core.spark.protocol import Event, Failed, Finished, Inserting, Reading, Run, StageProgress, Told
+from core.storage.files import Files
+from core.storage.no_follow import link_in_the_way
+from core.table import kinds
+from core.table.commits import Overwritten, overwritten
+from core.table.files import data_manifests, live_entries
+from core.table.kinds import Way
+from core.table.landed import Fate, Landed, find_commit
+from core.table.layout import Root, TablePath
+from core.table.lineage import Lineage
+from core.table.links import linked_directories
+from core.table.main_branch import branch_root
+from core.table.manifests import ManifestEntry
+from core.table.names import named_table
+from core.table.partitions import RowTexts
+from core.table.records import Snapshot, TableSchema
+from core.travel.inserts import Insert, read_insert
+
+
+@dataclass(frozen=True)
+class Inserts:
+    """One INSERT statement. The zone is the session's; `database` is that of plain names."""
+
+    insert: Insert
+    table: TablePath
+    branch: str | None
+    database: str | None
+    time_zone: str | None
+
+    @property
+    def name(self) -> str:
+        return "insert-overwrite" if self.insert.overwrite else "insert-into"
+
+    def action(self) -> Action:
+        summary = "Replace rows by those of a query." if self.insert.overwrite else "Add the rows of a query."
+        danger: Danger = "destructive" if self.insert.overwrite else "changes"
+        return Action(self.name, summary, (), danger, self.plan, self.apply)
+
+    def plan(self, context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
+        """No arguments: the statement says all."""
+        insert, files = self.insert, context.files
+        root, schema, head = self._seen(files)
+        refusals = read_only_refusals(context) + self._refusals(root, schema)
+        links = map(link_in_the_way, linked_directories(files, table))
+        refusals += [Refusal(each.message, each.hint) for each in links]
+        where = f"{root.label} of {table.full_name}"
+        number = 1 if head is None else head.snapshot.id + 1
+        steps = [Step("create", root.snapshot(number), "one commit, through Spark")]
+        kept: tuple[str, ...] = ("Every row that is there",)
+        freed, what = "", f"Add rows to {where}"
+        if insert.overwrite:
+            entries: list[ManifestEntry] = []
+            try:
+                entries = _replaced(files, root, schema, head, insert)
+            except FileMissing as error:
+                refusals.append(Refusal(f"{where} is not whole: {error.message}", "Repair it first."))
+            rows = sum(int(each.file["_ROW_COUNT"]) for each in entries)
+            size = sum(int(each.file["_FILE_SIZE"]) for each in entries)
+            freed = f"{counted(len(entries), 'file')} with {counted(rows, 'row')} before key merging"
+            what, step = _said(insert, where)
+            steps.insert(0, Step("replace", step, freed, size))
+            kept = (
+                "History, tags and savepoints"
+                + (f": snapshot {head.snapshot.id} is read as before, until it expires" if head else ""),
+            )
+        return Plan(
+            action=self.name,
+            table=table.full_name,
+            summary=f"{what} ({freed})" if freed else what,
+            arguments={"statement": insert.sql, "branch": self.branch, "head": number - 1},
+            fingerprint=self._fingerprint(root, schema, head),
+            steps=tuple(steps),
+            kept=kept,
+            warnings=("Streaming readers skip OVERWRITE commits by default",) if insert.overwrite else (),
+            refusals=tuple(refusals),
+            undo=_undo(root, self.branch, head) if insert.overwrite else "",
+        )
+
+    def apply(self, context: Context, plan: Plan, progress: Progress) -> Outcome:
+        """Run it. Raises `Refused` where what an overwrite replaces is not what the plan saw."""
+        events = self.events(context, plan, progress)
+        tenths = 0
+        try:
+            while True:
+                event = next(events)
+                if isinstance(event, Reading):
+                    progress(Remark(f"{event.table}: {event.version}, {event.scan}"))
+                elif isinstance(event, StageProgress) and event.done * 10 // max(event.total, 1) > tenths:
+                    tenths = event.done * 10 // event.total
+                    progress(Counting(f"{event.done} of {event.total} tasks"))
+        except StopIteration as end:
+            outcome: Outcome = end.value
+            return outcome
+
+    def events(self, context: Context, plan: Plan, progress: Progress) -> Generator[Event, None, Outcome]:
+        """Run it, giving what the engine tells on the way."""
+        require_allowed(context, plan)
+        started, insert = context.clock(), self.insert
+        root, schema, head = self._seen(context.files)
+        pinned: str | None = None
+        if insert.overwrite:
+            require_unmoved(self.table, plan, self._fingerprint(root, schema, head))
+            pinned = head.data.decode() if head else ""
+        elif _has_one_writer(schema):
+            # Two writers at once would give one key two buckets.
+            pinned = head.data.decode() if head else ""
+        inserting = Inserting(str(uuid.uuid4()), root.branch, pinned)
+        run = Run(0, insert.sql, self.database, None, self.time_zone, inserting)
+        told = Told()
+        with engine_of(context) as engine:
+            for event in engine.do(run):
+                match event:
+                    case Told():
+                        told = event
+                    case Failed():
+                        known = head.snapshot.id if head else 0
+                        if event.cause == "overwritten":
+                            raise _failure(event)
+                        fate = find_commit(context.files, root, inserting.commit_user, known)
+                        if fate.snapshot is None:
+                            raise _failure(event) if fate.landed is Landed.NO else _unknown(event, root, fate)
+                        told = Told((), fate.snapshot.id)
+                        break
+                    case Finished():
+                        break
+                    case _:
+                        yield event
+        if told.snapshot is not None:
+            _require_kept(context.files, root, inserting.commit_user, told.snapshot)
+        facts = msgspec.json.decode(told.rows[0]) if told.rows else {"table": plan.table, "row_count": None}
+        outcome = Outcome(
+            action=self.name,
+            table=str(facts["table"]),
+            message=_message(str(facts["table"]), told.snapshot, facts["row_count"]),
+            result={"snapshot_id": told.snapshot, "row_count": facts["row_count"]},
+            undo=plan.undo if told.snapshot is not None else "",
+        )
+        before = "no snapshot" if head is None else f"snapshot {head.snapshot.id}"
+        after = before if told.snapshot is None else f"snapshot {told.snapshot}"
+        audit.record(context, plan, outcome, started, progress, before=before, after=after)
+        return outcome
+
+    def _seen(self, files: Files) -> tuple[Root, TableSchema, ChosenSnapshot | None]:
+        root = branch_root(files, self.table, self.branch)
+        schema = Lineage(files, root).latest_schema()
+        if schema is None:
+            raise NotFound(f"{root.label} of {self.table.full_name} has no schema")
+        return root, schema, choose(files, root, None)
+
+    def _refusals(self, root: Root, schema: TableSchema) -> list[Refusal]:
+        way: Way = "replace" if self.insert.overwrite else "add"
+        return [
+            Refusal(f"{root.table.full_name} {reason}", kinds.HINT) for reason in kinds.reasons(schema, way)
+        ]
+
+    def _fingerprint(self, root: Root, schema: TableSchema, head: ChosenSnapshot | None) -> str:
+        return fingerprint(root.directory, schema.to_json(), head.data if head else b"")
+
+
+def inserting_action(
+    sql: str, database: str | None = None, time_zone: str | None = None
+) -> tuple[Called, Inserts]:
+    """The action of an INSERT; `database` is that of a table's plain name. Raises `StatementFailed`."""
+    insert = read_insert(sql)
+    try:
+        table, branch = named_table(insert.parts, database)
+    except UsageError as error:
+        raise insert.refused(error.message, error.hint, insert.table_position) from error
+    inserts = Inserts(insert, table, branch, database, time_zone)
+    return Called(inserts.action(), table, {}, insert.table_position, insert.table_position), inserts
+
+
+def _has_one_writer(schema: TableSchema) -> bool:
+    return bool(schema.primary_keys) and schema.options.get("bucket", "-1").strip() == "-1"
+
+
+def _replaced(
+    files: Files, root: Root, schema: TableSchema, head: ChosenSnapshot | None, insert: Insert
+) -> list[ManifestEntry]:
+    """The files that the overwrite takes out; of partitions that rows come for, all that there are."""
+    if head is None:
+        return []
+    live = live_entries(files, root.table, data_manifests(files, root.table, head.snapshot))
+    if not insert.static:
+        return live
+    texts = RowTexts(schema, schema.partition_keys, legacy=False)
+    wanted = {each.name.lower(): each.said for each in insert.static}
+    keys = [key.lower() for key in schema.partition_keys]
+
+    def is_replaced(entry: ManifestEntry) -> bool:
+        values = dict(zip(keys, texts.of(entry.partition), strict=True))
+        return all(values.get(name) == said for name, said in wanted.items())
+
+    return [entry for entry in live if is_replaced(entry)]
+
+
+def _said(insert: Insert, where: str) -> tuple[str, str]:
+    """What is replaced, as a sentence and as a step's target."""
+    if insert.static:
+        named = ", ".join(f"{each.name} = {each.said}" for each in insert.static)
+        return f"Replace partition {named} of {where}", f"partition {named}"
+    if insert.partition:
+        return (
+            f"Replace those partitions of {where} that rows come for",
+            "the partitions that rows come for, of",
+        )
+    return f"Replace all rows of {where}", "the whole table"
+
+
+def _undo(root: Root, branch: str | None, head: ChosenSnapshot | None) -> str:
+    if branch is not None or head is None:
+        return ""
+    return f"paimark rollback {root.table.word} --to snapshot.{head.snapshot.id}"
+
+
+def _require_kept(files: Files, root: Root, commit_user: str, snapshot_id: int) -> None:
+    """Look once more, before it is called done. Raises `Overwritten`."""
+    [data] = files.read_many([root.snapshot(snapshot_id)])
+    if data is not None and Snapshot.from_json(data, root.snapshot(snapshot_id)).commit_user != commit_user:
+        raise overwritten(root, snapshot_id)
+
+
+def _unknown(event: Failed, root: Root, fate: Fate) -> Exception:
+    if fate.overwritten:
+        return Unavailable(
+            f"Nothing tells whether the rows came to {root.table.full_name}: snapshot {fate.overwritten[0]} "
+            f"was overwritten by another engine. The engine said: {event.message}",
+            "Look at the rows before you run it again.",
+        )
+    first, last = fate.expired[0], fate.expired[-1]
+    expired = (
+        f"snapshot {first} has expired" if first == last else f"snapshots {first} to {last} have expired"
+    )
+    return Unavailable(
+        f"Nothing tells any more whether the rows came to {root.table.full_name}: {expired} since. "
+        f"The engine said: {event.message}",
+        "Look at the rows before you run it again.",
+    )
+
+
+def _failure(event: Failed) -> Exception:
+    if event.cause == "overwritten":
+        return Overwritten(event.message, event.hint)
+    if event.cause == "engine":
+        return Unavailable(event.message, event.hint)
+    if event.cause == "cancelled":
+        return Cancelled(event.message, event.hint)
+    return StatementFailed(event.message, event.hint, event.position)
+
+
+def _message(label: str, snapshot: int | None, rows: object) -> str:
+    if snapshot is None:
+        return f"There were no rows to write: nothing was committed to {label}"
+    written = "" if rows is None else f", with {counted(int(str(rows)), 'row')}"
+    return f"Committed snapshot {snapshot} of {label}{written}"

@@ -1,0 +1,232 @@
+"""What gives main other rows through Spark, as one commit: merge, overwrite, rollback and their undo.
+
+A job may commit to main faster than rows are written. Then they are written again on what it committed, and
+a savepoint keeps that, as it kept what was newest before.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import msgspec
+
+from core.actions.change.change import Change, Landed, Work
+from core.actions.change.journal import COMMITTED, Begun, Hold
+from core.actions.change.landing import find_commit, hold_expiry, release_expiry
+from core.actions.change.operations import Undoable, move_of
+from core.actions.context import Remark
+from core.actions.plan import Plan, Step
+from core.actions.rewrite.spark_rewrite import Rows, Start, keep_safe, rewrite, start_of
+from core.actions.roots.pin_snapshot import choose
+from core.actions.savepoints.savepoint_claim import forget_savepoint
+from core.errors import Refused, Unavailable
+from core.storage.files import Files
+from core.table.commits import Overwritten, overwritten
+from core.table.forks import Side
+from core.table.layout import Root
+from core.table.records import Point, Snapshot, point_of
+
+# How often rows are written again beside a job that commits to main all the time.
+_TRIES = 20
+_TRY, _SAFE = "writes its rows", "a savepoint keeps main as it was"
+_RECORDED = "what it did is recorded"
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+class RewriteMain(Change[S]):
+    """A change whose commit is one snapshot of main. `made` is that snapshot once it is known."""
+
+    # Whether it is a failure when the engine had nothing to write.
+    fails_when_nothing_written = True
+
+    def __init__(self, work: Work, state: S) -> None:
+        super().__init__(work, state)
+        self.made: Snapshot | None = None
+        self.before: Snapshot | None = None
+        self.safety: int | None = None
+        self._start: Start | None = None
+
+    @classmethod
+    def nothing(cls, plan: Plan) -> dict[str, str | int | bool | None]:
+        return {"snapshot_id": None}
+
+    @property
+    @abstractmethod
+    def root(self) -> Root:
+        """Main's root."""
+
+    @property
+    @abstractmethod
+    def first_head(self) -> Snapshot:
+        """Main's newest snapshot when the change began."""
+
+    @abstractmethod
+    def rows(self, start: Start) -> Rows | None:
+        """What main gets, on this state of it; None where that is all there already. Raises `Refused`."""
+
+    def safety_comment(self) -> str | None:
+        """Why a savepoint keeps main as it was; None for a change that needs none."""
+        return None
+
+    def follow(self, start: Start) -> None:
+        """Main moved on while rows were written. Raises `Refused` where the change can't go on from there."""
+        raise Refused(
+            f"main of {self.work.table.full_name} moved while its rows were written",
+            "Nothing was committed: make a new plan.",
+        )
+
+    def target(self, start: Start) -> Start:
+        """Main with the schema that the rows are written by."""
+        return start
+
+    def prepare(self, hold: Hold) -> None:
+        self._start = start_of(self.work.files, self.work.table)
+        self._keep_safe(hold, self._start)
+
+    def commit(self, hold: Hold) -> Mapping[str, Any]:
+        work = self.work
+        for number in range(1, _TRIES + 1):
+            start = self._start or start_of(work.files, work.table)
+            head = start.head.snapshot
+            rows = self.rows(start)
+            if rows is None:
+                self.made = head
+                return {"made": head.as_written()}
+            hold_expiry(work.files, start.root, work.token, head.id + 1)
+            hold.note(_TRY, {"head": head.as_written()})
+            try:
+                made = rewrite(work.context, self.target(start), rows, work.token, work.progress)
+            except Overwritten:
+                # Another may have built on it: its rows would come twice.
+                raise
+            except (Refused, Unavailable) as error:
+                if not self._has_moved(start) or number == _TRIES:
+                    raise
+                work.progress(Remark(f"{error.message}: trying again ({number + 1})"))
+                self._start = start_of(work.files, work.table)
+                self.follow(self._start)
+                self._keep_safe(hold, self._start)
+                continue
+            if made is None and self.fails_when_nothing_written:
+                raise Refused(f"Nothing was committed to {work.plan.table}", "Look at the engine's log.")
+            self.made = made or head
+            work.progress(f"committed snapshot {self.made.id}")
+            return {"made": self.made.as_written()}
+        raise AssertionError("the last try returns or raises")
+
+    def landed(self, hold: Hold) -> Landed:
+        if hold.begun.data_of(_TRY) is None:
+            return Landed.NO
+        landed, self.made = find_commit(self.work.files, self.root, self.work.token, self.head(hold).id)
+        return landed
+
+    def is_overwritten(self, hold: Hold) -> bool:
+        self._remember(hold)
+        made = self.made
+        if made is None or _RECORDED in hold.steps or made.id <= self.head(hold).id:
+            return False
+        path = self.root.snapshot(made.id)
+        [there] = self.work.files.read_many([path])
+        return there is not None and point_of(Snapshot.from_json(there, path)) != point_of(made)
+
+    def finish(self, hold: Hold) -> None:
+        self._remember(hold)
+        self.before = self.head(hold)
+        if _RECORDED not in hold.steps:
+            # The last look before it is called done. A person who says that it was committed has looked.
+            if self.made is not None and not self.is_assumed and self.is_overwritten(hold):
+                raise overwritten(self.root, self.made.id)
+            if self.made is None:
+                self.landed(hold)
+            self.record(hold)
+            hold.note(_RECORDED, None if self.made is None else {"made": self.made.as_written()})
+        # From here on what it did may expire: whoever recovers it finds all in the journal.
+        release_expiry(self.work.files, self.root, self.work.token)
+
+    @property
+    def moved(self) -> tuple[Point, Point]:
+        """Main's newest snapshot before and after, once finished.
+
+        Where somebody had to say that it was committed, nothing but its id is known of the commit: the
+        point is of no snapshot then, so that nothing takes a later state of main for it.
+        """
+        assert self.before is not None
+        lost = Point(id=self.before.id + 1, delta_manifest_list="")
+        return point_of(self.before), lost if self.made is None else point_of(self.made)
+
+    def moved_back(self, *, branch: str = "", to: str | None = None) -> Undoable | None:
+        """What undoes it; None where its commit has expired, and so cannot be main's newest state."""
+        return None if self.made is None else move_of(self.work, self.root, *self.moved, branch=branch, to=to)
+
+    @abstractmethod
+    def record(self, hold: Hold) -> None:
+        """Write down what the commit did, for later merges and undos. Idempotent."""
+
+    def take_back(self, hold: Hold) -> None:
+        release_expiry(self.work.files, self.root, self.work.token)
+        for data in _all_data(hold.begun, _SAFE):
+            self._forget(int(data["savepoint"]), bool(data["is_new"]))
+
+    def head(self, hold: Hold) -> Snapshot:
+        """Main's newest snapshot, on which the rows were last written."""
+        data = hold.begun.data_of(_TRY)
+        return self.first_head if data is None else snapshot_of(data["head"])
+
+    def recovery_steps(self, begun: Begun) -> list[Step]:
+        hold = Hold(self.work.context, self.work.table, begun, "")
+        landed = Landed.YES if begun.is_committed else self.landed(hold)
+        if landed is Landed.YES:
+            return [
+                Step(
+                    "check", f"main of {self.work.table.full_name}", "it was committed: what follows is done"
+                )
+            ]
+        if landed is Landed.UNKNOWN:
+            return [Step("check", "main", "nothing tells any more whether it was committed")]
+        return [Step("check", "main", "nothing was committed: it is as it was")]
+
+    def _keep_safe(self, hold: Hold, start: Start) -> None:
+        comment = self.safety_comment()
+        if comment is None:
+            return
+        before, is_new = self.safety, False
+        self.safety, is_new = keep_safe(self.work.context, start, comment, self.work.progress)
+        hold.note(_SAFE, {"savepoint": self.safety, "is_new": is_new})
+        if before is not None and before != self.safety:
+            [was_new] = [d["is_new"] for d in _all_data(hold.begun, _SAFE) if d["savepoint"] == before][-1:]
+            self._forget(before, was_new)
+
+    def _forget(self, savepoint: int, is_new: bool) -> None:
+        if is_new:
+            forget_savepoint(self.work.context, self.root, savepoint, self.work.progress)
+
+    def _has_moved(self, start: Start) -> bool:
+        now = choose(self.work.files, start.root, None)
+        return now is None or point_of(now.snapshot) != point_of(start.head.snapshot)
+
+    def _remember(self, hold: Hold) -> None:
+        """After a crash: what the journal knows."""
+        for step in (_RECORDED, COMMITTED):
+            data = hold.begun.data_of(step)
+            if self.made is None and data is not None and data.get("made"):
+                self.made = snapshot_of(data["made"])
+        if self.safety is None and (kept := hold.begun.data_of(_SAFE)) is not None:
+            self.safety = int(kept["savepoint"])
+
+
+def went_on(files: Files, root: Root, planned: Point) -> bool:
+    """Whether main still holds the snapshot that was newest when the plan was made."""
+    record = Side(files, root, ancestors_only=True).record(planned.id)
+    return record is not None and planned.is_of(record)
+
+
+def snapshot_of(written: Mapping[str, Any]) -> Snapshot:
+    """A snapshot as a journal keeps it."""
+    return Snapshot.from_json(msgspec.json.encode(written), "the journal")
+
+
+def _all_data(begun: Begun, step: str) -> list[dict[str, Any]]:
+    return [each.data for each in begun.entries if each.step == step and each.data is not None]

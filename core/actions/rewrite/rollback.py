@@ -1,0 +1,238 @@
+"""`rollback`: main's rows become those of an earlier version, as one new commit. History stays as it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Self
+
+import msgspec
+
+from core.actions.change import journal
+from core.actions.change.change import Done, Work
+from core.actions.change.journal import Hold
+from core.actions.change.operations import Undoable
+from core.actions.checks import fingerprint, read_only_refusals, require_unmoved, required_text
+from core.actions.context import Context
+from core.actions.merge.history import Event, record
+from core.actions.plan import Plan, Refusal, Step
+from core.actions.rewrite import truncate as rollback_truncate
+from core.actions.rewrite.column_compatibility import column_refusals
+from core.actions.rewrite.rewrite_main import RewriteMain, snapshot_of, went_on
+from core.actions.rewrite.spark_rewrite import Rows, Start, copied_rows, rewriting_refusals, rows_of, start_of
+from core.actions.savepoints import savepoint_claim
+from core.errors import FileMissing, NotFound, Refused, UsageError
+from core.storage.files import Files
+from core.table.files import size_of
+from core.table.layout import Root, TablePath
+from core.table.lineage import Lineage
+from core.table.names import is_safe_name
+from core.table.records import Snapshot, point_of
+from core.travel.version import Resolved, resolve_time, resolve_version
+
+ACTION = "rollback"
+_TIME = re.compile(r"\d{4}-\d\d-\d\d.*", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class _Way:
+    """From main as it is to the version."""
+
+    start: Start
+    version: Resolved
+
+    @property
+    def fingerprint(self) -> str:
+        return fingerprint(
+            self.start.fingerprint, self.version.root.directory, self.version.snapshot.to_json()
+        )
+
+    @property
+    def lasting(self) -> str:
+        """The fingerprint of all but main's newest snapshot, which jobs may replace with a later one."""
+        definition = (self.start.root.directory, self.start.schema_text)
+        return fingerprint(*definition, self.version.root.directory, self.version.snapshot.to_json())
+
+
+def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
+    """Arguments: `to`, a version of main (`snapshot.3`, `savepoint.1`, a tag) or a local date and time;
+    `truncate`, to let main end there instead of writing its rows anew."""
+    files, asked = context.files, required_text(arguments, "to")
+    way = _way(files, table, asked)
+    start, snapshot = way.start, way.version.snapshot
+    head = start.head.snapshot
+    truncates = arguments.get("truncate") is True
+    what = f"{way.version.name} (snapshot {snapshot.id})"
+    if truncates and not _is_same(head, snapshot):
+        return rollback_truncate.plan(context, ACTION, start.head, snapshot, asked, way.fingerprint)
+    if _is_same(head, snapshot):
+        return Plan(
+            action=ACTION,
+            table=table.full_name,
+            summary=f"main of {table.full_name} is at {what} already",
+            arguments={"to": asked},
+            fingerprint=way.fingerprint,
+            refusals=tuple(read_only_refusals(context)),
+            empty=True,
+        )
+    refusals = [*read_only_refusals(context), *rewriting_refusals(start), *_column_refusals(files, way)]
+    if held := journal.refusal(context, table):
+        refusals.append(held)
+    rows = size = 0
+    try:
+        rows, size = size_of(files, table, snapshot)
+    except FileMissing as error:
+        refusals.append(Refusal(f"{what} is not whole: {error.message}", "Choose another version."))
+    safety = savepoint_claim.next_id(files, table)
+    return Plan(
+        action=ACTION,
+        table=table.full_name,
+        summary=f"Give main of {table.full_name} the rows of {what}, instead of those of snapshot {head.id}",
+        arguments={"to": asked, "snapshot": snapshot.id, "head": head.id, "root": start.root.branch},
+        fingerprint=way.fingerprint,
+        lasting=way.lasting,
+        main_at=point_of(head),
+        steps=(
+            Step("create", table.savepoint(safety), f"keeps snapshot {head.id}, as it is now"),
+            copied_rows(what, rows, size),
+            Step("create", start.root.snapshot(head.id + 1), "one OVERWRITE of the whole table"),
+        ),
+        kept=(f"Every snapshot, tag and savepoint, and the rows of snapshot {head.id} as a savepoint",),
+        warnings=tuple(_warnings(way)),
+        refusals=tuple(refusals),
+        undo=f"paimark undo {table.word}",
+    )
+
+
+class RollbackState(msgspec.Struct, frozen=True):
+    """Main's newest snapshot as the rollback found it, and the version that it goes to, as written.
+
+    `root` is main's, `version_root` the one to read the version from (None: the table directory).
+    """
+
+    root: str | None
+    head: dict[str, Any]
+    version: dict[str, Any]
+    version_root: str | None
+    name: str
+    schema: str
+
+
+class Rollback(RewriteMain[RollbackState]):
+    """Main gets the rows of an earlier version."""
+
+    State = RollbackState
+
+    @classmethod
+    def begin(cls, work: Work) -> Self:
+        way = way_as_planned(work)
+        state = RollbackState(
+            root=way.start.root.branch,
+            head=way.start.head.snapshot.as_written(),
+            version=way.version.snapshot.as_written(),
+            version_root=way.version.root.branch,
+            name=way.version.name,
+            schema=way.start.schema_text,
+        )
+        return cls(work, state)
+
+    @property
+    def root(self) -> Root:
+        return self.work.table.root(self.state.root)
+
+    @property
+    def first_head(self) -> Snapshot:
+        return snapshot_of(self.state.head)
+
+    def check(self, hold: Hold) -> None:
+        way_as_planned(self.work)
+
+    def rows(self, start: Start) -> Rows:
+        return rows_of(self.work.table.root(self.state.version_root), snapshot_of(self.state.version))
+
+    def safety_comment(self) -> str:
+        return f"before rollback to {self.work.plan.arguments['to']}"
+
+    def follow(self, start: Start) -> None:
+        if start.schema_text != self.state.schema:
+            super().follow(start)
+
+    def record(self, hold: Hold) -> None:
+        """What was merged after the version is out of main's rows, and may be again."""
+        then = point_of(snapshot_of(self.state.version))
+        _, main = self.moved
+        event = Event(kind="rollback", root=self.state.root, main=main, to=then.id, then=then)
+        record(self.work.files, self.work.table, event)
+
+    def way_back(self) -> Undoable | None:
+        return self.moved_back(to=str(self.work.plan.arguments["to"]))
+
+    def done(self) -> Done:
+        plan, (before, made) = self.work.plan, self.moved
+        return Done(
+            message=f"main of {plan.table} has the rows of {self.state.name} again, as snapshot {made.id}",
+            result={
+                "snapshot_id": made.id,
+                "rolled_back_to": snapshot_of(self.state.version).id,
+                "savepoint_id": self.safety,
+            },
+            before=f"snapshot {before.id}",
+            after=f"snapshot {made.id}",
+            undo=plan.undo,
+        )
+
+
+def _way(files: Files, table: TablePath, asked: str) -> _Way:
+    start = start_of(files, table)
+    return _Way(start, _resolved(files, start.root, asked.strip()))
+
+
+def _resolved(files: Files, root: Root, asked: str) -> Resolved:
+    is_tag = is_safe_name(asked) and Lineage(files, root).has_tag(asked)
+    if is_tag or not _TIME.fullmatch(asked):
+        return resolve_version(files, root, asked)
+    try:
+        moment = datetime.fromisoformat(asked)
+    except ValueError as error:
+        raise UsageError(f"{asked!r} is not a time", "Write it like 2026-05-01 12:00.") from error
+    zone = moment.astimezone().tzinfo
+    assert zone is not None
+    # A time to the second means all of that second's commits up to its beginning.
+    return resolve_time(files, root, int(moment.timestamp() * 1000), asked, zone=zone)
+
+
+def way_as_planned(work: Work) -> _Way:
+    """Raises `Refused` when the version is another, or main moved otherwise than by going on."""
+    plan, files = work.plan, work.files
+    try:
+        way = _way(files, work.table, str(plan.arguments["to"]))
+    except NotFound as error:
+        raise Refused(f"{error.message}, since the plan was made", "Make a new plan.") from error
+    has_gone_on = plan.main_at is not None and went_on(files, way.start.root, plan.main_at)
+    if not (has_gone_on and way.lasting == plan.lasting):
+        require_unmoved(work.table, plan, way.fingerprint)
+    return way
+
+
+def _is_same(left: Snapshot, right: Snapshot) -> bool:
+    return (left.id, left.delta_manifest_list) == (right.id, right.delta_manifest_list)
+
+
+def _warnings(way: _Way) -> list[str]:
+    found = ["Streaming readers skip OVERWRITE commits by default: they will not see the rows go back"]
+    if way.version.note:
+        found.append(way.version.note)
+    added = {field.id for field in way.start.schema.fields}
+    if way.version.snapshot.schema_id != way.start.schema.id and added:
+        found.append(
+            f"The rows are written by main's newest schema ({way.start.schema.id}): "
+            "columns that came after the version are null"
+        )
+    return found
+
+
+def _column_refusals(files: Files, way: _Way) -> list[Refusal]:
+    then = Lineage(files, way.version.root).schema(way.version.snapshot.schema_id)
+    return column_refusals(then, way.version.name, way.start)

@@ -1,0 +1,204 @@
+"""Main's rows made anew by Spark: what it starts from, what it can't do, and the one commit at its end.
+
+Rows are read from versions that nothing changes any more and become one commit on the state that the plan
+saw; a commit by anybody else in between is never overwritten. Until that commit the table is as it was: what
+is left of an interrupted rewriting is files that no snapshot names, which orphan cleaning takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from core.actions.change.journal import new_token
+from core.actions.change.landing import commit_user, find_commit
+from core.actions.change.owner import running
+from core.actions.checks import fingerprint, undone_on_failure
+from core.actions.context import Context, Counting, Progress
+from core.actions.plan import Refusal, Step
+from core.actions.roots.pin_snapshot import ChosenSnapshot, choose, require_whole
+from core.actions.savepoints import savepoint_claim
+from core.errors import PaimarkError, Refused, Unavailable
+from core.figures import counted
+from core.spark.client import Engine, EngineConfig
+from core.spark.protocol import Ask, Failed, StageProgress, Told, Version, Write
+from core.storage.files import Files
+from core.table import kinds
+from core.table.commits import Overwritten, overwritten
+from core.table.layout import Root, TablePath
+from core.table.lineage import Lineage
+from core.table.main_branch import main_root
+from core.table.records import Snapshot, TableSchema
+from core.table.savepoints import SavepointManager
+
+_KINDS: Mapping[str, type[PaimarkError]] = {"engine": Unavailable, "overwritten": Overwritten}
+
+
+@dataclass(frozen=True)
+class Start:
+    """Main as the plan sees it: its newest snapshot and schema."""
+
+    head: ChosenSnapshot
+    schema: TableSchema
+
+    @property
+    def root(self) -> Root:
+        return self.head.root
+
+    @property
+    def schema_text(self) -> str:
+        return self.schema.to_json().decode()
+
+    @property
+    def fingerprint(self) -> str:
+        return fingerprint(self.head.fingerprint, self.schema_text)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What a query over versions gives. `partitions_sql` is for an overwrite of some partitions only.
+
+    `common_sql` is what both are made of, as `Write` has it.
+    """
+
+    versions: Mapping[str, Version]
+    sql: str
+    overwrite: bool
+    partitions_sql: str | None = None
+    common_sql: str | None = None
+
+
+def start_of(files: Files, table: TablePath) -> Start:
+    """Main now. Raises `Refused` for a table without a snapshot."""
+    root = main_root(files, table)
+    head = choose(files, root, None)
+    schema = Lineage(files, root).latest_schema()
+    if head is None or schema is None:
+        raise Refused(f"main of {table.full_name} has no snapshot", "Commit some rows first.")
+    return Start(head, schema)
+
+
+def version_of(root: Root, snapshot: Snapshot) -> Version:
+    """The rows of a snapshot, read by the definition that the rewriting is made with."""
+    return Version(root.branch, snapshot.to_json().decode())
+
+
+def rows_of(root: Root, snapshot: Snapshot) -> Rows:
+    """All rows of a snapshot, to be the whole table's."""
+    return Rows({"__paimark_then": version_of(root, snapshot)}, "SELECT * FROM __paimark_then", True)
+
+
+def copied_rows(of: str, count: int, size: int) -> Step:
+    """How a plan says it."""
+    return Step(
+        "copy", f"the rows of {of}", f"{counted(count, 'row')} before key merging, through Spark", size
+    )
+
+
+def rewriting_refusals(start: Start) -> list[Refusal]:
+    """Why the table's rows can't be read and written again without loss, by name."""
+    name = start.root.table.full_name
+    return [Refusal(f"{name} {reason}", kinds.HINT) for reason in kinds.reasons(start.schema, "rewrite")]
+
+
+def saved(files: Files, root: Root, snapshot_id: int) -> int | None:
+    """The id of a savepoint that holds this snapshot of a root; None when there is none."""
+    found = SavepointManager(files, root.table).of_root(root)
+    return next((each.id for each in found if each.saved_snapshot_id == snapshot_id), None)
+
+
+def keep_safe(context: Context, start: Start, comment: str, progress: Progress) -> tuple[int, bool]:
+    """The id of a savepoint that holds main as it is, and whether it is a new one."""
+    head, table = start.head, start.root.table
+    if (there := saved(context.files, start.root, head.snapshot.id)) is not None:
+        progress(f"savepoint {there} keeps snapshot {head.snapshot.id} already")
+        return there, False
+    needed, token = require_whole(context, head, progress), new_token()
+    with running(context, table, token):
+        claim = savepoint_claim.claim_and_tag(context, head, token, comment, "safety")
+        with undone_on_failure(table, lambda: savepoint_claim.undo(context, table, claim)):
+            return savepoint_claim.complete(context, head, claim, needed, progress).id, True
+
+
+def rewrite(context: Context, start: Start, rows: Rows, token: str, progress: Progress) -> Snapshot | None:
+    """Write the rows to main as one commit, and return it; None when there was nothing to write.
+
+    Raises `Refused` when main or its definition moved, and what the engine says of a failure. When the engine
+    failed and the commit landed all the same, it is returned. Raises `Overwritten`.
+    """
+    write = Write(
+        number=0,
+        table=start.root.table.full_name,
+        schema=start.schema_text,
+        versions=rows.versions,
+        sql=rows.sql,
+        branch=start.root.branch,
+        follows_main=True,
+        head=start.head.snapshot.to_json().decode(),
+        commit_user=commit_user(token),
+        overwrite=rows.overwrite,
+        partitions_sql=rows.partitions_sql,
+        common_sql=rows.common_sql,
+    )
+    after = start.head.snapshot.id
+    try:
+        with engine_of(context) as engine:
+            told = _done(engine, write, progress)
+    except (Refused, Unavailable):
+        _, made = find_commit(context.files, start.root, token, after)
+        if made is None:
+            raise
+        return made
+    made = find_commit(context.files, start.root, token, after)[1]
+    if made is None and told.snapshot is not None:
+        raise overwritten(start.root, told.snapshot)
+    return made
+
+
+def asked(
+    context: Context, start: Start, versions: Mapping[str, Version], sql: str, progress: Progress
+) -> list[dict[str, Any]]:
+    """The handful of rows that a query over versions gives. Raises what the engine says of a failure."""
+    ask = Ask(0, start.root.table.full_name, start.schema_text, versions, sql)
+    with engine_of(context) as engine:
+        return [msgspec.json.decode(row) for row in _done(engine, ask, progress).rows]
+
+
+@contextmanager
+def engine_of(context: Context) -> Iterator[Engine]:
+    """The engine that there is, or one for the time being."""
+    if context.engine is not None:
+        yield context.engine()
+        return
+    engine = Engine(
+        EngineConfig(
+            warehouse=context.files.uri,
+            options=context.options,
+            master=None,
+            conf={},
+            log_path=context.audit_path.parent / "engine.log",
+            read_only=context.read_only,
+        )
+    )
+    try:
+        yield engine
+    finally:
+        engine.close()
+
+
+def _done(engine: Engine, task: Ask | Write, progress: Progress) -> Told:
+    told = Told()
+    tenths = 0
+    for event in engine.do(task):
+        if isinstance(event, Told):
+            told = event
+        elif isinstance(event, StageProgress) and event.total and event.done * 10 // event.total > tenths:
+            tenths = event.done * 10 // event.total
+            progress(Counting(f"{event.done} of {event.total} tasks"))
+        elif isinstance(event, Failed):
+            raise _KINDS.get(event.cause, Refused)(event.message, event.hint)
+    return told

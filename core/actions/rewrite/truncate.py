@@ -1,0 +1,222 @@
+"""`rollback --truncate`: the plan, and the one change that takes main's later snapshots to a branch."""
+
+from __future__ import annotations
+
+import math
+from typing import Self
+
+from core.actions.change import journal
+from core.actions.change.change import Change, Done, Work
+from core.actions.change.journal import Begun, Hold
+from core.actions.change.operations import Undoable
+from core.actions.checks import read_only_refusals
+from core.actions.context import Context
+from core.actions.names import archive_name
+from core.actions.plan import Plan, Refusal, Step, raise_first
+from core.actions.replace.checks import claim_refusals
+from core.actions.rewrite import truncation
+from core.actions.rewrite.truncation import Cut, cut_of
+from core.actions.roots.merge_tags import truncation_tag
+from core.actions.roots.pin_snapshot import ChosenSnapshot
+from core.errors import Corrupt, FileMissing
+from core.figures import counted
+from core.storage.files import Files
+from core.table.files import each_needed_file, missing_files
+from core.table.layout import Root
+from core.table.records import Consumer, Snapshot, point_of
+
+_CONSUMER = "consumer-"
+
+
+def plan(
+    context: Context, action: str, head: ChosenSnapshot, keep: Snapshot, to: str, fingerprint: str
+) -> Plan:
+    """Main, at `head`, is to end at `keep`, which the version `to` is of."""
+    files, root = context.files, head.root
+    table = root.table
+    cut = Cut(root, table.root(archive_name(context)), keep.id, head.snapshot.id)
+    refusals = [*read_only_refusals(context), *_refusals(context, cut, keep)]
+    if held := journal.refusal(context, table):
+        refusals.append(held)
+    tags = [name.removeprefix("tag/tag-") for name in truncation.later_tags(files, root, keep.id)]
+    count = counted(len(cut.later), "snapshot")
+    steps = [
+        Step("copy", f"branch {cut.archive.label}", f"{count}, {counted(len(tags), 'tag')} and the schemas"),
+        Step("create", root.tag(truncation_tag(cut.archive.label, keep.id)), "pins what both share"),
+        Step("delete", root.snapshots, f"snapshots {cut.head} to {keep.id + 1}, the newest first"),
+    ]
+    if tags:
+        steps.append(Step("delete", root.tags, f"{', '.join(tags)}: of the branch now"))
+    return Plan(
+        action=action,
+        change="truncate",
+        table=table.full_name,
+        summary=f"End main of {table.full_name} at {to} (snapshot {keep.id}) again: "
+        f"{count} later go to branch {cut.archive.label}",
+        arguments={
+            "to": to,
+            "truncate": True,
+            "snapshot": keep.id,
+            "head": cut.head,
+            "archive": cut.archive.label,
+        },
+        fingerprint=fingerprint,
+        steps=tuple(steps),
+        kept=(f"Every later snapshot, tag and savepoint, as branch {cut.archive.label}",),
+        warnings=(
+            f"Ids {keep.id + 1} to {cut.head} will be given again. Sessions that are open remember snapshots "
+            "by id: stop every job that writes to main first, and start it anew afterwards, or what it "
+            "commits can bring back rows from before the truncation",
+            f"The definition of the table stays as it is now, though snapshot {keep.id} had "
+            f"schema {keep.schema_id}",
+        ),
+        refusals=tuple(refusals),
+        undo=f"paimark undo {table.word}",
+    )
+
+
+class Truncate(Change[Undoable]):
+    """The journal's note that the branch is whole is the point of no return."""
+
+    State = Undoable
+
+    def __init__(self, work: Work, state: Undoable) -> None:
+        super().__init__(work, state)
+        self._reached = self._cut.head
+
+    @classmethod
+    def begin(cls, work: Work) -> Self:
+        head, keep = as_planned(work)
+        entry = Undoable(
+            token=work.token,
+            action=work.plan.action,
+            user=work.user,
+            time=work.since,
+            root=head.root.branch,
+            before=point_of(head.snapshot),
+            after=point_of(keep),
+            to=str(work.plan.arguments["to"]),
+            kept_as=str(work.plan.arguments["archive"]),
+        )
+        return cls(work, entry)
+
+    @property
+    def _cut(self) -> Cut:
+        return cut_of(self.work.table, self.state)
+
+    def check(self, hold: Hold) -> None:
+        _, keep = as_planned(self.work)
+        cut = self._cut
+        refusals = _refusals(self.work.context, cut, keep)
+        if self.work.files.entries(cut.archive.directory):
+            refusals.append(
+                Refusal(f"{self.work.plan.table} has a branch {cut.archive.label} already", "Try again.")
+            )
+        raise_first(refusals)
+
+    def prepare(self, hold: Hold) -> None:
+        cut = self._cut
+        truncation.archive_rest(self.work.files, cut)
+        as_planned(self.work)
+        self.work.progress(f"kept snapshots {cut.keep + 1} to {cut.head} as branch {cut.archive.label}")
+
+    def finish(self, hold: Hold) -> None:
+        self._reached = truncation.cut_off(self.work.files, self._cut)
+        if self._reached == self._cut.head and truncation.is_put_back(self.work.files, self._cut):
+            truncation.forget_archive(self.work.files, self._cut, self.work.progress)
+        self.work.progress(f"main ends at snapshot {self._reached}")
+
+    def take_back(self, hold: Hold) -> None:
+        truncation.forget_archive(self.work.files, self._cut, self.work.progress)
+
+    def clean(self) -> None:
+        truncation.clean(self.work.files, self._cut)
+
+    def way_back(self) -> Undoable | None:
+        return self.state if self._reached == self._cut.keep else None
+
+    def done(self) -> Done:
+        cut, reached, plan = self._cut, self._reached, self.work.plan
+        message = f"main of {plan.table} ends at snapshot {reached} again"
+        if reached == cut.head:
+            message = f"Somebody committed to main of {plan.table} just then: it is as it was"
+        elif reached > cut.keep:
+            message += f", for somebody committed on it just then; branch {cut.archive.label} has the rest"
+        else:
+            message += f"; what came later is branch {cut.archive.label}"
+        return Done(
+            message=message,
+            result={
+                "snapshot_id": reached,
+                "rolled_back_to": cut.keep,
+                "archive": cut.archive.label if reached < cut.head else None,
+            },
+            before=f"snapshot {cut.head}",
+            after=f"snapshot {reached}",
+            undo=plan.undo if reached == cut.keep else "",
+        )
+
+    def recovery_steps(self, begun: Begun) -> list[Step]:
+        cut = self._cut
+        if begun.is_committed:
+            return [Step("delete", cut.main.snapshots, f"what branch {cut.archive.label} has")]
+        return [Step("delete", f"branch {cut.archive.label}", "main is as it was")]
+
+
+def as_planned(work: Work) -> tuple[ChosenSnapshot, Snapshot]:
+    """Main's newest snapshot and the one to keep. Raises `Refused` when they are not as planned."""
+    from core.actions.rewrite.rollback import way_as_planned
+
+    way = way_as_planned(work)
+    return way.start.head, way.version.snapshot
+
+
+def _refusals(context: Context, cut: Cut, keep: Snapshot) -> list[Refusal]:
+    files, root = context.files, cut.main
+    name = root.table.full_name
+    if root.branch is not None:
+        reason = f"Main of {name} is branch {root.branch}, whose snapshots are guarded in the table directory"
+        return [Refusal(reason, "Roll back without --truncate, or take the replacement back first.")]
+    found = claim_refusals(context, root)
+    if not files.exists(root.snapshot(keep.id)):
+        found.append(
+            Refusal(f"Snapshot {keep.id} of {name} has expired", "Roll back to it without --truncate.")
+        )
+    elif lost := _lost(files, root, keep):
+        found.append(
+            Refusal(f"Snapshot {keep.id} of {name} is not whole: {lost} is gone", "Choose another version.")
+        )
+    for branch in truncation.stranded(files, root, keep):
+        reason = f"Branch {branch} of {name} parts from main after snapshot {keep.id}, or nobody knows where"
+        found.append(Refusal(reason, "Roll back without --truncate, or delete that branch first."))
+    found += [
+        Refusal(f"{each} of {name} reads on from a snapshot that would be gone", "Stop and delete it first.")
+        for each in _stranded_consumers(files, root, keep.id)
+    ]
+    return found
+
+
+def _lost(files: Files, root: Root, keep: Snapshot) -> str:
+    """A file that main's newest snapshot would lack: an expiry that died may have begun with it."""
+    try:
+        return next(iter(missing_files(files, each_needed_file(files, root, keep))), "")
+    except FileMissing as error:
+        return error.path
+
+
+def _stranded_consumers(files: Files, root: Root, keep: int) -> list[str]:
+    names = sorted(each for each in files.names(root.consumers) if each.startswith(_CONSUMER))
+    contents = files.read_many(f"{root.consumers}/{name}" for name in names)
+    return [
+        f"Consumer {name.removeprefix(_CONSUMER)}"
+        for name, data in zip(names, contents, strict=True)
+        if data is not None and _next_of(data) > keep + 1
+    ]
+
+
+def _next_of(consumer: bytes) -> float:
+    """The snapshot that a consumer reads next; one that says nothing may be anywhere."""
+    try:
+        return Consumer.from_json(consumer, "the consumer").next_snapshot
+    except Corrupt:
+        return math.inf

@@ -1,0 +1,249 @@
+"""`rollback --truncate`: main ends at an earlier snapshot again; what came later becomes a branch.
+
+The branch is written whole first. Then main's later snapshots go, the newest first: each state in between is
+one that main had. A commit by somebody else meanwhile stands on one of them, and main stays there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core.actions.change.operations import Undoable
+from core.actions.context import Progress
+from core.actions.merge import history as merge_base
+from core.actions.merge.fast_forward import append_between
+from core.actions.roots.json_edit import with_options
+from core.actions.roots.merge_tags import truncation_tag
+from core.actions.roots.root_files import (
+    SCHEMAS,
+    SNAPSHOTS,
+    TAGS,
+    copy_files,
+    delete_files,
+    part_of,
+    root_files,
+    same_files,
+    take_back_copy,
+)
+from core.actions.roots.temp_files import delete_temporaries
+from core.storage.files import Files
+from core.storage.parallel import each_of
+from core.table.chain import break_between
+from core.table.forks import Side, find_forks, is_same_commit
+from core.table.layout import (
+    SCHEMA_PREFIX,
+    SNAPSHOT_PREFIX,
+    TAG_PREFIX,
+    Root,
+    TablePath,
+)
+from core.table.lineage import Lineage
+from core.table.main_branch import all_roots, root_exists
+from core.table.reading import numbered
+from core.table.records import Snapshot
+from core.table.retention import RETENTION_OFF
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Main is to end at snapshot `keep` instead of `head`; `archive` is the branch that gets the rest."""
+
+    main: Root
+    archive: Root
+    keep: int
+    head: int
+
+    @property
+    def later(self) -> range:
+        return range(self.keep + 1, self.head + 1)
+
+
+def cut_of(table: TablePath, entry: Undoable) -> Cut:
+    """The cut that an entry of the undo log, or of a journal, tells of."""
+    assert entry.before is not None and entry.after is not None and entry.kept_as is not None
+    return Cut(table.root(entry.root), table.root(entry.kept_as), entry.after.id, entry.before.id)
+
+
+def later_tags(files: Files, root: Root, after: int, archive: Root | None = None) -> list[str]:
+    """The paths below a root of its tags from after a snapshot; only those whose commit `archive` has.
+
+    Raises `Corrupt`.
+    """
+    held = None if archive is None else Side(files, archive)
+    return [
+        f"tag/{TAG_PREFIX}{name}"
+        for name, tag in sorted(Side(files, root).tags.items())
+        if tag.id > after and (held is None or _holds(held, tag))
+    ]
+
+
+def stranded(files: Files, main: Root, keep: Snapshot) -> list[str]:
+    """The branches that stand on a later snapshot of main, and not on the one to keep."""
+    others = [root for root in all_roots(files, main.table) if root != main]
+    forks = find_forks(files, Side(files, main), others)
+    later = [
+        Side(files, root)
+        for root, fork in zip(others, forks, strict=True)
+        if fork.snapshot_id is None or fork.snapshot_id > keep.id
+    ]
+    holding = each_of(lambda side: _holds(side, keep), later)
+    return [side.root.label for side, holds in zip(later, holding, strict=True) if not holds]
+
+
+def archive_rest(files: Files, cut: Cut) -> None:
+    """Write the branch, and pin what main shares with it; what is there already is passed over."""
+    names = part_of(root_files(files, cut.main), SCHEMAS)
+    newest = Lineage(files, cut.main).schema_ids()[-1]
+    path = f"{SCHEMAS}/{SCHEMA_PREFIX}{newest}"
+    off = with_options(files.read(cut.main.schema(newest)), RETENTION_OFF, path)
+    copy_files(files, cut.main, cut.archive, names, {path: off})
+    copy_files(files, cut.main, cut.archive, later_tags(files, cut.main, cut.keep))
+    snapshots = [f"snapshot/{SNAPSHOT_PREFIX}{each}" for each in (cut.keep, *cut.later)]
+    copy_files(files, cut.main, cut.archive, snapshots)
+    files.create(cut.archive.earliest_hint, str(cut.keep).encode())
+    files.create(cut.archive.latest_hint, str(cut.head).encode())
+    pin = truncation_tag(cut.archive.label, cut.keep)
+    files.create(cut.main.tag(pin), files.read(cut.main.snapshot(cut.keep)))
+
+
+def forget_archive(files: Files, cut: Cut, progress: Progress) -> None:
+    """Nothing left main: remove the branch, and the pin."""
+    clean(files, cut)
+    take_back_copy(files, cut.archive, cut.main, progress)
+    if not root_exists(files, cut.archive):
+        files.delete(cut.main.tag(truncation_tag(cut.archive.label, cut.keep)))
+
+
+def cut_off(files: Files, cut: Cut) -> int:
+    """Take what the branch holds out of main; the newest of the snapshots that main keeps.
+
+    That is a later one than asked for when somebody committed on it meanwhile. It can be done twice.
+    """
+    if has_gone_on(files, cut):
+        return cut.head
+    _restore_expired(files, cut)
+    # Before they go: engines stumble over a hint to a snapshot that is missing, and not over one too low.
+    files.replace(cut.main.latest_hint, str(cut.keep).encode())
+    reached = _remove_later(files, cut)
+    going = later_tags(files, cut.main, reached, cut.archive)
+    copied = set(root_files(files, cut.archive))
+    copy_files(files, cut.main, cut.archive, [name for name in going if name not in copied])
+    delete_files(files, cut.main, going)
+    merge_base.move(files, cut.main, cut.archive, reached)
+    return reached
+
+
+def _restore_expired(files: Files, cut: Cut) -> None:
+    """Put back the snapshot that main is to end at, where it expired since the cut was decided.
+
+    The pin has kept its files. Where main has anything else by now, nothing has to end there any more.
+    """
+    ids = numbered(files.names(cut.main.snapshots), SNAPSHOT_PREFIX)
+    names = [f"{SNAPSHOTS}/{SNAPSHOT_PREFIX}{number}" for number in ids]
+    if cut.keep in ids or len(list(same_files(files, cut.main, cut.archive, names))) < len(ids):
+        return
+    if files.create(cut.main.snapshot(cut.keep), files.read(cut.archive.snapshot(cut.keep))):
+        files.replace(cut.main.earliest_hint, str(cut.keep).encode())
+
+
+def has_gone_on(files: Files, cut: Cut) -> bool:
+    """Whether others committed after the head meanwhile, and nothing is to be cut off.
+
+    What they stand on may have expired since: then nobody can tell whether it was the head.
+    """
+    ids = numbered(files.names(cut.main.snapshots), SNAPSHOT_PREFIX)
+    if not ids or ids[-1] <= cut.head:
+        return False
+    return is_put_back(files, cut) or not any(number in cut.later for number in ids)
+
+
+def put_back_tags(files: Files, cut: Cut) -> None:
+    """Copy the tags of the later snapshots to main, before these."""
+    copy_files(files, cut.archive, cut.main, later_tags(files, cut.archive, cut.keep))
+
+
+def put_back_first(files: Files, cut: Cut) -> bool:
+    """Append the first of the later snapshots to main again: the point of no return of taking a cut back.
+
+    False when main has another snapshot of that id.
+    """
+    return append_between(files, cut.archive, cut.main, cut.keep, cut.keep + 1) is not None
+
+
+def is_put_back(files: Files, cut: Cut) -> bool:
+    """Whether main has any of the later snapshots: the first may have expired since."""
+    there = files.read_many(cut.main.snapshot(number) for number in cut.later)
+    copies = files.read_many(cut.archive.snapshot(number) for number in cut.later)
+    return any(data is not None and data == copy for data, copy in zip(there, copies, strict=True))
+
+
+def put_back(files: Files, cut: Cut) -> int:
+    """Append the rest to main, as far as nobody else has committed there; main's newest of them."""
+    last = append_between(files, cut.archive, cut.main, cut.keep, cut.head)
+    assert last is not None
+    merge_base.move(files, cut.archive, cut.main, cut.keep, until=last.id)
+    if last.id == cut.head:
+        if not files.exists(cut.main.snapshot(cut.head + 1)):
+            files.replace(cut.main.latest_hint, str(cut.head).encode())
+    else:
+        delete_files(files, cut.main, later_tags(files, cut.main, last.id, cut.archive))
+    return last.id
+
+
+def take_tags_back(files: Files, cut: Cut) -> None:
+    """The later snapshots did not come back to main: neither do their tags."""
+    delete_files(files, cut.main, later_tags(files, cut.main, cut.keep, cut.archive))
+    clean(files, cut)
+
+
+def clean(files: Files, cut: Cut) -> None:
+    """Remove what a killed writer left half-written of this cut."""
+    snapshots = {f"{SNAPSHOT_PREFIX}{each}" for each in cut.later}
+    delete_temporaries(files, cut.main.snapshots, snapshots)
+    pin = f"{TAG_PREFIX}{truncation_tag(cut.archive.label, cut.keep)}"
+    tags = {name.rpartition("/")[2] for name in part_of(root_files(files, cut.archive), TAGS)}
+    for directory in (cut.main.tags, cut.archive.tags):
+        delete_temporaries(files, directory, {pin, *tags})
+
+
+def _holds(side: Side, commit: Snapshot) -> bool:
+    found = side.record(commit.id)
+    return found is not None and is_same_commit(found, commit)
+
+
+def _remove_later(files: Files, cut: Cut) -> int:
+    main, archive = cut.main, cut.archive
+    for number in reversed(cut.later):
+        there, copy = files.read_many([main.snapshot(number), archive.snapshot(number)])
+        if files.exists(main.snapshot(number + 1)):
+            # Somebody committed on this one: it has to be there.
+            if there is None and copy is not None:
+                if not _stands_on(files, cut, number):
+                    return cut.keep
+                files.create(main.snapshot(number), copy)
+            return number
+        if there is not None and there == copy:
+            files.delete(main.snapshot(number))
+    later = [each for each in numbered(files.names(main.snapshots), SNAPSHOT_PREFIX) if each > cut.keep]
+    if not later or later[0] == cut.keep + 1:
+        return cut.keep
+    if not _stands_on(files, cut, later[0] - 1):
+        return cut.keep
+    # Somebody committed on one just as it went.
+    copy_files(
+        files, archive, main, [f"snapshot/{SNAPSHOT_PREFIX}{each}" for each in range(cut.keep + 1, later[0])]
+    )
+    return later[0] - 1
+
+
+def _stands_on(files: Files, cut: Cut, number: int) -> bool:
+    """Whether main's next snapshot was built on the archive's of this id; also where it can't be told.
+
+    Where not, others went on from what main was cut to, and theirs of this id has expired since.
+    """
+    paths = (cut.archive.snapshot(number), cut.main.snapshot(number + 1))
+    [copy, after] = [
+        None if data is None else Snapshot.from_json(data, path)
+        for path, data in zip(paths, files.read_many(paths), strict=True)
+    ]
+    return copy is None or after is None or break_between(files, cut.main.table, copy, after) is None

@@ -1,0 +1,69 @@
+"""Half-written files that a writer left when it died, or could not remove: nobody else takes them away.
+
+A file is written in seconds, under the name that `temp_files` knows, and renamed. So one that is older than
+a day, by the store's own clock, has no writer any more.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from core.actions.roots.root_files import PARTS
+from core.actions.roots.temp_files import meant_for
+from core.storage.files import Files
+from core.storage.parallel import each_of
+from core.table.layout import BRANCH_PREFIX, TablePath
+from core.table.links import linked_directories
+
+ABANDONED_AFTER = 24 * 3600 * 1000
+_HINTS = ("LATEST", "EARLIEST")
+
+
+def abandoned(files: Files, table: TablePath, now: int) -> list[str]:
+    """The paths of such files in the table's control directories, sorted; `now` is epoch ms.
+
+    Neither links and what lies behind them nor what is no regular file is among them, and no file whose age
+    the store does not tell.
+    """
+    roots = [
+        table.directory,
+        *(
+            f"{table.branches}/{each.name}"
+            for each in files.entries(table.branches)
+            if each.is_directory and not each.is_link and each.name.startswith(BRANCH_PREFIX)
+        ),
+    ]
+    links = set(linked_directories(files, table))
+    directories = [table.branches, table.operations, table.savepoints]
+    directories += [f"{root}/{part}" for root in roots for part in PARTS]
+    looked = each_of(partial(_in, files, now), [each for each in directories if each not in links])
+    return sorted(path for found in looked for path in found)
+
+
+def store_now(files: Files, table: TablePath) -> int | None:
+    """The store's clock (epoch ms), from the journal that this process has just written; None: unknown."""
+    entries = files.entries(table.branches)
+    name = table.journal.rpartition("/")[2]
+    return next((each.modified for each in entries if each.name == name and each.modified), None)
+
+
+def _in(files: Files, now: int, directory: str) -> list[str]:
+    part = directory.rpartition("/")[2]
+    return [
+        f"{directory}/{each.name}"
+        for each in files.entries(directory)
+        if not each.is_directory
+        and not each.is_link
+        and each.modified
+        and now - each.modified > ABANDONED_AFTER
+        and _is_ours(part, each.name)
+        and files.exists(f"{directory}/{each.name}")
+    ]
+
+
+def _is_ours(part: str, name: str) -> bool:
+    """Whether it was to get a name that files of this directory have."""
+    wanted = meant_for(name)
+    if wanted is None:
+        return False
+    return part not in PARTS or wanted.startswith(f"{part}-") or wanted in _HINTS

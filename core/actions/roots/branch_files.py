@@ -1,0 +1,200 @@
+"""The files of a new branch root: what they hold, the order they are written in, and how they go again.
+
+Schemas first and, going, last: a root without a schema makes stock orphan cleaning stop for the whole table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import msgspec
+
+from core.actions.checks import fingerprint
+from core.actions.roots.json_edit import with_options, without_time_to_live
+from core.actions.roots.temp_files import delete_temporaries, meant_for
+from core.errors import FileMissing, Refused
+from core.storage.files import Files
+from core.table.files import data_manifests
+from core.table.layout import Root, TablePath
+from core.table.manifests import read_facts
+from core.table.records import DECODE_ERRORS, Tag
+from core.table.retention import RETENTION_OFF
+
+
+@dataclass(frozen=True)
+class BranchSource:
+    """What main holds of a tag: bytes of the tag, of its snapshot, and of schemas 0 to the highest needed."""
+
+    root: Root
+    tag_name: str
+    tag_data: bytes
+    snapshot_id: int
+    snapshot_data: bytes
+    schemas: tuple[bytes, ...]
+
+    @property
+    def highest_schema(self) -> int:
+        return len(self.schemas) - 1
+
+    @property
+    def fingerprint(self) -> str:
+        # Not the snapshot's bytes: its file may expire, and then the tag's own serve.
+        return fingerprint(self.root.directory, self.tag_name, self.tag_data, *self.schemas)
+
+    def groups(self, branch: Root) -> list[tuple[str, list[tuple[str, bytes]]]]:
+        """What to write to the branch, in order: a sentence, and the paths with their bytes."""
+        newest = self.highest_schema
+        schemas = [(branch.schema(number), data) for number, data in enumerate(self.schemas)]
+        switched_off = with_options(self.schemas[newest], RETENTION_OFF, self.root.schema(newest))
+        schemas[newest] = (branch.schema(newest), switched_off)
+        hint = str(self.snapshot_id).encode()
+        return [
+            (f"copied schemas 0 to {newest}, retention off in the newest", schemas),
+            (f"copied tag {self.tag_name}", [(branch.tag(self.tag_name), self.tag_data)]),
+            (
+                f"copied snapshot {self.snapshot_id}",
+                [(branch.snapshot(self.snapshot_id), self.snapshot_data)],
+            ),
+            ("wrote EARLIEST and LATEST", [(branch.earliest_hint, hint), (branch.latest_hint, hint)]),
+        ]
+
+
+def branch_source(files: Files, root: Root, tag_name: str, highest_schema: int) -> BranchSource:
+    """Read what a branch from this tag of `root` needs. Raises `FileMissing`, also for a missing schema."""
+    tag_data = files.read(root.tag(tag_name))
+    tag = Tag.from_json(tag_data, root.tag(tag_name))
+    paths = [root.schema(number) for number in range(highest_schema + 1)]
+    schemas = []
+    for path, data in zip(paths, files.read_many(paths), strict=True):
+        if data is None:
+            raise FileMissing(path)
+        schemas.append(data)
+    return BranchSource(
+        root, tag_name, tag_data, tag.id, _snapshot_data(files, root, tag.id, tag_data), tuple(schemas)
+    )
+
+
+def highest_schema_id(files: Files, table: TablePath, tag: Tag) -> int:
+    """The highest schema id in the tag, its manifests and their entries. Raises `FileMissing`.
+
+    Writers may stamp a file with a newer schema than its snapshot's.
+    """
+    manifests = data_manifests(files, table, tag)
+    highest = max([tag.schema_id, *(meta.schema_id for meta in manifests)])
+    sizes = {table.manifest(meta.file_name): meta.file_size for meta in manifests}
+    return max([highest, *(each.schema_id for _, each in read_facts(files, sizes))])
+
+
+def write_branch(
+    files: Files, source: BranchSource, branch: Root, written: list[str] | None
+) -> Iterator[str]:
+    """Write the branch, yielding a sentence after each step. What it may have created goes into `written`.
+
+    `written` is None when an interrupted creation goes on: what is there then stays. Else raises `Refused`
+    when somebody else writes the same branch.
+    """
+    for sentence, group in source.groups(branch):
+        for path, data in group:
+            if written is None:
+                files.create(path, data)
+                continue
+            # Before the call: a store that fails may have written all the same.
+            written.append(path)
+            if not files.create(path, data):
+                written.pop()
+                raise _taken(path)
+        yield sentence
+    if written is not None:
+        _require_own(files, source, branch, written)
+
+
+def _require_own(files: Files, source: BranchSource, branch: Root, written: list[str]) -> None:
+    """Look at all of it again: another engine that makes this branch may have overwritten a file.
+
+    Its own is left out of `written`. Raises `Refused`.
+    """
+    expected = dict(pair for _, group in source.groups(branch) for pair in group)
+    taken = []
+    for (path, data), there in zip(expected.items(), files.read_many(expected), strict=True):
+        # Hints move with each commit.
+        if path not in (branch.earliest_hint, branch.latest_hint) and there not in (data, None):
+            written.remove(path)
+            taken.append(path)
+    if taken:
+        raise _taken(taken[0])
+
+
+def _taken(path: str) -> Refused:
+    return Refused(f"Somebody else has just written {path}", "Choose another name for the branch.")
+
+
+def take_back(files: Files, branch: Root, written: list[str]) -> None:
+    """Remove the files that `write_branch` created."""
+    for path in reversed(written):
+        files.delete(path)
+    files.prune(branch.directory)
+
+
+def others_files(files: Files, source_names: list[str], branch: Root) -> list[str]:
+    """The files of a branch that its creation, which has these paths, did not write: somebody uses it."""
+    expected = set(source_names)
+    found = _paths_below(files, branch.directory)
+    return sorted(path for path in found if path not in expected and _finished(path) not in expected)
+
+
+def remove_unfinished(files: Files, source_names: list[str], branch: Root, newest_schema: int) -> bool:
+    """Remove an interrupted creation, of which every file has one of these paths.
+
+    False, and nothing removed, when it is another engine's: theirs has stock retention on.
+    """
+    path = branch.schema(newest_schema)
+    [schema] = files.read_many([path])
+    if schema is not None and with_options(schema, RETENTION_OFF, path) != schema:
+        return False
+    found = list(_paths_below(files, branch.directory))
+    left = [path for path in found if path not in set(source_names)]
+    for path in [*left, *(path for path in reversed(source_names) if path in found)]:
+        files.delete(path)
+    files.prune(branch.directory)
+    return True
+
+
+def clean_unfinished(files: Files, branch: Root, source_names: list[str]) -> None:
+    """Remove the half-written files of a creation that was finished after all.
+
+    But not those of hints: the branch may have writers by now.
+    """
+    hints = {branch.earliest_hint, branch.latest_hint}
+    for path in source_names:
+        directory, _, name = path.rpartition("/")
+        if path not in hints:
+            delete_temporaries(files, directory, {name})
+
+
+def _finished(path: str) -> str | None:
+    """The path that a half-written file was to get."""
+    directory, _, name = path.rpartition("/")
+    meant = meant_for(name)
+    return None if meant is None else f"{directory}/{meant}"
+
+
+def _paths_below(files: Files, directory: str) -> Iterator[str]:
+    for entry in files.entries(directory):
+        path = f"{directory}/{entry.name}"
+        if entry.is_directory and not entry.is_link:
+            yield from _paths_below(files, path)
+        else:
+            yield path
+
+
+def _snapshot_data(files: Files, root: Root, snapshot_id: int, tag_data: bytes) -> bytes:
+    """The snapshot's bytes while it is there: both lineages then hold it byte for byte. Else the tag's."""
+    plain = without_time_to_live(tag_data, root.tag(""))
+    try:
+        data = files.read(root.snapshot(snapshot_id))
+        if msgspec.json.decode(data) == msgspec.json.decode(plain):
+            return data
+    except (FileMissing, *DECODE_ERRORS):
+        pass
+    return plain

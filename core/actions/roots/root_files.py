@@ -1,0 +1,205 @@
+"""All files of one branch root: told, copied to another root, and removed.
+
+Schemas come first and, going, last: a root without a schema makes stock orphan cleaning stop for the whole
+table. Snapshots are written oldest first and the hints after them, as a writer does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import NamedTuple
+
+from core.actions.context import Progress, Remark
+from core.actions.roots.temp_files import meant_for
+from core.errors import Refused
+from core.storage.files import Files
+from core.table.layout import SCHEMA_PREFIX, SNAPSHOT_PREFIX, Root
+from core.table.reading import numbered
+
+SCHEMAS, TAGS, SNAPSHOTS = "schema", "tag", "snapshot"
+PARTS = (SCHEMAS, TAGS, "changelog", "consumer", SNAPSHOTS)
+_HINTS = ("EARLIEST", "LATEST")
+_PREFIXES = {SCHEMAS: SCHEMA_PREFIX, SNAPSHOTS: SNAPSHOT_PREFIX}
+
+# A pool is worth starting for more than a handful; as many bytes as these are held at once.
+_FEW = 32
+_IN_FLIGHT = 16
+_BATCH = 512
+
+
+def root_files(files: Files, root: Root) -> dict[str, int]:
+    """Path below the root (`tag/tag-v1`) and size of every file, in the order to write them.
+
+    Half-written files are left out.
+    """
+    found: dict[str, int] = {}
+    for part in PARTS:
+        of_part = dict(_below(files, f"{root.directory}/{part}", part))
+        order = _snapshot_order(of_part) if part == SNAPSHOTS else sorted(of_part)
+        found.update((name, of_part[name]) for name in order)
+    return found
+
+
+def part_of(names: Iterable[str], part: str) -> list[str]:
+    """Those of the paths that lie in one part."""
+    return [name for name in names if name.startswith(f"{part}/")]
+
+
+def copy_files(
+    files: Files,
+    source: Root,
+    target: Root,
+    names: Sequence[str],
+    changed: Mapping[str, bytes] | None = None,
+    *,
+    replacing: bool = False,
+) -> None:
+    """Copy files of one root to another, byte for byte but for those in `changed`.
+
+    A file that went since it was listed is passed over. Raises `Refused` when another with a name is there,
+    unless `replacing`.
+    """
+    changed = changed or {}
+    put = partial(_put, files, replacing)
+    for start in range(0, len(names), _BATCH):
+        batch = names[start : start + _BATCH]
+        contents = files.read_many(f"{source.directory}/{name}" for name in batch)
+        pairs = [
+            (f"{target.directory}/{name}", changed.get(name, data))
+            for name, data in zip(batch, contents, strict=True)
+            if data is not None
+        ]
+        _each(put, pairs)
+
+
+def same_files(files: Files, source: Root, target: Root, names: Sequence[str]) -> Iterator[str]:
+    """Those of the names under which both roots hold the same bytes."""
+    for start in range(0, len(names), _BATCH):
+        batch = names[start : start + _BATCH]
+        left = files.read_many(f"{source.directory}/{name}" for name in batch)
+        right = files.read_many(f"{target.directory}/{name}" for name in batch)
+        for name, mine, other in zip(batch, left, right, strict=True):
+            if mine is not None and mine == other:
+                yield name
+
+
+class Swap(NamedTuple):
+    """A file that is another at the copy of a root: `name` below the root, its bytes here and there."""
+
+    name: str
+    source: bytes
+    target: bytes
+
+
+def remove_copied(
+    files: Files, source: Root, target: Root, names: Sequence[str], swap: Swap | None = None
+) -> list[str]:
+    """Delete those files of a root which another holds byte for byte; the names of those that differ.
+
+    Schemas go last. Raises `Refused` for a snapshot or schema that differs: neither is ever rewritten.
+    """
+    held = set(same_files(files, source, target, names))
+    if swap is not None and swap.name in names:
+        pair = [f"{root.directory}/{swap.name}" for root in (source, target)]
+        if list(files.read_many(pair)) == [swap.source, swap.target]:
+            held.add(swap.name)
+    different = [name for name in names if name not in held]
+    for name in different:
+        if numbered([name.rpartition("/")[2]], _PREFIXES.get(name.partition("/")[0], "/")):
+            raise Refused(
+                f"{source.directory}/{name} and its copy of {target.label} differ",
+                "Look at both before you try again: nothing of it was removed.",
+            )
+    schemas = part_of(names, SCHEMAS)
+    delete_files(files, source, [name for name in names if name in held and name not in schemas])
+    if not different:
+        delete_files(files, source, [name for name in schemas if name in held])
+    return different
+
+
+def has_more(files: Files, root: Root, head: int, target: Root) -> bool:
+    """Whether somebody committed to a root after snapshot `head`, or made a tag that `target` lacks."""
+    if any(number > head for number in numbered(files.names(root.snapshots), SNAPSHOT_PREFIX)):
+        return True
+    held = set(files.names(target.tags))
+    return any(name not in held and meant_for(name) is None for name in files.names(root.tags))
+
+
+def delete_files(files: Files, root: Root, names: Sequence[str]) -> None:
+    """Delete these files of a root, in their order where they are few."""
+    _each(files.delete, [f"{root.directory}/{name}" for name in names])
+
+
+def remove_root(files: Files, root: Root) -> None:
+    """Remove a branch root with all that is in it: half-written files too, and links themselves."""
+    if root.branch is None:
+        raise ValueError("the table directory is never removed")
+    names = list(_all_below(files, root.directory, ""))
+    schemas = part_of(names, SCHEMAS)
+    delete_files(files, root, [*(name for name in names if name not in set(schemas)), *schemas])
+    files.prune(root.directory)
+
+
+def take_back_copy(files: Files, copy: Root, source: Root, progress: Progress) -> None:
+    """Remove a copy of a root that nobody was told of, unless somebody has written to it: then it stays."""
+    ids = numbered(files.names(source.snapshots), SNAPSHOT_PREFIX)
+    shared = sorted(set(ids).intersection(numbered(files.names(copy.snapshots), SNAPSHOT_PREFIX)))
+    names = [f"{SNAPSHOTS}/{SNAPSHOT_PREFIX}{number}" for number in shared]
+    is_same = len(list(same_files(files, source, copy, names))) == len(names)
+    if is_same and not has_more(files, copy, max(ids, default=0), source):
+        remove_root(files, copy)
+    else:
+        progress(Remark(f"branch {copy.label} stays, for somebody wrote to it just then"))
+
+
+def _put(files: Files, replacing: bool, pair: tuple[str, bytes]) -> None:
+    path, data = pair
+    if files.create(path, data):
+        return
+    [there] = files.read_many([path])
+    if there == data:
+        return
+    if not replacing:
+        raise Refused(f"Somebody else has just written {path}", "Look at it before you try again.")
+    files.replace(path, data)
+
+
+def _snapshot_order(names: Iterable[str]) -> list[str]:
+    """Snapshots by id, everything else after them, hints last."""
+    plain = {name.rpartition("/")[2]: name for name in names}
+    snapshots = [f"{SNAPSHOT_PREFIX}{number}" for number in numbered(plain, SNAPSHOT_PREFIX)]
+    hints = [name for name in _HINTS if name in plain]
+    others = sorted(plain.keys() - {*snapshots, *hints})
+    return [plain[name] for name in (*snapshots, *others, *hints)]
+
+
+def _below(files: Files, directory: str, prefix: str) -> Iterator[tuple[str, int]]:
+    for entry in files.entries(directory):
+        path, name = f"{directory}/{entry.name}", f"{prefix}/{entry.name}"
+        if entry.is_directory:
+            # What a link leads to is no part of the root.
+            if not entry.is_link:
+                yield from _below(files, path, name)
+        elif meant_for(entry.name) is None:
+            yield name, entry.size
+
+
+def _all_below(files: Files, directory: str, prefix: str) -> Iterator[str]:
+    for entry in files.entries(directory):
+        if entry.is_directory and not entry.is_link:
+            yield from _all_below(files, f"{directory}/{entry.name}", f"{prefix}{entry.name}/")
+        else:
+            yield f"{prefix}{entry.name}"
+
+
+def _each(do: Callable[..., None], items: Sequence[object]) -> None:
+    """Many in flight, but for a handful."""
+    if len(items) < _FEW:
+        for item in items:
+            do(item)
+        return
+    with ThreadPoolExecutor(_IN_FLIGHT) as pool:
+        for _ in pool.map(do, items):
+            pass

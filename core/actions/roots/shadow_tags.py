@@ -1,0 +1,195 @@
+"""What lies in the table directory while a branch is main: copies of its tags, a notice and a barrier.
+
+Stock expiry, on any branch, spares only what tags of the table directory hold; so copies of main's tags lie
+there, without their times to live, for whoever expires tags takes a copy first. The notice stands where stock
+engines look for the first schema: they fail on the plain name, instead of making a table over ours.
+
+Other engines change main's tags without a thought for the copies: every tag, savepoint and expiry action, and
+every watcher, puts right what it finds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from core.actions.plan import Step
+from core.actions.roots.barrier import has_barrier, put_barrier
+from core.actions.roots.json_edit import without_time_to_live
+from core.actions.roots.notices import notice
+from core.errors import Corrupt, FileMissing
+from core.storage.files import Files
+from core.storage.parallel import each_of
+from core.table.layout import (
+    CLAIM_PREFIX,
+    SAVEPOINT_TAG_PREFIX,
+    SCHEMA_PREFIX,
+    SNAPSHOT_PREFIX,
+    TAG_PREFIX,
+    Root,
+    TablePath,
+)
+from core.table.main_branch import all_roots, main_branch_name
+from core.table.names import is_safe_name
+from core.table.read_tags import is_read_tag
+from core.table.reading import numbered
+
+
+def guard(files: Files, root: Root, tag_name: str) -> None:
+    """After a tag was written to a root: copy it where stock expiry looks, when that branch is main."""
+    table = root.table
+    if root.branch is None or main_branch_name(files, table) != root.branch:
+        return
+    try:
+        data = files.read(root.tag(tag_name))
+    except FileMissing:
+        return
+    _put(files, table.root().tag(tag_name), without_time_to_live(data, root.tag(tag_name)))
+
+
+def reconcile(files: Files, table: TablePath, main: Root) -> None:
+    """Make the tags of the table directory the guards of `main`, a branch. Twice does nothing more.
+
+    A savepoint's tag that no other root holds stays, whatever it holds: the savepoint would be lost without.
+    """
+    missing, surplus = _difference(files, table, main)
+    for name, data in missing.items():
+        _put(files, table.root().tag(name), data)
+    for name in surplus:
+        if not is_last_of_savepoint(files, table, name):
+            files.delete(table.root().tag(name))
+
+
+@dataclass(frozen=True)
+class Repair:
+    """What puts the table directory right: guards to write, by path, and paths of tags that guard nothing."""
+
+    missing: Mapping[str, bytes] = field(default_factory=dict)
+    surplus: tuple[str, ...] = ()
+
+    @property
+    def paths(self) -> frozenset[str]:
+        """What lies there now under these names keeps nothing: main's own tags say what is kept."""
+        return frozenset([*self.missing, *self.surplus])
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """For the plan of whoever does it."""
+        return (
+            *(Step("copy", path, "guards a tag of main") for path in self.missing),
+            *(Step("delete", path, "guards no tag of main any more") for path in self.surplus),
+        )
+
+
+def repair_needed(files: Files, table: TablePath) -> Repair:
+    """Empty unless a branch is main. Raises `Corrupt`."""
+    name, own = main_branch_name(files, table), table.root()
+    if name is None:
+        return Repair()
+    missing, surplus = _difference(files, table, table.root(name))
+    if numbered(files.names(own.snapshots), SNAPSHOT_PREFIX):
+        # A stale writer's commits lie there, and the tags may be of those.
+        surplus = []
+    return Repair(
+        {own.tag(each): data for each, data in missing.items()},
+        tuple(own.tag(each) for each in surplus if not is_last_of_savepoint(files, table, each)),
+    )
+
+
+def repair(files: Files, table: TablePath) -> None:
+    """Write the guards that are missing, and the notice. Removes nothing, and can be done beside anything.
+
+    While another change holds the table it does nothing: that may be moving main.
+    """
+    found, name = repair_needed(files, table), main_branch_name(files, table)
+    for path, data in found.missing.items():
+        if files.exists(table.journal) or main_branch_name(files, table) != name:
+            return
+        _put(files, path, data)
+    if name is not None and not files.exists(table.journal):
+        _give_notice(files, table, name)
+
+
+def repair_held(files: Files, table: TablePath) -> None:
+    """All of what is needed, for a change that holds the table. Twice does nothing more."""
+    found, name = repair_needed(files, table), main_branch_name(files, table)
+    for path, data in found.missing.items():
+        _put(files, path, data)
+    for path in found.surplus:
+        files.delete(path)
+    if name is not None:
+        _give_notice(files, table, name)
+
+
+def mismatches(files: Files, table: TablePath) -> list[str]:
+    """What is wrong in the table directory while a branch is main, a sentence each. Raises `Corrupt`."""
+    name = main_branch_name(files, table)
+    if name is None:
+        return []
+    missing, surplus = _difference(files, table, table.root(name))
+    found = [f"Tag {each} of main has no guard: stock expiry on a branch can destroy it" for each in missing]
+    found += [f"Tag {each} in the table directory guards no tag of main" for each in surplus]
+    schemas = files.names(table.root().schemas)
+    if "schema-0" not in schemas or len([each for each in schemas if not each.startswith(".")]) > 1:
+        found.append(
+            "Stock engines can make a table over this one: the notice in schema-0 does not stand alone"
+        )
+    if not has_barrier(files, table):
+        found.append("Sessions that were open before the replacement read an empty table by the plain name")
+    return found
+
+
+def _give_notice(files: Files, table: TablePath, main: str) -> None:
+    if not numbered(files.names(table.root().schemas), SCHEMA_PREFIX):
+        files.create(table.root().schema(0), notice(main))
+    put_barrier(files, table, main)
+
+
+def _difference(files: Files, table: TablePath, main: Root) -> tuple[dict[str, bytes], list[str]]:
+    """The guards that are missing or differ, and the names of tags that guard nothing."""
+    # In this order: a guard is written after its tag, and must not look like one whose tag has gone.
+    there = _tag_names(files, table.root())
+    wanted = dict(_wanted(files, main))
+    paths = [table.root().tag(name) for name in wanted]
+    found = dict(zip(wanted, files.read_many(paths), strict=True))
+    missing = {name: data for name, data in wanted.items() if found[name] != data}
+    held = _tag_names(files, main)
+    return missing, [name for name in there if name not in held]
+
+
+def _wanted(files: Files, main: Root) -> Iterator[tuple[str, bytes]]:
+    # A read's tag goes before a copy of it would be of use.
+    names = [name for name in _tag_names(files, main) if not is_read_tag(name)]
+    for name, data in zip(names, files.read_many(main.tag(name) for name in names), strict=True):
+        if data is None:
+            continue
+        try:
+            yield name, without_time_to_live(data, main.tag(name))
+        except Corrupt:
+            # A half-written tag holds nothing, and its copy would make stock expiry fail.
+            continue
+
+
+def _tag_names(files: Files, root: Root) -> list[str]:
+    # A directory is another engine's, of files that say when it made a tag.
+    tags = (e.name for e in files.entries(root.tags) if e.name.startswith(TAG_PREFIX) and not e.is_directory)
+    return sorted(name for each in tags if is_safe_name(name := each.removeprefix(TAG_PREFIX)))
+
+
+def is_last_of_savepoint(files: Files, table: TablePath, tag_name: str) -> bool:
+    """Whether a tag of the table directory protects a savepoint that no branch holds a tag of."""
+    numbers = numbered([tag_name], SAVEPOINT_TAG_PREFIX)
+    if not numbers:
+        return False
+    [number] = numbers
+    claimed = numbered(files.names(table.savepoints), CLAIM_PREFIX)
+    if number not in claimed and not files.exists(table.savepoint(number)):
+        return False
+    others = (root for root in all_roots(files, table) if root.branch is not None)
+    return not any(each_of(lambda root: files.exists(root.tag(tag_name)), others))
+
+
+def _put(files: Files, path: str, data: bytes) -> None:
+    [there] = files.read_many([path])
+    if there != data:
+        files.replace(path, data)

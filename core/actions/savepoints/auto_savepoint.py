@@ -1,0 +1,280 @@
+"""`auto-savepoint`: a savepoint whenever the table option `savepoint.create-interval` says that one is due.
+
+Nothing but the savepoints themselves says when the last one was made, so that restarts, several watchers and
+clocks that jump never make a burst. Of watchers that act at once the one with the lowest claim goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from threading import Event
+
+import msgspec
+
+from core.actions import audit
+from core.actions.change.journal import new_token
+from core.actions.change.owner import running, standing
+from core.actions.checks import read_only_refusals, require_allowed, text_argument, undone_on_failure
+from core.actions.context import Context, Progress, Remark, open_context
+from core.actions.features import newest_options
+from core.actions.plan import Outcome, Plan
+from core.actions.roots import shadow_tags
+from core.actions.roots.pin_snapshot import ChosenSnapshot, choose_as_planned, keep, require_whole
+from core.actions.savepoints import create_savepoint, savepoint_claim
+from core.durations import parse_duration
+from core.errors import PaimarkError, UsageError
+from core.figures import moment
+from core.redaction import redacted
+from core.storage.files import Files
+from core.table.catalog import parse_table_name
+from core.table.layout import Root, TablePath, savepoint_tag
+from core.table.lineage import Lineage
+from core.table.main_branch import branch_root
+from core.table.records import Savepoint, Snapshot
+from core.table.savepoints import SavepointManager
+
+ACTION = "auto-savepoint"
+OPTION = "savepoint.create-interval"
+# How long a watcher sleeps at most and at least: due times move when somebody else saves or commits.
+_CLAIM_COUNTS_MS = 10 * 60 * 1000
+_LONGEST_SLEEP, _SHORTEST_SLEEP = 60.0, 1.0
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """When the next savepoint of a root is due. Times and lengths are milliseconds.
+
+    `interval` is None where the table has no such option. `due_at` is None then, and while a savepoint holds
+    the newest snapshot.
+    """
+
+    interval: int | None
+    last: Savepoint | None
+    due_at: int | None
+
+    def is_due(self, now: int) -> bool:
+        return self.due_at is not None and self.due_at <= now
+
+
+class _Beaten(Exception):
+    """Another watcher saves this root now, or has just done so."""
+
+
+def schedule(files: Files, root: Root, now: int) -> Schedule:
+    """Read from the newest schema, the newest snapshot and the savepoints.
+
+    Raises `UsageError` for an option that is no length of time.
+    """
+    text = newest_options(files, root).get(OPTION)
+    if text is None:
+        return Schedule(None, None, None)
+    try:
+        interval = parse_duration(text)
+        if interval <= 0:
+            raise UsageError(f"{text!r} is no time at all")
+    except UsageError as error:
+        raise UsageError(
+            f"{OPTION} of {root.table.full_name} makes no savepoints: {error.message}",
+            f"Set it anew: paimark alter-branch-schema {root.table.word} --set \"'{OPTION}' = '1 h'\"",
+        ) from error
+    saved = SavepointManager(files, root.table).of_root(root)
+    last = max(saved, key=lambda each: each.id, default=None)
+    newest = Lineage(files, root).latest()
+    if newest is None or any(_holds(each, newest) for each in saved):
+        return Schedule(interval, last, None)
+    saved_at = _saved_at(saved, now)
+    return Schedule(interval, last, now if saved_at is None else saved_at + interval)
+
+
+def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
+    """Arguments: `branch` (main when None). Empty while nothing is due."""
+    branch = text_argument(arguments, "branch")
+    root, now = branch_root(context.files, table, branch), context.clock()
+    found = schedule(context.files, root, now)
+    if found.is_due(now):
+        return msgspec.structs.replace(
+            create_savepoint.plan(context, table, {"branch": branch}), action=ACTION
+        )
+    return Plan(
+        action=ACTION,
+        table=table.full_name,
+        summary=f"{root.label} of {table.full_name} {_why_not(found)}",
+        arguments={"branch": branch},
+        fingerprint="",
+        refusals=tuple(read_only_refusals(context)),
+        empty=True,
+    )
+
+
+def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
+    """Make the savepoint, unless none is due or another came first. Raises as `create-savepoint` does."""
+    require_allowed(context, plan)
+    table = parse_table_name(plan.table)
+    shadow_tags.repair(context.files, table)
+    if plan.empty:
+        return _outcome(plan, None, plan.summary)
+    started = context.clock()
+    chosen = choose_as_planned(context, table, plan)
+    try:
+        saved = keep(context, chosen, plan, progress, lambda each: _save(context, each, progress))
+    except _Beaten:
+        return _outcome(plan, None, f"Another watcher saves {chosen.root.label} of {plan.table}")
+    after = f"savepoint {saved.id} of snapshot {saved.saved_snapshot_id}"
+    message = f"Savepoint {saved.id} of {plan.table} keeps snapshot {saved.saved_snapshot_id}"
+    outcome = _outcome(plan, saved, message)
+    audit.record(context, plan, outcome, started, progress, before="a savepoint was due", after=after)
+    return outcome
+
+
+def once(context: Context, table: TablePath, branch: str | None = None) -> Outcome | None:
+    """Make the savepoint that is due, as after a commit; None when none is."""
+    wanted = plan(context, table, {"branch": branch})
+    return None if wanted.empty else _made(apply(context, wanted, lambda line: None))
+
+
+def after_commit(context: Context, table: TablePath, branch: str | None, tell: Progress) -> None:
+    """The savepoint that a commit made due. What fails is told, and no more: the commit stands."""
+    try:
+        made = once(context, table, branch)
+    # Whatever it is: who sees an error would take the commit for one that failed, and do it again.
+    except Exception as error:
+        tell(Remark(f"The change is done, but no savepoint could be made after it: {redacted(str(error))}"))
+    else:
+        if made is not None:
+            tell(Remark(made.message))
+
+
+def after_write(uri: str, options: Mapping[str, str], root: Root) -> str | None:
+    """The savepoint that a write of Spark's made due, as a sentence: for its workers, who have no context."""
+    made = once(open_context(uri, options, read_only=False), root.table, root.branch)
+    return made.message if made else None
+
+
+def watch(context: Context, tables: Callable[[], Sequence[TablePath]], stop: Event, tell: Progress) -> None:
+    """Make savepoints as they fall due until `stop` is set: one line each, and one for each new failure.
+
+    `tables` is asked again each time, for tables come and go.
+    """
+    failures: dict[TablePath | None, str] = {}
+    while not stop.is_set():
+        for table in _asked(tables, failures, tell):
+            if stop.is_set():
+                return
+            try:
+                made = _made(apply(context, plan(context, table, {}), lambda line: None))
+            except PaimarkError as error:
+                _tell_failure(failures, table, f"{table.full_name}: {error.message}", tell)
+            else:
+                failures.pop(table, None)
+                if made is not None:
+                    tell(Remark(made.message))
+        stop.wait(_LONGEST_SLEEP if failures else _until_next(context, tables))
+
+
+def _made(outcome: Outcome) -> Outcome | None:
+    return outcome if outcome.result["savepoint_id"] is not None else None
+
+
+def _asked(
+    tables: Callable[[], Sequence[TablePath]], failures: dict[TablePath | None, str], tell: Progress
+) -> Sequence[TablePath]:
+    try:
+        found = tables()
+    except PaimarkError as error:
+        _tell_failure(failures, None, error.message, tell)
+        return ()
+    failures.pop(None, None)
+    return found
+
+
+def _tell_failure(
+    failures: dict[TablePath | None, str], table: TablePath | None, message: str, tell: Progress
+) -> None:
+    if failures.get(table) != message:
+        failures[table] = message
+        tell(message)
+
+
+def _until_next(context: Context, tables: Callable[[], Sequence[TablePath]]) -> float:
+    """Seconds to sleep: to the next due time that is known, within bounds."""
+    now, seconds = context.clock(), _LONGEST_SLEEP
+    try:
+        for table in tables():
+            due_at = schedule(context.files, branch_root(context.files, table, None), now).due_at
+            if due_at is not None:
+                seconds = min(seconds, (due_at - now) / 1000)
+    except PaimarkError:
+        # Told when it is tried.
+        return _LONGEST_SLEEP
+    return max(seconds, _SHORTEST_SLEEP)
+
+
+def _save(context: Context, chosen: ChosenSnapshot, progress: Progress) -> Savepoint:
+    table = chosen.root.table
+    needed = require_whole(context, chosen, progress)
+    token = new_token()
+    with running(context, table, token):
+        claim = savepoint_claim.claim_and_tag(context, chosen, token, None, "interval")
+        with undone_on_failure(table, lambda: savepoint_claim.undo(context, table, claim)):
+            if not _is_first(context, chosen.root, claim):
+                savepoint_claim.undo(context, table, claim)
+                raise _Beaten
+            progress(f"tagged snapshot {chosen.snapshot.id} as {savepoint_tag(claim.id)}")
+            return savepoint_claim.complete(context, chosen, claim, needed, progress)
+
+
+def _is_first(context: Context, root: Root, mine: savepoint_claim.Claim) -> bool:
+    """Whether a savepoint is still due and no watcher with a lower claim makes it.
+
+    Claims first: who is done with one has written the savepoint before it removed the claim.
+    """
+    lower = (number for number in savepoint_claim.claimed_ids(context, root.table) if number < mine.id)
+    for claim in [savepoint_claim.read_claim(context, root.table, number) for number in lower]:
+        if claim and _watches(claim, root) and _may_live(context, claim):
+            return False
+    now = context.clock()
+    return schedule(context.files, root, now).is_due(now)
+
+
+def _may_live(context: Context, claim: savepoint_claim.Claim) -> bool:
+    """Two savepoints where one was due do no harm: so another machine's claim counts for a while only."""
+    state = standing(context, claim.owner, claim.token)
+    return state == "running" or (state == "unknown" and context.clock() - claim.save_time < _CLAIM_COUNTS_MS)
+
+
+def _watches(claim: savepoint_claim.Claim, root: Root) -> bool:
+    return claim.root == root.branch and claim.created_by == "interval"
+
+
+def _saved_at(saved: Sequence[Savepoint], now: int) -> int | None:
+    """When the last one was made. A time to come was a clock's mistake: then its snapshot's counts.
+
+    None where all that is known is times to come, which must not hold up the next savepoint until then.
+    """
+    times = (each.save_time if each.save_time <= now else each.snapshot_time for each in saved)
+    return max((each for each in times if each <= now), default=None)
+
+
+def _holds(savepoint: Savepoint, snapshot: Snapshot) -> bool:
+    return (savepoint.saved_snapshot_id, savepoint.snapshot_time) == (snapshot.id, snapshot.time_millis)
+
+
+def _why_not(found: Schedule) -> str:
+    if found.interval is None:
+        return f"has no option {OPTION}"
+    if found.due_at is None:
+        return "has nothing newer than its last savepoint" if found.last else "has no snapshot to save"
+    return f"is due for a savepoint at {moment(found.due_at)}"
+
+
+def _outcome(plan: Plan, saved: Savepoint | None, message: str) -> Outcome:
+    return Outcome(
+        action=ACTION,
+        table=plan.table,
+        message=message,
+        result={
+            "savepoint_id": saved.id if saved else None,
+            "saved_snapshot_id": saved.saved_snapshot_id if saved else None,
+        },
+    )

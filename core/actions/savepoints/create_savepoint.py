@@ -1,0 +1,148 @@
+"""`create-savepoint`: keep the full state of a table at one snapshot, however long ago that one expires."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from core.actions import audit
+from core.actions.change.journal import new_token
+from core.actions.change.owner import running
+from core.actions.checks import (
+    integer_argument,
+    read_only_refusals,
+    require_allowed,
+    text_argument,
+    undone_on_failure,
+)
+from core.actions.context import Context, Progress
+from core.actions.garbage.retention import stock_expiry_warnings
+from core.actions.plan import Outcome, Plan, Refusal, Step
+from core.actions.roots import shadow_tags
+from core.actions.roots.pin_snapshot import (
+    ChosenSnapshot,
+    choose,
+    choose_as_planned,
+    keep,
+    require_whole,
+    slow_check_warning,
+)
+from core.actions.savepoints import savepoint_claim
+from core.actions.undo.inverse import log
+from core.figures import counted
+from core.table.catalog import parse_table_name
+from core.table.layout import Root, TablePath, savepoint_tag
+from core.table.main_branch import branch_root
+from core.table.records import Savepoint
+from core.table.savepoints import SavepointManager
+
+ACTION = "create-savepoint"
+
+
+def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
+    """Arguments: `snapshot` (the newest when None), `branch` (main when None), `comment`."""
+    files = context.files
+    wanted = integer_argument(arguments, "snapshot")
+    comment, branch = text_argument(arguments, "comment"), text_argument(arguments, "branch")
+    root = branch_root(files, table, branch)
+    chosen = choose(files, root, wanted)
+    if chosen is None:
+        return _nothing_to_save(context, root)
+    new_id = savepoint_claim.next_id(files, table)
+    number, rows = chosen.snapshot.id, chosen.snapshot.total_record_count
+    return Plan(
+        action=ACTION,
+        table=table.full_name,
+        summary=f"Save snapshot {number} of {root.label} of {table.full_name} as savepoint {new_id}",
+        arguments={
+            "snapshot": number,
+            "newest": wanted is None,
+            "branch": branch,
+            "comment": comment.strip() or None if comment else None,
+        },
+        fingerprint=chosen.fingerprint,
+        steps=(
+            Step("create", table.savepoint_claim(new_id), "claims the id, removed at the end"),
+            Step("copy", root.tag(savepoint_tag(new_id)), f"of snapshot {number}", len(chosen.data)),
+            Step("check", f"snapshot {number}", "nothing of it was lost before the tag held it"),
+            Step("create", f"{table.savepoints}/manifest-list-<uuid>", "all its manifests in one list"),
+            Step("create", table.savepoint(new_id)),
+        ),
+        kept=(f"{_rows(rows)} of snapshot {number}, through expiry, compaction and orphan cleaning",),
+        warnings=tuple(_warnings(context, chosen)),
+        refusals=tuple(read_only_refusals(context)),
+    )
+
+
+def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
+    """Make the savepoint. Raises `Refused` when the snapshot is another now, or can't be kept any more."""
+    require_allowed(context, plan)
+    started = context.clock()
+    files, table = context.files, parse_table_name(plan.table)
+    shadow_tags.repair(files, table)
+    chosen = choose_as_planned(context, table, plan)
+    before = SavepointManager(files, table).latest_savepoint_id()
+    savepoint = keep(context, chosen, plan, progress, lambda each: _save(context, each, plan, progress))
+    outcome = Outcome(
+        action=ACTION,
+        table=plan.table,
+        message=f"Savepoint {savepoint.id} of {plan.table} keeps snapshot {savepoint.saved_snapshot_id}",
+        result={
+            "savepoint_id": savepoint.id,
+            "saved_snapshot_id": savepoint.saved_snapshot_id,
+            "schema_id": savepoint.schema_id,
+            "record_count": savepoint.record_count,
+            "branch": savepoint.branch,
+        },
+        undo=f"paimark undo {table.word}",
+    )
+    inverted, saved = {"id": savepoint.id}, savepoint.saved_snapshot_id
+    log(context, table, plan, outcome, inverse="delete-savepoint", arguments=inverted, snapshot=saved)
+    audit.record(
+        context,
+        plan,
+        outcome,
+        started,
+        progress,
+        before="no savepoint" if before is None else f"newest savepoint {before}",
+        after=f"savepoint {savepoint.id} of snapshot {savepoint.saved_snapshot_id}",
+    )
+    return outcome
+
+
+def _save(context: Context, chosen: ChosenSnapshot, plan: Plan, progress: Progress) -> Savepoint:
+    table = chosen.root.table
+    needed = require_whole(context, chosen, progress)
+    token, comment = new_token(), plan.arguments["comment"]
+    with running(context, table, token):
+        claim = savepoint_claim.claim_and_tag(
+            context, chosen, token, None if comment is None else str(comment), "manual"
+        )
+        with undone_on_failure(table, lambda: savepoint_claim.undo(context, table, claim)):
+            progress(f"tagged snapshot {chosen.snapshot.id} as {savepoint_tag(claim.id)}")
+            return savepoint_claim.complete(context, chosen, claim, needed, progress)
+
+
+def _rows(count: int | None) -> str:
+    return "The rows" if count is None else f"The {counted(count, 'row')} (before key merging)"
+
+
+def _warnings(context: Context, chosen: ChosenSnapshot) -> list[str]:
+    files, root = context.files, chosen.root
+    found = slow_check_warning(context, chosen)
+    for each in SavepointManager(files, root.table).of_root(root):
+        if each.saved_snapshot_id == chosen.snapshot.id:
+            found.append(f"Savepoint {each.id} keeps the same snapshot already")
+    return found + stock_expiry_warnings(files, root)
+
+
+def _nothing_to_save(context: Context, root: Root) -> Plan:
+    name = root.table.full_name
+    refusal = Refusal(f"{root.label} of {name} has no snapshot to save", "Commit some rows first.")
+    return Plan(
+        action=ACTION,
+        table=name,
+        summary=f"Save the newest snapshot of {root.label} of {name}",
+        arguments={},
+        fingerprint="",
+        refusals=(*read_only_refusals(context), refusal),
+    )

@@ -1,0 +1,93 @@
+"""`delete-savepoint`: give back every file that only this savepoint keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from core.actions.change.change import Work
+from core.actions.checks import integer_argument
+from core.actions.context import Context
+from core.actions.garbage import deletion
+from core.actions.garbage.deletion import DeleteReference, Target, dependents_refusals, seen, tags_named
+from core.actions.garbage.references import identity, roots_and_guards
+from core.actions.plan import Plan, Refusal
+from core.actions.savepoints import savepoint_claim
+from core.errors import NotFound, UsageError
+from core.table.layout import Root, TablePath, savepoint_tag
+from core.table.main_branch import main_root
+from core.table.records import Savepoint, Tag
+from core.table.savepoints import SavepointManager
+
+ACTION = "delete-savepoint"
+
+
+def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
+    """Arguments: `id`. Raises `NotFound` for a tag of that name which is no savepoint of ours."""
+    number = integer_argument(arguments, "id")
+    if number is None:
+        raise UsageError("id is missing", "Give it as --id.")
+    target, refusals = _find(context, table, number)
+    return deletion.plan_deletion(
+        context, ACTION, target, f"savepoint {number}", {"savepoint_id": number}, refusals
+    )
+
+
+class DeleteSavepoint(DeleteReference):
+    """Delete the savepoint that the plan names."""
+
+    @classmethod
+    def find(cls, work: Work) -> tuple[Target, list[Refusal]]:
+        return _find(work.context, work.table, int(work.plan.arguments["savepoint_id"] or 0))
+
+
+def _find(context: Context, table: TablePath, number: int) -> tuple[Target, list[Refusal]]:
+    files, name = context.files, savepoint_tag(number)
+    tags = tags_named(files, roots_and_guards(files, table), name)
+    path = table.savepoint(number)
+    try:
+        savepoint = SavepointManager(files, table).savepoint(number)
+        data = files.read(path)
+    except NotFound as error:
+        if not tags:
+            raise
+        holder = next(iter(tags)).label
+        hint = f"{holder} has a tag {name}, which another engine made: delete it with that."
+        raise NotFound(error.message, hint) from error
+    tag = next((tag for tag, _ in tags.values()), None)
+    home = next(iter(tags), None) or _root_of(context, savepoint, table)
+    target = Target(table, name, home, tuple(tags), tag, savepoint, seen(data, tags))
+    refusals = _refusals(context, table, savepoint, tags)
+    return target, refusals + dependents_refusals(files, target, f"savepoint {number}")
+
+
+def _root_of(context: Context, savepoint: Savepoint, table: TablePath) -> Root:
+    """The root of a savepoint without a tag, as far as there still is one."""
+    root = table.root(savepoint.branch)
+    return root if context.files.names(root.schemas) else main_root(context.files, table)
+
+
+def _refusals(
+    context: Context, table: TablePath, savepoint: Savepoint, tags: dict[Root, tuple[Tag, bytes]]
+) -> list[Refusal]:
+    number, name = savepoint.id, savepoint_tag(savepoint.id)
+    found = []
+    if savepoint_claim.read_claim(context, table, number):
+        found.append(Refusal(f"Savepoint {number} is still being made", "Wait, or run `paimark recover`."))
+    for other in SavepointManager(context.files, table).all():
+        if other.id != number and other.full_manifest_list == savepoint.full_manifest_list:
+            found.append(
+                Refusal(
+                    f"Savepoints {number} and {other.id} name the same manifest list",
+                    "One of the two files was copied or edited: put it right by hand.",
+                )
+            )
+    for root, (tag, _) in tags.items():
+        if tag.id != savepoint.saved_snapshot_id:
+            reason = f"Tag {name} of {root.label} holds snapshot {tag.id}, not {savepoint.saved_snapshot_id}"
+            found.append(Refusal(reason, "Another engine made it: delete it with that first."))
+    if len({identity(tag) for tag, _ in tags.values()}) > 1:
+        roots = ", ".join(root.label for root in tags)
+        found.append(
+            Refusal(f"Tag {name} holds different snapshots in {roots}", "Delete the wrong one first.")
+        )
+    return found

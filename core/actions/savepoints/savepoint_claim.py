@@ -1,0 +1,279 @@
+"""`savepoint/CLAIM-<id>`: a savepoint being made. It is that creation's journal, and is removed last.
+
+Every step can be done twice, so that who recovers a claim goes on where its owner died.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from functools import partial
+from typing import ClassVar, Literal
+
+from core.actions.change.owner import Owner, this_process
+from core.actions.checks import undone_on_failure
+from core.actions.context import Context, Progress, Remark
+from core.actions.roots import shadow_tags
+from core.actions.roots.pin_snapshot import ChosenSnapshot, require_held
+from core.actions.roots.shared_snapshots import tag_in_main
+from core.actions.roots.temp_files import delete_temporaries
+from core.errors import FileMissing, Refused
+from core.figures import size
+from core.storage.files import Files
+from core.storage.parallel import each_of
+from core.table.files import NeededNames, data_manifests, live_facts, manifest_list_paths
+from core.table.layout import (
+    CLAIM_PREFIX,
+    SAVEPOINT_PREFIX,
+    TAG_PREFIX,
+    Root,
+    TablePath,
+    savepoint_tag,
+)
+from core.table.lineage import numbered
+from core.table.main_branch import all_roots, main_root
+from core.table.manifests import write_manifest_list
+from core.table.records import ListName, Record, Savepoint, Snapshot
+from core.table.savepoints import tagged_savepoints
+from core.text import whole_number
+
+CreatedBy = Literal["manual", "interval", "safety"]
+
+
+class Claim(Record, frozen=True, kw_only=True):
+    """What is being saved, by whom.
+
+    `root` is the branch whose root gets the tag, None for the table directory. `tag_digest` is the SHA-256 of
+    the tag's bytes, `full_manifest_list` the name of the file to be written.
+    """
+
+    numbered: ClassVar[tuple[str, ...]] = (CLAIM_PREFIX,)
+    newest: ClassVar[int | None] = 1
+
+    version: int = 1
+    id: int
+    token: str
+    root: str | None = None
+    snapshot_id: int
+    tag_digest: str
+    full_manifest_list: ListName
+    save_time: int
+    comment: str | None = None
+    created_by: str
+    owner: Owner
+
+
+def claimed_ids(context: Context, table: TablePath) -> list[int]:
+    """The ids that are claimed now, ascending."""
+    return numbered(context.files.names(table.savepoints), CLAIM_PREFIX)
+
+
+def read_claim(context: Context, table: TablePath, savepoint_id: int) -> Claim | None:
+    """One claim; None when there is none. Raises `Corrupt`."""
+    path = table.savepoint_claim(savepoint_id)
+    try:
+        data = context.files.read(path)
+    except FileMissing:
+        return None
+    return Claim.from_json(data, path)
+
+
+def next_id(files: Files, table: TablePath) -> int:
+    """The lowest id above every savepoint, claim and tag in any root, and above the hint."""
+    return max([_hinted(files, table), *_taken(files, table)], default=0) + 1
+
+
+def claim_and_tag(
+    context: Context, chosen: ChosenSnapshot, token: str, comment: str | None, created_by: CreatedBy
+) -> Claim:
+    """Claim the next id and write its tag. Of many at once each gets an id of its own."""
+    files, table = context.files, chosen.root.table
+    while True:
+        claim = Claim(
+            id=next_id(files, table),
+            token=token,
+            root=chosen.root.branch,
+            snapshot_id=chosen.snapshot.id,
+            tag_digest=_digest(chosen.data),
+            full_manifest_list=f"manifest-list-{uuid.uuid4()}",
+            save_time=context.clock(),
+            comment=comment,
+            created_by=created_by,
+            owner=this_process(context),
+        )
+        if _claimed_and_tagged(context, chosen, claim):
+            return claim
+
+
+def _claimed_and_tagged(context: Context, chosen: ChosenSnapshot, claim: Claim) -> bool:
+    files, table = context.files, chosen.root.table
+    # Until our own tag may be there, only the claim is ours: others tag the same snapshot at the same time.
+    with undone_on_failure(table, lambda: _drop(context, table, claim)):
+        if not files.create(table.savepoint_claim(claim.id), claim.to_json()):
+            return False
+        # Between the look and the claim another may have made this savepoint, and even deleted it.
+        if _hinted(files, table) >= claim.id or claim.id in _taken(files, table, claims=False):
+            _drop(context, table, claim)
+            return False
+    with undone_on_failure(table, lambda: undo(context, table, claim)):
+        if files.create(chosen.root.tag(savepoint_tag(claim.id)), chosen.data):
+            return True
+    _drop(context, table, claim)
+    return False
+
+
+def complete(
+    context: Context,
+    chosen: ChosenSnapshot,
+    claim: Claim,
+    needed: NeededNames | None,
+    progress: Progress,
+) -> Savepoint:
+    """From the tag to the savepoint. Raises `Lost` and leaves undoing to the caller."""
+    files, table = context.files, chosen.root.table
+    tag_in_main(files, chosen, savepoint_tag(claim.id))
+    require_held(context, chosen, needed, progress)
+    verified_at = context.clock()
+    full_list = write_manifest_list(files, manifest_list_paths(table, chosen.snapshot))
+    files.create(table.savepoint_file(claim.full_manifest_list), full_list)
+    progress(f"wrote the full manifest list ({size(len(full_list))})")
+    savepoint = Savepoint(
+        id=claim.id,
+        saved_snapshot_id=chosen.snapshot.id,
+        schema_id=chosen.snapshot.schema_id,
+        full_manifest_list=claim.full_manifest_list,
+        record_count=_record_count(files, chosen),
+        save_time=claim.save_time,
+        snapshot_time=chosen.snapshot.time_millis,
+        branch=chosen.root.label,
+        verified_at=verified_at,
+        comment=claim.comment,
+        created_by=claim.created_by,
+        snapshot=chosen.snapshot.as_written(),
+    )
+    if not _is_ours(context, table, claim):
+        raise Refused(
+            f"Another process took over the making of savepoint {claim.id} of {table.full_name}",
+            "Look at the table before you try again.",
+        )
+    files.create(table.savepoint(claim.id), savepoint.to_json())
+    close(context, table, claim)
+    progress(f"wrote savepoint {claim.id}")
+    return savepoint
+
+
+def close(context: Context, table: TablePath, claim: Claim) -> None:
+    """The savepoint is there: guard its tag, raise the hint and remove the claim."""
+    shadow_tags.guard(context.files, table.root(claim.root), savepoint_tag(claim.id))
+    raise_hint(context.files, table, claim.id)
+    context.files.delete(table.savepoint_claim(claim.id))
+
+
+def undo(context: Context, table: TablePath, claim: Claim) -> None:
+    """Take back what the claim names, while it is the claim's own.
+
+    Nothing is touched when the savepoint is there already, or another has the claim: the tag may be theirs.
+    """
+    files = context.files
+    if not _is_ours(context, table, claim) or files.exists(table.savepoint(claim.id)):
+        return
+    for root in _tagged_roots(files, table, claim):
+        if tag_is_of(files, root, claim):
+            files.delete(root.tag(savepoint_tag(claim.id)))
+    files.delete(table.savepoint_file(claim.full_manifest_list))
+    _drop(context, table, claim)
+
+
+def forget_savepoint(context: Context, root: Root, savepoint_id: int, progress: Progress) -> None:
+    """Take back a savepoint of a snapshot that is still there, and so needs nothing to keep its files.
+
+    One whose snapshot has expired meanwhile stays: it is all that keeps them. But a tag whose record is gone
+    already goes: whoever began this died between the two, and no list shows it. Idempotent.
+    """
+    files, table = context.files, root.table
+    path, tag = table.savepoint(savepoint_id), root.tag(savepoint_tag(savepoint_id))
+    try:
+        data = files.read(tag)
+        is_live = files.read(root.snapshot(Snapshot.from_json(data, tag).id)) == data
+    except FileMissing:
+        is_live = False
+    [record] = files.read_many([path])
+    if record is not None and not is_live:
+        return
+    files.delete(path)
+    files.delete(tag)
+    shadow_tags.repair_held(files, table)
+    # Without the record nothing tells the list, nor what only the tag kept; `verify` names both as orphans.
+    if record is not None:
+        files.delete(table.savepoint_file(Savepoint.from_json(record, path).full_manifest_list))
+    progress(Remark(f"took back savepoint {savepoint_id}, which nothing needs now"))
+
+
+def clean(context: Context, table: TablePath, claim: Claim) -> None:
+    """Remove the half-written files that a killed owner left under names that only it wrote."""
+    names = {f"{SAVEPOINT_PREFIX}{claim.id}", claim.full_manifest_list}
+    delete_temporaries(context.files, table.savepoints, names)
+    for root in _tagged_roots(context.files, table, claim):
+        delete_temporaries(context.files, root.tags, {TAG_PREFIX + savepoint_tag(claim.id)})
+
+
+def _tagged_roots(files: Files, table: TablePath, claim: Claim) -> set[Root]:
+    """Where the tag of a claim may be: its own root, main, and where stock engines look."""
+    return {table.root(claim.root), main_root(files, table), table.root()}
+
+
+def tag_is_of(files: Files, root: Root, claim: Claim) -> bool:
+    """Whether the tag with the claim's id is there and holds what the claim was to save."""
+    try:
+        return _digest(files.read(root.tag(savepoint_tag(claim.id)))) == claim.tag_digest
+    except FileMissing:
+        return False
+
+
+def _is_ours(context: Context, table: TablePath, claim: Claim) -> bool:
+    now = read_claim(context, table, claim.id)
+    return now is not None and now.token == claim.token
+
+
+def _drop(context: Context, table: TablePath, claim: Claim) -> None:
+    if _is_ours(context, table, claim):
+        context.files.delete(table.savepoint_claim(claim.id))
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _hinted(files: Files, table: TablePath) -> int:
+    try:
+        return whole_number(files.read(table.latest_savepoint_hint)) or 0
+    except FileMissing:
+        return 0
+
+
+def _taken(files: Files, table: TablePath, *, claims: bool = True) -> set[int]:
+    names = files.names(table.savepoints)
+    taken = set(numbered(names, SAVEPOINT_PREFIX))
+    if claims:
+        taken.update(numbered(names, CLAIM_PREFIX))
+    roots = dict.fromkeys([table.root(), *all_roots(files, table)])
+    return taken.union(*each_of(partial(tagged_savepoints, files), roots))
+
+
+def raise_hint(files: Files, table: TablePath, savepoint_id: int) -> None:
+    """The hint never falls, though two may write it at once: each looks again after it wrote."""
+    while True:
+        names = files.names(table.savepoints)
+        highest = max([savepoint_id, *numbered(names, SAVEPOINT_PREFIX)])
+        if _hinted(files, table) >= highest:
+            return
+        files.replace(table.latest_savepoint_hint, str(highest).encode())
+
+
+def _record_count(files: Files, chosen: ChosenSnapshot) -> int:
+    counted = chosen.snapshot.total_record_count
+    if counted is not None:
+        return counted
+    # Written before Paimon counted: what it counts now.
+    table = chosen.root.table
+    return sum(each.rows for each in live_facts(files, table, data_manifests(files, table, chosen.snapshot)))

@@ -1,0 +1,244 @@
+"""`alter-branch-schema`: another definition of a table on one of its branches. Its rows stay as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self, get_args
+
+import msgspec
+
+from core.actions.change import journal
+from core.actions.change.change import Change, Done, Landed, Work
+from core.actions.change.journal import Begun, Hold
+from core.actions.checks import (
+    fingerprint,
+    read_only_refusals,
+    require_unmoved,
+    text_argument,
+)
+from core.actions.context import Context
+from core.actions.plan import Plan, Refusal, Step
+from core.actions.roots.temp_files import delete_temporaries
+from core.actions.schema.changes import Changed, changed
+from core.errors import FileMissing, NotFound, Refused, StatementFailed, UsageError
+from core.redaction import keep_secrets
+from core.shell import shell_line
+from core.table.layout import SCHEMA_PREFIX, Root, TablePath
+from core.table.lineage import Lineage
+from core.table.main_branch import branch_root
+from core.table.records import TableSchema
+from core.travel.alters import AlterKind, read_changes
+from core.travel.alters import Change as SchemaChange
+
+ACTION = "alter-branch-schema"
+KINDS: tuple[AlterKind, ...] = get_args(AlterKind)
+
+
+@dataclass(frozen=True)
+class _Way:
+    """From the definition as it is to the next."""
+
+    root: Root
+    now: TableSchema
+    made: Changed
+
+    @property
+    def fingerprint(self) -> str:
+        return fingerprint(self.root.directory, self.now.to_json())
+
+
+def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
+    """Arguments: `branch` (main when None), and changes by their kind, made in this order.
+
+    `add` (`c INT, d INT`), `drop` (`a, b`), `rename` (`a TO b`), `widen` (`c BIGINT`), `nullable` (`c`),
+    `set` (`'option' = 'value'`), `unset` (`'option'`).
+    """
+    texts = {str(kind): text for kind in KINDS if (text := text_argument(arguments, kind)) is not None}
+    branch = text_argument(arguments, "branch")
+    if not texts:
+        raise UsageError("Nothing is said of what to alter", "Give one of --add, --drop, --rename, --widen.")
+    changes = _changes(texts)
+    refusals = read_only_refusals(context)
+    if held := journal.refusal(context, table):
+        refusals.append(held)
+    root, now = _definition(context, table, branch)
+    made = Changed(None, (), ())
+    try:
+        made = _made(context, root, now, changes)
+    except UsageError as error:
+        refusals.append(Refusal(error.message, error.hint))
+    what = f"{root.label} of {table.full_name}"
+    said = "; ".join(made.said) or "leave it as it is"
+    is_dropping = any(each.kind == "drop" for each in changes)
+    return Plan(
+        action=ACTION,
+        table=table.full_name,
+        summary=f"Alter {what}: {said}",
+        arguments={"branch": branch, "schema_id": now.id + 1, **texts},
+        fingerprint=_Way(root, now, made).fingerprint,
+        steps=(Step("create", root.schema(now.id + 1), said),) if made.schema else (),
+        kept=(f"Every row and file, and definition {now.id}, by which what was saved until now is read",),
+        warnings=tuple(_warnings(context, root, changes)) if made.schema else (),
+        refusals=tuple(refusals),
+        undo=_undo(table, branch, made),
+        empty=made.schema is None and not refusals,
+        removes=is_dropping,
+    )
+
+
+class AlterState(msgspec.Struct, frozen=True):
+    """The definition to be written, and the branch that gets it (None: the table directory)."""
+
+    root: str | None
+    schema: str
+    description: str
+
+
+class AlterSchema(Change[AlterState]):
+    """Write the next definition: one file, which is there whole, or another engine's is."""
+
+    State = AlterState
+
+    @classmethod
+    def begin(cls, work: Work) -> Self:
+        way = _as_planned(work.context, work.table, work.plan)
+        assert way.made.schema is not None
+        description = "; ".join(way.made.said)
+        return cls(work, AlterState(way.root.branch, way.made.schema.to_json().decode(), description))
+
+    @classmethod
+    def nothing(cls, plan: Plan) -> dict[str, str | int | bool | None]:
+        return {"schema_id": None}
+
+    @property
+    def _root(self) -> Root:
+        return self.work.table.root(self.state.root)
+
+    @property
+    def _schema(self) -> TableSchema:
+        return TableSchema.from_json(self.state.schema.encode(), self.work.table.journal)
+
+    def check(self, hold: Hold) -> None:
+        way = _as_planned(self.work.context, self.work.table, self.work.plan)
+        if way.now.id + 1 != self._schema.id:
+            raise self._moved()
+
+    def commit(self, hold: Hold) -> None:
+        path = self._root.schema(self._schema.id)
+        self.work.files.create(path, self.state.schema.encode())
+        # Also where it was created: another engine may have put its own in its place.
+        if not self._is_written():
+            raise self._moved()
+        self.work.progress(f"wrote {path}")
+
+    def landed(self, hold: Hold) -> Landed:
+        return Landed.YES if self._is_written() else Landed.NO
+
+    def finish(self, hold: Hold) -> None:
+        """Nothing follows: the file is the change."""
+
+    def clean(self) -> None:
+        delete_temporaries(self.work.files, self._root.schemas, {f"{SCHEMA_PREFIX}{self._schema.id}"})
+
+    def done(self) -> Done:
+        number, root = self._schema.id, self._root
+        return Done(
+            message=f"{root.label} of {self.work.plan.table} has definition {number}: "
+            f"{self.state.description}",
+            result={"schema_id": number, "branch": root.label},
+            before=f"schema {number - 1}",
+            after=f"schema {number}",
+            undo=self.work.plan.undo,
+        )
+
+    def recovery_steps(self, begun: Begun) -> list[Step]:
+        path = self._root.schema(self._schema.id)
+        if self._is_written():
+            return [Step("check", path, "the definition was written")]
+        return [Step("check", self._root.label, "nothing was written: the definition is as it was")]
+
+    def _is_written(self) -> bool:
+        try:
+            return self.work.files.read(self._root.schema(self._schema.id)) == self.state.schema.encode()
+        except FileMissing:
+            return False
+
+    def _moved(self) -> Refused:
+        return Refused(
+            f"Another engine gave {self._root.label} of {self.work.table.full_name} "
+            f"definition {self._schema.id} since the plan",
+            "Nothing was written: make a new plan.",
+        )
+
+
+def _definition(context: Context, table: TablePath, branch: str | None) -> tuple[Root, TableSchema]:
+    root = branch_root(context.files, table, branch)
+    schema = Lineage(context.files, root).latest_schema()
+    if schema is None:
+        raise NotFound(f"{root.label} of {table.full_name} has no schema", "`paimark doctor` looks into it.")
+    return root, schema
+
+
+def _made(context: Context, root: Root, now: TableSchema, changes: tuple[SchemaChange, ...]) -> Changed:
+    # An option of a table may be a store's password: schemas hold it, and nothing that is logged.
+    keep_secrets("", now.options, {each.name: each.value for each in changes if each.kind == "set"})
+    return changed(
+        now,
+        changes,
+        name=root.table.full_name,
+        is_branch=root.branch is not None,
+        now_ms=context.clock(),
+    )
+
+
+def _changes(texts: Mapping[str, str]) -> tuple[SchemaChange, ...]:
+    found: list[SchemaChange] = []
+    for kind in KINDS:
+        if (text := texts.get(kind)) is None:
+            continue
+        try:
+            found += read_changes(kind, text)
+        except StatementFailed as error:
+            raise UsageError(f"--{kind}: {error.message}", error.hint) from error
+    return tuple(found)
+
+
+def _as_planned(context: Context, table: TablePath, plan: Plan) -> _Way:
+    branch = plan.arguments["branch"]
+    texts = {str(kind): str(plan.arguments[kind]) for kind in KINDS if kind in plan.arguments}
+    root, now = _definition(context, table, None if branch is None else str(branch))
+    way = _Way(root, now, Changed(None, (), ()))
+    require_unmoved(table, plan, way.fingerprint)
+    return _Way(root, now, _made(context, root, now, _changes(texts)))
+
+
+def _warnings(context: Context, root: Root, changes: tuple[SchemaChange, ...]) -> list[str]:
+    found = []
+    if any(each.kind in ("drop", "rename", "widen") for each in changes):
+        found.append(
+            "Jobs that are running go on with the definition they began with until they are restarted"
+        )
+    dropped = [each.name for each in changes if each.kind == "drop"]
+    if dropped:
+        found.append(
+            f"The values of {', '.join(dropped)} can be read in the past only: "
+            "a column of that name added later is empty, and main is not rolled back to what has it"
+        )
+    options = {each.name for each in changes if each.kind in ("set", "unset")}
+    if root.branch is None and any(name.startswith("snapshot.num-retained") for name in options):
+        found.append("Stock engines expire main's snapshots by it at their next commit")
+    return found
+
+
+def _undo(table: TablePath, branch: str | None, made: Changed) -> str:
+    if not made.undo:
+        return ""
+    by_kind: dict[str, list[str]] = {}
+    for kind, text in made.undo:
+        by_kind.setdefault(kind, []).append(text)
+    words = ["paimark", ACTION, table.full_name]
+    words += [] if branch is None else ["--branch", branch]
+    for kind, texts in by_kind.items():
+        words += [f"--{kind}", ", ".join(texts)]
+    return shell_line(words)

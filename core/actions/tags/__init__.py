@@ -1,0 +1,4 @@
+"""Tags: made with the proof that they came in time, and deleted.
+
+Begin with `create_tag`.
+"""

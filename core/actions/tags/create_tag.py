@@ -1,0 +1,195 @@
+"""`create-tag`: a stock tag, which every Paimon engine honours, with the proof that it came in time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from core.actions import audit
+from core.actions.checks import (
+    integer_argument,
+    read_only_refusals,
+    require_allowed,
+    required_text,
+    text_argument,
+    undone_on_failure,
+)
+from core.actions.context import Context, Progress
+from core.actions.garbage.retention import stock_expiry_warnings
+from core.actions.names import name_refusal
+from core.actions.plan import Outcome, Plan, Refusal, Step
+from core.actions.roots import shadow_tags
+from core.actions.roots.json_edit import without_time_to_live
+from core.actions.roots.merge_tags import merge_tag
+from core.actions.roots.pin_snapshot import (
+    ChosenSnapshot,
+    Lost,
+    choose,
+    choose_as_planned,
+    keep,
+    require_held,
+    require_whole,
+    slow_check_warning,
+)
+from core.actions.roots.shared_snapshots import tag_in_main
+from core.actions.undo.inverse import log
+from core.durations import parse_duration
+from core.errors import FileMissing, Refused
+from core.figures import moment
+from core.storage.files import Files
+from core.table.catalog import parse_table_name
+from core.table.layout import Root, TablePath
+from core.table.lineage import Lineage
+from core.table.main_branch import all_roots, branch_root
+from core.table.records import Tag
+from core.table.tag_times import with_time_to_live
+
+ACTION = "create-tag"
+
+
+def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
+    """Arguments: `name`, `snapshot` (the newest when None), `branch` (main when None), `retain`."""
+    files = context.files
+    name = required_text(arguments, "name")
+    wanted = integer_argument(arguments, "snapshot")
+    retain, branch = text_argument(arguments, "retain"), text_argument(arguments, "branch")
+    retain_ms = None if retain is None else parse_duration(retain)
+    root = branch_root(files, table, branch)
+    chosen = choose(files, root, wanted)
+    refusals = read_only_refusals(context)
+    refusals += _name_refusals(context, root, name, chosen)
+    if chosen is None:
+        refusals.append(
+            Refusal(f"{root.label} of {table.full_name} has no snapshot to tag", "Commit some rows first.")
+        )
+    elif retain_ms == 0:
+        refusals.append(Refusal("A tag kept for no time would be deleted at once", "Leave --retain out."))
+    number = "the newest snapshot" if chosen is None else f"snapshot {chosen.snapshot.id}"
+    return Plan(
+        action=ACTION,
+        table=table.full_name,
+        summary=f"Tag {number} of {root.label} of {table.full_name} as {name}",
+        arguments={
+            "name": name,
+            "snapshot": chosen.snapshot.id if chosen else None,
+            "newest": wanted is None,
+            "branch": branch,
+            "retain_ms": retain_ms,
+        },
+        fingerprint=chosen.fingerprint if chosen else "",
+        steps=(
+            Step("copy", root.tag(name), f"of {number}", len(chosen.data) if chosen else 0),
+            Step("check", number, "nothing of it was lost before the tag held it"),
+        ),
+        kept=(f"The rows of {number}, until the tag is deleted",),
+        warnings=tuple(_warnings(context, root, chosen, retain_ms)),
+        refusals=tuple(refusals),
+    )
+
+
+def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
+    """Make the tag. Raises `Refused` when the snapshot is no longer as planned, or can't be kept any more."""
+    require_allowed(context, plan)
+    started = context.clock()
+    table = parse_table_name(plan.table)
+    name = str(plan.arguments["name"])
+    shadow_tags.repair(context.files, table)
+    planned = choose_as_planned(context, table, plan)
+    chosen = keep(context, planned, plan, progress, lambda each: _tag(context, each, plan, progress))
+    _require_there(context, chosen.root, name)
+    outcome = Outcome(
+        action=ACTION,
+        table=plan.table,
+        message=f"Tag {name} of {plan.table} keeps snapshot {chosen.snapshot.id}",
+        result={"tag_name": name, "snapshot_id": chosen.snapshot.id, "branch": chosen.root.label},
+        undo=f"paimark undo {table.word}",
+    )
+    inverted = {"name": name, "branch": plan.arguments["branch"]}
+    log(context, table, plan, outcome, inverse="delete-tag", arguments=inverted, snapshot=chosen.snapshot.id)
+    after = f"tag {name} of snapshot {chosen.snapshot.id}"
+    audit.record(context, plan, outcome, started, progress, before="no such tag", after=after)
+    return outcome
+
+
+def _tag(context: Context, chosen: ChosenSnapshot, plan: Plan, progress: Progress) -> ChosenSnapshot:
+    files, name = context.files, str(plan.arguments["name"])
+    path, retain_ms = chosen.root.tag(name), plan.arguments["retain_ms"]
+    needed = require_whole(context, chosen, progress)
+    data = chosen.data
+    if retain_ms is not None:
+        data = with_time_to_live(data, context.clock(), int(retain_ms))
+    elsewhere = set() if needed is None else set(_paths(files, chosen.root.table, name))
+    if not files.create(path, data):
+        raise Refused(f"{plan.table} has a tag {name} already", "Choose another name.")
+    made = [path]
+    with undone_on_failure(chosen.root.table, lambda: _delete(files, made)):
+        # It goes with the branch: main may have a tag of this name.
+        pin = tag_in_main(files, chosen, merge_tag(chosen.root.label, chosen.snapshot.id))
+        made += [] if pin is None else [pin]
+        progress(f"tagged snapshot {chosen.snapshot.id} as {name}")
+        try:
+            require_held(context, chosen, needed, progress)
+        except Lost:
+            if needed is not None:
+                made += _copies_since(files, chosen.root.table, name, data, elsewhere)
+            raise
+        shadow_tags.guard(files, chosen.root, name)
+    return chosen
+
+
+def _copies_since(files: Files, table: TablePath, name: str, data: bytes, before: set[str]) -> list[str]:
+    """Copies that a replacement of main made of a tag meanwhile: nobody could read them."""
+    paths = [path for path in _paths(files, table, name) if path not in before]
+    copies = (data, without_time_to_live(data, name))
+    return [path for path, there in zip(paths, files.read_many(paths), strict=True) if there in copies]
+
+
+def _paths(files: Files, table: TablePath, name: str) -> list[str]:
+    """Where the tag is, in any root."""
+    paths = [root.tag(name) for root in dict.fromkeys([table.root(), *all_roots(files, table)])]
+    return [path for path, there in zip(paths, files.read_many(paths), strict=True) if there is not None]
+
+
+def _require_there(context: Context, root: Root, name: str) -> None:
+    """Raises `Refused` when somebody has deleted the tag again; its root may have been moved meanwhile."""
+    roots = [root, *all_roots(context.files, root.table)]
+    if not any(context.files.exists(each.tag(name)) for each in roots):
+        raise Refused(
+            f"Somebody deleted tag {name} of {root.table.full_name} while it was being made", "Look again."
+        )
+
+
+def _delete(files: Files, paths: Sequence[str]) -> None:
+    for path in paths:
+        files.delete(path)
+
+
+def _name_refusals(context: Context, root: Root, name: str, chosen: ChosenSnapshot | None) -> list[Refusal]:
+    if refusal := name_refusal(name, "tag"):
+        return [refusal]
+    path = root.tag(name)
+    try:
+        data = context.files.read(path)
+    except FileMissing:
+        return []
+    kept = Tag.from_json(data, path).id
+    same = " of this very snapshot" if chosen and kept == chosen.snapshot.id else f", of snapshot {kept}"
+    return [
+        Refusal(
+            f"{root.label} of {root.table.full_name} has a tag {name} already{same}", "Choose another name."
+        )
+    ]
+
+
+def _warnings(
+    context: Context, root: Root, chosen: ChosenSnapshot | None, retain_ms: int | None
+) -> list[str]:
+    found = slow_check_warning(context, chosen) if chosen else []
+    if retain_ms:
+        until = moment(context.clock() + retain_ms)
+        found.append(f"From {until} on, stock engines may delete the tag and what only it keeps")
+    schema = Lineage(context.files, root).latest_schema()
+    if retain_ms is None and schema and (default := schema.options.get("tag.default-time-retained")):
+        found.append(
+            f"The table's tag.default-time-retained ({default}) is not applied: the tag stays for good"
+        )
+    return found + stock_expiry_warnings(context.files, root)

@@ -1,0 +1,66 @@
+"""`delete-tag`: remove a stock tag with every file that only it keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from core.actions.change.change import Work
+from core.actions.checks import required_text, text_argument
+from core.actions.context import Context
+from core.actions.garbage import deletion
+from core.actions.garbage.deletion import DeleteReference, Target, dependents_refusals, seen, tags_named
+from core.actions.garbage.references import identity
+from core.actions.plan import Plan, Refusal
+from core.table.layout import SAVEPOINT_TAG_PREFIX, TablePath
+from core.table.lineage import Lineage
+from core.table.main_branch import branch_root, main_root
+from core.table.read_tags import is_left_over, is_read_tag
+from core.table.records import Tag
+
+ACTION = "delete-tag"
+_OURS = "paimark."
+
+
+def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
+    """Arguments: `name`, `branch` (main when None). Raises `NotFound`."""
+    name, branch = required_text(arguments, "name"), text_argument(arguments, "branch")
+    target, refusals = _find(context, table, name, branch)
+    arguments_now = {"tag_name": name, "branch": branch}
+    return deletion.plan_deletion(context, ACTION, target, f"tag {name}", arguments_now, refusals)
+
+
+class DeleteTag(DeleteReference):
+    """Delete the tag that the plan names."""
+
+    @classmethod
+    def find(cls, work: Work) -> tuple[Target, list[Refusal]]:
+        name, branch = work.plan.arguments["tag_name"], work.plan.arguments["branch"]
+        return _find(work.context, work.table, str(name), None if branch is None else str(branch))
+
+
+def _find(context: Context, table: TablePath, name: str, branch: str | None) -> tuple[Target, list[Refusal]]:
+    files = context.files
+    root = branch_root(files, table, branch)
+    tag = Lineage(files, root).tag(name)
+    roots = [root]
+    if root.branch is not None and root == main_root(files, table):
+        # Its copy in the table directory guards it there, and would be left without it.
+        roots.append(table.root())
+    tags = tags_named(files, roots, name)
+    same = {each: found for each, found in tags.items() if identity(found[0]) == identity(tag)}
+    target = Target(table, name, root, tuple(same), tag, None, seen(b"", same))
+    return target, _refusals(context, target, tag)
+
+
+def _refusals(context: Context, target: Target, tag: Tag) -> list[Refusal]:
+    name, number = target.tag_name, target.tag_name.removeprefix(SAVEPOINT_TAG_PREFIX)
+    if name.startswith(SAVEPOINT_TAG_PREFIX):
+        hint = f"Delete the savepoint: paimark delete-savepoint {target.table.word} --id {number}"
+        return [Refusal(f"Tag {name} protects a savepoint", hint)]
+    if is_read_tag(name):
+        if is_left_over(name, tag, context.clock()):
+            return []
+        return [Refusal(f"Tag {name} protects what a statement reads", "It goes when that ends.")]
+    if name.startswith(_OURS):
+        return [Refusal(f"Tag {name} is kept by the program for a merge", "It goes with its branch.")]
+    return dependents_refusals(context.files, target, f"tag {name}")

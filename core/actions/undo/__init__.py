@@ -1,0 +1,4 @@
+"""A change is taken back, or made again.
+
+Begin with `undo`.
+"""

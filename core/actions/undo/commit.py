@@ -1,0 +1,203 @@
+"""Taking back a merge, a rollback or an overwrite of main: its rows from before become one new commit.
+
+No id is used again, so that no session has to be refreshed; the commit is the point of no return. What was
+merged is out of main's rows then, and can be merged again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import msgspec
+
+from core.actions.change.change import Done, Work
+from core.actions.change.journal import Hold
+from core.actions.change.operations import Undoable
+from core.actions.checks import fingerprint
+from core.actions.context import Context
+from core.actions.merge import history as merge_base
+from core.actions.plan import Plan, Refusal, Step, raise_first
+from core.actions.rewrite.column_compatibility import column_refusals
+from core.actions.rewrite.rewrite_main import RewriteMain, snapshot_of
+from core.actions.rewrite.spark_rewrite import (
+    Rows,
+    Start,
+    copied_rows,
+    rewriting_refusals,
+    rows_of,
+    saved,
+    start_of,
+)
+from core.actions.undo.undone import as_planned, undone, undone_by
+from core.errors import FileMissing, Refused
+from core.figures import moment
+from core.storage.files import Files
+from core.table.files import size_of
+from core.table.forks import Side
+from core.table.layout import Root, TablePath
+from core.table.lineage import Lineage
+from core.table.records import Point, Snapshot
+
+
+@dataclass(frozen=True)
+class GoingBack:
+    """`start` is main as the change left it, `then` its snapshot from before."""
+
+    entry: Undoable
+    start: Start
+    then: Snapshot
+
+    @property
+    def fingerprint(self) -> str:
+        return fingerprint(self.entry.token, self.start.fingerprint, self.then.to_json())
+
+    @property
+    def said(self) -> str:
+        return f"{self.start.root.label} at snapshot {self.start.head.snapshot.id}"
+
+
+def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
+    """Raises `Refused` when main has moved since, or what it was is gone; `Corrupt`."""
+    found = _find(context.files, table, entry)
+    start, then = found.start, found.then
+    return Plan(
+        action="undo",
+        change="undo-commit",
+        table=table.full_name,
+        summary=f"Take back {entry.description}: give main of {table.full_name} the rows of "
+        f"snapshot {then.id} again, instead of those of snapshot {start.head.snapshot.id}",
+        arguments={"seen": found.said},
+        fingerprint=found.fingerprint,
+        steps=tuple(_steps(context.files, found)),
+        kept=(_kept(found.said),),
+        warnings=tuple(_warnings(found)),
+        refusals=tuple(_refusals(context.files, found)),
+    )
+
+
+class UndoCommitState(msgspec.Struct, frozen=True):
+    """What is undone; main's snapshots before the undo and from before the change, as written."""
+
+    entry: Undoable
+    head: dict[str, Any]
+    then: dict[str, Any]
+
+
+class UndoCommit(RewriteMain[UndoCommitState]):
+    """Main gets the rows from before the change, as one new commit."""
+
+    State = UndoCommitState
+
+    @classmethod
+    def begin(cls, work: Work) -> Self:
+        entry = undone_by(work)
+        found = as_planned(work, _find(work.files, work.table, entry))
+        head, then = found.start.head.snapshot, found.then
+        return cls(work, UndoCommitState(entry, head.as_written(), then.as_written()))
+
+    @property
+    def root(self) -> Root:
+        return self.work.table.root(self.state.entry.root)
+
+    @property
+    def first_head(self) -> Snapshot:
+        return snapshot_of(self.state.head)
+
+    def check(self, hold: Hold) -> None:
+        files = self.work.files
+        found = as_planned(self.work, _find(files, self.work.table, self.state.entry))
+        raise_first(_refusals(files, found))
+
+    def rows(self, start: Start) -> Rows:
+        return rows_of(self.root, snapshot_of(self.state.then))
+
+    def safety_comment(self) -> str:
+        return f"before undo of {self.state.entry.description}"
+
+    def record(self, hold: Hold) -> None:
+        """What was merged by the change is out of main's rows, and may be merged again."""
+        entry, now = self.state.entry, self.now()
+        assert entry.before is not None
+        before = entry.before
+        event = merge_base.Event(kind="rollback", root=entry.root, main=now, to=before.id, then=before)
+        merge_base.record(self.work.files, self.work.table, event)
+
+    def now(self) -> Point:
+        return self.moved[1]
+
+    def done(self) -> Done:
+        said = f"{self.root.label} at snapshot {self.first_head.id}"
+        return undone(self.work, self.state.entry, _kept(said))
+
+
+def _find(files: Files, table: TablePath, entry: Undoable) -> GoingBack:
+    start = start_of(files, table)
+    before, after = entry.before, entry.after
+    assert before is not None and after is not None
+    if start.root.branch != entry.root:
+        was = table.root(entry.root).label
+        raise Refused(
+            f"Main of {table.full_name} was {was} at {entry.description}, and is {start.root.label} now",
+            "Take that back first: `paimark undo --replacement`.",
+        )
+    if not after.is_of(start.head.snapshot):
+        raise Refused(
+            f"main of {table.full_name} moved since {entry.description}: "
+            f"then at snapshot {after.id}, now at {start.head.snapshot.id}",
+            f"`{_by_hand(files, start, before.id)}` gives it the rows from before, without what came since.",
+        )
+    then = Side(files, start.root).record(before.id)
+    if then is None or not before.is_of(then):
+        raise Refused(
+            f"Snapshot {before.id} of main of {table.full_name}, from before {entry.description}, is gone",
+            "It has expired: roll back to another version.",
+        )
+    return GoingBack(entry, start, then)
+
+
+def _refusals(files: Files, found: GoingBack) -> list[Refusal]:
+    root, then = found.start.root, found.then
+    refusals = rewriting_refusals(found.start)
+    schema = Lineage(files, root).schema(then.schema_id)
+    refusals += column_refusals(schema, f"snapshot {then.id}", found.start)
+    try:
+        size_of(files, root.table, then)
+    except FileMissing as error:
+        refusals.append(Refusal(f"Snapshot {then.id} is not whole: {error.message}", "It has expired."))
+    return refusals
+
+
+def _steps(files: Files, found: GoingBack) -> list[Step]:
+    root = found.start.root
+    try:
+        rows, size = size_of(files, root.table, found.then)
+    except FileMissing:
+        return []
+    next_snapshot = root.snapshot(found.start.head.snapshot.id + 1)
+    return [
+        copied_rows(f"snapshot {found.then.id}", rows, size),
+        Step("create", next_snapshot, "one OVERWRITE of the whole table"),
+        Step("replace", root.table.merges, "what was merged then can be merged again"),
+    ]
+
+
+def _kept(said: str) -> str:
+    return f"Every snapshot, tag and savepoint: {said} keeps the rows as they were"
+
+
+def _warnings(found: GoingBack) -> list[str]:
+    entry, schema = found.entry, found.start.schema.id
+    warnings = [
+        f"{entry.user} did it on {moment(entry.time)}",
+        "Streaming readers skip OVERWRITE commits by default: they will not see the rows go back",
+    ]
+    if found.then.schema_id != schema:
+        warnings.append(f"The definition of the table stays as it is now (schema {schema})")
+    return warnings
+
+
+def _by_hand(files: Files, start: Start, number: int) -> str:
+    kept = saved(files, start.root, number)
+    to = f"snapshot.{number}" if kept is None else f"savepoint.{kept}"
+    return f"paimark rollback {start.root.table.word} --to {to}"

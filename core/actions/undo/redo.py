@@ -1,0 +1,62 @@
+"""`redo`: do again what the last undo took back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from core.actions.change import operations
+from core.actions.change.operations import Operation
+from core.actions.checks import read_only_refusals
+from core.actions.context import Context, Progress
+from core.actions.plan import Outcome, Plan, Refusal
+from core.actions.roots.pin_snapshot import choose
+from core.table.layout import TablePath
+from core.table.main_branch import main_root
+
+ACTION = "redo"
+
+
+def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
+    """The plan of the action that was undone last, with the arguments that it had."""
+    from core.actions.registry import action
+
+    known = operations.stacks(context, table).redo
+    if not known:
+        hint = f"`paimark operations {table.word}` says what was done."
+        nothing = Refusal(f"{table.full_name} has no undo that can be redone", hint)
+        return Plan(
+            action=ACTION,
+            table=table.full_name,
+            summary=f"Redo the last undo of {table.full_name}",
+            arguments={},
+            fingerprint="",
+            refusals=(*read_only_refusals(context), nothing),
+        )
+    undone = known[-1]
+    found = action(undone.action).plan(context, table, undone.request)
+    return msgspec.structs.replace(
+        found,
+        summary=f"Redo {undone.action}: {found.summary}",
+        redoes=undone.token,
+        refusals=(*found.refusals, *_moved_refusals(context, table, undone)),
+    )
+
+
+def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
+    """Do it. Raises `Refused` when anything moved since the plan, before anything was written."""
+    from core.actions.registry import action
+
+    return action(plan.action).apply(context, plan, progress)
+
+
+def _moved_refusals(context: Context, table: TablePath, undone: Operation) -> list[Refusal]:
+    """An undo by a commit left main at a snapshot: the change was made without what came after it."""
+    if undone.now is None:
+        return []
+    head = choose(context.files, main_root(context.files, table), None)
+    if head is not None and undone.now.is_of(head.snapshot):
+        return []
+    hint = f"Do it anew: paimark {undone.action} {table.full_name}."
+    return [Refusal(f"main of {table.full_name} moved since {undone.action} was undone", hint)]

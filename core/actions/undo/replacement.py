@@ -1,0 +1,267 @@
+"""Taking back a replacement of main: the archived main moves into the table directory again.
+
+The main-branch file is the point of no return here too. The branch that was main keeps every commit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import msgspec
+
+from core.actions.change.change import Change, Done, Landed, Work
+from core.actions.change.journal import Begun, Hold
+from core.actions.change.operations import Undoable
+from core.actions.checks import fingerprint
+from core.actions.context import Context, Remark
+from core.actions.merge import history as merge_base
+from core.actions.plan import Plan, Refusal, Step, raise_first
+from core.actions.replace.checks import claim_refusals
+from core.actions.replace.pointer import (
+    clean_table_directory,
+    clear_table_directory,
+    drop_copies,
+    drop_guards,
+    restore,
+)
+from core.actions.replace.takeover import State, state, unreadable_refusals
+from core.actions.roots.root_files import has_more, remove_root, root_files
+from core.actions.roots.stray_commits import stray_commits
+from core.actions.undo.undone import as_planned, moved_since, undone, undone_by
+from core.errors import NotFound, Refused
+from core.figures import counted, moment
+from core.storage.files import Files
+from core.table.layout import SNAPSHOT_PREFIX, Root, TablePath
+from core.table.lineage import Lineage
+from core.table.main_branch import main_branch_name
+from core.table.reading import numbered
+
+_RESTORED = "took the guards out of the table directory"
+
+
+@dataclass(frozen=True)
+class Reversal:
+    """A replacement to take back: `main` is the branch that is main, `previous` what is to be main again.
+
+    `archive` is the branch that moves into the table directory, None when the previous main is a branch.
+    """
+
+    entry: Undoable
+    main: State
+    previous: State
+    archive: Root | None
+
+    @property
+    def fingerprint(self) -> str:
+        return fingerprint(self.entry.token, self.main.newest, self.previous.fingerprint)
+
+    @property
+    def said(self) -> str:
+        return f"{self.main.said} and {self.previous.said}"
+
+
+def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
+    """Raises `Refused` when the way back is gone, and `Corrupt`."""
+    found = _find(context.files, table, entry)
+    main, previous = found.main, found.previous
+    return Plan(
+        action="undo",
+        change="undo-replacement",
+        table=table.full_name,
+        summary=f"Take back that branch {main.root.label} became main of {table.full_name}: "
+        f"{main.said} -> {previous.said}",
+        arguments={"seen": found.said},
+        fingerprint=found.fingerprint,
+        steps=tuple(_steps(context.files, found)),
+        kept=(_kept(entry, main),),
+        warnings=(_warning(found),),
+        refusals=tuple(_refusals(context, found)),
+    )
+
+
+class UndoState(msgspec.Struct, frozen=True):
+    """What is undone, and the fingerprints of the branch that is main and of what was main before."""
+
+    entry: Undoable
+    main: str
+    previous: str
+    head: int
+
+
+class UndoReplacement(Change[UndoState]):
+    """The archived main is copied into the table directory; the main-branch file is the commit."""
+
+    State = UndoState
+
+    @classmethod
+    def begin(cls, work: Work) -> Self:
+        entry = undone_by(work)
+        found = as_planned(work, _find(work.files, work.table, entry))
+        head = found.previous.head.snapshot.id if found.previous.head else 0
+        return cls(work, UndoState(entry, found.main.fingerprint, found.previous.fingerprint, head))
+
+    @property
+    def _entry(self) -> Undoable:
+        return self.state.entry
+
+    @property
+    def _archive(self) -> Root | None:
+        return self.work.table.root(self._entry.kept_as) if self._entry.kept_as else None
+
+    def check(self, hold: Hold) -> None:
+        found = as_planned(self.work, _find(self.work.files, self.work.table, self._entry))
+        raise_first(_refusals(self.work.context, found))
+
+    def prepare(self, hold: Hold) -> None:
+        entry, archive = self._entry, self._archive
+        if archive is not None:
+            schema = (entry.schema or "").encode()
+            restore(self.work.files, self.work.table, archive, entry.schema_id or 0, schema)
+            self.work.progress(f"copied branch {archive.label} into the table directory")
+
+    def commit(self, hold: Hold) -> None:
+        files, table = self.work.files, self.work.table
+        hold.require()
+        now = _find(files, table, self._entry)
+        if now.previous.fingerprint != self.state.previous or not self._is_whole():
+            raise moved_since(self.work, now.said)
+        raise_first(_refusals(self.work.context, now))
+        files.replace(table.main_branch_file, (self._entry.previous or "").encode())
+
+    def landed(self, hold: Hold) -> Landed:
+        name = main_branch_name(self.work.files, self.work.table)
+        return Landed.YES if name == self._entry.previous else Landed.NO
+
+    def finish(self, hold: Hold) -> None:
+        files, table, entry, archive = self.work.files, self.work.table, self._entry, self._archive
+        self.work.progress(f"{entry.previous or 'the table directory'} is main again")
+        copied = range(entry.first_copied, entry.last_copied + 1)
+        drop_copies(files, table.root(entry.previous), table.root(entry.branch), copied, entry.copied_tags)
+        if archive is None:
+            clear_table_directory(files, table, table.root(entry.previous), None)
+            return
+        merge_base.hand_on(files, archive, table.root())
+        has_late = has_more(files, archive, self.state.head, table.root())
+        if _RESTORED not in hold.steps:
+            drop_guards(files, table, archive)
+            hold.note(_RESTORED)
+            self.work.progress(_RESTORED)
+        if has_late:
+            self.work.progress(Remark(f"branch {archive.label} stays, for somebody wrote to it just then"))
+        else:
+            remove_root(files, archive)
+
+    def take_back(self, hold: Hold) -> None:
+        if self._archive is not None:
+            main = self.work.table.root(self._entry.branch)
+            clear_table_directory(self.work.files, self.work.table, main, self._archive)
+            clean_table_directory(self.work.files, self.work.table, main, self._archive)
+
+    def clean(self) -> None:
+        if main_branch_name(self.work.files, self.work.table) == self._entry.previous:
+            previous = self.work.table.root(self._entry.previous)
+            clean_table_directory(self.work.files, self.work.table, previous, self._archive)
+
+    def done(self) -> Done:
+        main = state(self.work.files, self.work.table.root(self._entry.branch))
+        return undone(self.work, self._entry, _kept(self._entry, main))
+
+    def recovery_steps(self, begun: Begun) -> list[Step]:
+        return [Step("replace", self._entry.description, "taken back, or not, but not half")]
+
+    def _is_whole(self) -> bool:
+        """Whether the table directory holds the archive's snapshots, and no others."""
+        archive = self._archive
+        return archive is None or _ids(self.work.files, self.work.table.root()) == _ids(
+            self.work.files, archive
+        )
+
+
+def _find(files: Files, table: TablePath, entry: Undoable) -> Reversal:
+    name = main_branch_name(files, table)
+    if name != entry.branch:
+        raise Refused(
+            f"Main of {table.full_name} is not branch {entry.branch}, which the last replacement made it",
+            "Replace main with the branch that is to be main.",
+        )
+    if entry.was_dropped:
+        raise Refused(
+            f"The main that branch {entry.branch} replaced was dropped", "Replace main with another branch."
+        )
+    back = entry.kept_as or entry.previous
+    assert back is not None
+    try:
+        previous = state(files, table.root(back))
+    except NotFound as error:
+        raise Refused(
+            f"Branch {back}, which was main before, is gone", "Replace main with another branch."
+        ) from error
+    archive = table.root(entry.kept_as) if entry.kept_as else None
+    return Reversal(entry, state(files, table.root(entry.branch)), previous, archive)
+
+
+def _refusals(context: Context, found: Reversal) -> list[Refusal]:
+    """What is in the way."""
+    table = found.main.root.table
+    previous = found.previous
+    reasons = unreadable_refusals(context, previous) if previous.head else []
+    tags = sorted(Lineage(context.files, previous.root).tags(), key=lambda each: each[1].id)
+    if previous.head is None and tags:
+        # Expired by another engine before the barrier stood: it would read as an empty table.
+        reason = (
+            f"{previous.root.label} has no snapshot any more, only tags: {table.full_name} would be empty"
+        )
+        sql = f"SELECT * FROM {table.name}$branch_{previous.root.label} VERSION AS OF '{tags[-1][0]}'"
+        reasons.append(Refusal(reason, f"Read its newest tag, and write that where it is needed: {sql}"))
+    if found.archive is None:
+        return reasons
+    reasons += claim_refusals(context, found.archive)
+    if strays := stray_commits(context.files, table):
+        reason = f"A stale writer left {counted(len(strays), 'commit')} in the directory of {table.full_name}"
+        hint = f"Run `paimark rescue-commits {table.word} --name BRANCH` first."
+        reasons.append(Refusal(reason, hint))
+    return reasons
+
+
+def _steps(files: Files, found: Reversal) -> list[Step]:
+    table, name, archive = found.main.root.table, found.main.root.label, found.archive
+    pointer = Step("replace", table.main_branch_file, f"{name} -> {found.entry.previous or 'blank'}")
+    copies = []
+    if found.entry.copied_tags or found.entry.first_copied <= found.entry.last_copied:
+        copies.append(Step("delete", f"branch {name}", "its copies of main's past, which main has"))
+    if archive is None:
+        detail = f"guards and notice of {found.previous.root.label} instead of those of {name}"
+        return [pointer, Step("replace", table.directory, detail), *copies]
+    sizes = root_files(files, archive)
+    whole = f"{counted(len(sizes), 'file')} of branch {archive.label}: the previous main, whole"
+    return [
+        Step("copy", table.directory, whole, sum(sizes.values())),
+        pointer,
+        Step("delete", table.root().tags, f"guards of {name} from after the fork"),
+        Step("delete", f"branch {archive.label}", "it is main again", sum(sizes.values())),
+        *copies,
+    ]
+
+
+def _kept(entry: Undoable, main: State) -> str:
+    """What the branch keeps, its commits since listed."""
+    name, head, since = main.root.label, main.head, entry.head or 0
+    if head is None or head.snapshot.id <= since:
+        return f"Branch {name} stays as it is; nothing was committed to it since"
+    first, last = since + 1, head.snapshot.id
+    which = f"snapshot {last}" if first == last else f"snapshots {first} to {last}"
+    count = counted(last - since, "commit")
+    return f"Branch {name} stays, with the {count} made since it became main: {which}"
+
+
+def _warning(found: Reversal) -> str:
+    table, entry = found.main.root.table, found.entry
+    done = f"{entry.user} made {entry.branch} main on {moment(entry.time)}"
+    if found.archive is None:
+        return f"{done}; {found.previous.root.label} is main again"
+    return f"Stock engines see {table.full_name} again, as it was; {done}"
+
+
+def _ids(files: Files, root: Root) -> list[int]:
+    return numbered(files.names(root.snapshots), SNAPSHOT_PREFIX)

@@ -1,0 +1,108 @@
+"""Giving a retired branch its name back."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from core.actions.branches.rename_root import RootMove
+from core.actions.change.change import Done, Work
+from core.actions.change.journal import Hold
+from core.actions.change.operations import Undoable
+from core.actions.checks import fingerprint
+from core.actions.context import Context
+from core.actions.plan import Plan, Refusal, Step, raise_first
+from core.actions.replace.checks import claim_refusals
+from core.actions.replace.takeover import State, state
+from core.actions.roots.json_edit import with_options
+from core.actions.roots.root_files import SCHEMAS, Swap, root_files
+from core.actions.undo.undone import moved_since, undone, undone_by
+from core.errors import NotFound, Refused
+from core.figures import counted, moment
+from core.storage.files import Files
+from core.table.layout import SCHEMA_PREFIX, Root, TablePath
+from core.table.main_branch import main_branch_name
+from core.table.retention import RETENTION_OFF
+
+
+def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
+    """Raises `Refused` when the retired branch is gone, and `Corrupt`."""
+    now = _now(context.files, table, entry)
+    sizes = root_files(context.files, now.root)
+    count, total = counted(len(sizes), "metadata file"), sum(sizes.values())
+    return Plan(
+        action="undo",
+        change="undo-retirement",
+        table=table.full_name,
+        summary=f"Give branch {now.root.label} of {table.full_name} back its name {entry.branch}",
+        arguments={},
+        fingerprint=_fingerprint(entry, now),
+        steps=(
+            Step("copy", f"branch {entry.branch}", count, total),
+            Step("delete", f"branch {now.root.label}", "it has its name again", total),
+        ),
+        kept=(_kept(entry),),
+        warnings=(f"{entry.user} retired it on {moment(entry.time)}",),
+        refusals=tuple(_refusals(context, table, entry, now)),
+    )
+
+
+class UndoRetirement(RootMove):
+    """A retired branch gets its name back, and the schema that it had where nothing changed it since."""
+
+    @classmethod
+    def begin(cls, work: Work) -> Self:
+        entry = undone_by(work)
+        if _fingerprint(entry, _now(work.files, work.table, entry)) != work.plan.fingerprint:
+            raise moved_since(work)
+        return cls(work, entry)
+
+    @property
+    def source(self) -> Root:
+        return self.work.table.root(self.state.kept_as)
+
+    @property
+    def target(self) -> Root:
+        return self.work.table.root(self.state.branch)
+
+    def swap(self) -> Swap | None:
+        if self.state.schema is None:
+            return None
+        data = self.state.schema.encode()
+        name = f"{SCHEMAS}/{SCHEMA_PREFIX}{self.state.schema_id}"
+        return Swap(name, with_options(data, RETENTION_OFF, name), data)
+
+    def check(self, hold: Hold) -> None:
+        now = _now(self.work.files, self.work.table, self.state)
+        if _fingerprint(self.state, now) != self.work.plan.fingerprint:
+            raise moved_since(self.work)
+        raise_first(_refusals(self.work.context, self.work.table, self.state, now))
+
+    def done(self) -> Done:
+        return undone(self.work, self.state, _kept(self.state))
+
+
+def _now(files: Files, table: TablePath, entry: Undoable) -> State:
+    """The retired branch. Raises `Refused` when it is gone."""
+    try:
+        return state(files, table.root(entry.kept_as))
+    except NotFound as error:
+        raise Refused(f"Branch {entry.kept_as} is gone", "It was deleted for good.") from error
+
+
+def _fingerprint(entry: Undoable, now: State) -> str:
+    return fingerprint(entry.token, now.fingerprint)
+
+
+def _kept(entry: Undoable) -> str:
+    return f"Branch {entry.branch} as it was, with what was committed since"
+
+
+def _refusals(context: Context, table: TablePath, entry: Undoable, now: State) -> list[Refusal]:
+    found = claim_refusals(context, now.root)
+    if context.files.entries(table.root(entry.branch).directory):
+        reason = f"{table.full_name} has another branch {entry.branch} now"
+        found.append(Refusal(reason, "Delete that one first, or retire it."))
+    if main_branch_name(context.files, table) == now.root.label:
+        reason = f"Branch {now.root.label} is main of {table.full_name}"
+        found.append(Refusal(reason, "Make another branch main first."))
+    return found

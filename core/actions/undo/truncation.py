@@ -1,0 +1,183 @@
+"""Taking back a truncation of main: the snapshots that went to a branch are appended to main again.
+
+The first of them is the point of no return: only where main has none of that id.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+from core.actions.change.change import Change, Done, Landed, Work
+from core.actions.change.journal import Begun, Hold
+from core.actions.change.landing import hold_expiry, release_expiry
+from core.actions.change.operations import Undoable
+from core.actions.checks import fingerprint
+from core.actions.context import Context, Remark
+from core.actions.plan import Plan, Refusal, Step, raise_first
+from core.actions.replace.checks import claim_refusals
+from core.actions.replace.takeover import State, state
+from core.actions.rewrite import truncation
+from core.actions.rewrite.truncation import Cut, cut_of
+from core.actions.roots.root_files import has_more
+from core.actions.undo.undone import as_planned, moved_since, undone, undone_by
+from core.errors import NotFound, Refused
+from core.figures import counted, moment
+from core.storage.files import Files
+from core.table.forks import Side
+from core.table.layout import TablePath
+from core.table.main_branch import main_root
+
+_PUT_BACK = "main has its later snapshots again"
+
+
+@dataclass(frozen=True)
+class Restoring:
+    """`main` ends where it was cut, `archive` has the rest."""
+
+    entry: Undoable
+    cut: Cut
+    main: State
+    archive: State
+
+    @property
+    def fingerprint(self) -> str:
+        return fingerprint(self.entry.token, self.main.newest, self.archive.fingerprint)
+
+    @property
+    def said(self) -> str:
+        return f"{self.main.said} and {self.archive.said}"
+
+
+def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
+    """Raises `Refused` when main or the branch has moved since, and `Corrupt`."""
+    found = _find(context.files, table, entry)
+    cut = found.cut
+    tags = truncation.later_tags(context.files, cut.archive, cut.keep)
+    goes_on = f"main of {table.full_name} goes on from snapshot {cut.keep} to {cut.head} again"
+    return Plan(
+        action="undo",
+        change="undo-truncation",
+        table=table.full_name,
+        summary=f"Take back {entry.description}: {goes_on}",
+        arguments={"seen": found.said},
+        fingerprint=found.fingerprint,
+        steps=(
+            Step("copy", cut.main.tags, counted(len(tags), "tag")),
+            Step("copy", cut.main.snapshots, f"snapshots {cut.keep + 1} to {cut.head}"),
+            Step("delete", f"branch {cut.archive.label}", "main has it again"),
+        ),
+        kept=(_kept(cut),),
+        warnings=(f"{entry.user} did it on {moment(entry.time)}",),
+        refusals=tuple(_refusals(context, found)),
+    )
+
+
+class UndoTruncation(Change[Undoable]):
+    """The first of the later snapshots in main again is the commit: only where main has none of that id."""
+
+    State = Undoable
+
+    @classmethod
+    def begin(cls, work: Work) -> Self:
+        entry = undone_by(work)
+        as_planned(work, _find(work.files, work.table, entry))
+        return cls(work, entry)
+
+    @property
+    def _cut(self) -> Cut:
+        return cut_of(self.work.table, self.state)
+
+    def _as_planned(self) -> Restoring:
+        return as_planned(self.work, _find(self.work.files, self.work.table, self.state))
+
+    def check(self, hold: Hold) -> None:
+        raise_first(_refusals(self.work.context, self._as_planned()))
+
+    def prepare(self, hold: Hold) -> None:
+        cut = self._cut
+        hold_expiry(self.work.files, cut.main, self.work.token, cut.keep + 1)
+        truncation.put_back_tags(self.work.files, cut)
+
+    def commit(self, hold: Hold) -> None:
+        now = self._as_planned()
+        if not truncation.put_back_first(self.work.files, self._cut):
+            raise moved_since(self.work, now.said)
+
+    def landed(self, hold: Hold) -> Landed:
+        return Landed.YES if truncation.is_put_back(self.work.files, self._cut) else Landed.NO
+
+    def finish(self, hold: Hold) -> None:
+        files, cut, progress = self.work.files, self._cut, self.work.progress
+        if _PUT_BACK not in hold.steps:
+            last = truncation.put_back(files, cut)
+            progress(f"main goes on to snapshot {last}")
+            if last < cut.head:
+                archive = cut.archive.label
+                progress(
+                    Remark(f"somebody committed there just then: branch {archive} stays, and has the rest")
+                )
+            hold.note(_PUT_BACK, {"last": last})
+        # From here on it may expire: whoever recovers this must not put it back again.
+        release_expiry(files, cut.main, self.work.token)
+        if (hold.begun.data_of(_PUT_BACK) or {}).get("last") != cut.head:
+            return
+        if has_more(files, cut.archive, cut.head, cut.main):
+            progress(Remark(f"branch {cut.archive.label} stays, for somebody wrote to it just then"))
+        else:
+            truncation.forget_archive(files, cut, self.work.progress)
+
+    def take_back(self, hold: Hold) -> None:
+        release_expiry(self.work.files, self._cut.main, self.work.token)
+        truncation.take_tags_back(self.work.files, self._cut)
+        self.work.progress(Remark(f"main stays as it is, and branch {self._cut.archive.label} too"))
+
+    def done(self) -> Done:
+        return undone(self.work, self.state, _kept(self._cut))
+
+    def recovery_steps(self, begun: Begun) -> list[Step]:
+        return [Step("replace", self.state.description, "taken back, or not, but not half")]
+
+
+def _find(files: Files, table: TablePath, entry: Undoable) -> Restoring:
+    cut = cut_of(table, entry)
+    before, after = entry.before, entry.after
+    assert before is not None and after is not None
+    if main_root(files, table) != cut.main:
+        raise Refused(
+            f"Main of {table.full_name} is another than at {entry.description}",
+            "Take that back first: `paimark undo --replacement`.",
+        )
+    try:
+        main, archive = state(files, cut.main), state(files, cut.archive)
+    except NotFound as error:
+        raise Refused(f"Branch {cut.archive.label}, which has what came later, is gone", "") from error
+    hint = f"Merge branch {cut.archive.label} instead, or make it main."
+    if main.head is None or not after.is_of(main.head.snapshot):
+        was, now = f"snapshot {after.id}", main.said
+        reason = f"main of {table.full_name} moved since {entry.description}: then at {was}, now {now}"
+        raise Refused(reason, hint)
+    if archive.head is None or not before.is_of(archive.head.snapshot):
+        raise Refused(
+            f"Branch {cut.archive.label} of {table.full_name} has gone on since {entry.description}", hint
+        )
+    return Restoring(entry, cut, main, archive)
+
+
+def _kept(cut: Cut) -> str:
+    return f"Every snapshot, tag and savepoint of branch {cut.archive.label}, in main"
+
+
+def _refusals(context: Context, found: Restoring) -> list[Refusal]:
+    files, cut = context.files, found.cut
+    main, tags = Side(files, cut.main), Side(files, cut.archive).tags
+    refusals = claim_refusals(context, cut.archive)
+    clashes = [name for name, tag in tags.items() if tag.id > cut.keep and name in main.tags]
+    lost = [name for name, tag in tags.items() if tag.id <= cut.keep and name not in main.tags]
+    if lost:
+        reason = f"Branch {cut.archive.label} would go with its tag {', '.join(lost)}, which main lacks"
+        refusals.append(Refusal(reason, "Make it on main, then delete it there, first."))
+    if clashes:
+        reason = f"Main has other tags of these names by now: {', '.join(clashes)}"
+        refusals.append(Refusal(reason, "Delete them first."))
+    return refusals

@@ -1,0 +1,111 @@
+"""`undo`: take back the last change of a table that can be taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from core.actions.branches import delete_branch
+from core.actions.change import driver, journal, operations
+from core.actions.change.operations import Undoable
+from core.actions.checks import read_only_refusals
+from core.actions.context import Context, Progress
+from core.actions.plan import Outcome, Plan, Refusal
+from core.actions.undo import commit as undo_commit
+from core.actions.undo import inverse as undo_inverse
+from core.actions.undo import replacement as undo_replacement
+from core.actions.undo import retirement as undo_retirement
+from core.actions.undo import truncation as undo_truncation
+from core.errors import Corrupt, Refused
+from core.table.layout import TablePath
+
+ACTION = "undo"
+_Plan = Callable[[Context, TablePath, Undoable], Plan]
+
+
+def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
+    """The newest change is taken back first. Arguments: `replacement`, for the newest replacement of main
+    though main has moved on from merges and rollbacks since.
+    """
+    replacement_only = arguments.get("replacement") is True
+    refusals = read_only_refusals(context)
+    if held := journal.refusal(context, table):
+        refusals.append(held)
+    try:
+        entry = _last(context, table, replacement_only=replacement_only)
+        found = _planner(table, entry)(context, table, entry)
+    except Refused as error:
+        return Plan(
+            action=ACTION,
+            table=table.full_name,
+            summary=f"Take back the last change of {table.full_name}",
+            arguments={},
+            fingerprint="",
+            refusals=(*refusals, Refusal(error.message, error.hint)),
+        )
+    arguments_now = {**found.arguments, "undone": entry.action, "replacement": replacement_only}
+    return msgspec.structs.replace(
+        found,
+        action=ACTION,
+        change=found.kind,
+        arguments=arguments_now,
+        undoes=entry.token,
+        refusals=tuple(dict.fromkeys((*refusals, *found.refusals))),
+        undo=f"paimark redo {table.word}",
+    )
+
+
+def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
+    """Take it back. Raises `Refused` when anything moved since the plan, before anything was written."""
+    return driver.apply(context, plan, progress)
+
+
+def _planner(table: TablePath, entry: Undoable) -> _Plan:
+    if entry.inverse is not None:
+        return undo_inverse.plan
+    if entry.action == delete_branch.ACTION:
+        return undo_retirement.plan
+    if entry.moved_main:
+        return undo_truncation.plan if entry.kept_as is not None else undo_commit.plan
+    if entry.is_replacement:
+        return undo_replacement.plan
+    raise Corrupt(
+        f"{table.operations} holds {entry.action}, which this version can't take back",
+        "Take it back with the version of Paimark that did it.",
+    )
+
+
+def _last(context: Context, table: TablePath, *, replacement_only: bool) -> Undoable:
+    known = operations.undoable(context, table)
+    if not known:
+        raise Refused(
+            f"{table.full_name} has no change that can be taken back",
+            f"`paimark operations {table.word}` says what was done.",
+        )
+    if replacement_only:
+        return _last_replacement(context, table, known)
+    # What others built on since is theirs too: it is passed over, and not taken away.
+    untouched = (each for each in reversed(known) if undo_inverse.is_untouched(context.files, table, each))
+    entry = next(untouched, None)
+    if entry is None:
+        first = known[-1].description
+        raise Refused(
+            f"What {first} of {table.full_name} made has been changed since", "Take it back by hand."
+        )
+    return entry
+
+
+def _last_replacement(context: Context, table: TablePath, known: Sequence[Undoable]) -> Undoable:
+    """Past what can't be taken back any more, and nothing else."""
+    for entry in reversed(known):
+        if entry.is_replacement:
+            return entry
+        if not entry.moved_main:
+            continue
+        try:
+            _planner(table, entry)(context, table, entry)
+        except Refused:
+            continue
+        raise Refused(f"{entry.description} came later, and can be taken back", "Leave --replacement out.")
+    raise Refused(f"{table.full_name} has no replacement of main that can be taken back", "")

@@ -1,0 +1,61 @@
+"""What the ways of undoing a change share: which one it is, and what is said of it."""
+
+from __future__ import annotations
+
+from typing import Protocol, TypeVar
+
+from core.actions.change import operations
+from core.actions.change.change import Done, Work
+from core.actions.change.operations import Undoable
+from core.actions.replace.takeover import moved
+from core.errors import Refused
+
+
+class Found(Protocol):
+    """What an undo stands on now: its fingerprint, and in words."""
+
+    @property
+    def fingerprint(self) -> str: ...
+    @property
+    def said(self) -> str: ...
+
+
+F = TypeVar("F", bound=Found)
+
+
+def undone_by(work: Work) -> Undoable:
+    """The change that the plan undoes. Raises `Refused` when it can't be undone any more."""
+    for entry in operations.undoable(work.context, work.table):
+        if entry.token == work.plan.undoes:
+            return entry
+    raise Refused(
+        f"What this plan undoes has been undone, or {work.table.full_name} moved on since",
+        "Make a new plan.",
+    )
+
+
+def as_planned(work: Work, found: F) -> F:
+    """What was found, which is as the plan saw it. Raises `Refused`."""
+    if found.fingerprint != work.plan.fingerprint:
+        raise moved_since(work, found.said)
+    return found
+
+
+def moved_since(work: Work, now: str = "") -> Refused:
+    """What an undo ends with when anything that it stands on changed since the plan."""
+    return moved(work.table, str(work.plan.arguments.get("seen", "")), now)
+
+
+def undone(work: Work, entry: Undoable, kept: str) -> Done:
+    """What a finished undo says."""
+    return Done(
+        message=f"Took back {entry.description} of {work.plan.table}. {kept}",
+        result={
+            "undone": entry.action,
+            "branch_name": entry.branch,
+            "previous_main": entry.previous,
+        },
+        before=entry.description,
+        after=f"{entry.description} taken back",
+        undo=f"paimark redo {work.table.word}",
+    )
