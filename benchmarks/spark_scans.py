@@ -25,7 +25,7 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
-from core.spark.client import Engine, EngineConfig
+from core.spark.client.client import Engine, EngineConfig
 from core.spark.protocol import Failed
 from tests.interop.stock import build_command
 from tests.paimon import open_table

@@ -28,7 +28,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 def ours() -> int:
     """Answer the query with this project's engine; the process of its Java."""
-    from core.spark.client import Engine, EngineConfig
+    from core.spark.client.client import Engine, EngineConfig
     from core.spark.protocol import Finished
 
     place = Path(os.environ["PAIMARK_BENCHMARK"])

@@ -16,7 +16,7 @@ from core.actions.context import Progress, open_context
 from core.actions.plan import Plan, raise_first
 from core.actions.registry import Action, must_be_agreed_to
 from core.errors import Cancelled, PaimarkError, Refused, StatementFailed, Unavailable
-from core.spark.client import Engine
+from core.spark.client.client import Engine
 from core.spark.protocol import Batch, Cause, Columns, Event, Failed, Finished
 from core.storage.open import open_files
 from core.table.catalog import find_table
@@ -191,7 +191,7 @@ def _plan_rows(plan: Plan) -> list[tuple[Cell, ...]]:
 def _batch(columns: Mapping[str, str], rows: Sequence[Sequence[Cell]]) -> Batch:
     import pyarrow as pa
 
-    from core.spark.sender import ipc_stream
+    from core.spark.results.sender import ipc_stream
 
     arrow = {"boolean": pa.bool_(), "bigint": pa.int64(), "string": pa.string()}
     cells = zip(*rows, strict=True)

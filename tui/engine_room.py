@@ -13,7 +13,7 @@ from core.config import Settings, state_directory
 from core.errors import PaimarkError
 
 if TYPE_CHECKING:
-    from core.spark.client import Engine
+    from core.spark.client.client import Engine
     from core.spark.protocol import Event
     from tui.widgets.lines import Line
 
@@ -34,7 +34,7 @@ class EngineRoom:
     def engine(self) -> Engine:
         if self._given is not None:
             return self._given
-        from core.spark.client import Engine, EngineConfig
+        from core.spark.client.client import Engine, EngineConfig
 
         settings = self._settings
         self._made = Engine(

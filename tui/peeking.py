@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from core.errors import Unavailable
-from core.spark.scan import Warehouse, make_scan
+from core.spark.datasource.scan import Warehouse, make_scan
 from core.text import clean_text
 from core.travel.diff_versions import DiffVersion, find_version
 from core.travel.wanted import Wanted

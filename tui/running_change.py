@@ -22,7 +22,7 @@ from tui.spark_work import SparkWork
 from tui.widgets.lines import Line
 
 if TYPE_CHECKING:
-    from core.spark.client import Engine
+    from core.spark.client.client import Engine
     from tui.session import Session
 
 

@@ -12,7 +12,7 @@ from tui.engine_room import EngineRoom
 from tui.widgets.lines import Line
 
 if TYPE_CHECKING:
-    from core.spark.client import Engine
+    from core.spark.client.client import Engine
 
 
 class SparkWork:

@@ -17,7 +17,7 @@ from core.storage.files import Files
 from core.storage.open import open_files
 
 if TYPE_CHECKING:
-    from core.spark.client import Engine
+    from core.spark.client.client import Engine
 
 # An action tells each step as it ends, one line.
 Progress = Callable[[str], None]

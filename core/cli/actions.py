@@ -22,7 +22,7 @@ from core.cli.output import narrate
 from core.cli.plans import say_plan
 from core.errors import Refused
 from core.redaction import redacted
-from core.spark.client import Engine
+from core.spark.client.client import Engine
 from core.table.catalog import find_table
 from core.text import clean_text
 

@@ -13,7 +13,7 @@ from core.cli.result import FORMATS, Result
 from core.config import Settings, state_directory
 from core.errors import PaimarkError, StatementFailed, Unavailable, UsageError
 from core.figures import counted, seconds
-from core.spark.client import Engine, EngineConfig
+from core.spark.client.client import Engine, EngineConfig
 from core.spark.protocol import Batch, Columns, Event, Explained, Failed, Finished, Reading, StageProgress
 
 

@@ -14,7 +14,7 @@ from core.cli.narrator import Narrator
 from core.cli.options import GlobalCommand, given
 from core.cli.result import Result
 from core.errors import Refused
-from core.spark.client import Engine
+from core.spark.client.client import Engine
 from core.spark.protocol import Batch, Event, Failed
 from core.storage.open import open_files
 from core.table.catalog import find_table

@@ -90,7 +90,7 @@ def _checks(found: Given, table: str | None, *, deep: bool) -> Iterator[tuple[st
 
 
 def _java() -> Iterator[Finding]:
-    from core.spark.java import find_java
+    from core.spark.launch.java import find_java
 
     java = find_java()
     yield Finding("java", "ok", f"Java {java.version} at {java.executable} ({java.found})")

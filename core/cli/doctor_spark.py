@@ -37,7 +37,7 @@ def cluster_has(found: Given) -> Iterator[str]:
 
 
 def _with_cluster(found: Given) -> Settings | None:
-    from core.spark.cluster import is_cluster
+    from core.spark.launch.cluster import is_cluster
 
     try:
         settings = found.settings()

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import sys
 
-from core.spark.scan import Scan
+from core.spark.datasource.scan import Scan
 
 
 def main() -> int:
     import pyarrow as pa
     from pypaimon.schema.data_types import PyarrowFieldParser
 
-    from core.spark.paimon import open_table, plan_splits, read_splits
-    from core.spark.types import as_spark_reads
+    from core.spark.datasource.paimon import open_table, plan_splits, read_splits
+    from core.spark.datasource.types import as_spark_reads
 
     scan, left = Scan.from_text(sys.stdin.read()), int(sys.argv[1])
     schema = PyarrowFieldParser.from_paimon_schema(open_table(scan).fields)

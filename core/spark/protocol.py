@@ -100,7 +100,7 @@ class Ask(msgspec.Struct, frozen=True, tag=True):
 class Write(msgspec.Struct, frozen=True, tag=True):
     """Write a query's rows over versions of a table to one of its roots, as one commit.
 
-    `schema`, `head` and `follows_main` must be so still at the commit (see `core.spark.target`). An
+    `schema`, `head` and `follows_main` must be so still at the commit (see `core.spark.writing.target`). An
     `overwrite` replaces the whole table, or the partitions that the query `partitions_sql` gives: none of
     them, no commit. For `sql` they are the view `PARTITIONS`. With `common_sql`, that alone is over versions,
     and for both others it is the view `COMMON`.

@@ -18,7 +18,7 @@ from core.actions.merge.survey import survey
 from core.actions.plan import Outcome
 from core.actions.undo import undo
 from core.errors import NotFound, Refused, UsageError
-from core.spark.client import Engine
+from core.spark.client.client import Engine
 from core.table.layout import TablePath
 from core.table.lineage import Lineage
 from tests.actions.acting import EVENTS, ORDERS, NoWrites, context_on, done, planned

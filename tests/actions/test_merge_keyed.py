@@ -18,9 +18,9 @@ from core.actions.change import driver
 from core.actions.context import Context
 from core.actions.merge import merge_branch
 from core.errors import Refused
-from core.spark.client import Engine
-from core.spark.paimon import plan_splits, read_splits
-from core.spark.scan import Warehouse, make_scan
+from core.spark.client.client import Engine
+from core.spark.datasource.paimon import plan_splits, read_splits
+from core.spark.datasource.scan import Warehouse, make_scan
 from core.storage.local import LocalFiles
 from core.table.layout import Root, TablePath
 from core.table.lineage import Lineage

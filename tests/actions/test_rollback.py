@@ -18,7 +18,7 @@ from core.actions.context import Context
 from core.actions.plan import Outcome, Plan
 from core.actions.rewrite import rewrite_main, rollback
 from core.errors import NotFound, Refused, UsageError
-from core.spark.client import Engine
+from core.spark.client.client import Engine
 from core.table.files import size_of
 from core.table.layout import TablePath
 from core.table.lineage import Lineage

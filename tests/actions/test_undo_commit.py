@@ -14,7 +14,7 @@ from core.actions.context import Context
 from core.actions.merge.history import events
 from core.actions.plan import Plan
 from core.errors import Refused
-from core.spark.client import Engine
+from core.spark.client.client import Engine
 from core.table.layout import TablePath
 from core.table.lineage import Lineage
 from tests.actions.acting import applied, context_on, done, planned, undoable

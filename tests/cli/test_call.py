@@ -9,7 +9,7 @@ import pytest
 from core.actions.registry import ACTIONS
 from core.config import Settings
 from core.errors import Refused
-from core.spark.client import Engine, EngineConfig
+from core.spark.client.client import Engine, EngineConfig
 from core.spark.protocol import Failed, Finished
 from core.statements import CallMode, action_called, run_statement
 from tests.cli.command import Paimark, on_terminal

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from core.actions.merge import conflicts as merge_conflicts
-from core.spark.client import Engine
+from core.spark.client.client import Engine
 from tests.actions.acting import contents
 from tests.cli.command import Paimark
 from tests.cli.shared_engine import share

@@ -21,7 +21,7 @@ from core.actions.merge.history import events
 from core.actions.registry import action
 from core.actions.roots.temp_files import meant_for
 from core.errors import Refused, Unavailable
-from core.spark.client import Engine
+from core.spark.client.client import Engine
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
 from core.table.lineage import Lineage

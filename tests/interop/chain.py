@@ -10,8 +10,8 @@ from typing import Any
 from core.actions.context import Context
 from core.actions.plan import Outcome
 from core.actions.registry import action
-from core.spark.paimon import plan_splits, read_splits
-from core.spark.scan import Warehouse, make_scan
+from core.spark.datasource.paimon import plan_splits, read_splits
+from core.spark.datasource.scan import Warehouse, make_scan
 from core.table.layout import Root, TablePath
 from core.table.lineage import Lineage
 from core.table.main_branch import main_root

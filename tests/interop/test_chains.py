@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.actions.context import Context
-from core.spark.client import Engine
+from core.spark.client.client import Engine
 from tests.actions.acting import context_on
 from tests.interop.chain import Chain
 from tests.interop.chain_kinds import KINDS, K, Row, S, V, documented

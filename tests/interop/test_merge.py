@@ -14,7 +14,7 @@ from core.actions.context import Context
 from core.actions.merge import merge_branch
 from core.actions.plan import Outcome
 from core.errors import Refused
-from core.spark.client import Engine
+from core.spark.client.client import Engine
 from core.table.layout import TablePath
 from core.table.lineage import Lineage
 from tests.actions.acting import context_on, done

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from core.actions.context import Context
-from core.spark.client import Engine
+from core.spark.client.client import Engine
 from core.table.layout import TablePath
 from tests.actions.acting import applied, context_on, done, planned
 from tests.conftest import ORDERS

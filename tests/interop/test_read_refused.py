@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from core.errors import Refused
-from core.spark.paimon import plan_splits, read_splits
-from core.spark.scan import Warehouse, make_scan
+from core.spark.datasource.paimon import plan_splits, read_splits
+from core.spark.datasource.scan import Warehouse, make_scan
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
 from core.table.lineage import Lineage

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from core.spark import holding_reads
-from core.spark.holding_reads import Held, HeldReads
+from core.spark.engine import holding_reads
+from core.spark.engine.holding_reads import Held, HeldReads
 from core.spark.protocol import Reading
 from core.storage.local import LocalFiles
 from core.table.catalog import parse_table_name

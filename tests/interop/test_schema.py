@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from core.actions.context import Context
-from core.spark.client import Engine
+from core.spark.client.client import Engine
 from core.table.layout import TablePath
 from core.table.lineage import Lineage
 from core.table.retention import RETENTION_OFF

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from core.errors import PaimarkError
-from core.spark.paimon import plan_splits, read_splits
-from core.spark.scan import Scan, Warehouse, make_scan
+from core.spark.datasource.paimon import plan_splits, read_splits
+from core.spark.datasource.scan import Scan, Warehouse, make_scan
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
 from core.table.lineage import Lineage

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from core.errors import Refused
-from core.spark.write import clustered_for, looked_up
+from core.spark.writing.write import clustered_for, looked_up
 from core.table.kinds import FUNCTIONS
 from tests.interop.judge import Judge
 from tests.interop.written import Table, as_judged

@@ -13,8 +13,8 @@ import pyarrow as pa
 from pypaimon import CatalogFactory, Schema
 from pypaimon.schema.data_types import AtomicType, DataField, PyarrowFieldParser
 
-from core.spark.committing import commit_rows, write_rows
-from core.spark.write import looked_up
+from core.spark.writing.committing import commit_rows, write_rows
+from core.spark.writing.write import looked_up
 
 _EPOCH = datetime(1970, 1, 1)
 

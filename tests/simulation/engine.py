@@ -17,9 +17,9 @@ from pypaimon.snapshot.snapshot import Snapshot as PaimonSnapshot
 
 from core.actions.merge import sql as merge_sql
 from core.errors import PaimarkError, Refused
-from core.spark.commit import CreateSnapshot
 from core.spark.protocol import Ask, Cause, Event, Failed, Told, Version, Write
-from core.spark.target import Target, require_as_begun, require_head
+from core.spark.writing.commit import CreateSnapshot
+from core.spark.writing.target import Target, require_as_begun, require_head
 from core.table.commits import Overwritten
 from core.table.lineage import Lineage
 from core.table.records import Snapshot
@@ -35,7 +35,7 @@ _ATTEMPTS = 3
 
 
 class StandInEngine:
-    """What `Context.engine` gives; has of `core.spark.client.Engine` what actions use."""
+    """What `Context.engine` gives; has of `core.spark.client.client.Engine` what actions use."""
 
     def __init__(self, world: World, actor: Actor) -> None:
         self._world = world

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from core.spark.home import find_spark
-from core.spark.java import find_java
-from core.spark.jvm import FLAGS
+from core.spark.launch.home import find_spark
+from core.spark.launch.java import find_java
+from core.spark.launch.jvm import FLAGS
 from tests.spark.standalone import SPARING, said
 
 

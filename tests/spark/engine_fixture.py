@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from core.spark.arrow import read_batch
-from core.spark.client import Engine, EngineConfig
+from core.spark.client.client import Engine, EngineConfig
+from core.spark.launch.session_settings import SCAN
 from core.spark.protocol import Batch, Columns, Event, Explained, Failed, Finished, Reading
-from core.spark.session_settings import SCAN
 
 # Survives only if properties are escaped as Java reads them.
 ODD_SETTING = "a=b:c#d!  é \\ \N{GRINNING FACE}"

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.spark.home import find_spark
-from core.spark.java import find_java
+from core.spark.launch.home import find_spark
+from core.spark.launch.java import find_java
 
 _MASTER_AT = r"Starting Spark master at (spark://\S+)"
 _PATIENCE_SECONDS = 120

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core.spark.client import Engine
+from core.spark.client.client import Engine
 from core.spark.protocol import Failed, Finished
 from core.statements import CallMode, run_statement
 from tests.spark.engine_fixture import in_order, rows

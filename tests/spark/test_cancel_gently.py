@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from core.spark.client import Engine, EngineConfig
+from core.spark.client.client import Engine, EngineConfig
 from core.spark.protocol import Event, Failed
 from tests.spark.engine_fixture import rows
 from tests.spark.test_cancel_locally import stuck
@@ -45,7 +45,7 @@ def test_a_slow_cancel_kills_only_where_it_may(
     engine: Engine, engine_warehouse: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What does not stop is left until somebody says that the engine may go."""
-    monkeypatch.setattr("core.spark.client.GRACE_SECONDS", 0.0)
+    monkeypatch.setattr("core.spark.client.client.GRACE_SECONDS", 0.0)
     rows(engine, "SELECT count(*) FROM shop.orders")
     process = engine._process
     name = stuck(engine_warehouse, "slow_stop")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from core.spark.client import Engine
+from core.spark.client.client import Engine
 from core.spark.protocol import Event, Failed
 from tests.spark.engine_fixture import rows
 from tests.spark.writing import lineage_of, order, version
@@ -68,4 +68,4 @@ def test_merging_for_a_rewriting(engine: Engine, engine_warehouse: Path) -> None
 def _warm(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """What comes before the first statement is over."""
     rows(engine, "SELECT count(*) FROM shop.orders")
-    monkeypatch.setattr("core.spark.client.GRACE_SECONDS", 4.0)
+    monkeypatch.setattr("core.spark.client.client.GRACE_SECONDS", 4.0)

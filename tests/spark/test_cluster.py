@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from core.spark.client import Engine, EngineConfig
+from core.spark.client.client import Engine, EngineConfig
+from core.spark.launch.session_settings import EXECUTORS_TIMEOUT
 from core.spark.protocol import StageProgress
-from core.spark.session_settings import EXECUTORS_TIMEOUT
 from tests.paimon import read_rows
 from tests.spark.engine_fixture import ask, in_order, rows
 from tests.spark.standalone import SPARING, Standalone, standalone

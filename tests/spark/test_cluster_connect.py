@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from core.errors import Unavailable
-from core.spark import connect
-from core.spark.client import Engine, EngineConfig
+from core.spark.client.client import Engine, EngineConfig
+from core.spark.engine import connect
 from core.spark.protocol import StageProgress, Start
 from tests.spark.connect_server import connect_server
 from tests.spark.engine_fixture import ask, in_order, rows

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from core.errors import Unavailable
-from core.spark import cluster
-from core.spark.cluster import Node, cluster_at, cluster_settings, is_cluster, package, require_master
-from core.spark.session_settings import EXECUTORS_TIMEOUT
+from core.spark.launch import cluster
+from core.spark.launch.cluster import Node, cluster_at, cluster_settings, is_cluster, package, require_master
+from core.spark.launch.session_settings import EXECUTORS_TIMEOUT
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,8 @@ def test_python_imports_this_package_from_what_executors_are_sent(tmp_path: Path
     path = package(tmp_path)
     [(name, python_path)] = cluster_settings({"PYTHONPATH": "/theirs"}).items()
     assert name == "spark.executorEnv.PYTHONPATH" and python_path == f"{path.name}:/theirs"
-    words = "import core.spark.source as s, core.spark.worker_daemon as d; print(s.__file__, d.__file__)"
+    ours = ("core.spark.datasource.source", "core.spark.launch.worker_daemon")
+    words = f"import {ours[0]} as s, {ours[1]} as d; print(s.__file__, d.__file__)"
     found = subprocess.run(
         [sys.executable, "-c", words],
         cwd=tmp_path,

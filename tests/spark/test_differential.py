@@ -15,9 +15,9 @@ from random import Random
 import pyarrow as pa
 import pytest
 
-from core.spark.client import Engine
+from core.spark.client.client import Engine
+from core.spark.launch.session_settings import LOCAL_BYTES, SCAN
 from core.spark.protocol import Failed
-from core.spark.session_settings import LOCAL_BYTES, SCAN
 from tests.interop.conftest import judge
 from tests.interop.judge import Judge
 from tests.paimon import open_table

@@ -16,10 +16,10 @@ import pytest
 
 from core.errors import Unavailable
 from core.spark.arrow import read_batch
-from core.spark.cds import SWITCH
-from core.spark.client import Engine, EngineConfig
+from core.spark.client.client import Engine, EngineConfig
+from core.spark.launch.cds import SWITCH
+from core.spark.launch.workers import kill_workers
 from core.spark.protocol import Batch, Columns, Event, Failed, Finished, Ready, StageProgress
-from core.spark.workers import kill_workers
 from tests.spark.engine_fixture import ask, rows
 
 ENDLESS = "SELECT count(*) FROM range(1000000000000)"
@@ -81,7 +81,7 @@ def the_end(events: Iterator[Event]) -> Finished | Failed:
 
 
 def test_the_side_that_asks_imports_no_spark_and_no_arrow() -> None:
-    script = "import sys, core.spark.client, core.spark.arrow, core.statements; print(*sys.modules)"
+    script = "import sys, core.spark.client.client, core.spark.arrow, core.statements; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
     assert not loaded & {"pyspark", "py4j", "pyarrow", "pandas", "numpy", "pypaimon"}
@@ -235,7 +235,7 @@ def test_a_parent_that_is_killed_takes_the_engine_along(engine_warehouse: Path, 
     script = f"""
 import sys, time
 from pathlib import Path
-from core.spark.client import Engine, EngineConfig
+from core.spark.client.client import Engine, EngineConfig
 from core.spark.protocol import Finished
 conf = {{"spark.hadoop.fs.s3a.secret.key": "hush-conf", "spark.driver.memory": "1g"}}
 engine = Engine(EngineConfig({str(engine_warehouse)!r}, {{"s3.secret-key": "hush-option"}}, "local[1]", conf,
@@ -269,7 +269,7 @@ def test_a_parent_that_dies_while_spark_starts_leaves_nothing(engine_warehouse: 
     script = f"""
 import os, signal, time
 from pathlib import Path
-from core.spark.client import Engine, EngineConfig
+from core.spark.client.client import Engine, EngineConfig
 log_path = Path({str(tmp_path / "log")!r})
 engine = Engine(EngineConfig({str(engine_warehouse)!r}, {{}}, "local[1]", {{}}, log_path, False))
 engine.start()
@@ -314,7 +314,7 @@ def test_killing_workers_ends_only_workers(engine: Engine) -> None:
 
 def test_a_cancel_never_reaches_the_next_statement(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also not by force: the first ends, the second runs for longer than a cancelled one may."""
-    monkeypatch.setattr("core.spark.client.GRACE_SECONDS", 2.0)
+    monkeypatch.setattr("core.spark.client.client.GRACE_SECONDS", 2.0)
     with running(engine) as events:
         process = engine._process
         engine.cancel()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.spark.failures import sentences
+from core.spark.engine.failures import sentences
 
 TASK = """
   An exception was thrown from the Python worker. Please see the stack trace below.

@@ -19,7 +19,7 @@ from core.actions.registry import must_be_agreed_to
 from core.actions.rewrite.insert import inserting_action
 from core.errors import Refused, StatementFailed
 from core.spark.arrow import read_batch
-from core.spark.client import Engine, EngineConfig
+from core.spark.client.client import Engine, EngineConfig
 from core.spark.protocol import Batch, Event, Failed, Finished, Task
 from core.statements import CallMode, action_called, run_statement
 from core.table.layout import TablePath

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from core.errors import Unavailable
-from core.spark.java import find_java
-from core.spark.jvm import collector
+from core.spark.launch.java import find_java
+from core.spark.launch.jvm import collector
 
 
 def install(home: Path, said: str, release: str | None = None) -> Path:

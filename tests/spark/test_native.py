@@ -14,7 +14,7 @@ from pypaimon import CatalogFactory
 from pypaimon.schema.data_types import AtomicType
 from pypaimon.schema.schema_change import SchemaChange
 
-from core.spark.client import Engine
+from core.spark.client.client import Engine
 from tests.conftest import ORDERS
 from tests.paimon import commit, create_table, read_rows
 from tests.spark.engine_fixture import ask, in_order, rows

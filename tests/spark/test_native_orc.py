@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from core.spark.client import Engine
+from core.spark.client.client import Engine
 from tests.conftest import ORDERS
 from tests.interop.conftest import judge
 from tests.interop.judge import Judge

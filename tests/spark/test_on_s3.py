@@ -14,7 +14,7 @@ import pytest
 from core.actions.context import Context
 from core.errors import Refused
 from core.spark.arrow import read_batch
-from core.spark.client import Engine, EngineConfig
+from core.spark.client.client import Engine, EngineConfig
 from core.spark.protocol import Batch, Failed
 from core.statements import CallMode, run_statement
 from core.storage.open import open_files

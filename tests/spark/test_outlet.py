@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from core.errors import StatementFailed
-from core.spark.outlet import Outlet
-from core.spark.sender import END, HEAD, KNOWN, PARTITION
+from core.spark.results.outlet import Outlet
+from core.spark.results.sender import END, HEAD, KNOWN, PARTITION
 
 
 @pytest.fixture

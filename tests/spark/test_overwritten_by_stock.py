@@ -12,7 +12,7 @@ import pytest
 
 from core.actions.context import Context
 from core.actions.rewrite.insert import inserting_action
-from core.spark.client import Engine
+from core.spark.client.client import Engine
 from core.spark.protocol import Event, Finished, Task
 from core.table.commits import Overwritten
 from core.table.layout import TablePath

@@ -12,7 +12,7 @@ import pytest
 
 from core.actions.context import open_context
 from core.actions.registry import action
-from core.spark.client import Engine
+from core.spark.client.client import Engine
 from core.table.catalog import find_table
 from tests.conftest import ORDERS
 from tests.paimon import commit, create_table, open_table, read_rows

@@ -13,9 +13,9 @@ import pytest
 
 from core.cancelling import Cancellation, cancellable
 from core.errors import Cancelled, Refused, Unavailable
-from core.spark.committing import commit_rows, write_rows
-from core.spark.target import Target
-from core.spark.write import looked_up
+from core.spark.writing.committing import commit_rows, write_rows
+from core.spark.writing.target import Target
+from core.spark.writing.write import looked_up
 from core.storage.local import LocalFiles
 from core.table.files import needed_files
 from core.table.layout import TablePath

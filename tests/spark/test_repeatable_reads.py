@@ -18,9 +18,9 @@ from core.actions.context import Context, open_context
 from core.actions.garbage import expire_snapshots
 from core.actions.plan import Outcome
 from core.errors import StatementFailed
-from core.spark import holding_reads
-from core.spark.client import Engine
-from core.spark.holding_reads import Held, HeldReads
+from core.spark.client.client import Engine
+from core.spark.engine import holding_reads
+from core.spark.engine.holding_reads import Held, HeldReads
 from core.spark.protocol import Failed, Reading, StageProgress
 from core.storage.local import LocalFiles
 from core.table.catalog import parse_table_name
@@ -36,7 +36,7 @@ from tests.spark.writing import lineage_of
 ORDERS = parse_table_name("shop.orders")
 _READER = """
 import sys, time
-from core.spark import holding_reads
+from core.spark.engine import holding_reads
 from core.storage.local import LocalFiles
 from core.table.catalog import parse_table_name
 from core.spark.protocol import Reading

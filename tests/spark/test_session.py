@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from core.errors import StatementFailed
-from core.spark.client import Engine, EngineConfig
+from core.spark.client.client import Engine, EngineConfig
+from core.spark.launch.session_settings import SCAN, check_setting
 from core.spark.protocol import Finished
-from core.spark.session_settings import SCAN, check_setting
 from tests.paimon import open_table
 from tests.spark.engine_fixture import ask, rows
 from tests.spark.standalone import SPARING

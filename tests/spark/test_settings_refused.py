@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core.spark.client import Engine, EngineConfig
+from core.spark.client.client import Engine, EngineConfig
 from tests.spark.engine_fixture import ask
 
 

@@ -11,7 +11,7 @@ from pypaimon import CatalogFactory
 from pypaimon.schema.schema_change import SchemaChange
 
 from core.spark.arrow import read_batch
-from core.spark.client import Engine
+from core.spark.client.client import Engine
 from core.spark.protocol import Batch
 from tests.conftest import ORDERS
 from tests.paimon import commit, create_table

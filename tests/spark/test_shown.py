@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from core.spark.client import Engine
+from core.spark.client.client import Engine
 from core.spark.protocol import Finished
 from core.statements import CallMode, run_statement
 from tests.paimon import commit, create_table, open_table

@@ -12,8 +12,8 @@ from pyspark.sql.datasource import CaseInsensitiveDict
 from pyspark.sql.types import LongType, StructField, StructType
 
 from core.errors import NotFound, PaimarkError, UsageError
-from core.spark.options import catalog_options
-from core.spark.source import PaimarkSource
+from core.spark.datasource.options import catalog_options
+from core.spark.datasource.source import PaimarkSource
 from tests.paimon import commit, create_table, open_table
 
 SCHEMA = pa.schema([("id", pa.int64())])

@@ -8,7 +8,7 @@ import pyspark
 import pytest
 
 from core.errors import Unavailable
-from core.spark.home import find_spark, other_version, pyspark_version
+from core.spark.launch.home import find_spark, other_version, pyspark_version
 
 _DEFAULTS = r"""
 # A comment

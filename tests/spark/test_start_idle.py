@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from core.errors import UsageError
-from core.spark.client import Engine, EngineConfig
-from core.spark.idle import Idle, idle_seconds
+from core.spark.client.client import Engine, EngineConfig
+from core.spark.client.idle import Idle, idle_seconds
+from core.spark.launch.session_settings import IDLE_TIMEOUT
 from core.spark.protocol import Finished
-from core.spark.session_settings import IDLE_TIMEOUT
 from tests.spark.standalone import SPARING
 
 

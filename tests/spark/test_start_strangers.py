@@ -10,7 +10,7 @@ PROGRAM = """
 import subprocess, sys
 from pathlib import Path
 from core.spark.protocol import Start
-from core.spark.session import start_spark
+from core.spark.launch.session import start_spark
 
 scratch, stranger = sys.argv[1:]
 spark = start_spark(Start(scratch, {}, "local[2]", {"spark.driver.host": "localhost"}, scratch, True))
@@ -36,7 +36,7 @@ print("STRANGER", said.strip())
 # Tasks go on, also with what executors fetch of the driver over the network.
 assert session.range(10).repartition(4).count() == 10
 assert sorted(row[0] for row in session.range(3).mapInPandas(lambda it: it, "id long").collect()) == [0, 1, 2]
-from core.spark.results import Results
+from core.spark.results.results import Results
 print("ROWS", sum(count for _, count in Results(spark).streamed(session.range(100), "t")))
 print("OUTLET", spark.host)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.spark.client import Engine
+from core.spark.client.client import Engine
 from core.spark.protocol import Failed, Finished
 from core.statements import run_statement
 from tests.spark.engine_fixture import ODD_SETTING, ask, rows

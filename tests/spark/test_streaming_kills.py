@@ -15,7 +15,7 @@ import pytest
 from msgspec.structs import replace
 
 from core.errors import PaimarkError
-from core.spark.workers import kill_descendants, kill_workers
+from core.spark.launch.workers import kill_descendants, kill_workers
 from core.table.layout import TablePath
 from tests.actions.acting import context_on, done
 from tests.paimon import commit, create_table, read_rows

@@ -12,7 +12,7 @@ import pytest
 from core.actions.context import Context, open_context
 from core.actions.registry import action
 from core.figures import duration
-from core.spark.client import Engine
+from core.spark.client.client import Engine
 from core.table.catalog import find_table
 from core.table.lineage import Lineage
 from tests.spark.engine_fixture import ask, rows

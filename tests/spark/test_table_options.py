@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 from pypaimon.common.options.core_options import CoreOptions
 
-from core.spark.client import Engine
-from core.spark.table_options import RULES, Use, judged, rule_of
+from core.spark.client.client import Engine
+from core.spark.datasource.table_options import RULES, Use, judged, rule_of
 from tests.interop.conftest import judge
 from tests.interop.judge import Judge, comparable
 from tests.paimon import commit, create_table

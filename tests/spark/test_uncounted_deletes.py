@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from core.spark.client import Engine
-from core.spark.session_settings import SCAN
+from core.spark.client.client import Engine
+from core.spark.launch.session_settings import SCAN
 from tests.interop.conftest import judge
 from tests.interop.judge import Judge
 from tests.paimon import commit, create_table, read_rows

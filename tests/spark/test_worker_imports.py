@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from core.spark.client import Engine
-from core.spark.home import find_spark
-from core.spark.worker_imports import leave_out_spark_jar
+from core.spark.client.client import Engine
+from core.spark.launch.home import find_spark
+from core.spark.launch.worker_imports import leave_out_spark_jar
 from tests.spark.engine_fixture import by_pypaimon, rows
 from tests.spark.test_engine import processes_of
 

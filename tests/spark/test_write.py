@@ -13,7 +13,7 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from core.spark.client import Engine
+from core.spark.client.client import Engine
 from core.spark.protocol import Write
 from core.storage.local import LocalFiles
 from core.table.catalog import parse_table_name
@@ -253,8 +253,8 @@ PROGRAM = """
 import sys
 from pathlib import Path
 from core.spark.protocol import Start
-from core.spark.session import start_spark
-from core.spark.write import clustered
+from core.spark.launch.session import start_spark
+from core.spark.writing.write import clustered
 
 warehouse, scratch = sys.argv[1:]
 spark = start_spark(Start(warehouse, {}, "local[2]", {}, scratch, False))
@@ -268,7 +268,7 @@ orders = session.sql("SELECT id AS order_id, 'spark' AS customer FROM range(0, 4
 try:
     save(orders, "append", "shop.orders")
 except Exception as error:
-    assert "core.spark.write.clustered" in str(error), error
+    assert "core.spark.writing.write.clustered" in str(error), error
 else:
     raise SystemExit("one bucket was written by several tasks")
 save(clustered(orders, table="shop.orders", **source), "append", "shop.orders")

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from core.errors import Refused
-from core.spark.committing import write_rows
-from core.spark.write import looked_up
+from core.spark.writing.committing import write_rows
+from core.spark.writing.write import looked_up
 from tests.actions.acting import contents
 from tests.conftest import EVENTS
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from pathlib import Path
 
-from core.spark.client import Engine
+from core.spark.client.client import Engine
 from core.spark.protocol import Failed, Finished, StageProgress, Told, Version, Write
 from core.storage.local import LocalFiles
 from core.table.catalog import parse_table_name

@@ -14,7 +14,7 @@ import pyspark
 import pytest
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 
-from core.spark.java import find_java
+from core.spark.launch.java import find_java
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

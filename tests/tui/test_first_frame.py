@@ -34,7 +34,7 @@ async def look(pilot):
     seen["rows"] = console.browse.snapshots.grid.count
     seen["modules"] = sorted(sys.modules)
     # What starts Spark afterwards belongs to this process too.
-    import core.spark.client
+    import core.spark.client.client
     seen["with_engine"] = sorted(sys.modules)
     console.exit()
 

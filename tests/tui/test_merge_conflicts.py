@@ -11,7 +11,7 @@ import pytest
 
 from core.actions.merge import conflicts as merge_conflicts
 from core.config import Settings
-from core.spark.client import Engine
+from core.spark.client.client import Engine
 from tests.paimon import commit
 from tests.table.branches import create_branch
 from tests.tui.driving import Sitting, sitting

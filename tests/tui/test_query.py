@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from core.config import Settings
-from core.spark.client import Engine
+from core.spark.client.client import Engine
 from tests.paimon import read_rows
 from tests.tui.driving import Sitting, sitting
 from tui.engine_room import EngineRoom

@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from core.config import Settings
-from core.spark.client import Engine
+from core.spark.client.client import Engine
 from tests.conftest import ORDERS
 from tests.paimon import commit
 from tests.table.branches import create_branch

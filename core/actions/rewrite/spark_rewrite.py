@@ -24,7 +24,7 @@ from core.actions.roots.pin_snapshot import ChosenSnapshot, choose, require_whol
 from core.actions.savepoints import savepoint_claim
 from core.errors import PaimarkError, Refused, Unavailable
 from core.figures import counted
-from core.spark.client import Engine, EngineConfig
+from core.spark.client.client import Engine, EngineConfig
 from core.spark.protocol import Ask, Failed, StageProgress, Told, Version, Write
 from core.storage.files import Files
 from core.table import kinds

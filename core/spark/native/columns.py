@@ -13,7 +13,7 @@ from typing import Any
 from pyspark.sql.types import StructType
 
 from core.errors import StatementFailed
-from core.spark.types import spark_schema
+from core.spark.datasource.types import spark_schema
 from core.table.column_types import ColumnType
 
 _INTEGERS = {"TINYINT": 3, "SMALLINT": 5, "INT": 10, "INTEGER": 10, "BIGINT": 19}

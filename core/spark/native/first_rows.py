@@ -13,10 +13,10 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from core.errors import Corrupt
+from core.spark.datasource.types import as_spark_reads
 from core.spark.merging.model import Bits
 from core.spark.merging.opening import OpenFile
 from core.spark.native.state import TableFile, TableState
-from core.spark.types import as_spark_reads
 
 _FEWEST_ROWS = 256
 # A column that nobody asks for: a batch without columns has no rows.

@@ -12,10 +12,15 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import LongType, StructField, StructType
 
 from core.errors import Corrupt, FileMissing
-from core.spark.bitmap import first_bits, is_made, merge_bits
+from core.spark.datasource.paimon import open_table
+from core.spark.datasource.scan import Scan, Warehouse
+from core.spark.datasource.types import spark_schema
+from core.spark.engine.plans import Needs
+from core.spark.launch.session_settings import SCAN
 from core.spark.merging.model import Bits, MergeGroup, Unmergeable, joined
 from core.spark.merging.opening import file_opener
 from core.spark.merging.overlap import overlap_groups
+from core.spark.native.bitmap import first_bits, is_made, merge_bits
 from core.spark.native.columns import NotNative
 from core.spark.native.conditions import Condition
 from core.spark.native.first_rows import first_rows
@@ -23,12 +28,7 @@ from core.spark.native.old_dates import require_no_old_dates
 from core.spark.native.pruning import Pruner
 from core.spark.native.relation import ListedFile, Relations
 from core.spark.native.state import FIRST_BIT, TableFile, TableState, table_state
-from core.spark.paimon import open_table
-from core.spark.plans import Needs
-from core.spark.results import SMALL_RESULT
-from core.spark.scan import Scan, Warehouse
-from core.spark.session_settings import SCAN
-from core.spark.types import spark_schema
+from core.spark.results.results import SMALL_RESULT
 from core.table.layout import Root
 from core.table.records import Snapshot, TableSchema
 

@@ -13,12 +13,12 @@ from pypaimon.schema.table_schema import TableSchema as PypaimonSchema
 from pyspark.sql.types import StructField, StructType
 
 from core.errors import Corrupt, PaimarkError, Unavailable
+from core.spark.datasource.table_options import Use, judged
 from core.spark.merging.model import MergeFile, MergeGroup, Unmergeable
 from core.spark.merging.overlap import overlap_groups
 from core.spark.merging.rules import merge_file, merge_rules
 from core.spark.native.columns import FileColumns, NotNative, file_columns, table_types
 from core.spark.native.values import Reader, value_reader
-from core.spark.table_options import Use, judged
 from core.storage.files import Files
 from core.table.binary_row import starts
 from core.table.files import Places, data_manifests, live_entries, schema_of

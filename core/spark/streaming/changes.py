@@ -17,8 +17,8 @@ from pypaimon.read.scanner.file_scanner import FileScanner
 from pypaimon.snapshot.snapshot import Snapshot as PaimonSnapshot
 
 from core.errors import Refused
-from core.spark.paimon import open_table, plan_splits, read_splits, require_readable
-from core.spark.scan import Scan
+from core.spark.datasource.paimon import open_table, plan_splits, read_splits, require_readable
+from core.spark.datasource.scan import Scan
 from core.storage.files import Files
 from core.table.layout import TablePath
 from core.table.manifests import read_manifest_list, read_manifests

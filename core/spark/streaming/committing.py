@@ -11,12 +11,12 @@ from pypaimon.table.bucket_mode import BucketMode
 from pypaimon.write.file_store_commit import SuccessResult
 
 from core.errors import NotFound, Refused
-from core.spark.after_commit import after_commit
-from core.spark.commit import Commit, CreateSnapshot
-from core.spark.committing import delete_rows, deleted_unless_committed, open_target
 from core.spark.streaming import landing
 from core.spark.streaming.offsets import mark_of
-from core.spark.target import Target
+from core.spark.writing.after_commit import after_commit
+from core.spark.writing.commit import Commit, CreateSnapshot
+from core.spark.writing.committing import delete_rows, deleted_unless_committed, open_target
+from core.spark.writing.target import Target
 from core.storage.files import Files
 from core.storage.open import open_files
 from core.table.commits import Overwritten

@@ -6,7 +6,7 @@
         .option("scan.mode", "from-snapshot-full").option("scan.snapshot-id", "savepoint.3").load()
     )
 
-Options besides those of `core.spark.source`:
+Options besides those of `core.spark.datasource.source`:
 
 - `scan.mode`: `latest-full` (the whole table, then changes; default), `latest` (changes from now on),
   `from-snapshot` (changes, those of that snapshot first), `from-snapshot-full` (the whole table at that
@@ -36,10 +36,10 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StringType, StructField, StructType
 
 from core.errors import NotFound, Refused, UsageError, hints_told
-from core.spark.asked_state import asked_by
-from core.spark.options import READ_STREAM, catalog_options, require_known
-from core.spark.scan import Scan, Warehouse, make_scan
-from core.spark.source import grouped
+from core.spark.datasource.asked_state import asked_by
+from core.spark.datasource.options import READ_STREAM, catalog_options, require_known
+from core.spark.datasource.scan import Scan, Warehouse, make_scan
+from core.spark.datasource.source import grouped
 from core.spark.streaming.following import changes, in_new_main, main_moved, next_end, whole_state
 from core.spark.streaming.offsets import NOTHING_READ, Offset, Place, read_offset
 from core.spark.streaming.options import read_options
@@ -121,8 +121,8 @@ class PaimarkStreamReader(DataSourceStreamReader):
         return [StreamPart(text, task, rows) for task in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        from core.spark.datasource.types import as_spark_reads
         from core.spark.streaming.changes import read_task
-        from core.spark.types import as_spark_reads
 
         if not isinstance(partition, StreamPart):
             return
@@ -160,8 +160,8 @@ class PaimarkStreamReader(DataSourceStreamReader):
 
     def _scan(self, warehouse: Warehouse, root: Root) -> Scan:
         """By the newest definition of the root. Raises `Refused` when it lacks what the query reads."""
-        from core.spark.paimon import open_table
-        from core.spark.types import spark_schema
+        from core.spark.datasource.paimon import open_table
+        from core.spark.datasource.types import spark_schema
 
         # What the table's own options say of where to begin counts where the query says nothing.
         scan = make_scan(warehouse, root, None, pinned=False, asked=asked_by(self._options))

@@ -11,10 +11,10 @@ started again on its checkpoint. Rows of a table with keys are upserts; of a key
 the later counts, and of two tasks the higher. Where the table has the option `rowkind.field`, that column
 says which rows delete (`-D`).
 
-Options besides those of `core.spark.write`: `checkpointLocation`, given here and not in Spark's settings, as
-the query's id is read there; where this process can't read it, `query-id`, a name that no other query has.
-Without `branch` each batch goes to main, wherever the main-branch file points then. The output mode is
-`append`; aggregates that change are written with `foreachBatch`.
+Options besides those of `core.spark.writing.write`: `checkpointLocation`, given here and not in Spark's
+settings, as the query's id is read there; where this process can't read it, `query-id`, a name that no
+other query has. Without `branch` each batch goes to main, wherever the main-branch file points then. The
+output mode is `append`; aggregates that change are written with `foreachBatch`.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ import msgspec
 from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMessage
 
 from core.errors import Corrupt, PaimarkError, Refused, UsageError, hints_told
-from core.spark.options import catalog_options
-from core.spark.target import Target
-from core.spark.write import looked_up
+from core.spark.datasource.options import catalog_options
+from core.spark.writing.target import Target
+from core.spark.writing.write import looked_up
 from core.storage.open import open_files
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class PaimarkStreamWriter(DataSourceStreamArrowWriter):
     def write(self, iterator: Iterator[pa.RecordBatch]) -> StreamWritten:
         from pyspark import TaskContext
 
-        from core.spark.committing import write_rows
+        from core.spark.writing.committing import write_rows
 
         context = TaskContext.get()
         task = context.partitionId() if context is not None else 0
@@ -77,7 +77,7 @@ class PaimarkStreamWriter(DataSourceStreamArrowWriter):
         # Only where a task gave no message no commit was tried.
         if all(each is not None for each in messages):
             return
-        from core.spark.committing import delete_rows
+        from core.spark.writing.committing import delete_rows
 
         delete_rows(self.target, [each.messages for each in messages if isinstance(each, StreamWritten)])
 
@@ -85,7 +85,7 @@ class PaimarkStreamWriter(DataSourceStreamArrowWriter):
 @hints_told()
 def stream_writer(options: Mapping[str, str], columns: list[str], overwrite: bool) -> PaimarkStreamWriter:
     """The writer that the options ask for. Raises `UsageError` and `Refused` for what can't be written."""
-    from core.spark.committing import check_columns
+    from core.spark.writing.committing import check_columns
 
     if overwrite:
         raise UsageError(

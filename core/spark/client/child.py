@@ -1,0 +1,177 @@
+"""One engine process as its parent sees it: spawned with a channel of its own, read by a thread, killed.
+
+The process leads a session, so ctrl+c in the terminal does not reach it, and a process group, so that the
+Java process and all it started end with it, also when the engine itself is gone already.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+from core.errors import Unavailable
+from core.spark.client.scratch import make_scratch, remove_scratch
+from core.spark.protocol import (
+    Batch,
+    Close,
+    Died,
+    Event,
+    Failed,
+    Finished,
+    NotStarted,
+    Order,
+    Ready,
+    Report,
+    receive_report,
+    send,
+)
+
+_CLOSE_SECONDS = 5.0
+_LARGEST_LOG = 4 << 20
+# Events that may wait for whoever runs a statement before the engine is made to wait.
+_WAITING_EVENTS = 8
+
+
+class EngineProcess:
+    """`ready` is set when Spark has started, `answers` counts statements ended, `ended`: all is gone."""
+
+    def __init__(self, log_path: Path) -> None:
+        self.scratch = make_scratch()
+        self._channel, theirs = socket.socketpair()
+        self._sending = threading.Lock()
+        self._ending = threading.Lock()
+        self._changed = threading.Condition()
+        self._events: deque[Event] = deque()
+        self._dropping = True
+        self.answers = 0
+        self.ready: Ready | None = None
+        self.ended = False
+        self.last_words: NotStarted | Died | None = None
+        with theirs, _open_log(log_path) as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "core.spark.engine.engine", str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,
+            )
+        self._reader = threading.Thread(target=self._read, name="engine reader", daemon=True)
+        self._reader.start()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def order(self, message: Order) -> bool:
+        """Send an order; False when the process is gone."""
+        with self._sending:
+            try:
+                send(self._channel, message)
+            except OSError:
+                return False
+        return True
+
+    def begin(self) -> int:
+        """From here on events are kept for `next_event`. What `answers` will be when the statement ended."""
+        with self._changed:
+            self._events.clear()
+            self._dropping = False
+            return self.answers + 1
+
+    def drop_rows(self) -> None:
+        """Nobody takes rows any more: only the statement's end is kept."""
+        with self._changed:
+            self._dropping = True
+            self._changed.notify_all()
+
+    def next_event(self) -> Event | None:
+        """The statement's next event, waiting for it; None when the process ended without one."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._events or self.ended)
+            if not self._events:
+                return None
+            self._changed.notify_all()
+            return self._events.popleft()
+
+    def wait(self, reached: Callable[[], bool], timeout: float | None) -> bool:
+        """Wait for something that a report or the end of the process brings about."""
+        with self._changed:
+            return self._changed.wait_for(reached, timeout)
+
+    def exit_code(self) -> int:
+        """How the process ended; negative for a signal."""
+        return self._process.wait()
+
+    def close(self) -> None:
+        """End it: by asking, and by force when that takes too long. Returns when it is gone."""
+        if self.order(Close()):
+            self.wait(lambda: self.ended, _CLOSE_SECONDS)
+        self.kill()
+        self._reader.join()
+
+    def kill(self) -> None:
+        """End it and everything it started, at once."""
+        with self._ending:
+            # Until it is waited for, its number can't be another group's.
+            if self._process.returncode is None:
+                with suppress(ProcessLookupError):
+                    os.killpg(self._process.pid, signal.SIGKILL)
+                self._process.wait()
+        remove_scratch(self.scratch)
+
+    def _read(self) -> None:
+        while (report := self._receive()) is not None:
+            with self._changed:
+                self._take(report)
+                self._changed.notify_all()
+        # The group outlives its leader: a Java process left behind goes with it.
+        self.kill()
+        with self._changed:
+            self.ended = True
+            self._changed.notify_all()
+        self._channel.close()
+
+    def _receive(self) -> Report | Batch | None:
+        try:
+            return receive_report(self._channel)
+        except OSError:
+            return None
+
+    def _take(self, report: Report | Batch) -> None:
+        if isinstance(report, NotStarted | Died):
+            self.last_words = report
+            return
+        if isinstance(report, Ready):
+            self.ready = report
+            if self._dropping:
+                return
+        if isinstance(report, Batch):
+            self._changed.wait_for(lambda: self._dropping or len(self._events) < _WAITING_EVENTS)
+        is_end = isinstance(report, Finished | Failed)
+        self.answers += is_end
+        if is_end or not self._dropping:
+            self._events.append(report)
+
+
+def _open_log(path: Path) -> IO[bytes]:
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    too_large = path.exists() and path.stat().st_size > _LARGEST_LOG
+    try:
+        # A pipe that nobody reads is not waited for; a device takes what nobody wants to keep.
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | (os.O_TRUNC * too_large)
+        return os.fdopen(os.open(path, flags, 0o600), "wb")
+    except OSError as error:
+        raise Unavailable(
+            f"The engine's log {path} can't be written: {error.strerror or error}",
+            "Remove what lies there, or point XDG_STATE_HOME elsewhere.",
+        ) from error

@@ -1,0 +1,258 @@
+"""The engine as the console and the command use it. Imports neither pyspark nor pyarrow.
+
+One statement runs at a time: `run` in one thread, `cancel` and `close` from any. An engine that died, or was
+ended because nobody asked it anything for long, is started again by the next statement.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from msgspec.structs import replace
+
+from core.errors import Unavailable
+from core.spark.client.child import EngineProcess
+from core.spark.client.idle import Idle, idle_seconds
+from core.spark.launch.session_settings import resets_all, sets_session
+from core.spark.protocol import Cancel, Event, Failed, Finished, Run, Start, Task
+
+State = Literal["stopped", "starting", "ready", "running", "resting", "failed"]
+
+# A cancelled statement that has not ended by then ends with its engine.
+GRACE_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class EngineConfig:
+    """`master` and `conf` are Spark's and win over our defaults; `log_path` gets all that Spark writes."""
+
+    warehouse: str = field(repr=False)
+    options: Mapping[str, str] = field(repr=False)
+    master: str | None
+    conf: Mapping[str, str] = field(repr=False)
+    log_path: Path
+    read_only: bool
+
+
+class _Sent(NamedTuple):
+    """A task on its way. `answer` is its end's place among all that the process gives."""
+
+    process: EngineProcess
+    number: int
+    answer: int
+
+
+class Engine:
+    """A Spark of its own, in a child process. Starts nothing until `start` or the first `run`."""
+
+    def __init__(self, config: EngineConfig) -> None:
+        self.config = config
+        self._lock = threading.Lock()
+        self._busy = threading.Lock()
+        self._process: EngineProcess | None = None
+        self._number = 0
+        self._cancelled = False
+        self._killed = False
+        self._may_kill = True
+        self._sent: _Sent | None = None
+        self._resting = False
+        # What was set is set again when it is started again.
+        self._session: list[str] = []
+        self._idle = Idle(idle_seconds(config.conf), self._rest)
+
+    @property
+    def state(self) -> State:
+        """`resting`: it was ended because it was not used, and starts again with the next statement."""
+        process = self._process
+        if process is None:
+            return "resting" if self._resting else "stopped"
+        if process.ended:
+            return "failed"
+        if process.ready is None:
+            return "starting"
+        return "running" if self._busy.locked() else "ready"
+
+    def start(self) -> None:
+        """Start the engine if it does not run. Returns at once; `state` and `wait_ready` say how it goes."""
+        self._started()
+
+    def wait_ready(self, timeout: float | None = None) -> float:
+        """Start it if need be, wait until it takes statements, and say how many seconds its start took.
+
+        Raises `Unavailable` when it can't start, or has not in `timeout` seconds.
+        """
+        process = self._started()
+        if not process.wait(lambda: process.ready is not None or process.ended, timeout):
+            raise Unavailable(f"Spark did not start in {timeout:.0f} seconds", self._log_hint())
+        if process.ready is None:
+            failed = self._died(process)
+            raise Unavailable(failed.message, failed.hint)
+        return process.ready.seconds
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """What each machine of a cluster has, a line each; nothing before `wait_ready` and on one machine."""
+        process = self._process
+        return process.ready.nodes if process is not None and process.ready is not None else ()
+
+    def run(
+        self, sql: str, *, database: str | None = None, limit: int | None = None, time_zone: str | None = None
+    ) -> Generator[Event]:
+        """One statement's events, ending with exactly one `Finished` or `Failed`. Blocks between them.
+
+        `limit` is the most rows wanted, None for all; `time_zone` is the session's, None for the machine's.
+        Closing the iterator early cancels the statement.
+        """
+        yield from self.do(Run(0, sql, database, limit, time_zone))
+
+    def do(self, task: Task) -> Generator[Event]:
+        """The events of any task, as of `run`. Its number is given here."""
+        if not self._busy.acquire(blocking=False):
+            yield Failed("Another statement is still running", "Cancel it, or wait for its end.")
+            return
+        try:
+            yield from self._do(task)
+        finally:
+            self._busy.release()
+            self._idle.used()
+
+    def cancel(self, *, may_kill: bool = True) -> None:
+        """Stop the running statement, if there is one: its events end with `Failed`.
+
+        Where that takes long the engine is killed, unless it may not be: then `kill` is for the caller.
+        """
+        with self._lock:
+            if not self._busy.locked() or self._cancelled:
+                return
+            self._cancelled, self._may_kill = True, may_kill
+            sent = self._sent
+        if sent is not None:
+            self._stop(sent)
+
+    def kill(self) -> None:
+        """End the running statement with its engine; temporary views and what is cached go with it."""
+        with self._lock:
+            process = self._process
+            if process is None or not self._busy.locked():
+                return
+            self._killed = True
+        process.kill()
+
+    def close(self) -> None:
+        """End the engine and everything it started. Returns when nothing of it is left."""
+        self._idle.stop()
+        with self._lock:
+            process, self._process = self._process, None
+        if process is not None:
+            process.close()
+
+    def _rest(self) -> None:
+        with self._lock:
+            process = self._process
+            if process is None or self._busy.locked():
+                return
+            # A statement that comes now starts another one.
+            self._process, self._resting = None, True
+        process.close()
+
+    def _do(self, task: Task) -> Generator[Event]:
+        began = time.monotonic()
+        with self._lock:
+            self._cancelled = self._killed = False
+            self._number += 1
+        process = self._started()
+        sent = _Sent(process, self._number, process.begin())
+        process.order(replace(task, number=sent.number))
+        with self._lock:
+            self._sent = sent
+            is_cancelled = self._cancelled
+        if is_cancelled:
+            # While it was on its way there was nothing to cancel yet.
+            self._stop(sent)
+        ended = False
+        try:
+            while not ended:
+                event = process.next_event()
+                if event is None:
+                    event = self._died(process)
+                ended = isinstance(event, Finished | Failed)
+                if isinstance(event, Finished):
+                    self._note_session(task)
+                    event = Finished(event.rows, event.truncated, time.monotonic() - began, event.message)
+                yield event
+        finally:
+            if not ended:
+                self.cancel()
+                # Nobody is there any more to say whether the engine may be killed.
+                threading.Thread(target=self._kill_if_stuck, args=(sent,), daemon=True).start()
+                while (event := process.next_event()) is not None:
+                    if isinstance(event, Finished | Failed):
+                        break
+            with self._lock:
+                self._sent = None
+
+    def _note_session(self, task: Task) -> None:
+        if not isinstance(task, Run) or not sets_session(task.sql):
+            return
+        if resets_all(task.sql):
+            self._session.clear()
+        elif task.sql not in self._session[-1:]:
+            self._session.append(task.sql)
+
+    def _started(self) -> EngineProcess:
+        with self._lock:
+            if self._process is None or self._process.ended:
+                config = self.config
+                process = EngineProcess(config.log_path)
+                process.order(
+                    Start(
+                        warehouse=config.warehouse,
+                        options=config.options,
+                        master=config.master,
+                        conf=config.conf,
+                        scratch=str(process.scratch),
+                        read_only=config.read_only,
+                        session=tuple(self._session),
+                    )
+                )
+                self._process, self._resting = process, False
+                self._idle.used()
+            return self._process
+
+    def _stop(self, sent: _Sent) -> None:
+        sent.process.drop_rows()
+        sent.process.order(Cancel(sent.number))
+        if self._may_kill:
+            threading.Thread(target=self._kill_if_stuck, args=(sent,), daemon=True).start()
+
+    def _kill_if_stuck(self, sent: _Sent) -> None:
+        process = sent.process
+        if not process.wait(lambda: process.answers >= sent.answer or process.ended, GRACE_SECONDS):
+            self._killed = True
+            process.kill()
+
+    def _died(self, process: EngineProcess) -> Failed:
+        """What to say when a process ended instead of answering."""
+        if self._killed:
+            return Failed(
+                "The statement did not stop when it was cancelled, so the Spark engine was killed",
+                "The next statement starts a new one.",
+                cause="cancelled",
+            )
+        if self._process is not process:
+            return Failed("The Spark engine was closed", cause="cancelled")
+        words = process.last_words
+        if words is not None:
+            return Failed(words.message, words.hint or self._log_hint(), cause="engine")
+        code = process.exit_code()
+        how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+        return Failed(f"The Spark engine died ({how})", self._log_hint(), cause="engine")
+
+    def _log_hint(self) -> str:
+        return f"The next statement starts a new one; what it said is in {self.config.log_path}."

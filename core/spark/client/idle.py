@@ -1,0 +1,55 @@
+"""When an engine that nobody asks anything is ended, so that its memory is somebody else's."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+
+from core.durations import parse_duration
+from core.errors import UsageError
+from core.spark.launch.session_settings import IDLE_TIMEOUT
+
+_DEFAULT = "30 min"
+_NEVER = "0"
+
+
+def idle_seconds(conf: Mapping[str, str]) -> float | None:
+    """What the Spark settings say, in seconds; None for never. Raises `UsageError`."""
+    text = conf.get(IDLE_TIMEOUT, _DEFAULT).strip()
+    if text == _NEVER:
+        return None
+    try:
+        return parse_duration(text) / 1000 or None
+    except UsageError as error:
+        raise UsageError(
+            f"{IDLE_TIMEOUT} is {text!r}, which is not a length of time", "Write 30 min, or 0."
+        ) from error
+
+
+class Idle:
+    """Calls `act`, in a thread of its own, when `used` was not called for so many seconds."""
+
+    def __init__(self, seconds: float | None, act: Callable[[], None]) -> None:
+        self._seconds = seconds
+        self._act = act
+        self._lock = threading.Lock()
+        self._timer: threading.Timer | None = None
+
+    def used(self) -> None:
+        """Count from now."""
+        with self._lock:
+            self._cancel()
+            if self._seconds is not None:
+                self._timer = threading.Timer(self._seconds, self._act)
+                self._timer.name, self._timer.daemon = "engine idle", True
+                self._timer.start()
+
+    def stop(self) -> None:
+        """Count no more, until it is used again."""
+        with self._lock:
+            self._cancel()
+
+    def _cancel(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None

@@ -1,0 +1,85 @@
+"""Which state of a table the options of a batch read name: in Paimon's words, in Spark's, or by `version`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from core.errors import UsageError
+from core.spark.datasource.options import STARTS, STATES
+from core.spark.datasource.table_options import Asked
+from core.storage.files import Files
+from core.table.layout import MAIN, Root
+from core.table.lineage import Lineage
+from core.travel.literals import read_timestamp
+from core.travel.version import Resolved, resolve_latest, resolve_time, resolve_version
+from core.travel.zones import epoch_ms
+
+_NEWEST = ("", "default", "latest", "latest-full", "full")
+_MODES: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(_NEWEST, ()),
+    "from-snapshot": ("scan.version", "scan.snapshot-id", "scan.tag-name", "scan.watermark"),
+    "from-snapshot-full": ("scan.version", "scan.snapshot-id", "scan.tag-name"),
+    "from-timestamp": ("scan.timestamp", "scan.timestamp-millis"),
+}
+
+
+def asked_by(options: Mapping[str, str]) -> Asked:
+    """What they name: a branch alone where that is `main`, a state, or the table as it stands."""
+    if options.get("branch") == MAIN:
+        return "root"
+    return "version" if any(name in options for name in (*STATES, *STARTS, "scan.mode")) else "table"
+
+
+def asked_state(files: Files, root: Root, options: Mapping[str, str]) -> Resolved | None:
+    """The state that they name, the newest where none does; None for a table without one.
+
+    Raises `UsageError` for options that do not fit together, `NotFound` for a state that is not there.
+    """
+    given = [name for name in (*STATES, *STARTS) if name in options]
+    if len(given) > 1:
+        raise UsageError(f"{' and '.join(given)} each name the state to read", "Give one of them.")
+    _require_mode(options.get("scan.mode", "").lower(), given)
+    if not given:
+        return resolve_latest(files, root)
+    name, value = given[0], options[given[0]].strip()
+    match name:
+        case "scan.snapshot-id":
+            return resolve_version(files, root, f"snapshot.{value}" if value.isdecimal() else value)
+        case "scan.tag-name":
+            # What is no tag is not to be taken for a snapshot's number.
+            Lineage(files, root).tag(value)
+            return resolve_version(files, root, value)
+        case "scan.watermark":
+            return resolve_version(files, root, f"watermark-{value}")
+        case "scan.timestamp" | "scan.timestamp-millis" | "timestampAsOf":
+            return resolve_time(files, root, _time(name, value), value)
+    return resolve_version(files, root, value)
+
+
+def _require_mode(mode: str, given: list[str]) -> None:
+    if mode not in _MODES:
+        modes = ", ".join(filter(None, _MODES))
+        raise UsageError(f"scan.mode is {modes} where no stream reads, not {mode}")
+    fitting = _MODES[mode]
+    if mode in ("", "default") or (set(given) <= set(fitting) and bool(given) == bool(fitting)):
+        return
+    takes = f"one of {', '.join(fitting)}" if fitting else f"no {given[0]}"
+    raise UsageError(f"scan.mode {mode} takes {takes}", "Each of them can stand without scan.mode, too.")
+
+
+def _time(name: str, text: str) -> int:
+    """Epoch milliseconds."""
+    try:
+        if name == "scan.timestamp-millis":
+            return int(text)
+        time = read_timestamp(text, datetime.now(UTC).date())
+        if name == "timestampAsOf" and time.tzinfo is None:
+            raise UsageError(
+                f"timestampAsOf {text} has no time zone, and which one the session has is not known here",
+                f"Write it: {text}+00:00. scan.timestamp is in this machine's.",
+            )
+        # Without a zone scan.timestamp is of this machine's, as in Paimon.
+        return epoch_ms(time.astimezone())
+    except (ValueError, OverflowError) as error:
+        raise UsageError(f"{name} is no time: {error}") from error

@@ -1,0 +1,166 @@
+"""pypaimon's side of a read: opening a table at a snapshot already resolved, planning, reading."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any
+
+import pyarrow as pa
+from pypaimon.common.file_io import FileIO
+from pypaimon.common.identifier import Identifier
+from pypaimon.common.json_util import JSON
+from pypaimon.common.options import Options
+from pypaimon.common.options.config import CatalogOptions
+from pypaimon.schema.table_schema import TableSchema
+from pypaimon.snapshot.snapshot import Snapshot
+from pypaimon.table.file_store_table import FileStoreTable
+
+from core.errors import Corrupt, Refused
+from core.spark.datasource.filters import Condition, predicate
+from core.spark.datasource.scan import Scan
+from core.spark.datasource.table_options import ignored_deletes
+from core.spark.datasource.type_changes import columns_of_one_type, require_convertible
+
+_OPTIONS = {
+    # pypaimon's own 1024 rows cost a Python call and an Arrow message for each few kilobytes.
+    "read.batch-size": "8192",
+    # A table does not decide what reads it.
+    "scan.native-plan.enabled": "false",
+    "read.native.enabled": "false",
+}
+# What pypaimon says of a row that takes something back.
+_RETRACTION = re.compile(r"received a \S+ row")
+# What a table's own options say about that is answered by the snapshot.
+_SAY_WHERE_TO_READ = ("scan.", "incremental-")
+
+
+def open_table(scan: Scan) -> Any:
+    """pypaimon's table whose every scan reads the scan's snapshot. Touches no storage."""
+    options = Options({**scan.options, CatalogOptions.WAREHOUSE.key(): scan.warehouse})
+    schema = JSON.from_json(scan.schema, TableSchema)
+    kept = {name: value for name, value in schema.options.items() if not name.startswith(_SAY_WHERE_TO_READ)}
+    table = FileStoreTable(
+        FileIO.get(scan.warehouse, options),
+        Identifier.create(scan.database, scan.table, branch=scan.branch),
+        f"{scan.warehouse.rstrip('/')}/{scan.database}.db/{scan.table}",
+        schema.copy(new_options=kept | _OPTIONS),
+    )
+    # pypaimon looks here before all else. Its public way takes ids and tag names, which it would resolve
+    # again by rules of its own, and can't read a snapshot that expired and is held by a savepoint or tag.
+    table._read_snapshot = JSON.from_json(scan.snapshot, Snapshot) if scan.snapshot else None
+    return table
+
+
+def condition_columns(table: Any) -> dict[str, str]:
+    """The types, by name, of the columns that conditions may be given on."""
+    same = columns_of_one_type(table.fields, table.schema_manager.list_all())
+    allowed = same & {*table.primary_keys, *table.partition_keys} if table.primary_keys else same
+    return {field.name: str(field.type) for field in table.fields if field.name in allowed}
+
+
+def plan_splits(scan: Scan, wanted: Iterable[Condition]) -> list[Any]:
+    """The pieces to read, in pypaimon's order. Raises `Refused` where it would misread a column."""
+    splits: list[Any] = _builder(scan, wanted).new_scan().plan().splits()
+    require_readable(scan, splits)
+    if "rowkind.field" in open_table(scan).table_schema.options:
+        for split in splits:
+            # pypaimon writes deletes by this option and counts none: read as they are they would come back.
+            split.raw_convertible &= all(file.level for file in split.files)
+    return splits
+
+
+def require_readable(scan: Scan, splits: Iterable[Any]) -> None:
+    """Raises `Refused` naming a column whose type was changed to one that pypaimon makes other values of."""
+    table = open_table(scan)
+    wanted = [field for field in table.fields if scan.columns is None or field.name in scan.columns]
+    require_deletes_done(scan, table, splits)
+    older = {file.schema_id for split in splits for file in split.files} - {table.table_schema.id}
+    for schema_id in sorted(older):
+        written = table.schema_manager.get_schema(schema_id)
+        # Of one that is missing pypaimon says so itself.
+        if written is not None:
+            require_convertible(f"{scan.database}.{scan.table}", wanted, written.fields)
+
+
+def require_deletes_done(scan: Scan, table: Any, splits: Iterable[Any]) -> None:
+    """Raises `Refused` where files hold deletes that count for nothing: pypaimon does them all the same."""
+    options = table.table_schema.options
+    option = ignored_deletes(options)
+    if (
+        option is None
+        or not table.primary_keys
+        or options.get("merge-engine", "deduplicate") != "deduplicate"
+    ):
+        return
+    # pypaimon counts none of the deletes that it writes, which it does by this option.
+    is_counted = "rowkind.field" not in options
+    if not is_counted or any(file.delete_row_count for split in splits for file in split.files):
+        raise Refused(
+            f"{scan.database}.{scan.table} has the option {option} = true, and its files hold deletes: the "
+            "Python source would do them",
+            "A stock engine's full compaction takes them out (CALL sys.compact).",
+        )
+
+
+def read_splits(scan: Scan, wanted: Iterable[Condition], splits: list[Any]) -> Iterator[pa.RecordBatch]:
+    """Their rows, merged where the table has a primary key.
+
+    Raises `Refused` for a value that its column's type of now can't hold, and for rows that pypaimon can't
+    merge; `Corrupt` for a file that is not what its manifest says.
+    """
+    name = f"{scan.database}.{scan.table}"
+    try:
+        yield from _builder(scan, wanted).new_read().to_arrow_batch_reader(splits)
+    except NotImplementedError as error:
+        engine = open_table(scan).table_schema.options.get("merge-engine", "deduplicate")
+        taken = "which take values of earlier ones back" if engine == "aggregation" else "which delete"
+        raise Refused(
+            f"{name} has rows, {taken}, that nothing here merges by {engine}"
+            if _RETRACTION.search(str(error))
+            else f"Nothing here merges the rows of {name}: {error}",
+            "A stock engine reads them; its full compaction merges them for good (CALL sys.compact).",
+        ) from error
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        if changed := _changed_columns(scan, splits):
+            raise Refused(
+                f"A value in older files of {name} does not fit the type that its column has now "
+                f"({', '.join(changed)}): {error}",
+                "Leave the column out, or read a version from before the change.",
+            ) from error
+        raise Corrupt(f"Files of {name} can't be read ({error})", "See `paimark verify`.") from error
+
+
+def _changed_columns(scan: Scan, splits: Iterable[Any]) -> list[str]:
+    """Each wanted column that a file was written with by another type, as `c, once STRING, is INT`."""
+    table = open_table(scan)
+    wanted = {field.id: field for field in table.fields if scan.columns is None or field.name in scan.columns}
+    found: dict[str, None] = {}
+    for schema_id in {file.schema_id for split in splits for file in split.files}:
+        written = table.schema_manager.get_schema(schema_id)
+        for field in () if written is None else written.fields:
+            now = wanted.get(field.id)
+            if now is not None and now.type != field.type:
+                found[f"{now.name}, once {field.type}, is {now.type}"] = None
+    return list(found)
+
+
+def _counted(table: Any, columns: Collection[str]) -> list[str]:
+    """A column that files hold, where none of the `columns` is one."""
+    held = [name for name in table.field_names if name not in table.partition_keys]
+    return [] if any(name in held for name in columns) else (held or table.field_names)[:1]
+
+
+def _builder(scan: Scan, wanted: Iterable[Condition]) -> Any:
+    table = open_table(scan)
+    builder = table.new_read_builder()
+    condition = predicate(builder.new_predicate_builder(), wanted)
+    if condition is not None:
+        builder = builder.with_filter(condition)
+    if scan.columns is not None:
+        # Without any column of the files some readers have no rows to count.
+        builder = builder.with_projection([*scan.columns, *_counted(table, scan.columns)])
+    # By this option pypaimon writes deletes that its limit counts as rows.
+    if scan.limit is not None and "rowkind.field" not in table.table_schema.options:
+        builder = builder.with_limit(scan.limit)
+    return builder

@@ -1,0 +1,90 @@
+"""One table at one snapshot, as everything that reads it is told: a value that travels to the workers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import msgspec
+
+from core.errors import NotFound
+from core.redaction import Guarded
+from core.spark.datasource.table_options import Asked, require_obeyed
+from core.storage.files import Files
+from core.table.layout import Root
+from core.table.lineage import Lineage
+from core.table.records import Snapshot
+
+# A schema of one column, for what is to be tried without a table.
+NO_TABLE = """{"version": 3, "id": 0, "fields": [{"id": 0, "name": "a", "type": "INT"}], "highestFieldId": 0,
+"partitionKeys": [], "primaryKeys": [], "options": {}, "timeMillis": 0}"""
+
+
+class Scan(Guarded, frozen=True):
+    """What to read. `snapshot` and `schema` are those records' JSON, so that no reader looks them up again.
+
+    `snapshot` is empty for a table that has none yet. `options` are catalog options and may hold secrets.
+    `columns` are those the statement needs, None for all: the others come back as nulls. `limit` is the most
+    rows that any one reader has to give. Without `filters` the reader gives the rows of every plan that it is
+    in: Spark tells it the conditions of one of them, and would read the others by those too.
+    """
+
+    warehouse: str
+    options: Mapping[str, str]
+    database: str
+    table: str
+    branch: str | None
+    snapshot: str
+    schema: str
+    columns: tuple[str, ...] | None = None
+    limit: int | None = None
+    filters: bool = True
+
+    def to_text(self) -> str:
+        return msgspec.json.encode(self).decode()
+
+    @classmethod
+    def from_text(cls, text: str) -> Scan:
+        return msgspec.json.decode(text, type=cls)
+
+
+@dataclass(frozen=True, slots=True)
+class Warehouse:
+    """Where tables are: the files, and what pypaimon needs to open them."""
+
+    files: Files
+    uri: str
+    options: Mapping[str, str] = field(repr=False)
+
+
+def make_scan(
+    warehouse: Warehouse,
+    root: Root,
+    snapshot: Snapshot | None,
+    *,
+    pinned: bool,
+    asked: Asked | None = None,
+) -> Scan:
+    """What to read of a root at a snapshot (None: a table without one).
+
+    `pinned` reads take the columns the table had at the snapshot; others those it has now, as in Paimon.
+    `asked` is what the statement names; None: a version where it is pinned, else the table as it stands.
+    Raises `NotFound` when the schema is missing, `Refused` for an option that nothing here obeys.
+    """
+    lineage = Lineage(warehouse.files, root)
+    schema = (
+        lineage.schema(snapshot.schema_id) if pinned and snapshot is not None else lineage.latest_schema()
+    )
+    if schema is None:
+        raise NotFound(f"{root.table.full_name} has no schema", "`paimark doctor` looks into it.")
+    named: Asked = asked or ("version" if pinned else "table")
+    require_obeyed(root.table.full_name, schema.options, root.branch, named)
+    return Scan(
+        warehouse=warehouse.uri,
+        options=dict(warehouse.options),
+        database=root.table.database,
+        table=root.table.name,
+        branch=root.branch,
+        snapshot=snapshot.to_json().decode() if snapshot is not None else "",
+        schema=schema.to_json().decode(),
+    )

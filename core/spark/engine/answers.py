@@ -1,0 +1,116 @@
+"""Statements about the warehouse that need no Spark: SHOW DATABASES, SHOW TABLES, SHOW COLUMNS, USE, ..."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Sequence
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from core.errors import NotFound, StatementFailed
+from core.spark.engine.shown import shown
+from core.spark.protocol import Batch, Columns, Finished
+from core.spark.results.sender import ipc_stream
+from core.storage.files import Files
+from core.table.catalog import database_directory, databases, tables
+from core.table.names import near_names, split_name
+
+_NAME = r"(?P<name>`(?:[^`]|``)+`|[\w$-]+)"
+_LIKE = r"(?:\s+(?:LIKE\s+)?'(?P<like>[^']*)')?"
+_SHOW_DATABASES = re.compile(rf"SHOW\s+(?:DATABASES|SCHEMAS|NAMESPACES){_LIKE}", re.IGNORECASE)
+_SHOW_TABLES = re.compile(rf"SHOW\s+TABLES(?:\s+(?:IN|FROM)\s+{_NAME})?{_LIKE}", re.IGNORECASE)
+_SHOW_VIEWS = re.compile(r"SHOW\s+VIEWS", re.IGNORECASE)
+_SHOW_CURRENT = re.compile(r"SHOW\s+CURRENT\s+(?:NAMESPACE|DATABASE|SCHEMA)", re.IGNORECASE)
+_DESCRIBE_DATABASE = re.compile(
+    rf"(?:DESCRIBE|DESC)\s+(?:DATABASE|SCHEMA|NAMESPACE)\s+(?:EXTENDED\s+)?{_NAME}", re.IGNORECASE
+)
+_USE = re.compile(rf"USE\s+(?:(?:DATABASE|SCHEMA|NAMESPACE)\s+)?{_NAME}", re.IGNORECASE)
+
+
+class Answer(NamedTuple):
+    """Rows of text and truth values. `database` is the one to go on in, where the statement says so."""
+
+    columns: tuple[str, ...]
+    rows: Sequence[tuple[str | bool, ...]] = ()
+    message: str = ""
+    database: str | None = None
+
+
+def answer(
+    sql: str, files: Files, database: str | None, temporary: Callable[[], Sequence[str]]
+) -> Answer | None:
+    """The answer to a statement of these kinds, None for all others. `temporary` lists the session's views.
+
+    Raises `StatementFailed` for a database that is not there.
+    """
+    text = sql.strip().rstrip(";").rstrip()
+    if found := _SHOW_DATABASES.fullmatch(text):
+        names = [name for name in databases(files) if _matches(name, found["like"])]
+        return Answer(("namespace",), [(name,) for name in names])
+    if found := _SHOW_TABLES.fullmatch(text):
+        return _tables(files, _plain(found["name"]) or database, found["like"], temporary())
+    if found := _USE.fullmatch(text):
+        name = _plain(found["name"]) or ""
+        _require_database(sql, name, found["name"], files)
+        return Answer((), message=f"The current database is {name}", database=name)
+    if _SHOW_VIEWS.fullmatch(text):
+        return Answer(("namespace", "viewName", "isTemporary"), [("", name, True) for name in temporary()])
+    if _SHOW_CURRENT.fullmatch(text):
+        return Answer(("namespace",), [(database,)] if database is not None else [])
+    if found := _DESCRIBE_DATABASE.fullmatch(text):
+        name = _plain(found["name"]) or ""
+        _require_database(sql, name, found["name"], files)
+        place = f"{files.uri.rstrip('/')}/{database_directory(name)}"
+        return Answer(("info_name", "info_value"), [("Namespace Name", name), ("Location", place)])
+    if (said := shown(sql, files, database, temporary)) is not None:
+        return Answer(said.columns, said.rows)
+    return None
+
+
+def _require_database(sql: str, name: str, written: str, files: Files) -> None:
+    known = databases(files)
+    if name not in known:
+        raise StatementFailed(f"There is no database {name}", near_names(name, known), sql.find(written))
+
+
+def _tables(files: Files, database: str | None, like: str | None, temporary: Sequence[str]) -> Answer:
+    if database is None:
+        raise StatementFailed("No database is chosen", "Write SHOW TABLES IN db, or USE db first.")
+    try:
+        found = [(table.database, table.name, False) for table in tables(files, database)]
+    except NotFound as error:
+        raise StatementFailed(error.message, error.hint) from error
+    everything = [*found, *(("", name, True) for name in temporary)]
+    return Answer(
+        ("namespace", "tableName", "isTemporary"), [row for row in everything if _matches(row[1], like)]
+    )
+
+
+def _matches(name: str, like: str | None) -> bool:
+    """Spark's pattern: `*` for any text, `|` between alternatives, any case."""
+    if like is None:
+        return True
+    return any(fnmatchcase(name.lower(), each.strip().replace("%", "*").lower()) for each in like.split("|"))
+
+
+def _plain(name: str | None) -> str | None:
+    return split_name(name)[0] if name is not None else None
+
+
+def tell_answer(said: Answer, tell: Callable[[Columns | Batch], None], began: float) -> Finished:
+    """Its rows, as a statement's. `began` is of the monotonic clock."""
+    if said.columns:
+        kinds = ["boolean" if name == "isTemporary" else "string" for name in said.columns]
+        schema = pa.schema(
+            [
+                (name, pa.bool_() if kind == "boolean" else pa.string())
+                for name, kind in zip(said.columns, kinds, strict=True)
+            ]
+        )
+        tell(Columns(said.columns, tuple(kinds)))
+        rows = [dict(zip(said.columns, row, strict=True)) for row in said.rows]
+        tell(Batch(ipc_stream(pa.RecordBatch.from_pylist(rows, schema=schema)).to_pybytes()))
+    return Finished(len(said.rows), False, time.monotonic() - began, said.message)

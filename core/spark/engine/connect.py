@@ -1,0 +1,258 @@
+"""Statements over Spark Connect: a server of somebody's runs them, and no Java process here.
+
+Its Python, and its executors', need pypaimon and msgspec; this package is sent along. Tables are read by the
+Python source and nothing is written, as all else needs what only a driver of one's own has.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.errors.exceptions.base import PySparkException
+
+from core.errors import Refused, StatementFailed, Unavailable
+from core.spark.datasource.scan import NO_TABLE, Scan, Warehouse
+from core.spark.engine.answers import answer, tell_answer
+from core.spark.engine.failures import failed, sentences
+from core.spark.engine.holding_reads import HeldReads, snapshots_read
+from core.spark.engine.tables import OpenedTable, Opener
+from core.spark.engine.views import PREFIX, Views
+from core.spark.launch.cluster import package, require_listening
+from core.spark.launch.home import pyspark_version
+from core.spark.native.scans import NativeScans
+from core.spark.protocol import (
+    CANCELLED,
+    Ask,
+    Batch,
+    Columns,
+    Explained,
+    Failed,
+    Finished,
+    ParentGone,
+    Report,
+    Run,
+    StageProgress,
+    Start,
+    Task,
+    Write,
+)
+from core.spark.results.results import in_zone, presentable
+from core.spark.results.sender import ipc_stream
+from core.storage.open import open_files
+from core.travel.sql import Spliced, Statement, read_statement, splice
+from core.travel.zones import zone_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Tell = Callable[[Report | Batch], None]
+_ZONE = "spark.sql.session.timeZone"
+_PORT = 15002
+_AGAIN_SECONDS = 0.3
+_PACKAGES = ("grpc", "grpc_status", "google.rpc", "zstandard")
+
+
+def connect(start: Start) -> ConnectRunner:
+    """Raises `Unavailable`: what is missing here, at the server, or of its Python."""
+    master = str(start.master)
+    if not all(map(_is_there, _PACKAGES)):
+        raise Unavailable(
+            "Spark Connect needs packages that are not installed here: grpcio and its like",
+            "Install them with `pip install 'paimark[connect]'`.",
+        )
+    place = master.removeprefix("sc://").partition("/")[0]
+    require_listening(master, place if ":" in place else f"{place}:{_PORT}")
+    os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"
+    os.environ.pop("SPARK_REMOTE", None)
+    try:
+        session = _session(master, start)
+    except PySparkException as error:
+        message, hint = sentences(str(error))
+        raise Unavailable(f"{master} can't be used: {message}", hint) from error
+    return ConnectRunner(session, start)
+
+
+def _session(master: str, start: Start) -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    from core.spark.datasource.source import PaimarkSource
+
+    session = SparkSession.builder.remote(master).getOrCreate()
+    theirs, ours = str(session.version), pyspark_version()
+    if theirs.split(".")[:2] != ours.split(".")[:2]:
+        raise Unavailable(
+            f"{master} is Spark {theirs}, and PySpark here is {ours}", f"Install pyspark {theirs} here."
+        )
+    settings = {"spark.sql.python.filterPushdown.enabled": "true", **start.conf}
+    for name, value in settings.items():
+        # What is not of a session was settled when the server started.
+        if name.startswith("spark.sql."):
+            session.conf.set(name, value)
+    session.addArtifacts(str(package(Path(start.scratch))), pyfile=True)
+    session.dataSource.register(PaimarkSource)
+    # On a table without rows: whether the server's Python has what it takes.
+    scan = Scan(start.warehouse, start.options, "none", "none", None, "", NO_TABLE)
+    session.read.format("paimark").schema("a int").option("scan", scan.to_text()).load().collect()
+    return session
+
+
+def _is_there(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+class ConnectRunner:
+    """`run` in one thread; `cancel` and `end` from another."""
+
+    def __init__(self, session: SparkSession, start: Start) -> None:
+        self._session = session
+        files = open_files(start.warehouse, start.options)
+        self._warehouse = Warehouse(files, files.uri, start.options)
+        self._natives = NativeScans(session, self._warehouse)
+        self._views = Views(session, self._natives)
+        self._reads = HeldReads(files, start.read_only)
+        self._machine_zone = session.conf.get(_ZONE) or "UTC"
+        self._given_database: str | None = None
+        self._database: str | None = None
+        self._running: int | None = None
+        self._cancelled = False
+        self._tell: Tell | None = None
+        connected: Any = session
+        self._client = connected.client
+        self._client.register_progress_handler(self._progress)
+
+    def warm_up(self) -> None:
+        """The server is warm, or others are to blame."""
+
+    def end(self) -> None:
+        self._reads.end()
+
+    def run(self, order: Task, tell: Tell) -> None:
+        """Raises `ParentGone` when nobody listens any more; all else is told."""
+        self._running, self._cancelled, self._tell = order.number, False, tell
+        self._text = Spliced(order.sql, ())
+        self._named: Mapping[str, OpenedTable] = {}
+        tag = f"paimark-{order.number}"
+        self._session.addTag(tag)
+        end: Finished | Failed
+        try:
+            end = self._run(order, tell)
+        except ParentGone:
+            raise
+        except Exception as error:
+            # Whatever Spark raises ends this statement and not the engine.
+            names = {name: table.label for name, table in self._named.items()}
+            end = failed(error, self._text.sql, self._text.original_position, names)
+        finally:
+            self._running = self._tell = None
+            self._session.removeTag(tag)
+        tell(CANCELLED if self._cancelled else end)
+
+    def cancel(self, number: int) -> None:
+        """Stop statement `number` if it runs. Returns at once."""
+        if self._running == number:
+            self._cancelled = True
+            threading.Thread(target=self._stop, args=(number,), name="cancel", daemon=True).start()
+
+    def _stop(self, number: int) -> None:
+        while self._running == number:
+            with suppress(Exception):
+                # Whoever waits for the statement sees what became of the server.
+                self._session.interruptTag(f"paimark-{number}")
+            time.sleep(_AGAIN_SECONDS)
+
+    def _run(self, order: Task, tell: Tell) -> Finished:
+        began = time.monotonic()
+        if isinstance(order, Ask | Write) or order.inserting is not None:
+            raise Refused("Nothing is written over Spark Connect", "Use another --spark-master: local[*].")
+        self._settle(order)
+        statement = read_statement(order.sql)
+        if statement.kind == "empty":
+            raise StatementFailed("There is no statement to run")
+        said = answer(order.sql, self._warehouse.files, self._database, self._temporary_views)
+        if said is not None:
+            self._database = said.database or self._database
+            return tell_answer(said, tell, began)
+        if statement.writes or statement.kind not in ("query", "explain"):
+            raise Refused("Over Spark Connect queries and EXPLAIN run, and no other statement", "")
+        opened = self._open(statement)
+        self._named = self._views.names(opened)
+        by_use = {table.use: name for name, table in self._named.items()}
+        self._text = splice(statement, by_use, database=self._database)
+        for table in opened:
+            tell(self._reads.reading(table))
+        self._views.register(self._named)
+        try:
+            with self._reads.held(snapshots_read(opened), tell):
+                frame = self._session.sql(self._text.sql)
+                if statement.kind == "explain":
+                    tell(Explained(_explained(opened, str(frame.collect()[0][0]))))
+                    return Finished(0, False, time.monotonic() - began)
+                sent, truncated = self._tell_rows(frame, order.limit, tell)
+        finally:
+            self._views.drop(self._named)
+        return Finished(sent, truncated, time.monotonic() - began)
+
+    def _settle(self, order: Run) -> None:
+        self._session.conf.set(_ZONE, order.time_zone or self._machine_zone)
+        if order.database != self._given_database or self._database is None:
+            self._given_database = self._database = order.database
+
+    def _open(self, statement: Statement) -> list[OpenedTable]:
+        zone = zone_of(self._session.conf.get(_ZONE) or "UTC")
+        opener = Opener(self._warehouse, self._natives, self._database, zone, time.time_ns() // 1_000_000)
+        opened = (opener.open(statement.sql, use) for use in statement.uses)
+        return [table for table in opened if table is not None]
+
+    def _temporary_views(self) -> list[str]:
+        listed = self._session.catalog.listTables()
+        return sorted(each.name for each in listed if each.isTemporary and not each.name.startswith(PREFIX))
+
+    def _tell_rows(self, frame: DataFrame, limit: int | None, tell: Tell) -> tuple[int, bool]:
+        """Rows told, and whether there were more than `limit`."""
+        frame = presentable(frame if limit is None else frame.limit(limit + 1))
+        types = tuple(each.dataType.simpleString() for each in frame.schema.fields)
+        tell(Columns(tuple(frame.columns), types))
+        sent = 0
+        for batch in self._batches(frame):
+            if limit is not None and sent + batch.num_rows > limit:
+                if limit > sent:
+                    tell(Batch(ipc_stream(batch.slice(0, limit - sent)).to_pybytes()))
+                return limit, True
+            tell(Batch(ipc_stream(batch).to_pybytes()))
+            sent += batch.num_rows
+        return sent, False
+
+    def _batches(self, frame: Any) -> Iterator[pa.RecordBatch]:
+        """As they come."""
+        zone = self._session.conf.get(_ZONE) or "UTC"
+        plan = frame._plan.to_proto(self._client)
+        for part in self._client.to_table_as_iterator(plan, frame._plan.observations):
+            if isinstance(part, pa.Table):
+                table = part.cast(pa.schema([in_zone(field, zone) for field in part.schema]))
+                yield from (batch for batch in table.to_batches() if batch.num_rows)
+
+    def _progress(self, stages: Any, inflight_tasks: int, operation_id: str, done: bool) -> None:
+        tell = self._tell
+        if tell is None or not stages:
+            return
+        tasks = sum(each.num_tasks for each in stages)
+        completed = sum(each.num_completed_tasks for each in stages)
+        ended = sum(each.num_completed_tasks == each.num_tasks for each in stages)
+        with suppress(ParentGone):
+            tell(StageProgress(completed, tasks, f"stage {min(ended + 1, len(stages))} of {len(stages)}"))
+
+
+def _explained(opened: list[OpenedTable], plan: str) -> str:
+    lines = [table.explained for table in opened]
+    return "\n".join([*lines, *([""] if lines else []), plan.strip()])

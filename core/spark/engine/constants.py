@@ -1,0 +1,109 @@
+"""The time of a time travel, worked out by Spark: any expression that is the same for every row."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Any
+
+from pyspark.errors.exceptions.base import PySparkException
+from pyspark.sql import SparkSession
+
+from core.errors import StatementFailed
+from core.spark.engine.failures import failed
+from core.travel.errors import SqlRefused
+from core.travel.expressions import CONSTANT_HINT, column_refused
+from core.travel.splice import Edit, Spliced
+from core.travel.tokens import Span, Token, tokenize
+
+_BEFORE, _BEHIND = "SELECT CAST((", ") AS TIMESTAMP) AS time"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_ZONED = {("WITH", "LOCAL", "TIME", "ZONE"): "TIMESTAMP_LTZ", ("WITHOUT", "TIME", "ZONE"): "TIMESTAMP_NTZ"}
+_UNKNOWN_COLUMN = "UNRESOLVED_COLUMN"
+
+
+class Constants:
+    """Folds times of one session's statements; the session's time zone is that of the statement."""
+
+    def __init__(self, session: SparkSession) -> None:
+        self._session = session
+
+    def fold(self, sql: str, span: Span, clause: str, *, now_ms: int, zone: tzinfo) -> int:
+        """Epoch milliseconds, rounded down, of what stands in `sql[span]`, behind the words of `clause`.
+
+        Raises `StatementFailed` at its place for what is no time, is null, or differs from row to row.
+        """
+        start, end = span
+        text = Spliced.of(sql[start:end], _edits(tokenize(sql[start:end]), now_ms, zone))
+        asked = f"{_BEFORE}{text.sql}{_BEHIND}"
+
+        def original(position: int) -> int:
+            return start + text.original_position(min(max(position - len(_BEFORE), 0), len(text.sql)))
+
+        try:
+            frame = self._session.sql(asked)
+            if not _is_constant(frame):
+                raise SqlRefused(f"The time after {clause} is another each time", CONSTANT_HINT, sql, start)
+            micros = frame.selectExpr("unix_micros(time)").collect()[0][0]
+        except PySparkException as error:
+            told = failed(error, asked, original, {})
+            if (error.getCondition() or "").startswith(_UNKNOWN_COLUMN):
+                place = start if told.position is None else told.position
+                column = (error.getMessageParameters() or {}).get("objectName", "It").replace("`", "")
+                raise SqlRefused(*column_refused(clause, column), sql, place) from error
+            raise StatementFailed(told.message, told.hint, told.position) from error
+        if micros is None:
+            raise SqlRefused(f"The time after {clause} is NULL", CONSTANT_HINT, sql, start)
+        return int(micros) // 1000
+
+
+def _is_constant(frame: Any) -> bool:
+    expressions = frame._jdf.queryExecution().analyzed().expressions()
+    return all(expressions.apply(place).deterministic() for place in range(expressions.size()))
+
+
+def _edits(tokens: list[Token], now_ms: int, zone: tzinfo) -> list[Edit]:
+    """The present of the whole statement in place of Spark's; types lose the digits that Spark's lack."""
+    now = _EPOCH + timedelta(milliseconds=now_ms)
+    here = now.astimezone(zone).replace(tzinfo=None)
+    present = {
+        **dict.fromkeys(("CURRENT_TIMESTAMP", "NOW"), f"timestamp_millis({now_ms}L)"),
+        **dict.fromkeys(("CURRENT_DATE", "CURDATE"), f"DATE'{here.date().isoformat()}'"),
+        "LOCALTIMESTAMP": f"TIMESTAMP_NTZ'{here.isoformat(' ')}'",
+    }
+    edits: list[Edit] = []
+    index = 0
+    while index < len(tokens):
+        token = tokens[index]
+        before = tokens[index - 1].text.upper() if index else ""
+        behind = _digits_end(tokens, index + 1)
+        if token.upper in present and before != ".":
+            edits.append(Edit(token.start, tokens[behind - 1].end, present[token.upper]))
+            index = behind
+            continue
+        kind, behind = _type(tokens, token.upper, behind)
+        if behind > index + 1 and before in ("AS", "::") and token.upper.startswith("TIMESTAMP"):
+            edits.append(Edit(token.start, tokens[behind - 1].end, kind))
+            index = behind
+        else:
+            index += 1
+    return edits
+
+
+def _type(tokens: list[Token], name: str, index: int) -> tuple[str, int]:
+    """A type's name in Spark, and the place behind what it is called by."""
+    for words, called in _ZONED.items():
+        if (
+            name == "TIMESTAMP"
+            and tuple(token.upper for token in tokens[index : index + len(words)]) == words
+        ):
+            return called, index + len(words)
+    return name, index
+
+
+def _digits_end(tokens: list[Token], index: int) -> int:
+    """Behind `()` or `(3)` where one of them stands here, else here."""
+    texts = [token.text for token in tokens[index : index + 3]]
+    if texts[:2] == ["(", ")"]:
+        return index + 2
+    has_digits = len(texts) == 3 and (texts[0], texts[2]) == ("(", ")") and texts[1].isdecimal()
+    return index + 3 if has_digits else index

@@ -1,0 +1,213 @@
+"""The engine's process: `python -m core.spark.engine.engine FD`, where FD is the channel to its parent.
+
+One thread reads orders, so that a cancel or the parent's end is seen at once; another starts Spark and runs
+the statements. When the channel closes, by an order or because the parent died, everything ends.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+import traceback
+from contextlib import suppress
+from pathlib import Path
+from queue import SimpleQueue
+from typing import TYPE_CHECKING
+
+from core.errors import Unavailable
+from core.redaction import keep_secrets, redacted
+from core.spark.client.scratch import remove_scratch
+from core.spark.launch.cluster import Cluster, is_deserted
+from core.spark.launch.jvm import OUT_OF_MEMORY
+from core.spark.launch.session import Spark, start_spark
+from core.spark.launch.workers import kill_descendants
+from core.spark.protocol import (
+    CANCELLED,
+    Ask,
+    Batch,
+    Cancel,
+    Died,
+    JavaGone,
+    NotStarted,
+    ParentGone,
+    Ready,
+    Report,
+    Run,
+    StageProgress,
+    Start,
+    Task,
+    Write,
+    receive_order,
+    send,
+)
+
+if TYPE_CHECKING:
+    from core.spark.engine.connect import ConnectRunner
+    from core.spark.engine.statement import Runner
+
+
+class Server:
+    def __init__(self, channel: socket.socket, start: Start) -> None:
+        self._channel = channel
+        self._start = start
+        self._sending = threading.Lock()
+        self._orders: SimpleQueue[Task] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._waiting: set[int] = set()
+        self._spark: Spark | None = None
+        self._runner: Runner | ConnectRunner | None = None
+        self._closing = False
+        self._has_worked = False
+
+    def serve(self) -> None:
+        """Until the parent says so or is gone."""
+        threading.Thread(target=self._work, name="statements", daemon=True).start()
+        while (order := receive_order(self._channel)) is not None:
+            match order:
+                case Run() | Ask() | Write():
+                    with self._lock:
+                        self._waiting.add(order.number)
+                    self._orders.put(order)
+                case Cancel():
+                    self._cancel(order.number)
+                case _:
+                    break
+        self._closing = True
+        if self._runner is not None:
+            self._runner.end()
+        if self._spark is not None:
+            self._spark.stop()
+
+    def leave_archive(self) -> None:
+        """When Java has ended: let the classes it loaded be kept ready for the next start."""
+        if self._has_worked and self._spark is not None and self._spark.archive is not None:
+            self._spark.archive.build_in_background(self._spark.scratch)
+
+    def report(self, message: Report | Batch) -> None:
+        """Send to the parent, waiting while it does not take it. Raises `ParentGone`."""
+        # Nobody waits for progress, and it must not wait behind rows.
+        if self._sending.acquire(blocking=not isinstance(message, StageProgress)):
+            try:
+                send(self._channel, message)
+            except OSError as error:
+                raise ParentGone from error
+            finally:
+                self._sending.release()
+
+    def _cancel(self, number: int) -> None:
+        with self._lock:
+            has_begun = number not in self._waiting
+            self._waiting.discard(number)
+        if not has_begun:
+            self.report(CANCELLED)
+        elif self._runner is not None:
+            self._runner.cancel(number)
+
+    def _work(self) -> None:
+        try:
+            if not self._start_spark():
+                return
+            assert self._runner is not None
+            if self._orders.empty():
+                # What fails here fails again for the first statement, which can tell somebody.
+                with suppress(Exception):
+                    self._runner.warm_up()
+            while True:
+                order = self._orders.get()
+                with self._lock:
+                    is_wanted = order.number in self._waiting
+                    self._waiting.discard(order.number)
+                if is_wanted:
+                    self._runner.run(order, self.report)
+                    self._has_worked = True
+        except (ParentGone, JavaGone):
+            # Other threads see it too, and act.
+            return
+        except BaseException as error:
+            # The edge of the thread that runs statements: without it the parent would wait for ever.
+            print(redacted(traceback.format_exc()), file=sys.stderr, flush=True)
+            with suppress(ParentGone):
+                died = f"The Spark engine died of a fault of its own ({redacted(repr(error))})"
+                self._last_words(Died(died, ""))
+            os._exit(1)
+
+    def _start_spark(self) -> bool:
+        began = time.monotonic()
+        try:
+            if (self._start.master or "").startswith("sc://"):
+                from core.spark.engine.connect import connect
+
+                self._runner = connect(self._start)
+            else:
+                self._spark = start_spark(self._start)
+        except Unavailable as error:
+            self._last_words(NotStarted(error.message, error.hint))
+            return False
+        if self._spark is None:
+            self.report(Ready(time.monotonic() - began))
+            return True
+        threading.Thread(target=self._watch_java, args=(self._spark,), daemon=True).start()
+        from core.spark.engine.statement import Runner
+
+        self._runner = Runner(self._spark, self._start)
+        self.report(Ready(time.monotonic() - began, self._spark.nodes))
+        if self._spark.joined is not None:
+            watch = (self._spark, self._spark.joined)
+            threading.Thread(target=self._watch_executors, args=watch, daemon=True).start()
+        return True
+
+    def _watch_executors(self, spark: Spark, joined: Cluster) -> None:
+        """Without executors a statement would wait for ever."""
+        if is_deserted(spark.session.sparkContext, joined) and not self._closing:
+            message = (
+                f"All executors of {joined.master} are gone, and for {joined.seconds:.0f} seconds none came"
+            )
+            self._last_words(Died(message, "Are its workers alive? The next statement tries again."))
+
+    def _watch_java(self, spark: Spark) -> None:
+        code = spark.process.wait()
+        if self._closing:
+            return
+        if code in OUT_OF_MEMORY:
+            memory = spark.memory
+            message = f"Spark ran out of memory (its Java process may use {memory})"
+            self._last_words(Died(message, "Give it more with --spark-conf spark.driver.memory=8g."))
+        elif code < 0:
+            self._last_words(
+                Died(f"The Spark engine died: its Java process was ended by {signal.Signals(-code).name}", "")
+            )
+        else:
+            self._last_words(Died(f"The Spark engine died: its Java process ended (exit code {code})", ""))
+
+    def _last_words(self, words: NotStarted | Died) -> None:
+        self.report(words)
+        # Threads may wait for the Java process that is gone, so the usual way out could take for ever.
+        os._exit(1)
+
+
+def main() -> None:
+    channel = socket.socket(fileno=int(sys.argv[1]))
+    channel.set_inheritable(False)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    start = receive_order(channel)
+    if not isinstance(start, Start):
+        return
+    keep_secrets(start.warehouse, start.options, start.conf)
+    server = Server(channel, start)
+    try:
+        server.serve()
+    finally:
+        # Also a Java process that was only starting: it would go on writing.
+        kill_descendants(os.getpid())
+        server.leave_archive()
+        remove_scratch(Path(start.scratch))
+        # Threads that wait for Spark are of no use any more.
+        os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

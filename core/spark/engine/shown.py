@@ -1,0 +1,129 @@
+"""What SHOW says of one table, from its metadata: columns, properties, partitions, how to make it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from pypaimon.common.json_util import JSON
+from pypaimon.schema.table_schema import TableSchema as PypaimonSchema
+
+from core.errors import NotFound, PaimarkError, StatementFailed, UsageError
+from core.spark.datasource.types import spark_schema
+from core.storage.files import Files
+from core.table.files import data_manifests, live_facts
+from core.table.layout import Root
+from core.table.lineage import Lineage
+from core.table.main_branch import branch_root
+from core.table.partitions import PartitionNames
+from core.table.records import TableSchema
+from core.table.system_tables import system_table
+from core.travel.quoting import literal, quoted
+from core.travel.resolving import resolve_name
+from core.travel.shows import Show, read_show
+from core.travel.uses import TableUse
+
+_COLUMNS = {
+    "columns": ("col_name",),
+    "properties": ("key", "value"),
+    "create": ("createtab_stmt",),
+    "partitions": ("partition",),
+}
+
+
+class Shown(NamedTuple):
+    columns: tuple[str, ...]
+    rows: Sequence[tuple[str, ...]]
+
+
+def shown(
+    sql: str, files: Files, database: str | None, temporary: Callable[[], Sequence[str]]
+) -> Shown | None:
+    """None for other statements and for what Spark may know. Raises `StatementFailed` at the table's name.
+
+    `temporary` lists the session's views.
+    """
+    show = read_show(sql)
+    if show is None or (len(show.parts) == 1 and show.parts[0].lower() in map(str.lower, temporary())):
+        return None
+    try:
+        return Shown(_COLUMNS[show.kind], _rows(show, files, database))
+    except StatementFailed:
+        raise
+    except PaimarkError as error:
+        raise StatementFailed(error.message, error.hint, show.position) from error
+
+
+def _rows(show: Show, files: Files, database: str | None) -> list[tuple[str, ...]]:
+    use = TableUse(show.parts, (show.position, show.position))
+    found = resolve_name(files, use, database)
+    if found is None:
+        name = ".".join(show.parts)
+        raise NotFound(f"There is no table {name}", "SHOW TABLES lists what there is; write database.table.")
+    table, name_parts = found
+    root = branch_root(files, table, name_parts.branch)
+    if name_parts.system is not None:
+        if show.kind != "columns":
+            raise UsageError(
+                f"{show.parts[-1]} is a system table, which has columns only", "Use SHOW COLUMNS."
+            )
+        return [(column.name,) for column in system_table(name_parts.system).columns]
+    schema = Lineage(files, root).latest_schema()
+    if schema is None:
+        raise NotFound(f"{table.full_name} has no schema", "`paimark doctor` looks into it.")
+    match show.kind:
+        case "columns":
+            return [(field.name,) for field in schema.fields]
+        case "properties":
+            return _properties(schema, show.key, table.full_name)
+        case "create":
+            return [(_create(schema, show.parts),)]
+    return _partitions(files, root, schema)
+
+
+def _properties(schema: TableSchema, key: str | None, name: str) -> list[tuple[str, ...]]:
+    options = _options(schema)
+    if key is not None:
+        return [(key, options.get(key, f"Table {name} does not have property: {key}"))]
+    return sorted(options.items())
+
+
+def _options(schema: TableSchema) -> dict[str, str]:
+    """With what Paimon takes as options where a table is made."""
+    keys = {"primary-key": ",".join(schema.primary_keys)} if schema.primary_keys else {}
+    return {**schema.options, **keys}
+
+
+def _partitions(files: Files, root: Root, schema: TableSchema) -> list[tuple[str, ...]]:
+    if not schema.partition_keys:
+        raise UsageError(f"{root.table.full_name} has no partitions", "Its data lies in buckets alone.")
+    snapshot = Lineage(files, root).latest()
+    if snapshot is None:
+        return []
+    names = PartitionNames(schema)
+    live = live_facts(files, root.table, data_manifests(files, root.table, snapshot))
+    return [(name,) for name in sorted({names.path(each.key.partition) for each in live})]
+
+
+def _create(schema: TableSchema, parts: Sequence[str]) -> str:
+    lines = [
+        f"CREATE TABLE {'.'.join(map(quoted, parts))} (",
+        ",\n".join(_columns(schema)) + ")",
+        "USING paimon",
+    ]
+    if schema.partition_keys:
+        lines.append(f"PARTITIONED BY ({', '.join(map(quoted, schema.partition_keys))})")
+    if schema.comment:
+        lines.append(f"COMMENT {literal(schema.comment)}")
+    if options := _options(schema):
+        pairs = (f"  {literal(name)} = {literal(value)}" for name, value in sorted(options.items()))
+        lines.append("TBLPROPERTIES (\n" + ",\n".join(pairs) + ")")
+    return "\n".join(lines)
+
+
+def _columns(schema: TableSchema) -> Iterator[str]:
+    fields = JSON.from_json(schema.to_json().decode(), PypaimonSchema).fields
+    for field, kind, described in zip(fields, spark_schema(fields).fields, schema.fields, strict=True):
+        never_null = "" if field.type.nullable else " NOT NULL"
+        comment = f" COMMENT {literal(described.description)}" if described.description else ""
+        yield f"  {quoted(field.name)} {kind.dataType.simpleString()}{never_null}{comment}"

@@ -1,0 +1,135 @@
+"""From the tables that a statement names to what is read of each: a scan, or a system table's rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+
+from core.errors import NotFound, Refused, StatementFailed, UsageError
+from core.spark.datasource.scan import Scan, Warehouse, make_scan
+from core.spark.datasource.table_options import Asked
+from core.spark.native.columns import NotNative
+from core.spark.native.scans import NativeScans, NativeTable
+from core.spark.protocol import Reading
+from core.table.layout import MAIN, Root
+from core.table.main_branch import branch_root
+from core.table.system_tables import Row, SystemTable, system_table
+from core.travel.resolving import resolve_name
+from core.travel.source import Fold, TravelSource
+from core.travel.uses import TableUse
+from core.travel.version import Resolved
+
+NATIVE = "native"
+SCANNED = "python source"
+LISTED = "metadata"
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedTable:
+    """One use, resolved. Exactly one of `scan` and `system` is set; `rows` belong to the latter.
+
+    `native` is set where Spark's own readers can do the scan, else `why_not` says why they can't.
+    """
+
+    use: TableUse
+    label: str
+    reading: Reading
+    scan: Scan | None = None
+    system: SystemTable | None = None
+    rows: tuple[Row, ...] = ()
+    native: NativeTable | None = None
+    why_not: str = ""
+
+    @property
+    def explained(self) -> str:
+        """The line that EXPLAIN begins with."""
+        reason = f" ({self.why_not})" if self.why_not else ""
+        note = f": {self.reading.note}" if self.reading.note else ""
+        asked = f", for {self.use.clause.words} {_asked(self.use)}" if self.use.clause else ""
+        return f"scan: {self.reading.scan}{reason} {self.label} at {self.reading.version}{asked}{note}"
+
+
+@dataclass(frozen=True, slots=True)
+class Opener:
+    """Resolves one statement's tables, all at the same moment. `zone` is the session's."""
+
+    warehouse: Warehouse
+    natives: NativeScans
+    database: str | None
+    zone: tzinfo
+    now_ms: int
+    fold: Fold | None = None
+
+    def open(self, sql: str, use: TableUse) -> OpenedTable | None:
+        """None for a name that is not ours: Spark may know it. Raises `StatementFailed` at its position."""
+        try:
+            return self._open(sql, use)
+        except StatementFailed:
+            raise
+        except (NotFound, Refused, UsageError) as error:
+            raise StatementFailed(error.message, error.hint, use.position) from error
+
+    def _open(self, sql: str, use: TableUse) -> OpenedTable | None:
+        files = self.warehouse.files
+        found = resolve_name(files, use, self.database)
+        if found is None:
+            return None
+        table, name = found
+        root = branch_root(files, table, name.branch)
+        label = table.full_name + (f"$branch_{name.branch}" if name.branch else "")
+        if name.system is not None:
+            label = f"{label}${name.system}"
+            return self._system(sql, use, root, label, system_table(name.system), name.branch)
+        resolved = self._source(root).as_written(sql, use, now_ms=self.now_ms)
+        snapshot = resolved.snapshot if resolved is not None else None
+        # By that name nobody means rows of other branches as well.
+        asked: Asked | None = "root" if f"branch_{MAIN}" in use.parts[-1].split("$") else None
+        scan = make_scan(self.warehouse, root, snapshot, pinned=use.clause is not None, asked=asked)
+        version = self._version(resolved, root, name.branch)
+        note = resolved.note if resolved is not None else ""
+        try:
+            native = self.natives.open(root, scan)
+        except NotNative as why:
+            return OpenedTable(use, label, Reading(label, version, SCANNED, note), scan, why_not=str(why))
+        return OpenedTable(use, label, Reading(label, version, NATIVE, note), scan, native=native)
+
+    def _source(self, root: Root) -> TravelSource:
+        return TravelSource(self.warehouse.files, root, self.zone, self.fold)
+
+    def _system(
+        self, sql: str, use: TableUse, root: Root, label: str, system: SystemTable, branch: str | None
+    ) -> OpenedTable:
+        if system.of_snapshot is not None:
+            resolved = self._source(root).as_written(sql, use, now_ms=self.now_ms)
+            found = system.of_snapshot(self.warehouse.files, root, resolved.snapshot) if resolved else ()
+            version = self._version(resolved, root, branch)
+            reading = Reading(label, version, LISTED, resolved.note if resolved else "")
+            return OpenedTable(use, label, reading, None, system, tuple(found))
+        if use.clause is not None:
+            raise StatementFailed(
+                f"{label} has no past: it lists what is there now",
+                "Leave the clause out.",
+                use.clause.span[0],
+            )
+        unreadable: dict[str, str] = {}
+        listed = tuple(system.read(self.warehouse.files, root, unreadable))
+        left_out = " ".join(f"Left out: {sentence}." for sentence in unreadable.values())
+        return OpenedTable(use, label, Reading(label, "now", LISTED, left_out), None, system, listed)
+
+    def _version(self, resolved: Resolved | None, root: Root, written_branch: str | None) -> str:
+        if resolved is None:
+            return "no snapshot yet"
+        of_branch = f" of {root.branch}" if root.branch is not None and written_branch is None else ""
+        snapshot = resolved.snapshot
+        name = resolved.name if resolved.kind == "snapshot" else f"{resolved.name} (snapshot.{snapshot.id})"
+        return f"{name}{of_branch}, {shown_time(snapshot.time_millis, self.zone)}"
+
+
+def shown_time(time_ms: int, zone: tzinfo) -> str:
+    """`2026-05-01 12:00:00.123+02:00`."""
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=time_ms)
+    return moment.astimezone(zone).isoformat(" ", "milliseconds")
+
+
+def _asked(use: TableUse) -> str:
+    return f"'{use.version}'" if use.version is not None else (use.time_expression or "")

@@ -1,0 +1,145 @@
+"""Tables as views of the Spark session, under names that nobody types.
+
+A query is planned on stand-ins without rows, which shows what it needs of each table. Then the tables
+themselves, read with just those columns and rows, are put where their stand-ins are in the plan.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+from msgspec.structs import replace
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructField, StructType
+
+from core.spark.datasource.paimon import open_table
+from core.spark.datasource.scan import Scan
+from core.spark.datasource.types import spark_schema
+from core.spark.engine.plans import VIEW_KEY, Needs, Plans
+from core.spark.engine.tables import OpenedTable
+from core.spark.native.scans import NativeScans
+
+PREFIX = "__paimark_"
+_KEPT = 64
+_ARROW_TYPES: Mapping[str, pa.DataType] = {
+    "BIGINT": pa.int64(),
+    "INT": pa.int32(),
+    "BOOLEAN": pa.bool_(),
+    "STRING": pa.string(),
+    "TIMESTAMP(3)": pa.timestamp("ms", "UTC"),
+}
+
+
+class Views:
+    def __init__(self, session: SparkSession, natives: NativeScans) -> None:
+        self._session = session
+        self._natives = natives
+        self._plans = Plans(session)
+        # Of Spark over Connect there is none to be had.
+        java: Any = getattr(session, "_jsparkSession", None)
+        self._catalog: Any = None if java is None else java.sessionState().catalog()
+        # Frames and stand-ins.
+        self._made_before: OrderedDict[tuple[str, str], Any] = OrderedDict()
+        self._made = 0
+
+    def names(self, opened: Sequence[OpenedTable]) -> dict[str, OpenedTable]:
+        """A name for each table, in their order, that no view had yet."""
+        self._made += 1
+        return {f"{PREFIX}{self._made}_{place}": table for place, table in enumerate(opened)}
+
+    def query(self, sql: str, named: Mapping[str, OpenedTable], limit: int | None) -> DataFrame:
+        """The query `sql` over tables as `named`, reading no more of them than it needs.
+
+        `limit` is how many of the result's rows will be looked at, None for all.
+        """
+        return self.reading(self.planned(sql, named), named, limit)
+
+    def planned(self, sql: str, named: Mapping[str, OpenedTable]) -> DataFrame:
+        """The query over stand-ins: what it is called and made of is right, but there are no rows yet."""
+        for place, (name, table) in enumerate(named.items()):
+            if table.scan is None:
+                _system_frame(self._session, table).createOrReplaceTempView(name)
+            else:
+                self._catalog.createTempView(name, self._stand_in(str(place), table.scan), True)
+        return self._session.sql(sql)
+
+    def reading(self, frame: DataFrame, named: Mapping[str, OpenedTable], limit: int | None) -> DataFrame:
+        """What was planned, with the tables' rows."""
+        if not any(table.scan for table in named.values()):
+            return frame
+        needed = self._plans.needs(frame, limit)
+        opened = {str(place): table for place, table in enumerate(named.values())}
+        tables = {place: self._table(opened[place], need) for place, need in needed.items()}
+        return self._plans.with_tables(frame, tables) if tables else frame
+
+    def register(self, named: Mapping[str, OpenedTable]) -> None:
+        """Make views of the tables with all that is in them."""
+        for name, table in named.items():
+            is_listed = table.scan is None
+            frame = _system_frame(self._session, table) if is_listed else self._table(table, None)
+            frame.createOrReplaceTempView(name)
+
+    def drop(self, named: Mapping[str, OpenedTable]) -> None:
+        # Of Spark's own ways there, one tidies up after views that were cached; these are not.
+        drop = self._session.catalog.dropTempView if self._catalog is None else self._catalog.dropTempView
+        for name in named:
+            drop(name)
+
+    def is_temporary(self, name: str) -> bool:
+        """Whether the user has made a temporary view of that name."""
+        return bool(self._catalog.getTempView(name).isDefined())
+
+    def _stand_in(self, place: str, scan: Scan) -> Any:
+        """As Spark's catalog has a view, whatever its name."""
+        return self._kept(("stand-in " + place, scan.schema), lambda: self._made_stand_in(place, scan))
+
+    def _made_stand_in(self, place: str, scan: Scan) -> Any:
+        fields = spark_schema(open_table(scan).fields).fields
+        # They say in a plan which of the statement's tables they are of.
+        marked = [StructField(each.name, each.dataType, True, {VIEW_KEY: place}) for each in fields]
+        name = f"{PREFIX}stand_in"
+        self._session.createDataFrame([], StructType(marked)).createOrReplaceTempView(name)
+        made = self._catalog.getRawTempView(name).get()
+        self._catalog.dropTempView(name)
+        return made
+
+    def _table(self, table: OpenedTable, need: Needs | None) -> DataFrame:
+        """The rows that are needed, None for all; columns not needed may be nulls."""
+        if table.native is not None:
+            return self._natives.frame(table.native, need)
+        assert table.scan is not None
+        scan = replace(table.scan, filters=False) if need is None else _narrowed(table.scan, need)
+        text = scan.to_text()
+        schema = spark_schema(open_table(scan).fields)
+        reader = self._session.read.format("paimark").schema(schema).option("scan", text)
+        # Once Spark has told a source the conditions of a statement, it reads every later one by them.
+        return reader.load() if scan.filters else self._kept(("", text), reader.load)
+
+    def _kept(self, key: tuple[str, str], make: Callable[[], Any]) -> Any:
+        made = self._made_before.pop(key, None) or make()
+        self._made_before[key] = made
+        if len(self._made_before) > _KEPT:
+            self._made_before.popitem(last=False)
+        return made
+
+
+def _narrowed(scan: Scan, need: Needs) -> Scan:
+    names = [field.name for field in open_table(scan).fields]
+    columns = tuple(name for name in names if name in need.columns)
+    return replace(
+        scan,
+        columns=None if len(columns) == len(names) else columns,
+        limit=need.limit,
+        filters=not need.again,
+    )
+
+
+def _system_frame(session: SparkSession, table: OpenedTable) -> DataFrame:
+    assert table.system is not None
+    schema = pa.schema([(column.name, _ARROW_TYPES[column.type]) for column in table.system.columns])
+    values = zip(*table.rows, strict=True) if table.rows else [()] * len(schema)
+    arrays = [pa.array(column, field.type) for column, field in zip(values, schema, strict=True)]
+    return session.createDataFrame(pa.Table.from_arrays(arrays, schema=schema))

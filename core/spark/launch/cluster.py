@@ -1,0 +1,227 @@
+"""Spark on other machines: what is sent there, and whether they have what reading a table takes.
+
+Executors get this package as a zip. Of their own they need Python of the same version as here, with pypaimon
+and msgspec, and a warehouse of files must be mounted at the same place.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import sys
+import time
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+import core
+from core.durations import parse_duration
+from core.errors import Unavailable, UsageError
+from core.spark.launch.home import other_version, pyspark_version
+from core.spark.launch.session_settings import EXECUTORS_TIMEOUT
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+# What is not in the zip and is imported where rows are read and written.
+NEEDED = ("pypaimon", "pyarrow", "pandas", "fastavro", "msgspec")
+PACKAGE = "paimark.zip"
+_WAIT = "60 s"
+_POLL_SECONDS = 0.2
+_WATCH_SECONDS = 2.0
+_CONNECT_SECONDS = 5.0
+# Tasks that look at nodes: enough that each executor gets one, and each long enough that none gets all.
+_MOST_LOOKS = 64
+_LOOK_SECONDS = 0.3
+_NO_PYTHON = re.compile(r'Cannot run program "([^"]+)"')
+_OTHER_PYTHON = re.compile(r"different version: (\S+) than that in driver: (\S+?),")
+
+
+class Node(msgspec.Struct, frozen=True):
+    """What a machine with executors has. `versions` are those of the packages needed, empty for a lack."""
+
+    host: str
+    python: str
+    versions: Mapping[str, str]
+    sees_warehouse: bool
+
+    def __str__(self) -> str:
+        have = ", ".join(f"{name} {self.versions[name]}" for name in ("pypaimon", "msgspec"))
+        return f"{self.host}: Python {self.python}, {have}"
+
+
+class Cluster(NamedTuple):
+    """A master, and for how many seconds its executors are waited for."""
+
+    master: str
+    seconds: float
+
+
+def is_cluster(master: str) -> bool:
+    """Whether tasks run in other processes than the driver's."""
+    return not (master == "local" or master.startswith("local["))
+
+
+def cluster_settings(environment: Mapping[str, str]) -> dict[str, str]:
+    """What a session needs for executors to find this package before any task of theirs ran."""
+    theirs = environment.get("PYTHONPATH")
+    # Files come to where an executor runs, so a name alone is a path there.
+    return {"spark.executorEnv.PYTHONPATH": PACKAGE if not theirs else f"{PACKAGE}{os.pathsep}{theirs}"}
+
+
+def require_master(master: str, environment: Mapping[str, str]) -> None:
+    """Raises `Unavailable` for a master that Spark would try for minutes, or fail on with a stack of Java."""
+    if master == "yarn" and not (environment.get("HADOOP_CONF_DIR") or environment.get("YARN_CONF_DIR")):
+        raise Unavailable(
+            "YARN's configuration is not known here",
+            "Set HADOOP_CONF_DIR to the directory with core-site.xml and yarn-site.xml.",
+        )
+    if not master.startswith("spark://"):
+        return
+    home = environment.get("SPARK_HOME")
+    if home and (theirs := other_version(Path(home))):
+        raise Unavailable(
+            f"SPARK_HOME ({home}) is Spark {theirs}, and PySpark here is {pyspark_version()}: "
+            "they can't be one cluster",
+            f"Unset SPARK_HOME if the cluster is Spark {pyspark_version()}, or install pyspark {theirs}.",
+        )
+    require_listening(master, *master.removeprefix("spark://").split(","))
+
+
+def require_listening(master: str, *places: str) -> None:
+    """Raises `Unavailable` when nobody listens at any of the places, `host:port` each, of this master."""
+    refused = ""
+    for each in places:
+        host, _, port = each.rpartition(":")
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), _CONNECT_SECONDS).close()
+            return
+        except (OSError, ValueError) as error:
+            refused = str(error)
+    raise Unavailable(f"There is no Spark at {master} ({refused})", "Is it running, and is that its port?")
+
+
+def cluster_at(master: str, conf: Mapping[str, str]) -> Cluster:
+    """Raises `Unavailable` for a faulty setting."""
+    try:
+        return Cluster(master, parse_duration(conf.get(EXECUTORS_TIMEOUT, _WAIT)) / 1000)
+    except UsageError as error:
+        raise Unavailable(f"{EXECUTORS_TIMEOUT}: {error.message}", error.hint) from error
+
+
+def package(scratch: Path) -> Path:
+    """This package as a zip that Python imports from."""
+    path = scratch / PACKAGE
+    home = Path(core.__path__[0])
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as target:
+        for file in sorted(home.rglob("*.py")):
+            target.write(file, Path("core") / file.relative_to(home))
+    return path
+
+
+def prepare(context: SparkContext, scratch: Path, of: Cluster, warehouse: str) -> list[Node]:
+    """Send executors what they need and look at what they have. Raises `Unavailable`: which lacks what."""
+    context.addPyFile(str(package(scratch)))
+    began = time.monotonic()
+    while not executors(context):
+        if time.monotonic() - began > of.seconds:
+            raise Unavailable(
+                f"{of.master} gave no executor in {of.seconds:.0f} seconds",
+                "Are its workers alive, with the cores and the memory that spark.executor.* ask for?",
+            )
+        time.sleep(_POLL_SECONDS)
+    nodes = _nodes(context, warehouse)
+    for node in nodes:
+        _require(node, warehouse)
+    return nodes
+
+
+def executors(context: SparkContext) -> int:
+    """How many executors there are now."""
+    assert context._jsc is not None
+    # One of these is the driver.
+    return len(context._jsc.sc().statusTracker().getExecutorInfos()) - 1
+
+
+def is_deserted(context: SparkContext, of: Cluster) -> bool:
+    """Wait until there was no executor for so long that none will come; False when Spark ended before."""
+    from py4j.protocol import Py4JError
+
+    last = time.monotonic()
+    while time.monotonic() - last < of.seconds:
+        time.sleep(min(_WATCH_SECONDS, of.seconds / 2))
+        try:
+            if executors(context) > 0:
+                last = time.monotonic()
+        except (Py4JError, OSError):
+            return False
+    return True
+
+
+def _nodes(context: SparkContext, warehouse: str) -> list[Node]:
+    from py4j.protocol import Py4JJavaError
+
+    looks = min(max(context.defaultParallelism, executors(context)), _MOST_LOOKS)
+    look = partial(_look, warehouse if _is_local(warehouse) else None)
+    try:
+        found = context.parallelize(range(looks), looks).mapPartitions(look).collect()
+    except Py4JJavaError as error:
+        raise _unfit(str(error.java_exception.getMessage())) from error
+    by_host = {node.host: node for node in (msgspec.json.decode(each, type=Node) for each in found)}
+    return [by_host[host] for host in sorted(by_host)]
+
+
+def _look(warehouse: str | None, _: Iterable[int]) -> Iterator[bytes]:
+    """In a task: what this machine has."""
+    from importlib.metadata import version
+
+    versions = {}
+    for name in NEEDED:
+        try:
+            __import__(name)
+            versions[name] = version(name)
+        except Exception:
+            # Also a package that is there and does not start.
+            versions[name] = ""
+    time.sleep(_LOOK_SECONDS)
+    python = ".".join(map(str, sys.version_info[:3]))
+    sees = warehouse is None or os.path.isdir(warehouse)
+    yield msgspec.json.encode(Node(socket.gethostname(), python, versions, sees))
+
+
+def _require(node: Node, warehouse: str) -> None:
+    if missing := [name for name, found in node.versions.items() if not found]:
+        raise Unavailable(
+            f"Python {node.python} of executor {node.host} lacks {' and '.join(missing)}",
+            f"There: pip install {' '.join(missing)}; or let PYSPARK_PYTHON name a Python that has them.",
+        )
+    if not node.sees_warehouse:
+        raise Unavailable(
+            f"Executor {node.host} does not see the warehouse {warehouse}",
+            "Mount it at the same place on every machine, or keep it in an object store or HDFS.",
+        )
+
+
+def _unfit(said: str) -> Unavailable:
+    host = re.search(r"\(TID \d+\) \((\S+) executor", said)
+    where = f"executor {host[1]}" if host else "an executor"
+    if found := _NO_PYTHON.search(said):
+        hint = "Let PYSPARK_PYTHON, or spark.pyspark.python, name a Python that every machine has."
+        return Unavailable(f"There is no Python {found[1]} at {where}", hint)
+    if found := _OTHER_PYTHON.search(said):
+        hint = "Let PYSPARK_PYTHON name a Python of the same version as here on every machine."
+        return Unavailable(f"Python at {where} is {found[1]}, and here it is {found[2]}", hint)
+    if "No module named" in said:
+        name = said.partition("No module named")[2].split()[0].strip("'\"")
+        hint = f"There: pip install {name}; or let PYSPARK_PYTHON name a Python that has it."
+        return Unavailable(f"Python at {where} lacks {name}", hint)
+    return Unavailable(f"Python does not run at {where}: {' '.join(said.split())[:300]}")
+
+
+def _is_local(warehouse: str) -> bool:
+    return "://" not in warehouse

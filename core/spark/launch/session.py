@@ -1,0 +1,143 @@
+"""Starts Spark in the engine's process."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from core.errors import Unavailable
+from core.spark.launch import cluster, jvm
+from core.spark.launch.cds import Archive
+from core.spark.launch.home import find_spark
+from core.spark.launch.java import find_java
+from core.spark.launch.settings import spark_settings
+from core.spark.protocol import Start
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_STOP_SECONDS = 3.0
+# Each of these would send PySpark elsewhere than to the Java process started here.
+_REDIRECTIONS = ("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "PYSPARK_SUBMIT_ARGS")
+
+
+@dataclass(frozen=True, slots=True)
+class Spark:
+    """A running Spark. `host` is the address at which tasks reach this process.
+
+    `archive` is that of its classes, None where Java is started without. `nodes` are a cluster's, a line
+    each; `joined` is the cluster where executors must be there all the time.
+    """
+
+    session: SparkSession
+    process: subprocess.Popen[bytes]
+    scratch: Path
+    host: str
+    memory: str
+    archive: Archive | None
+    nodes: tuple[str, ...]
+    joined: cluster.Cluster | None
+
+    def stop(self) -> None:
+        """End the Java process: by asking (its hooks leave a cluster tidily), then by force."""
+        if self.process.stdin is not None:
+            with suppress(OSError):
+                self.process.stdin.close()
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(_STOP_SECONDS)
+        self.process.kill()
+        self.process.wait()
+
+
+def start_spark(start: Start) -> Spark:
+    """Raises `Unavailable` when there is no Java, or it ends while Spark starts."""
+    scratch = Path(start.scratch)
+    spark = find_spark()
+    settings = spark_settings(start.master, {**spark.defaults(), **start.conf}, scratch)
+    master = settings["spark.master"]
+    joined = None
+    if cluster.is_cluster(master):
+        cluster.require_master(master, os.environ)
+        joined = cluster.cluster_at(master, settings)
+        settings = {**cluster.cluster_settings(os.environ), **settings}
+    if master.startswith("local"):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    _prepare_environment(settings)
+    java = find_java()
+    archive = jvm.class_archive(java, spark, settings)
+    process = jvm.launch(java, spark, settings, scratch, archive)
+    # Worth a second, spent while Java starts.
+    from pyspark.sql import SparkSession
+
+    import core.spark.datasource.paimon  # noqa: F401
+    from core.spark.datasource.source import PaimarkSource
+
+    port, secret = jvm.listening(process, java, scratch)
+    os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"] = str(port), secret
+    with _told_plainly(master):
+        _require_sql_settings(settings)
+        session = SparkSession.builder.getOrCreate()
+        session.dataSource.register(PaimarkSource)
+        session.sparkContext.setInterruptOnCancel(True)
+        nodes = cluster.prepare(session.sparkContext, scratch, joined, start.warehouse) if joined else []
+    host = session.sparkContext.getConf().get("spark.driver.host") or "127.0.0.1"
+    if master.startswith("local"):
+        # Rows are for this machine's tasks, whatever address Spark itself was given.
+        host = "127.0.0.1"
+    memory = settings["spark.driver.memory"]
+    # Where executors come and go with the work, none is not a fault.
+    if settings.get("spark.dynamicAllocation.enabled") == "true":
+        joined = None
+    return Spark(session, process, scratch, host, memory, archive, tuple(map(str, nodes)), joined)
+
+
+@contextmanager
+def _told_plainly(master: str) -> Iterator[None]:
+    """Raises `Unavailable` for what Java says while Spark starts."""
+    from py4j.protocol import Py4JJavaError
+
+    try:
+        yield
+    except Py4JJavaError as error:
+        said = str(error.java_exception.getMessage()).splitlines()[0]
+        if "stopped SparkContext" in said:
+            said = "the master ended it, as when executors can't be started there"
+        raise Unavailable(
+            f"Spark did not start on {master}: {said}", "The workers' logs say more."
+        ) from error
+
+
+def _require_sql_settings(settings: Mapping[str, str]) -> None:
+    """Start Spark's context. Raises `Unavailable` for a value that Spark SQL does not take.
+
+    With one in a session PySpark recurses without end: telling of an error reads the settings, which is one.
+    """
+    from py4j.protocol import Py4JJavaError
+    from pyspark import SparkContext
+
+    context = SparkContext.getOrCreate()
+    assert context._jvm is not None
+    taken = context._jvm.org.apache.spark.sql.internal.SQLConf()
+    for name, value in settings.items():
+        if name.startswith("spark.sql."):
+            try:
+                taken.setConfString(name, value)
+            except Py4JJavaError as error:
+                why = str(error.java_exception.getMessage()).splitlines()[0]
+                raise Unavailable(
+                    f"Spark does not take {name}={value}: {why}", "Check --spark-conf."
+                ) from error
+
+
+def _prepare_environment(settings: Mapping[str, str]) -> None:
+    for name in _REDIRECTIONS:
+        os.environ.pop(name, None)
+    # Workers must be this Python with these packages, and must not import from where the user stands.
+    os.environ.setdefault("PYSPARK_PYTHON", settings.get("spark.pyspark.python", sys.executable))
+    os.environ["PYTHONSAFEPATH"] = "1"

@@ -1,0 +1,137 @@
+"""Which rows of overlapping files survive in a snapshot of a `deduplicate` primary-key table.
+
+The way there: `rules.merge_rules` (or `Unmergeable`: read another way), `rules.merge_file` for every data
+file, `overlap.overlap_groups` for each bucket, and `merge_bits` here for the groups that `must_merge`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from core.cancelling import map_cancellable
+from core.errors import PaimarkError, UsageError
+from core.spark.launch.session_settings import LOCAL_BYTES
+from core.spark.merging.kept import KeptBits
+from core.spark.merging.limbs import is_text
+from core.spark.merging.model import Bits, MergeGroup, Unmergeable
+from core.spark.merging.opening import file_opener
+from core.spark.merging.survive import first_survivors, survivors
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# What the keys may take in this process; more go to the executors.
+_MOST_LOCAL = 256 << 20
+_NUMBER_BYTES = 16
+_TEXT_BYTES = 64
+# What is worth a task.
+_TASK_BYTES = 64 << 20
+_KEPT_BYTES = 128 << 20
+# How many rows of a file are looked at for the first few that survive, and of how many files.
+_HEADS = (1 << 12, 1 << 16)
+_MOST_HEADS = 64
+
+_kept = KeptBits(_KEPT_BYTES)
+
+
+def merge_bits(
+    spark: SparkSession, options: Mapping[str, str], groups: Sequence[MergeGroup]
+) -> dict[str, Bits]:
+    """Each file's bits by its path, of all files in `groups`; `options` (the catalog's) open them.
+
+    A group's bits never change, and are kept for the next query while there is room. They are made in this
+    process; where the keys take more than the setting allows, on the executors of `spark`. Raises
+    `FileMissing`, `Corrupt`, `Unavailable`, `Unmergeable`, and `UsageError` for a setting that is no number.
+    """
+    found = {index: bits for index, group in enumerate(groups) if (bits := _kept.get(group)) is not None}
+    missing = [index for index in range(len(groups)) if index not in found]
+    wanted = [groups[index] for index in missing]
+    if sum(map(_key_bytes, wanted)) <= _local_bytes(spark):
+        made = _made_here(options, wanted)
+    else:
+        made = _made_by_tasks(spark, options, wanted)
+    for index, bits in zip(missing, made, strict=True):
+        found[index] = bits
+        _kept.put(groups[index], bits)
+    return {
+        file.path: bits
+        for index, group in enumerate(groups)
+        for file, bits in zip(group.files, found[index], strict=True)
+    }
+
+
+def first_bits(options: Mapping[str, str], group: MergeGroup, rows: int) -> dict[str, Bits]:
+    """Bits of files' first rows, as many as show `rows` that survive, by path; maybe of no rows.
+
+    For a few rows of big files, that need not all be merged then. Raises as `merge_bits`.
+    """
+    if len(group.files) > _MOST_HEADS or not all(file.has_row_numbers for file in group.files):
+        return {}
+    open_file = file_opener(options)
+    for first in _HEADS:
+        (made,) = map_cancellable(partial(first_survivors, group, open_file), [first])
+        found = made or []
+        if sum(bits.popcount() for bits in found) >= rows:
+            return {file.path: bits for file, bits in zip(group.files, found, strict=True)}
+    return {}
+
+
+def is_made(group: MergeGroup) -> bool:
+    """Whether `merge_bits` has the group's bits already."""
+    return _kept.get(group) is not None
+
+
+def _local_bytes(spark: SparkSession) -> int:
+    text = spark.conf.get(LOCAL_BYTES, str(_MOST_LOCAL))
+    try:
+        return int(text or 0)
+    except ValueError as error:
+        raise UsageError(f"{LOCAL_BYTES} is {text!r}, which is no number of bytes") from error
+
+
+def _made_here(options: Mapping[str, str], groups: Sequence[MergeGroup]) -> list[list[Bits]]:
+    open_file = file_opener(options)
+    # Arrow and numpy let other threads run.
+    return map_cancellable(lambda group: survivors(group, open_file), groups)
+
+
+def _made_by_tasks(
+    spark: SparkSession, options: Mapping[str, str], groups: Sequence[MergeGroup]
+) -> list[list[Bits]]:
+    tasks = _tasks(groups)
+    told = dict(options)
+
+    def merged(task: list[MergeGroup]) -> list[list[Bits]] | PaimarkError | Unmergeable:
+        try:
+            return _made_here(told, task)
+        except (PaimarkError, Unmergeable) as error:
+            # Raised here Spark would try again, and wrap it.
+            return error
+
+    made: list[list[Bits]] = []
+    for answer in spark.sparkContext.parallelize(tasks, len(tasks)).map(merged).collect():
+        if isinstance(answer, PaimarkError | Unmergeable):
+            raise answer
+        made += answer
+    return made
+
+
+def _tasks(groups: Sequence[MergeGroup]) -> list[list[MergeGroup]]:
+    """Neighbours together until they are worth a task."""
+    tasks: list[list[MergeGroup]] = []
+    filled = _TASK_BYTES
+    for group in groups:
+        if filled >= _TASK_BYTES:
+            tasks.append([])
+            filled = 0
+        tasks[-1].append(group)
+        filled += _key_bytes(group)
+    return tasks
+
+
+def _key_bytes(group: MergeGroup) -> int:
+    """About what merging a group takes."""
+    types = [*group.rules.key_types, *group.rules.sequence_types]
+    return group.row_count * sum(_TEXT_BYTES if is_text(each) else _NUMBER_BYTES for each in types)

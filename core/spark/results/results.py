@@ -1,0 +1,130 @@
+"""How a data frame's rows leave Spark: collected when Spark says they are few, else through an outlet."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sql_functions
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import CalendarIntervalType, VariantType, YearMonthIntervalType
+
+from core.spark.native.compiled import compiled, new_instance, send_to_executors
+from core.spark.results.outlet import Outlet
+from core.spark.results.sender import HEAD, STREAM_END, Rows, ipc_stream
+
+if TYPE_CHECKING:
+    from core.spark.launch.session import Spark
+
+SMALL_RESULT = 2_000
+# These have no Arrow type that others understand; as text they have one.
+_AS_TEXT = (CalendarIntervalType, VariantType, YearMonthIntervalType)
+_JOB_END_SECONDS = 10.0
+
+
+def presentable(frame: DataFrame) -> DataFrame:
+    """The same rows with every column of a type that Arrow and people can read."""
+    fields = frame.schema.fields
+    if not any(isinstance(field.dataType, _AS_TEXT) for field in fields):
+        return frame
+    # By place: names can be there twice.
+    named = frame.toDF(*(f"c{index}" for index in range(len(fields))))
+    columns = []
+    for index, field in enumerate(fields):
+        column = sql_functions.col(f"c{index}")
+        text = column.cast("string") if isinstance(field.dataType, _AS_TEXT) else column
+        columns.append(text.alias(field.name))
+    return named.select(*columns)
+
+
+def is_small(optimized: Any) -> bool:
+    """Whether an optimised plan can't give more rows than are worth collecting."""
+    most = optimized.maxRows()
+    return bool(most.isDefined()) and int(str(most.get())) <= SMALL_RESULT
+
+
+def in_zone(field: pa.Field, zone: str) -> pa.Field:
+    """A column of moments as one of that zone."""
+    is_moment = pa.types.is_timestamp(field.type) and field.type.tz is not None
+    return field.with_type(pa.timestamp("us", zone)) if is_moment else field
+
+
+class Results:
+    """Hands out the rows of data frames of one Spark."""
+
+    def __init__(self, spark: Spark) -> None:
+        self._spark = spark
+        # A thread is kept, as each would bring a thread in Java with it and a connection.
+        self._jobs = ThreadPoolExecutor(thread_name_prefix="job")
+
+    def collected(self, frame: DataFrame) -> Generator[Rows]:
+        """All rows of a small result."""
+        schema = _schema(frame)
+        frames = self._java.collected(frame._jdf)
+        place = 0
+        while place < len(frames):
+            length, count = HEAD.unpack_from(frames, place)
+            place += HEAD.size + length
+            yield _stream(schema, frames[place - length : place]), count
+
+    def streamed(self, frame: DataFrame, tag: str) -> Generator[Rows]:
+        """All rows in order while they are made. Closing the iterator ends their job, which has the `tag`."""
+        java, schema = self._java, _schema(frame)
+        context = frame.sparkSession.sparkContext
+        outlet = Outlet(self._spark.host, self._spark.scratch)
+
+        def run_job() -> None:
+            context.addJobTag(tag)
+            try:
+                java.send(frame._jdf, *outlet.address, outlet.token)
+            finally:
+                context.removeJobTag(tag)
+
+        def ended(job: Future[None]) -> None:
+            failure = job.exception()
+            # Whoever reads the rows raises it.
+            outlet.job_ended(failure if failure is None or isinstance(failure, Exception) else None)
+
+        job = self._jobs.submit(run_job)
+        job.add_done_callback(ended)
+        try:
+            for data, count in outlet.rows():
+                yield _stream(schema, data), count
+        finally:
+            outlet.close()
+            if not job.done():
+                with suppress(Exception):
+                    context.cancelJobsWithTag(tag)
+                wait([job], _JOB_END_SECONDS)
+
+    @cached_property
+    def _java(self) -> Any:
+        session = self._spark.session
+        compiler = compiled(session, "ResultRows")
+        send_to_executors(session, compiler, self._spark.scratch / "result-rows.jar")
+        return new_instance(session, "ResultRows", compiler=compiler)
+
+
+def _schema(frame: DataFrame) -> bytes:
+    """The first message of an Arrow stream of the frame's rows."""
+    zone = frame.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC"
+    schema = to_arrow_schema(frame.schema)
+    return bytes(pa.schema([in_zone(field, zone) for field in schema]).serialize())
+
+
+def _stream(schema: bytes, batch: bytes) -> bytes:
+    return b"".join((schema, batch, STREAM_END))
+
+
+def cut(batch: Rows, rows: int) -> Rows:
+    """The first `rows` rows of a batch."""
+    data, count = batch
+    if count <= rows:
+        return batch
+    with pa.ipc.open_stream(data) as reader:
+        return ipc_stream(reader.read_next_batch().slice(0, rows)).to_pybytes(), rows

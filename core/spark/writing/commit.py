@@ -1,0 +1,240 @@
+"""pypaimon's commit, on our store and on the state that the rows were made for."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence, Set
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+from pypaimon.common.json_util import JSON
+from pypaimon.common.predicate_builder import PredicateBuilder
+from pypaimon.index.dynamic_bucket import HASH_INDEX
+from pypaimon.index.index_file_handler import IndexFileHandler
+from pypaimon.snapshot.snapshot_commit import SnapshotCommit
+from pypaimon.table.bucket_mode import BucketMode
+from pypaimon.write.file_store_commit import CommitFailRetryResult, FileStoreCommit
+
+from core.cancelling import check_cancelled
+from core.errors import Refused
+from core.spark.writing.target import Target, require_as_begun, require_head
+from core.storage.files import Files
+from core.storage.open import require_conditions
+from core.table.commits import Overwritten, settle
+from core.table.layout import Root
+from core.table.lineage import Lineage
+from core.table.records import Snapshot
+
+# pypaimon's own 10 tries end within seconds beside a job that commits all the time, and the rows are written.
+_RETRIES, _MOST_WAIT_MS = 100, 1000
+
+
+class Commit(FileStoreCommit):  # type: ignore[misc]  # pypaimon has no types
+    """One commit. `may_have_landed`: whoever gives up then can't say that nothing was committed.
+
+    `known` is the newest snapshot's id when the rows were begun, 0 for none.
+    """
+
+    def __init__(
+        self, files: Files, target: Target, table: Any, create: CreateSnapshot | None = None
+    ) -> None:
+        super().__init__(create or CreateSnapshot(files, target.root), table, target.commit_user)
+        self._files = files
+        self._target = target
+        self.known = target.known
+        if "commit.max-retries" not in table.table_schema.options:
+            self.commit_max_retries = _RETRIES
+        if "commit.max-retry-wait" not in table.table_schema.options:
+            self.commit_max_retry_wait = _MOST_WAIT_MS
+
+    def _try_commit_once(self, *args: Any, latest_snapshot: Any, **rest: Any) -> Any:
+        check_cancelled()
+        require_conditions(self._files)
+        # Here and not before: a commit that others were faster than is tried again on theirs.
+        require_as_begun(self._files, self._target)
+        require_head(self._target, _record(latest_snapshot))
+        if latest_snapshot is not None and self._has_rescaled and not self._target.overwrite:
+            self._require_same_buckets(latest_snapshot, rest["commit_entries"])
+        if self.table.bucket_mode() == BucketMode.HASH_DYNAMIC:
+            self._require_same_index(latest_snapshot, rest["index_adds"])
+        result = super()._try_commit_once(*args, latest_snapshot=latest_snapshot, **rest)
+        if isinstance(result, CommitFailRetryResult) and not self.may_have_landed:
+            self._delete_manifests(latest_snapshot, self.snapshot_commit.last)
+        if self.snapshot_commit.refused is not None:
+            raise self.snapshot_commit.refused
+        return result
+
+    @property
+    def may_have_landed(self) -> bool:
+        return bool(self.snapshot_commit.may_have_landed)
+
+    @property
+    def made(self) -> bytes | None:
+        """The snapshot's file as it was written; None when there was nothing to commit."""
+        data: bytes | None = self.snapshot_commit.made
+        return data
+
+    def _delete_manifests(self, before: Any, refused: Any) -> None:
+        """Of a try that others were faster than: the next one writes its own."""
+        is_same_index = before is not None and refused.index_manifest == before.index_manifest
+        self._clean_up_tmp_manifests(
+            refused.base_manifest_list,
+            refused.delta_manifest_list,
+            refused.changelog_manifest_list,
+            None if is_same_index else refused.index_manifest,
+        )
+
+    @cached_property
+    def _has_rescaled(self) -> bool:
+        """Whether the number of buckets was changed: partitions keep theirs until they are rewritten."""
+        if self.table.bucket_mode() != BucketMode.HASH_FIXED:
+            return False
+        schemas = Lineage(self._files, self._target.root).schemas()
+        return len({each.options.get("bucket") for each in schemas}) > 1
+
+    def _require_same_buckets(self, latest: Any, entries: Sequence[Any]) -> None:
+        there = self.commit_scanner.read_all_entries_from_changed_partitions(latest, entries, [])
+        if self.conflict_detection.check_bucket_num_conflicts([*there, *entries]) is not None:
+            counts = sorted({entry.total_buckets for entry in there} - {self.table.total_buckets})
+            raise Refused(
+                f"Rows would go to partitions of {self._target.root.table.full_name} with "
+                f"{' or '.join(map(str, counts))} buckets, and it has {self.table.total_buckets} now",
+                "INSERT OVERWRITE the partitions with their own rows first.",
+            )
+
+    def _require_same_index(self, latest: Any, adds: Sequence[Any]) -> None:
+        """Keys that another writer gave their buckets meanwhile would be given others by this one.
+
+        Also a bucket's index is written whole, so that its would be lost. Raises `Refused`.
+        """
+        then, now = self._index_files(self.known), self._index_files(latest.id if latest else 0)
+        touched = {tuple(each.partition.values) for each in adds}
+        if (
+            then is None
+            or now is None
+            or any(self._target.overwrite or partition in touched for (partition, _), _ in then ^ now)
+        ):
+            raise Refused(
+                f"Another writer gave keys of {self._target.root.table.full_name} their buckets while these "
+                "rows were written",
+                "Nothing has changed. Run it again, while no other job writes to the table.",
+            )
+
+    def _index_files(self, snapshot_id: int) -> Set[tuple[tuple[Any, int], str]] | None:
+        """Each partition's buckets with their hash index; None when the snapshot is gone."""
+        if not snapshot_id:
+            return set()
+        snapshot = self.snapshot_manager.get_snapshot_by_id(snapshot_id)
+        if snapshot is None:
+            return None
+        entries = IndexFileHandler(self.table).scan(snapshot)
+        return {
+            ((tuple(each.partition.values), each.bucket), each.index_file.file_name)
+            for each in entries
+            if each.index_file.index_type == HASH_INDEX
+        }
+
+    def _create_static_partition_filter(self, overwrite_partition: Any, commit_messages: Any) -> Any:
+        if self._target.partitions is None:
+            return super()._create_static_partition_filter(overwrite_partition, commit_messages)
+        partitions = _partitions(self._target.partitions)
+        builder = PredicateBuilder(self.table.partition_keys_fields)
+        replaced = builder.or_predicates([_is_partition(builder, each) for each in partitions])
+        # An overwrite may name some of the columns only: all partitions with these values.
+        named = [self.table.partition_keys.index(name) for name in partitions[0]]
+        wanted = {tuple(each.values()) for each in partitions}
+        given = {tuple(message.partition[place] for place in named) for message in commit_messages}
+        if strays := given - wanted:
+            raise Refused(f"Rows came for partitions that are not replaced: {sorted(map(str, strays))[:3]}")
+        return replaced
+
+
+class CreateSnapshot(SnapshotCommit):  # type: ignore[misc]  # as above
+    """A snapshot's file is created whole or not at all, and by one of many: what the store promises."""
+
+    def __init__(self, files: Files, root: Root) -> None:
+        self._files = files
+        self._root = root
+        self.may_have_landed = False
+        # Kept here: pypaimon takes any error for a reason to try again.
+        self.refused: Refused | None = None
+        self.last: Any = None
+        self.made: bytes | None = None
+
+    def commit(self, base_snapshot_uuid: Any, snapshot: Any, statistics: Any) -> bool:
+        self.last = snapshot
+        if self._newest_id() >= snapshot.id:
+            return False
+        path, was_unsure = self._root.snapshot(snapshot.id), self.may_have_landed
+        # Until the store has answered.
+        self.may_have_landed = True
+        data = JSON.to_json(snapshot, indent=2).encode()
+        try:
+            is_created = self._files.create(path, data)
+        except Refused as error:
+            # Nothing was written.
+            self.may_have_landed, self.refused = was_unsure, error
+            return False
+        if is_created and self._is_of_the_past(snapshot):
+            self._files.delete(path)
+            is_created = False
+        if not is_created:
+            self.may_have_landed = was_unsure
+            return False
+        try:
+            settle(self._files, self._root, snapshot.id, data)
+        except Overwritten as error:
+            self.refused = error
+            return False
+        self.made = data
+        return True
+
+    def _is_of_the_past(self, snapshot: Any) -> bool:
+        """Whether there has been another of this id: it expired while this process stood still.
+
+        The oldest expire first, so there was none while the one before is there.
+        """
+        neighbours = (snapshot.id - 1, snapshot.id + 1)
+        if snapshot.id == 1 or any(self._files.exists(self._root.snapshot(each)) for each in neighbours):
+            return False
+        return bool(self._newest_id() > snapshot.id)
+
+    def _newest_id(self) -> int:
+        return Lineage(self._files, self._root).latest_id() or 0
+
+    def close(self) -> None:
+        return
+
+    def __enter__(self) -> CreateSnapshot:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return
+
+
+def _record(snapshot: Any) -> Snapshot | None:
+    return None if snapshot is None else Snapshot.from_json(JSON.to_json(snapshot).encode(), "a snapshot")
+
+
+def encode_partitions(partitions: pa.Table) -> str:
+    """The distinct rows of partition columns, for `Target.partitions`."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, partitions.schema) as stream:
+        stream.write_table(partitions)
+    return base64.b64encode(sink.getvalue()).decode()
+
+
+def _partitions(text: str) -> list[dict[str, Any]]:
+    with pa.ipc.open_stream(base64.b64decode(text)) as stream:
+        rows: list[dict[str, Any]] = stream.read_all().to_pylist()
+    return rows
+
+
+def _is_partition(builder: Any, values: dict[str, Any]) -> Any:
+    return builder.and_predicates(
+        [
+            builder.is_null(name) if value is None else builder.equal(name, value)
+            for name, value in values.items()
+        ]
+    )

@@ -1,0 +1,66 @@
+"""The snapshot that a write made, once it has ended without an error.
+
+Spark hands nothing back from the process that commits. So that one leaves a receipt, a local file with the
+snapshot as it was written: a commit that is not found may have been none, or one that another overwrote.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import msgspec
+
+from core.errors import NotFound
+from core.spark.writing.target import Target
+from core.storage.files import Files
+from core.storage.open import require_conditions
+from core.table.commits import note_last, overwritten, require_last_kept
+from core.table.landed import Landed, find_commit
+from core.table.records import Snapshot
+
+
+@contextmanager
+def receipted(files: Files, target: Target) -> Iterator[Target]:
+    """The target with a place for its receipt. Raises `Overwritten` for the last commit of this process.
+
+    Raises `Refused` where the store does not keep conditions: before anything is written.
+    """
+    require_conditions(files)
+    require_last_kept(files, target.root)
+    with tempfile.TemporaryDirectory(prefix="paimark-receipt-") as directory:
+        yield msgspec.structs.replace(target, receipt=f"{directory}/snapshot")
+
+
+def leave_receipt(files: Files, target: Target, made: bytes) -> None:
+    """Say what was committed: to who waits for the write here, and to this process's next commit."""
+    note_last(files, target.root, Snapshot.from_json(made, "the commit").id, made)
+    if target.receipt is not None:
+        with suppress(OSError):
+            Path(target.receipt).write_bytes(made)
+
+
+def committed(files: Files, target: Target) -> Snapshot | None:
+    """None when there was nothing to commit.
+
+    Raises `NotFound` for one that has expired already, and `Overwritten`.
+    """
+    fate = find_commit(files, target.root, target.commit_user, target.known)
+    receipt = Path(target.receipt) if target.receipt is not None else None
+    if receipt is not None and receipt.exists():
+        data = receipt.read_bytes()
+        made = Snapshot.from_json(data, "the receipt")
+        if fate.landed is Landed.NO or made.id in fate.overwritten:
+            raise overwritten(target.root, made.id)
+        note_last(files, target.root, made.id, data)
+    if fate.overwritten:
+        raise overwritten(target.root, fate.overwritten[0])
+    if fate.landed is Landed.UNKNOWN:
+        raise NotFound(
+            f"What there was to write is in {target.root.table.full_name}, but the snapshot that it made has "
+            "expired already",
+            "Look at the rows before you run it again.",
+        )
+    return fate.snapshot

@@ -1,0 +1,237 @@
+"""pypaimon's side of a write: a task's files, and the one commit of all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import pyarrow as pa
+from pypaimon.snapshot.snapshot import BATCH_COMMIT_IDENTIFIER
+from pypaimon.table.bucket_mode import BucketMode
+from pypaimon.write.table_write import BatchTableWrite
+
+from core.cancelling import check_cancelled
+from core.errors import Refused, Unavailable
+from core.spark.datasource.paimon import open_table
+from core.spark.datasource.scan import Scan
+from core.spark.writing.after_commit import after_commit
+from core.spark.writing.commit import Commit
+from core.spark.writing.committed import leave_receipt
+from core.spark.writing.target import Target, require_as_begun, require_writable
+from core.storage.open import open_files
+from core.table.column_types import ColumnType
+from core.table.commits import Overwritten, require_last_kept
+from core.table.links import require_no_links
+
+BUCKET_COLUMN = "__paimark_bucket"
+
+
+def open_target(target: Target) -> Any:
+    """pypaimon's table to write to. Touches no storage. Raises `Refused` for a kind that can't be."""
+    require_writable(target)
+    scan = Scan(
+        warehouse=target.warehouse,
+        options=target.options,
+        database=target.database,
+        table=target.table,
+        branch=target.branch,
+        snapshot="",
+        schema=target.schema,
+    )
+    table = open_table(scan)
+    # What it reads of itself to write (sequence numbers, bucket indexes) is the newest snapshot's.
+    del table._read_snapshot
+    return table.copy_without_time_travel({"dynamic-partition-overwrite": str(target.dynamic).lower()})
+
+
+def write_rows(target: Target, batches: Iterable[pa.RecordBatch], behind: int = 0) -> list[Any]:
+    """Write one task's rows to files that no snapshot names yet; pypaimon's messages about them.
+
+    Rows of one key count by their order in the task, and by their task where `behind`, a distance of
+    sequence numbers, differs from task to task. What was written is deleted again when anything fails.
+    """
+    files, table = open_files(target.warehouse, target.options), open_target(target)
+    require_no_links(files, target.root.table)
+    writer = BatchTableWrite(table, target.commit_user, {} if target.overwrite else None)
+    if behind:
+        known = writer.file_store_write._load_seq_number_stats
+        writer.file_store_write._load_seq_number_stats = lambda partition: _Behind(known(partition), behind)
+    try:
+        for batch in batches:
+            check_cancelled()
+            taken = _as_table_takes(batch, writer.table_pyarrow_schema)
+            _require_place(table, taken)
+            if taken.num_rows:
+                writer.write_arrow_batch(taken)
+        messages: list[Any] = writer.prepare_commit()
+    except BaseException:
+        writer.abort()
+        raise
+    finally:
+        writer.close()
+    paths = [str(file.file_path) for message in messages for file in message.new_files]
+    try:
+        require_no_links(files, target.root.table, paths)
+    except Refused:
+        delete_rows(target, [messages])
+        raise
+    return messages
+
+
+def buckets_of(target: Target, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The batches with a further column that says which bucket each row belongs to."""
+    table = open_target(target)
+    extractor = table.create_row_key_extractor()
+    arrow = {field.name: field for field in _arrow_schema(table)}
+    for batch in batches:
+        typed = _as_table_takes(batch, pa.schema([arrow[name] for name in batch.schema.names]))
+        buckets = pa.array(extractor.extract_partition_bucket_batch(typed)[1], pa.int32())
+        yield batch.append_column(pa.field(BUCKET_COLUMN, pa.int32()), buckets)
+
+
+def commit_rows(target: Target, by_task: Sequence[Sequence[Any]]) -> None:
+    """One commit of all that the tasks wrote, or none; and what follows a commit.
+
+    Raises `Refused` when main, the table's definition or, where that was asked for, its newest snapshot is
+    not what it was, or when others commit all the time; then what the tasks wrote is deleted. Raises
+    `Unavailable` when the store does not tell whether it was committed: then it stays.
+    """
+    files = open_files(target.warehouse, target.options)
+    table = open_target(target)
+    commit = Commit(files, target, table)
+    messages = [message for task in by_task for message in task if not message.is_empty()]
+    with deleted_unless_committed(commit, target, by_task):
+        if table.is_primary_key_table:
+            _require_one_task_a_bucket(target, by_task)
+        require_as_begun(files, target)
+        require_last_kept(files, target.root)
+        if target.overwrite:
+            commit.overwrite({}, messages, BATCH_COMMIT_IDENTIFIER)
+        else:
+            commit.commit(messages, BATCH_COMMIT_IDENTIFIER)
+    if commit.made is not None:
+        leave_receipt(files, target, commit.made)
+    after_commit(target)
+
+
+@contextmanager
+def deleted_unless_committed(
+    commit: Commit, target: Target, by_task: Sequence[Sequence[Any]]
+) -> Iterator[None]:
+    """Delete what the tasks wrote when its commit fails inside, unless it may have landed all the same.
+
+    Raises `Refused` or `Unavailable` for what pypaimon says of it, and `Overwritten`.
+    """
+    name = target.root.table.full_name
+    try:
+        yield
+    except Overwritten:
+        # Another may have built on it before it was overwritten: its files stay.
+        if not commit.may_have_landed:
+            delete_rows(target, by_task)
+        raise
+    except BaseException as error:
+        if commit.may_have_landed and isinstance(error, Exception):
+            raise Unavailable(
+                f"Nothing tells whether the rows came to {name}: {error.__cause__ or error}",
+                "Look at the rows before you run it again.",
+            ) from error
+        if not commit.may_have_landed:
+            delete_rows(target, by_task)
+        if not isinstance(error, RuntimeError):
+            raise
+        if "commit conflicts" in str(error):
+            raise Refused(
+                f"Others committed to {name} each time that this write tried to",
+                "Nothing has changed. Run it again, or raise the table's option commit.max-retries.",
+            ) from error
+        raise Refused(f"The rows can't be committed to {name}: {str(error).rstrip('.')}") from error
+
+
+def delete_rows(target: Target, by_task: Iterable[Sequence[Any]]) -> None:
+    """Delete files of a write that was not committed, and never will be."""
+    files = open_files(target.warehouse, target.options)
+    commit = Commit(files, target, open_target(target))
+    commit.abort([message for task in by_task for message in task])
+
+
+class _Behind(dict[int, int]):
+    """The last sequence number of each bucket, moved."""
+
+    def __init__(self, known: Mapping[int, int], distance: int) -> None:
+        super().__init__(known)
+        self._distance = distance
+
+    def get(self, bucket: int, default: int = -1) -> int:  # type: ignore[override]  # all that is asked
+        return super().get(bucket, default) + self._distance
+
+
+def _arrow_schema(table: Any) -> pa.Schema:
+    from pypaimon.schema.data_types import PyarrowFieldParser
+
+    return PyarrowFieldParser.from_paimon_schema(table.table_schema.fields)
+
+
+def _as_table_takes(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """The columns in the table's order and types, others left out; one that is not given is null.
+
+    Raises `Refused` for a value that would have to be rounded or cut.
+    """
+    have = {name: index for index, name in enumerate(batch.schema.names)}
+    columns = []
+    for field in schema:
+        if field.name in have:
+            column = batch.column(have[field.name])
+            try:
+                column = column if column.type == field.type else column.cast(field.type)
+            except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+                raise Refused(f"Column {field.name} holds what {field.type} can't: {error}") from error
+        else:
+            column = pa.nulls(batch.num_rows, field.type)
+        if not field.nullable and column.null_count:
+            raise Refused(f"Column {field.name} may not be null", "Give every row a value.")
+        columns.append(column)
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _require_place(table: Any, batch: pa.RecordBatch) -> None:
+    """Rows are placed by the bytes of their keys, and pypaimon's of wide nulls are not stock Paimon's.
+
+    Raises `Refused`.
+    """
+    is_hashed = table.bucket_mode() == BucketMode.HASH_FIXED
+    keys = {*table.partition_keys, *(table.table_schema.bucket_keys if is_hashed else ())}
+    wide = [each for each in table.fields if each.name in keys and ColumnType.of(str(each.type)).is_wide]
+    for field in wide:
+        if batch.column(batch.schema.get_field_index(field.name)).null_count:
+            what = "partition" if field.name in table.partition_keys else "bucket"
+            raise Refused(
+                f"Column {field.name} is null in a row, and this version can't tell the {what} of a null "
+                f"{field.type}",
+                "Write those rows with the engine that made the table.",
+            )
+
+
+def _require_one_task_a_bucket(target: Target, by_task: Sequence[Sequence[Any]]) -> None:
+    """Two tasks number their rows alike: of one key in both, nothing would say which is newer."""
+    seen: set[tuple[object, ...]] = set()
+    for messages in by_task:
+        own = {(tuple(message.partition), message.bucket) for message in messages if message.new_files}
+        if seen & own:
+            raise Refused(
+                f"Two tasks wrote to one bucket of {target.database}.{target.table}, whose rows have keys: "
+                "give the rows to core.spark.writing.write.clustered first"
+            )
+        seen |= own
+
+
+def check_columns(target: Target, given: Collection[str]) -> None:
+    """The rows' columns are the table's, by name; what may be null can be left out. Raises `Refused`."""
+    name = f"{target.database}.{target.table}"
+    fields = {field.name: field for field in _arrow_schema(open_target(target))}
+    if unknown := [each for each in given if each not in fields and each != BUCKET_COLUMN]:
+        raise Refused(f"{name} has no column {unknown[0]}", f"It has {', '.join(fields)}.")
+    missing = [each for each, field in fields.items() if each not in given and not field.nullable]
+    if missing:
+        raise Refused(f"The rows lack column {missing[0]}, which may not be null", "Add it.")

@@ -1,0 +1,96 @@
+"""INSERT: a query's rows to a table or branch, as one commit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+from pyspark.sql import DataFrame, SparkSession
+
+from core.errors import NotFound, Refused, UsageError
+from core.spark.datasource.scan import Warehouse
+from core.spark.protocol import Inserting
+from core.spark.writing.assigning import assigned, partition_values
+from core.spark.writing.commit import encode_partitions
+from core.spark.writing.committed import committed, receipted
+from core.spark.writing.target import Target
+from core.spark.writing.write import clustered_for
+from core.table.catalog import find_table
+from core.table.lineage import Lineage
+from core.table.main_branch import branch_root
+from core.table.manifests import read_manifest_list, read_manifests
+from core.table.names import named_table
+from core.table.records import Snapshot
+from core.travel.inserts import Insert
+
+
+@dataclass(frozen=True)
+class Inserted:
+    """`label` is the table, with its branch where one was written; `rows` are those of the new files.
+
+    `snapshot` is None where there was nothing to commit.
+    """
+
+    label: str
+    snapshot: int | None
+    rows: int
+
+
+def target_of(warehouse: Warehouse, insert: Insert, database: str | None, order: Inserting) -> Target:
+    """Where the rows go, as it is now. Raises `StatementFailed` at the table's name, `Refused`."""
+    files = warehouse.files
+    try:
+        table, branch = named_table(insert.parts, database)
+        root = branch_root(files, find_table(files, table.full_name), branch)
+    except (NotFound, UsageError) as error:
+        raise insert.refused(error.message, error.hint, insert.table_position) from error
+    if root.branch != order.root:
+        raise Refused(
+            f"Another branch of {table.full_name} became main since the plan was made", "Run it again."
+        )
+    lineage = Lineage(files, root)
+    schema = lineage.latest_schema()
+    if schema is None:
+        raise NotFound(f"{root.table.full_name} has no schema", "`paimark doctor` looks into it.")
+    is_dynamic = bool(insert.partition) and not insert.static
+    return Target(
+        warehouse=warehouse.uri,
+        options=dict(warehouse.options),
+        database=table.database,
+        table=table.name,
+        branch=root.branch,
+        follows_main=branch is None,
+        schema=schema.to_json().decode(),
+        commit_user=order.commit_user,
+        overwrite=insert.overwrite,
+        dynamic=insert.overwrite and is_dynamic,
+        head=order.head,
+        known=lineage.latest_id() or 0,
+    )
+
+
+def insert_rows(
+    session: SparkSession, warehouse: Warehouse, insert: Insert, target: Target, frame: DataFrame
+) -> Inserted:
+    """Write them. Raises `StatementFailed` for columns that don't fit, and `Refused` as a commit does."""
+    made = assigned(session, frame, target, insert)
+    if insert.overwrite and insert.static:
+        values = partition_values(session, made, insert.static).toArrow()
+        target = msgspec.structs.replace(target, partitions=encode_partitions(values))
+    mode = "overwrite" if insert.overwrite else "append"
+    with receipted(warehouse.files, target) as target:
+        rows = clustered_for(made, target).write.format("paimark").mode(mode)
+        rows.option("target", target.to_text()).save()
+        snapshot = committed(warehouse.files, target)
+    label = target.root.table.full_name + ("" if target.follows_main else f"$branch_{target.branch}")
+    if snapshot is None:
+        return Inserted(label, None, 0)
+    return Inserted(label, snapshot.id, _rows_of(warehouse, target, snapshot))
+
+
+def _rows_of(warehouse: Warehouse, target: Target, snapshot: Snapshot) -> int:
+    """How many rows the files have that a commit added."""
+    files, table = warehouse.files, target.root.table
+    metas = read_manifest_list(files, table.manifest(snapshot.delta_manifest_list))
+    manifests = read_manifests(files, [table.manifest(meta.file_name) for meta in metas])
+    return sum(int(entry.file["_ROW_COUNT"]) for entries in manifests for entry in entries if entry.is_added)

@@ -1,0 +1,169 @@
+"""Orders of the actions: small questions about versions of a table, and rows of theirs as one commit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+
+import msgspec
+from pyspark.sql import DataFrame, SparkSession
+
+from core.errors import Refused
+from core.spark.datasource.paimon import open_table
+from core.spark.datasource.scan import Scan, Warehouse
+from core.spark.datasource.table_options import require_obeyed
+from core.spark.datasource.types import spark_schema
+from core.spark.engine.tables import NATIVE, SCANNED, OpenedTable
+from core.spark.engine.views import Views
+from core.spark.native.columns import NotNative
+from core.spark.native.scans import NativeScans
+from core.spark.protocol import COMMON, PARTITIONS, Ask, Reading, Version, Write
+from core.spark.writing.commit import encode_partitions
+from core.spark.writing.committed import committed, receipted
+from core.spark.writing.committing import commit_rows, write_rows
+from core.spark.writing.target import Target
+from core.spark.writing.write import clustered_for
+from core.storage.files import Files
+from core.table.catalog import parse_table_name
+from core.table.files import size_of
+from core.table.records import Snapshot, TableSchema
+from core.travel.uses import TableUse
+
+# An overwrite of more partitions than this would name them all at each manifest.
+MOST_PARTITIONS = 10_000
+# Of versions with no more rows and bytes of files together, what comes of them is written by this process:
+# Spark would start three Python processes for it.
+_FEW_ROWS, _FEW_BYTES = 100_000, 8 << 20
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What an order's versions are read by: Spark's own readers where they can."""
+
+    session: SparkSession
+    warehouse: Warehouse
+    natives: NativeScans
+    views: Views
+
+    @contextmanager
+    def named(self, order: Ask | Write) -> Iterator[Mapping[str, OpenedTable]]:
+        """The versions, under the names that the order's queries have for them."""
+        named = {name: self._opened(order, name, version) for name, version in order.versions.items()}
+        try:
+            yield named
+        finally:
+            self.views.drop(named)
+
+    def _opened(self, order: Ask | Write, name: str, version: Version) -> OpenedTable:
+        table = parse_table_name(order.table)
+        scan = Scan(
+            warehouse=self.warehouse.uri,
+            options=dict(self.warehouse.options),
+            database=table.database,
+            table=table.name,
+            branch=version.branch,
+            snapshot=version.snapshot,
+            # Every version is read by one definition: columns go by their ids, whatever they were called.
+            schema=version.schema or order.schema,
+        )
+        options = TableSchema.from_json(scan.schema.encode(), "the schema").options
+        require_obeyed(order.table, options, version.branch, "root")
+        native = None
+        with suppress(NotNative):
+            native = self.natives.open(table.root(version.branch), scan)
+        reading = Reading(order.table, name, SCANNED if native is None else NATIVE)
+        return OpenedTable(TableUse((name,), (0, 0)), order.table, reading, scan, native=native)
+
+
+def answer(sources: Sources, order: Ask) -> tuple[str, ...]:
+    """The rows of a question as JSON objects."""
+    with sources.named(order) as named:
+        return tuple(sources.views.query(order.sql, named, None).toJSON().collect())
+
+
+def write(sources: Sources, order: Write) -> int | None:
+    """Make the commit; its snapshot's id, None when there was nothing to write. Raises `Refused`."""
+    session, warehouse, views = sources.session, sources.warehouse, sources.views
+    table = parse_table_name(order.table)
+    with sources.named(order) as named, ExitStack() as ends:
+        target = Target(
+            warehouse=warehouse.uri,
+            options=dict(warehouse.options),
+            database=table.database,
+            table=table.name,
+            branch=order.branch,
+            follows_main=order.follows_main,
+            schema=order.schema,
+            commit_user=order.commit_user,
+            overwrite=order.overwrite,
+            rewrites=True,
+            head=order.head,
+            known=Snapshot.from_json(order.head.encode(), "the order").id if order.head else 0,
+            after_commit=None,
+        )
+        target = ends.enter_context(receipted(warehouse.files, target))
+        is_small = _is_small(warehouse.files, order)
+        query: Callable[[str], DataFrame] = partial(views.query, named=named, limit=None)
+        if order.common_sql is not None:
+            common = query(order.common_sql)
+            if is_small:
+                # Else making it twice is the smaller evil.
+                ends.callback(common.persist().unpersist)
+            ends.enter_context(_view(session, COMMON, common))
+            query = session.sql
+        if order.partitions_sql is not None:
+            partitions = query(order.partitions_sql).limit(MOST_PARTITIONS + 1).toArrow()
+            if not partitions.num_rows:
+                return None
+            # Of that many, all are as good as the whole table: the rows must then be all of them.
+            if partitions.num_rows > MOST_PARTITIONS:
+                raise Refused(
+                    f"Rows of more than {MOST_PARTITIONS} partitions of {order.table} would change at once",
+                    "Merge fewer at a time.",
+                )
+            if target.table_schema.partition_keys:
+                target = msgspec.structs.replace(target, partitions=encode_partitions(partitions))
+            ends.enter_context(_view(session, PARTITIONS, session.createDataFrame(partitions)))
+        rows = _as_declared(query(order.sql), target)
+        if is_small:
+            written = write_rows(target, rows.toArrow().to_batches())
+            commit_rows(target, [written])
+        else:
+            mode = "overwrite" if order.overwrite else "append"
+            writer = clustered_for(rows, target).write.format("paimark").mode(mode)
+            writer.option("target", target.to_text()).save()
+        made = committed(warehouse.files, target)
+    return None if made is None else made.id
+
+
+@contextmanager
+def _view(session: SparkSession, name: str, frame: DataFrame) -> Iterator[None]:
+    frame.createOrReplaceTempView(name)
+    try:
+        yield
+    finally:
+        session.catalog.dropTempView(name)
+
+
+def _is_small(files: Files, order: Write) -> bool:
+    """Whether all that a query over the versions gives can be held here."""
+    rows, sizes = 0, 0
+    for version in order.versions.values():
+        snapshot = Snapshot.from_json(version.snapshot.encode(), "the order")
+        of_it = size_of(files, parse_table_name(order.table), snapshot)
+        rows, sizes = rows + of_it[0], sizes + of_it[1]
+    return bool(order.versions) and rows <= _FEW_ROWS and sizes <= _FEW_BYTES
+
+
+def _as_declared(frame: DataFrame, target: Target) -> DataFrame:
+    """The columns in the types that Spark has for the table's."""
+    fields = spark_schema(open_table(_scan_of(target)).fields).fields
+    return frame.select(*(frame[field.name].cast(field.dataType).alias(field.name) for field in fields))
+
+
+def _scan_of(target: Target) -> Scan:
+    return Scan(
+        target.warehouse, target.options, target.database, target.table, target.branch, "", target.schema
+    )

@@ -1,0 +1,142 @@
+"""The writing half of the Python Data Source `paimark`: rows to a table as one atomic commit.
+
+    rows = clustered(frame, warehouse=uri, table="db.t")
+    rows.write.format("paimark").mode("append").option("warehouse", uri).option("table", "db.t").save()
+
+Options: `warehouse`, `table`, and if wanted `branch`; all others are catalog options. Without a branch the
+rows go to main, wherever the main-branch file points. Mode `overwrite` replaces the whole table, with the
+option `partitionOverwriteMode` = `dynamic` only the partitions that rows come for. Columns go by name. A
+primary-key table wants each bucket written by one task, which `clustered` sees to. Where the table has the
+option `rowkind.field`, that column says which rows delete (`-D`).
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
+
+from core.errors import NotFound, UsageError, hints_told
+from core.spark.datasource.options import catalog_options
+from core.spark.writing.target import Target
+from core.storage.open import open_files
+from core.table.catalog import find_table
+from core.table.lineage import Lineage
+from core.table.main_branch import branch_root
+from core.travel.quoting import quoted
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+
+class Written(WriterCommitMessage):
+    """What one task wrote: pypaimon's messages."""
+
+    def __init__(self, messages: list[Any]) -> None:
+        self.messages = messages
+
+
+class PaimarkWriter(DataSourceArrowWriter):
+    """Made where the statement is planned; then each task writes, and one process commits."""
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
+        from core.spark.writing.committing import write_rows
+
+        return Written(write_rows(self.target, iterator))
+
+    @hints_told()
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
+        from core.spark.writing.committing import commit_rows
+
+        commit_rows(self.target, [each.messages for each in messages if isinstance(each, Written)])
+
+    def abort(self, messages: list[WriterCommitMessage | None]) -> None:
+        # Spark also calls this after a commit that failed, and one that failed may have landed all the same.
+        # Only where a task gave no message no commit was tried.
+        if all(each is not None for each in messages):
+            return
+        from core.spark.writing.committing import delete_rows
+
+        delete_rows(self.target, [each.messages for each in messages if isinstance(each, Written)])
+
+
+def writer(options: Mapping[str, str], columns: list[str], overwrite: bool) -> PaimarkWriter:
+    """The writer that the options ask for. Raises `Refused` for columns that the table does not have."""
+    from core.spark.writing.committing import check_columns
+
+    given = options.get("target")
+    target = Target.from_text(given) if given else looked_up(options, overwrite)
+    check_columns(target, columns)
+    return PaimarkWriter(target)
+
+
+def clustered(frame: DataFrame, *, warehouse: str, table: str, **options: str) -> DataFrame:
+    """The same rows, those of one bucket in one partition of the frame; `options` as for writing."""
+    return clustered_for(frame, looked_up({**options, "warehouse": warehouse, "table": table}, False))
+
+
+def clustered_for(frame: DataFrame, target: Target) -> DataFrame:
+    """As `clustered`. Raises `Refused` for a table of a kind that can't be written."""
+    from pypaimon.table.bucket_mode import BucketMode
+    from pyspark.sql.types import IntegerType, StructField, StructType
+
+    from core.spark.writing.committing import BUCKET_COLUMN, open_target
+
+    table = open_target(target)
+    mode, partition = table.bucket_mode(), [quoted(name) for name in table.partition_keys]
+    if mode == BucketMode.HASH_FIXED:
+        names = frame.columns
+        schema = StructType([*frame.schema.fields, StructField(BUCKET_COLUMN, IntegerType())])
+        # PySpark takes the names of a frame's columns for expressions there.
+        plain = frame.toDF(*(f"c{place}" for place in range(len(names))))
+        numbered = plain.mapInArrow(partial(_with_buckets, target.to_text(), names), schema)
+        return numbered.repartition(*partition, BUCKET_COLUMN)
+    if mode == BucketMode.HASH_DYNAMIC:
+        # Buckets are given out by an index of each partition, which has one writer.
+        return frame.repartition(*partition) if partition else frame.repartition(1)
+    return frame
+
+
+def _with_buckets(
+    target: str, names: list[str], batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    from core.spark.writing.committing import buckets_of
+
+    return buckets_of(Target.from_text(target), (batch.rename_columns(names) for batch in batches))
+
+
+def looked_up(options: Mapping[str, str], overwrite: bool) -> Target:
+    """The root that the options name, by its newest definition. Raises `UsageError` and `NotFound`."""
+    if "warehouse" not in options or "table" not in options:
+        raise UsageError("The paimark source needs the options warehouse and table", "table is `db.t`.")
+    own = catalog_options(options)
+    files = open_files(options["warehouse"], own)
+    branch = options.get("branch")
+    root = branch_root(files, find_table(files, options["table"]), branch)
+    lineage = Lineage(files, root)
+    schema = lineage.latest_schema()
+    if schema is None:
+        raise NotFound(f"{root.table.full_name} has no schema", "`paimark doctor` looks into it.")
+    mode = options.get("partitionOverwriteMode", "static").lower()
+    if mode not in ("static", "dynamic"):
+        raise UsageError(f"partitionOverwriteMode is static or dynamic, not {mode}")
+    return Target(
+        warehouse=options["warehouse"],
+        options=own,
+        database=root.table.database,
+        table=root.table.name,
+        branch=root.branch,
+        follows_main=branch is None or branch == "main",
+        schema=schema.to_json().decode(),
+        commit_user=str(uuid.uuid4()),
+        known=lineage.latest_id() or 0,
+        overwrite=overwrite,
+        dynamic=mode == "dynamic",
+    )
