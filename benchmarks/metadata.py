@@ -19,7 +19,7 @@ from statistics import median
 from typing import Any
 
 from core.storage.open import open_files
-from core.table.lineage import Lineage
+from core.table.lineage.lineage import Lineage
 from tests.storage.stores import BUCKET, S3Server, s3_server
 from tests.table.lineages import SCHEMA, TABLE, CountingFiles, snapshot_json, write_lineage
 

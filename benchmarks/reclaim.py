@@ -22,7 +22,7 @@ from core.actions.context import Context, open_context
 from core.actions.registry import action
 from core.storage.local import LocalFiles
 from core.table.layout import SNAPSHOT_PREFIX
-from core.table.lineage import Lineage
+from core.table.lineage.lineage import Lineage
 from tests.actions.histories import TABLE, History, needed_by_all
 from tests.table.lineages import CountingFiles
 

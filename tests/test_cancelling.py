@@ -11,9 +11,9 @@ import pytest
 from core.cancelling import Cancellation, cancellable, check_cancelled, map_cancellable
 from core.errors import Cancelled, Refused
 from core.storage.local import LocalFiles
-from core.table.files import Places, data_manifests, live_entries
 from core.table.layout import TablePath
-from core.table.lineage import Lineage
+from core.table.lineage.lineage import Lineage
+from core.table.manifests.files import Places, data_manifests, live_entries
 
 
 def test_only_what_was_cancelled_stops() -> None:

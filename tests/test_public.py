@@ -8,8 +8,8 @@ import pytest
 
 import core
 from core import Savepoint, SavepointManager, find_table, open_files
-from core.table.files import data_manifests
-from core.table.lineage import Lineage
+from core.table.lineage.lineage import Lineage
+from core.table.manifests.files import data_manifests
 from tests.interop.ours import act
 
 

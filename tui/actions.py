@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from core.table.definition.retention import retention_off
 from core.table.layout import MAIN, SAVEPOINT_TAG_PREFIX
-from core.table.retention import retention_off
 from tui.session import Target, Version
 
 # What `x` deletes, by the tab it is pressed on.

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from core.table.layout import SAVEPOINT_TAG_PREFIX
-from core.table.lineage import numbered
-from core.table.main_branch import branch_names
+from core.table.lineage.lineage import numbered
+from core.table.lineage.main_branch import branch_names
 from tui.panes.pane import TABS
 from tui.session import Opened, Session, Target
 

@@ -8,8 +8,8 @@ from core.errors import PaimarkError, Unavailable
 from core.storage.files import Files
 from core.table.catalog import databases, tables
 from core.table.layout import TablePath
-from core.table.lineage import Lineage
-from core.table.main_branch import branch_names, branch_root
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import branch_names, branch_root
 from core.table.names import parse_table_name, split_system_name
 from core.table.system_tables import SYSTEM_TABLES
 from tui.completion import Known, TableNames, tables_named

@@ -12,8 +12,8 @@ from core.redaction import without_secrets
 from core.storage.files import Files
 from core.storage.open import open_files
 from core.table.layout import MAIN, Root, TablePath
-from core.table.lineage import Lineage
-from core.table.main_branch import branch_root, main_root
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import branch_root, main_root
 from tui.engine_room import EngineRoom
 
 if TYPE_CHECKING:

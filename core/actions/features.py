@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from core.actions.plan import Refusal
 from core.storage.files import Files
 from core.table.layout import CHANGELOG_PREFIX, Root
-from core.table.lineage import Lineage, numbered
+from core.table.lineage.lineage import Lineage, numbered
 
 _HINT = "Delete with the engine that wrote the table."
 _UNSAFE = {

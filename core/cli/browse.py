@@ -16,10 +16,10 @@ from core.storage.files import Files
 from core.storage.open import open_files
 from core.table.catalog import databases, find_table
 from core.table.catalog import tables as tables_of
-from core.table.column_types import type_text
+from core.table.definition.column_types import type_text
 from core.table.layout import MAIN, Root, TablePath
-from core.table.lineage import Lineage
-from core.table.main_branch import branch_names, branch_root, main_root
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import branch_names, branch_root, main_root
 from core.table.reading import read_records
 from core.table.records import Snapshot
 from core.table.system_tables import snapshot_row, system_table

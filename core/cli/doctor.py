@@ -146,7 +146,7 @@ def _table(found: Given, name: str) -> Iterator[Finding]:
     from core.actions.context import open_context
     from core.storage.parallel import each_of
     from core.table.catalog import find_table
-    from core.table.main_branch import all_roots, main_root
+    from core.table.lineage.main_branch import all_roots, main_root
 
     settings = found.settings()
     context = open_context(settings.warehouse, settings.options, read_only=True)
@@ -225,8 +225,8 @@ def _of_root(context: Context, root: Root) -> list[Finding]:
 def _root(context: Context, root: Root) -> Iterator[Finding]:
     from core.actions.garbage.retention import stock_expiry_warnings
     from core.cli.doctor_store import writers_at_once
-    from core.table.lineage import Lineage
-    from core.table.retention import retention_off
+    from core.table.definition.retention import retention_off
+    from core.table.lineage.lineage import Lineage
 
     files = context.files
     lineage = Lineage(files, root)

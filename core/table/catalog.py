@@ -5,7 +5,7 @@ from __future__ import annotations
 from core.errors import NotFound
 from core.storage.files import Files
 from core.table.layout import DATABASE_SUFFIX, TablePath
-from core.table.main_branch import branch_names
+from core.table.lineage.main_branch import branch_names
 from core.table.names import is_safe_name, near_names, parse_table_name
 
 __all__ = [

@@ -20,12 +20,12 @@ from core.table.layout import (
     TablePath,
     savepoint_tag,
 )
-from core.table.main_branch import all_roots
+from core.table.lineage.main_branch import all_roots
 from core.table.reading import numbered, read_records
 from core.table.records import Savepoint
 
 if TYPE_CHECKING:
-    from core.table.manifests import ManifestMeta
+    from core.table.manifests.manifests import ManifestMeta
 
 
 def tagged_savepoints(files: Files, root: Root) -> set[int]:
@@ -69,7 +69,7 @@ class SavepointManager:
     def data_manifests(self, savepoint_id: int) -> list[ManifestMeta]:
         """The manifests of the saved state, from its one full list. Raises as `savepoint`."""
         # Avro is not needed to look around.
-        from core.table.manifests import read_manifest_list
+        from core.table.manifests.manifests import read_manifest_list
 
         full_list = self.savepoint(savepoint_id).full_manifest_list
         return read_manifest_list(self.files, self.table.savepoint_file(full_list))

@@ -15,9 +15,9 @@ import msgspec
 
 from core.errors import NotFound
 from core.storage.files import Files
-from core.table.branches import branch_rows
 from core.table.layout import Root, TablePath
-from core.table.lineage import Lineage
+from core.table.lineage.branches import branch_rows
+from core.table.lineage.lineage import Lineage
 from core.table.names import near_names
 from core.table.operations import read_operations
 from core.table.records import Snapshot
@@ -136,7 +136,7 @@ def _files(files: Files, root: Root, unreadable: Unreadable) -> Iterable[Row]:
 
 def _files_of(files: Files, root: Root, snapshot: Snapshot) -> Iterable[Row]:
     # The only one that reads manifests: their library is not loaded for the others.
-    from core.table.file_rows import file_rows
+    from core.table.manifests.file_rows import file_rows
 
     return file_rows(files, root, snapshot)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from core.storage.files import Files
 from core.table.layout import TablePath
-from core.table.main_branch import main_root
+from core.table.lineage.main_branch import main_root
 from core.table.records import SchemaField
 from core.text import clean_text
 from core.travel.diff_columns import (

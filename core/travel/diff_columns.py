@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.errors import NotFound, Refused
-from core.table.column_types import type_text
+from core.table.definition.column_types import type_text
 from core.table.records import SchemaField, TableSchema
 from core.travel.diff_versions import DiffVersion
 

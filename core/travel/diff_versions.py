@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from core.errors import NotFound, UsageError
 from core.storage.files import Files
 from core.table.layout import MAIN, Root, TablePath
-from core.table.lineage import Lineage
-from core.table.main_branch import all_roots, branch_names, branch_root, main_root
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import all_roots, branch_names, branch_root, main_root
 from core.table.names import is_safe_name
 from core.table.records import Snapshot, TableSchema
 from core.travel.version import resolve_latest, resolve_version

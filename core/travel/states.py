@@ -10,7 +10,7 @@ from typing import Literal
 from core.errors import NotFound
 from core.storage.files import Files
 from core.table.layout import Root, savepoint_tag
-from core.table.lineage import Lineage
+from core.table.lineage.lineage import Lineage
 from core.table.read_tags import is_read_tag
 from core.table.records import Snapshot
 from core.table.savepoints import SavepointManager

@@ -18,7 +18,7 @@ from core.figures import duration
 from core.storage.files import Files
 from core.storage.parallel import each_of
 from core.table.layout import MAIN, Root, savepoint_tag
-from core.table.main_branch import all_roots, branch_names
+from core.table.lineage.main_branch import all_roots, branch_names
 from core.table.names import is_safe_name, near_names
 from core.table.records import Savepoint, Snapshot
 from core.travel.states import State, StateKind, States

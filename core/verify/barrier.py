@@ -8,7 +8,7 @@ from core.actions.roots.barrier import has_barrier
 from core.actions.roots.stray_commits import stray_commits
 from core.storage.files import Files
 from core.table.layout import BARRIER_ID, TablePath
-from core.table.main_branch import main_root
+from core.table.lineage.main_branch import main_root
 from core.verify.report import Cause
 
 

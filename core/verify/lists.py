@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.storage.files import Files
-from core.table.files import manifest_list_paths
 from core.table.layout import TablePath
+from core.table.manifests.files import manifest_list_paths
 from core.verify.versions import Version, versions
 
 

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 from core.errors import Corrupt, NotFound, Refused
 from core.storage.files import Files
-from core.table.files import Places, StoredFile
-from core.table.fold import Fold, FoldedFile
 from core.table.layout import Root
-from core.table.manifests import FileKey
-from core.table.runs import Runs, members, union
+from core.table.manifests.files import Places, StoredFile
+from core.table.manifests.fold import Fold, FoldedFile
+from core.table.manifests.manifests import FileKey
+from core.table.manifests.runs import Runs, members, union
 from core.verify.needs import Needs, State
 
 

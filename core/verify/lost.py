@@ -11,9 +11,9 @@ from typing import NamedTuple
 from core.actions.garbage.references import identity
 from core.storage.files import Files
 from core.storage.parallel import each_of
-from core.table.chain import Break, break_between
-from core.table.files import manifest_list_paths
 from core.table.layout import TablePath
+from core.table.lineage.chain import Break, break_between
+from core.table.manifests.files import manifest_list_paths
 from core.table.records import Snapshot
 from core.verify.needs import Needs
 from core.verify.versions import Version, Versions

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from core.actions.garbage.estimate import told
 from core.errors import Corrupt
 from core.storage.files import Files
-from core.table.files import manifest_list_paths
-from core.table.fold import Fold, Uses
 from core.table.layout import Root, TablePath
-from core.table.manifests import file_facts, index_facts, manifest_facts, read_in_batches
-from core.table.runs import Runs, add
+from core.table.manifests.files import manifest_list_paths
+from core.table.manifests.fold import Fold, Uses
+from core.table.manifests.manifests import file_facts, index_facts, manifest_facts, read_in_batches
+from core.table.manifests.runs import Runs, add
 from core.verify.versions import Version, Versions, same_state
 
 Progress = Callable[[str], None]

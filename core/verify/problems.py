@@ -10,7 +10,7 @@ from itertools import product
 from core.storage.files import Files
 from core.storage.parallel import each_of
 from core.table.layout import Root
-from core.table.runs import Runs, add, both, meet, members, minus
+from core.table.manifests.runs import Runs, add, both, meet, members, minus
 from core.verify.located import Located, Needed
 from core.verify.needs import Needs
 from core.verify.report import Cause, Problem

@@ -10,8 +10,8 @@ from core.actions.garbage.references import identity, roots_and_guards
 from core.storage.files import Files
 from core.storage.parallel import each_of
 from core.table.layout import CHANGELOG_PREFIX, Root, TablePath, savepoint_tag
-from core.table.lineage import Lineage, numbered
-from core.table.main_branch import all_roots, main_root
+from core.table.lineage.lineage import Lineage, numbered
+from core.table.lineage.main_branch import all_roots, main_root
 from core.table.reading import read_records
 from core.table.records import Savepoint, Snapshot, Tag
 from core.table.savepoints import SavepointManager

@@ -19,11 +19,11 @@ import fastavro
 
 from core.storage.files import Files
 from core.storage.local import LocalFiles
-from core.table.files import needed_files
 from core.table.layout import Root, TablePath
-from core.table.lineage import Lineage
-from core.table.main_branch import all_roots
-from core.table.manifests import read_manifest, read_manifest_list
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import all_roots
+from core.table.manifests.files import needed_files
+from core.table.manifests.manifests import read_manifest, read_manifest_list
 from core.table.records import Snapshot
 from core.table.savepoints import SavepointManager
 

@@ -14,9 +14,9 @@ from core.actions.plan import Plan
 from core.cli.main import run
 from core.errors import Refused, UsageError
 from core.statements import action_called
-from core.table.lineage import Lineage
+from core.table.definition.retention import RETENTION_OFF, branch_health
+from core.table.lineage.lineage import Lineage
 from core.table.records import TableSchema
-from core.table.retention import RETENTION_OFF, branch_health
 from tests.actions.acting import EVENTS, ORDERS, Meanwhile, applied, contents, context_on, done, planned
 from tests.paimon import commit, open_table, read_rows
 from tests.table.branches import create_branch

@@ -17,8 +17,8 @@ from core.actions.change.owner import running, this_process
 from core.actions.context import Context
 from core.actions.savepoints.savepoint_claim import Claim
 from core.errors import NotFound, Refused
-from core.table.lineage import Lineage
-from core.table.main_branch import branch_names
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import branch_names
 from tests.actions.acting import ORDERS, Meanwhile, applied, contents, context_on, done, planned
 from tests.conftest import ORDERS as ORDERS_SCHEMA
 from tests.paimon import commit, create_table, open_table, read_rows

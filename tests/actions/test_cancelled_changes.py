@@ -13,8 +13,8 @@ from core.actions.garbage import estimate
 from core.actions.plan import Outcome
 from core.cancelling import Cancellation, cancellable
 from core.errors import Cancelled
-from core.table.lineage import Lineage
-from core.table.main_branch import branch_names
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import branch_names
 from tests.actions.acting import applied, contents, context_on, done, planned
 from tests.actions.histories import TABLE, History
 

@@ -18,7 +18,7 @@ from core.actions.garbage.references import Leaving
 from core.actions.garbage.unreferenced import Count, freed_by
 from core.storage.files import Files
 from core.table.layout import Root
-from core.table.lineage import Lineage
+from core.table.lineage.lineage import Lineage
 from tests.actions.acting import Wrapped
 from tests.actions.histories import TABLE, History, needed_by_all
 from tests.actions.test_reclaim import expected, random_history

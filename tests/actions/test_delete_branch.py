@@ -10,8 +10,8 @@ import pytest
 from core.actions.context import Context
 from core.errors import NotFound, Refused
 from core.table.layout import Root
-from core.table.lineage import Lineage
-from core.table.main_branch import all_roots, branch_names
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import all_roots, branch_names
 from tests.actions.acting import ORDERS, applied, contents, done, planned
 from tests.actions.taking_over import add, branched, main_rows, rows_of
 from tests.conftest import ORDERS as ORDERS_SCHEMA

@@ -11,9 +11,9 @@ import pytest
 from core.actions.context import Context
 from core.actions.plan import Plan
 from core.errors import Corrupt, NotFound, PaimarkError, Refused
-from core.table.files import missing_files, needed_files
-from core.table.lineage import Lineage
-from core.table.main_branch import all_roots
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import all_roots
+from core.table.manifests.files import missing_files, needed_files
 from core.table.savepoints import SavepointManager
 from tests.actions.acting import ORDERS, Meanwhile, NoWrites, applied, contents, context_on, done, planned
 from tests.actions.histories import needed_by_all

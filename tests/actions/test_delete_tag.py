@@ -10,7 +10,7 @@ import pytest
 from core.actions.context import Context
 from core.actions.plan import Plan
 from core.errors import NotFound, Refused
-from core.table.lineage import Lineage
+from core.table.lineage.lineage import Lineage
 from tests.actions.acting import ORDERS, applied, contents, done, planned
 from tests.actions.taking_over import add
 from tests.conftest import ORDERS as ORDERS_SCHEMA

@@ -19,9 +19,9 @@ from core.actions.registry import action
 from core.errors import NotFound, PaimarkError, Refused, UsageError
 from core.storage.files import Files
 from core.storage.local import LocalFiles
-from core.table.files import missing_files, needed_files
-from core.table.lineage import Lineage
-from core.table.main_branch import all_roots
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import all_roots
+from core.table.manifests.files import missing_files, needed_files
 from tests.actions.acting import (
     EVENTS,
     ORDERS,

@@ -15,7 +15,7 @@ from core.actions.context import Context
 from core.actions.roots import shadow_tags
 from core.actions.savepoints import auto_savepoint
 from core.table.layout import TablePath
-from core.table.lineage import Lineage
+from core.table.lineage.lineage import Lineage
 from tests.actions.acting import ORDERS, applied, contents, done, planned
 from tests.actions.taking_over import add, branched, left_stray
 

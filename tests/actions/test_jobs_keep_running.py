@@ -14,7 +14,7 @@ import pytest
 from core.actions.context import Context
 from core.errors import Refused
 from core.table.layout import TablePath
-from core.table.lineage import Lineage
+from core.table.lineage.lineage import Lineage
 from tests.actions.acting import applied, context_on, done, planned
 from tests.paimon import commit, create_table, read_rows
 

@@ -18,8 +18,8 @@ from core.actions.savepoints import savepoint_claim
 from core.actions.savepoints.unprotected import unprotected
 from core.actions.tags.stale_read_tags import left_reads
 from core.storage.files import Files
-from core.table.branches import branch_rows
-from core.table.lineage import Lineage
+from core.table.lineage.branches import branch_rows
+from core.table.lineage.lineage import Lineage
 from core.table.savepoints import SavepointManager
 from tests.actions.acting import context_on, done
 from tests.actions.histories import TABLE, History

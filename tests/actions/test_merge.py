@@ -20,7 +20,7 @@ from core.actions.undo import undo
 from core.errors import NotFound, Refused, UsageError
 from core.spark.client.client import Engine
 from core.table.layout import TablePath
-from core.table.lineage import Lineage
+from core.table.lineage.lineage import Lineage
 from tests.actions.acting import EVENTS, ORDERS, NoWrites, context_on, done, planned
 from tests.actions.taking_over import add, branched, main_rows, rows_of
 from tests.conftest import EVENTS as EVENTS_SCHEMA

@@ -23,7 +23,7 @@ from core.spark.datasource.paimon import plan_splits, read_splits
 from core.spark.datasource.scan import Warehouse, make_scan
 from core.storage.local import LocalFiles
 from core.table.layout import Root, TablePath
-from core.table.lineage import Lineage
+from core.table.lineage.lineage import Lineage
 from tests.actions.acting import contents, context_on, done
 from tests.paimon import commit, create_table, open_table
 

@@ -13,8 +13,8 @@ from core.actions.merge import history as merge_base
 from core.actions.merge.history import Event
 from core.actions.merge.survey import base_of
 from core.storage.local import LocalFiles
-from core.table.forks import Side
 from core.table.layout import Root, TablePath
+from core.table.lineage.forks import Side
 from core.table.records import Point, Snapshot, point_of
 
 TABLE = TablePath("shop", "t")

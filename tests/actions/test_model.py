@@ -17,7 +17,7 @@ from core.actions.context import Context
 from core.actions.plan import Outcome
 from core.actions.registry import action
 from core.table.layout import TablePath
-from core.table.lineage import Lineage
+from core.table.lineage.lineage import Lineage
 from tests.actions.acting import context_on
 from tests.actions.histories import needed_by_all
 from tests.conftest import ORDERS

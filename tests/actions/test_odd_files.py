@@ -12,7 +12,7 @@ import pytest
 from core.actions.context import Context
 from core.cli.main import run
 from core.errors import Corrupt
-from core.table.lineage import Lineage
+from core.table.lineage.lineage import Lineage
 from core.table.savepoints import SavepointManager
 from tests.actions.acting import ORDERS, done
 from tests.faults import damage

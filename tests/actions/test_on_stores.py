@@ -13,7 +13,7 @@ from core.actions.roots.root_files import root_files
 from core.storage.files import Files
 from core.storage.open import open_files
 from core.table.layout import BARRIER
-from core.table.main_branch import branch_names, main_root
+from core.table.lineage.main_branch import branch_names, main_root
 from core.table.savepoints import SavepointManager
 from tests.actions.acting import ORDERS, contents, context_on, done, planned
 from tests.faults.fault_files import Death, FaultFiles

@@ -7,8 +7,8 @@ import pytest
 from core.actions.change import operations
 from core.actions.context import Context
 from core.errors import NotFound, Refused, UsageError
-from core.table.lineage import Lineage
-from core.table.main_branch import branch_names, main_root
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import branch_names, main_root
 from core.table.operations import read_operations
 from core.table.system_tables import rows
 from tests.actions.acting import ORDERS, applied, done, planned

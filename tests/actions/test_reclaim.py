@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from core.actions.garbage.references import Leaving
 from core.actions.garbage.unreferenced import freed_by
 from core.storage.files import Entry, Files
-from core.table.files import data_manifests
 from core.table.layout import Root
-from core.table.lineage import Lineage
+from core.table.lineage.lineage import Lineage
+from core.table.manifests.files import data_manifests
 from core.table.records import Snapshot
 from tests.actions.acting import Wrapped, context_on, done
 from tests.actions.histories import TABLE, History, needed_by_all, reached

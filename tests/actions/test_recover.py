@@ -22,7 +22,7 @@ from core.actions.savepoints.savepoint_claim import Claim
 from core.errors import Corrupt, Refused, Unavailable
 from core.storage.files import Files
 from core.storage.local import LocalFiles
-from core.table.main_branch import branch_names
+from core.table.lineage.main_branch import branch_names
 from core.table.savepoints import SavepointManager
 from tests.actions.acting import ORDERS, Wrapped, applied, contents, context_on, done, planned
 from tests.faults.fault_files import Death, FaultFiles

@@ -16,8 +16,8 @@ from core.actions.roots.stray_commits import stray_commits
 from core.errors import NotFound, Refused, Unavailable, UsageError
 from core.storage.files import Files
 from core.table.layout import BARRIER
-from core.table.lineage import Lineage
-from core.table.main_branch import all_roots, branch_names, main_root
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import all_roots, branch_names, main_root
 from core.table.savepoints import SavepointManager
 from core.travel.version import resolve_version
 from tests.actions.acting import (

@@ -10,7 +10,7 @@ import pytest
 from core.actions.context import Context
 from core.actions.roots import shadow_tags
 from core.errors import Corrupt, Refused
-from core.table.main_branch import main_root
+from core.table.lineage.main_branch import main_root
 from tests.actions.acting import ORDERS, applied, done, planned
 from tests.actions.taking_over import branched, main_rows
 

@@ -19,9 +19,9 @@ from core.actions.plan import Outcome, Plan
 from core.actions.rewrite import rewrite_main, rollback
 from core.errors import NotFound, Refused, UsageError
 from core.spark.client.client import Engine
-from core.table.files import size_of
 from core.table.layout import TablePath
-from core.table.lineage import Lineage
+from core.table.lineage.lineage import Lineage
+from core.table.manifests.files import size_of
 from core.table.savepoints import SavepointManager
 from tests.actions.acting import ORDERS, NoWrites, context_on, done
 from tests.conftest import ORDERS as ORDERS_SCHEMA

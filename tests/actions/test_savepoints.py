@@ -20,7 +20,7 @@ from core.actions.registry import action
 from core.errors import NotFound, Refused, UsageError
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
-from core.table.lineage import Lineage
+from core.table.lineage.lineage import Lineage
 from core.table.savepoints import SavepointManager
 from tests.actions.acting import EVENTS, ORDERS, Meanwhile, applied, contents, context_on, done, planned
 from tests.conftest import ORDERS as ORDERS_SCHEMA

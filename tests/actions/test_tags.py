@@ -13,7 +13,7 @@ from pypaimon.tag.tag import Tag as StockTag
 from core.actions.context import Context
 from core.actions.registry import action
 from core.errors import NotFound, Refused, UsageError
-from core.table.lineage import Lineage
+from core.table.lineage.lineage import Lineage
 from tests.actions.acting import ORDERS, Meanwhile, applied, contents, context_on, done, planned
 from tests.paimon import open_table
 

@@ -14,8 +14,8 @@ from core.errors import Refused
 from core.storage.files import Files
 from core.storage.local import LocalFiles
 from core.table.layout import Root
-from core.table.lineage import Lineage
-from core.table.main_branch import all_roots, branch_names, main_root
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import all_roots, branch_names, main_root
 from core.table.records import Point, point_of
 from core.verify import verify
 from tests.actions.acting import ORDERS, Meanwhile, Wrapped, applied, contents, context_on, done, planned

@@ -12,8 +12,8 @@ from core.actions.plan import Outcome
 from core.errors import Refused
 from core.storage.files import Files
 from core.table.layout import Root
-from core.table.lineage import Lineage
-from core.table.main_branch import branch_names
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import branch_names
 from core.table.savepoints import SavepointManager
 from tests.actions.acting import (
     ORDERS,

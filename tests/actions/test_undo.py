@@ -9,8 +9,8 @@ import pytest
 from core.actions.context import Context
 from core.actions.roots import shadow_tags
 from core.errors import Refused
-from core.table.lineage import Lineage
-from core.table.main_branch import branch_names, main_root
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import branch_names, main_root
 from core.table.savepoints import SavepointManager
 from tests.actions.acting import ORDERS, Meanwhile, applied, contents, context_on, done, planned, undoable
 from tests.actions.taking_over import add, branched, main_rows, rows_of

@@ -16,7 +16,7 @@ from core.actions.plan import Plan
 from core.errors import Refused
 from core.spark.client.client import Engine
 from core.table.layout import TablePath
-from core.table.lineage import Lineage
+from core.table.lineage.lineage import Lineage
 from tests.actions.acting import applied, context_on, done, planned, undoable
 from tests.conftest import ORDERS as ORDERS_SCHEMA
 from tests.paimon import commit, read_rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from core.actions.context import Context
-from core.table.lineage import Lineage
+from core.table.lineage.lineage import Lineage
 from core.table.records import Snapshot
 from core.table.savepoints import SavepointManager
 from core.travel.version import resolve_version

@@ -12,8 +12,8 @@ from core.actions.garbage import sweep, watch
 from core.actions.plan import Outcome
 from core.errors import Refused
 from core.storage.files import Files
-from core.table.files import needed_files
-from core.table.lineage import Lineage
+from core.table.lineage.lineage import Lineage
+from core.table.manifests.files import needed_files
 from tests.actions.acting import Wrapped, applied, contents, context_on, planned
 from tests.actions.histories import TABLE, History
 from tests.actions.test_count import Crowd, metadata

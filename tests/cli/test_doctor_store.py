@@ -11,7 +11,7 @@ import pytest
 from core.cli.doctor_store import taking_turns, writers_at_once
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
-from core.table.lineage import Lineage
+from core.table.lineage.lineage import Lineage
 from tests.actions.acting import contents
 from tests.cli.command import Paimark, Ran
 from tests.storage.pretending import PretendingServer, pretending_server

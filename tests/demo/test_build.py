@@ -13,9 +13,9 @@ from core.demo.build import DAYS, FAULTY, MONTH_END, SAVED, build_demo
 from core.demo.directory import MARKER
 from core.errors import Refused
 from core.storage.local import LocalFiles
-from core.table.files import data_files
 from core.table.layout import TablePath
-from core.table.lineage import Lineage
+from core.table.lineage.lineage import Lineage
+from core.table.manifests.files import data_files
 from core.table.savepoints import SavepointManager
 from core.travel.version import resolve_time
 from tests.paimon import read_rows

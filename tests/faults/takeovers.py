@@ -13,8 +13,8 @@ import pytest
 from core.actions.context import Context
 from core.actions.registry import action
 from core.storage.local import LocalFiles
-from core.table.lineage import Lineage
-from core.table.main_branch import main_root
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import main_root
 from core.table.savepoints import SavepointManager
 from tests.actions.acting import ORDERS, applied, contents, context_on, done, planned
 from tests.faults.fault_files import Death, FaultFiles, Mode

@@ -18,8 +18,8 @@ from core.actions.registry import action
 from core.errors import Refused
 from core.storage.files import Files
 from core.storage.local import LocalFiles
-from core.table.lineage import Lineage
-from core.table.main_branch import all_roots, main_root, root_exists
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import all_roots, main_root, root_exists
 from core.table.savepoints import SavepointManager
 from tests.actions.acting import ORDERS, Meanwhile, applied, contents, context_on, done, planned
 from tests.faults.fault_files import MODES, Death, FaultFiles, Mode, can_be_half, some_of

@@ -21,10 +21,10 @@ from core.cli import doctor
 from core.cli.options import Given
 from core.errors import PaimarkError
 from core.table.catalog import databases, tables
-from core.table.file_rows import file_rows
 from core.table.layout import TablePath
-from core.table.lineage import Lineage
-from core.table.main_branch import branch_names, main_root
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import branch_names, main_root
+from core.table.manifests.file_rows import file_rows
 from core.table.system_tables import SYSTEM_TABLES
 from core.travel.version import resolve_time, resolve_version
 from tests.actions.acting import ORDERS, contents, context_on, done

@@ -18,10 +18,10 @@ from core.actions.context import Context
 from core.actions.plan import Outcome
 from core.storage.files import Files
 from core.storage.local import LocalFiles
-from core.table.files import missing_files, needed_files
 from core.table.layout import TablePath
-from core.table.lineage import Lineage
-from core.table.main_branch import all_roots, branch_names
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import all_roots, branch_names
+from core.table.manifests.files import missing_files, needed_files
 from core.table.savepoints import SavepointManager
 from tests.actions.acting import EVENTS, ORDERS, applied, contents, context_on, done, planned
 from tests.actions.histories import TABLE, History

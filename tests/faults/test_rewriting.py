@@ -24,7 +24,7 @@ from core.errors import Refused, Unavailable
 from core.spark.client.client import Engine
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
-from core.table.lineage import Lineage
+from core.table.lineage.lineage import Lineage
 from core.table.savepoints import SavepointManager
 from tests.actions.acting import Wrapped, applied, contents, context_on, done, planned, undoable
 from tests.conftest import ORDERS

@@ -13,8 +13,8 @@ from core.actions.registry import action
 from core.spark.datasource.paimon import plan_splits, read_splits
 from core.spark.datasource.scan import Warehouse, make_scan
 from core.table.layout import Root, TablePath
-from core.table.lineage import Lineage
-from core.table.main_branch import main_root
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import main_root
 from core.table.records import Snapshot
 from core.table.savepoints import SavepointManager
 from core.verify.verify import verify

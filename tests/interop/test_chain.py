@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 
 from core.storage.local import LocalFiles
-from core.table.chain import breaks
 from core.table.layout import TablePath
-from core.table.lineage import Lineage
-from core.table.manifests import read_manifest_list
+from core.table.lineage.chain import breaks
+from core.table.lineage.lineage import Lineage
+from core.table.manifests.manifests import read_manifest_list
 from core.table.records import Snapshot
 from tests.conftest import ORDERS
 from tests.interop.judge import Judge

@@ -8,7 +8,7 @@ import pytest
 
 from core.storage.open import open_files
 from core.table.catalog import parse_table_name
-from core.table.main_branch import main_root
+from core.table.lineage.main_branch import main_root
 from core.table.savepoints import SavepointManager
 from tests.interop.judge import Judge, comparable
 from tests.paimon import read_rows

@@ -16,7 +16,7 @@ from core.actions.plan import Outcome
 from core.errors import Refused
 from core.spark.client.client import Engine
 from core.table.layout import TablePath
-from core.table.lineage import Lineage
+from core.table.lineage.lineage import Lineage
 from tests.actions.acting import context_on, done
 from tests.conftest import EVENTS, ORDERS
 from tests.interop.judge import Judge, comparable

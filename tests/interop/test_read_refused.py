@@ -12,7 +12,7 @@ from core.spark.datasource.paimon import plan_splits, read_splits
 from core.spark.datasource.scan import Warehouse, make_scan
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
-from core.table.lineage import Lineage
+from core.table.lineage.lineage import Lineage
 from tests.interop.judge import Judge
 
 COLUMNS = {"k": "INT", "v": "INT", "s": "STRING"}

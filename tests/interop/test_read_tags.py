@@ -11,7 +11,7 @@ from core.spark.engine.holding_reads import Held, HeldReads
 from core.spark.protocol import Reading
 from core.storage.local import LocalFiles
 from core.table.catalog import parse_table_name
-from core.table.lineage import Lineage
+from core.table.lineage.lineage import Lineage
 from tests.interop.judge import Judge
 from tests.interop.test_reclaim import grow, make_table
 from tests.spark.test_repeatable_reads import awaited, context_of, read_tags, recovered

@@ -8,10 +8,10 @@ import pytest
 
 from core.storage.open import open_files
 from core.table.catalog import parse_table_name
-from core.table.files import live_entries, missing_files, needed_files
-from core.table.lineage import Lineage
-from core.table.main_branch import main_root
-from core.table.manifests import read_manifest_list
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import main_root
+from core.table.manifests.files import live_entries, missing_files, needed_files
+from core.table.manifests.manifests import read_manifest_list
 from core.table.savepoints import SavepointManager
 from tests.interop.judge import Judge, JudgeError, Row, comparable
 from tests.interop.ours import act

@@ -13,9 +13,9 @@ import pytest
 
 from core.actions.context import Context
 from core.spark.client.client import Engine
+from core.table.definition.retention import RETENTION_OFF
 from core.table.layout import TablePath
-from core.table.lineage import Lineage
-from core.table.retention import RETENTION_OFF
+from core.table.lineage.lineage import Lineage
 from tests.actions.acting import applied, context_on, done, planned
 from tests.interop.judge import Judge, Row, comparable
 from tests.paimon import commit, create_table, read_rows

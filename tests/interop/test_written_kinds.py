@@ -13,7 +13,7 @@ import pytest
 
 from core.errors import Refused
 from core.spark.writing.write import clustered_for, looked_up
-from core.table.kinds import FUNCTIONS
+from core.table.definition.kinds import FUNCTIONS
 from tests.interop.judge import Judge
 from tests.interop.written import Table, as_judged
 from tests.table.test_kinds import unclassified

@@ -32,10 +32,10 @@ from core.demo.directory import MARKER
 from core.spark.streaming.landing import Attempt
 from core.storage.conditions import SCRATCH
 from core.table import layout
+from core.table.definition.retention import RETENTION_OFF
 from core.table.operations import Operation, Undoable
 from core.table.read_tags import READ_TAG_PREFIX
 from core.table.records import Consumer, Point, Record, Savepoint, SchemaField, Snapshot, TableSchema, Tag
-from core.table.retention import RETENTION_OFF
 
 PAGE = (Path(__file__).parents[2] / "docs/table-format.md").read_text()
 # What is written, by the name that the page gives it.

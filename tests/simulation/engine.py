@@ -20,8 +20,8 @@ from core.errors import PaimarkError, Refused
 from core.spark.protocol import Ask, Cause, Event, Failed, Told, Version, Write
 from core.spark.writing.commit import CreateSnapshot
 from core.spark.writing.target import Target, require_as_begun, require_head
-from core.table.commits import Overwritten
-from core.table.lineage import Lineage
+from core.table.lineage.commits import Overwritten
+from core.table.lineage.lineage import Lineage
 from core.table.records import Snapshot
 from tests.simulation.actor_files import ActorFiles
 from tests.simulation.expected import Sides, keyed_merge

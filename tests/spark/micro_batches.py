@@ -13,7 +13,7 @@ from pyspark.sql.datasource import CaseInsensitiveDict
 from core.spark.datasource.source import PaimarkSource
 from core.storage.local import LocalFiles
 from core.table.catalog import parse_table_name
-from core.table.lineage import Lineage
+from core.table.lineage.lineage import Lineage
 
 
 class Query:

@@ -14,7 +14,7 @@ from core.spark.merging.survive import survivors
 from core.spark.native.state import TableState, table_state
 from core.storage.local import LocalFiles
 from core.table.catalog import find_table
-from core.table.lineage import Lineage
+from core.table.lineage.lineage import Lineage
 from tests.interop.conftest import judge
 from tests.interop.judge import Judge
 from tests.spark.generated_tables import Generated, Target, generate

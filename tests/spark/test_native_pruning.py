@@ -15,7 +15,7 @@ from pypaimon.table.row.generic_row import GenericRow, GenericRowSerializer
 from core.spark.native.conditions import Condition, Operator, conditions
 from core.spark.native.pruning import Pruner
 from core.spark.native.state import TableFile
-from core.table.manifests import ManifestEntry
+from core.table.manifests.manifests import ManifestEntry
 from core.table.records import SchemaField, TableSchema
 
 TYPES = {

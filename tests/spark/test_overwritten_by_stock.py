@@ -14,8 +14,8 @@ from core.actions.context import Context
 from core.actions.rewrite.insert import inserting_action
 from core.spark.client.client import Engine
 from core.spark.protocol import Event, Finished, Task
-from core.table.commits import Overwritten
 from core.table.layout import TablePath
+from core.table.lineage.commits import Overwritten
 from core.table.savepoints import SavepointManager
 from tests.actions.acting import context_on, done, planned
 from tests.conftest import ORDERS

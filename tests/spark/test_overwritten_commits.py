@@ -11,7 +11,7 @@ import pytest
 from core.spark.streaming.committing import commit_batch
 from core.spark.writing.committing import commit_rows, write_rows
 from core.storage.local import LocalFiles
-from core.table.commits import Overwritten
+from core.table.lineage.commits import Overwritten
 from tests.interop.written import Table
 from tests.paimon import commit, read_rows
 from tests.spark.test_refused_commits import COLUMNS, ROWS, SCHEMA, begun, instead_of_create, lineage, unowned

@@ -17,9 +17,9 @@ from core.spark.writing.committing import commit_rows, write_rows
 from core.spark.writing.target import Target
 from core.spark.writing.write import looked_up
 from core.storage.local import LocalFiles
-from core.table.files import needed_files
 from core.table.layout import TablePath
-from core.table.lineage import Lineage
+from core.table.lineage.lineage import Lineage
+from core.table.manifests.files import needed_files
 from tests.interop.written import Table
 from tests.paimon import commit, read_rows
 

@@ -25,7 +25,7 @@ from core.spark.protocol import Failed, Reading, StageProgress
 from core.storage.local import LocalFiles
 from core.table.catalog import parse_table_name
 from core.table.layout import TablePath
-from core.table.lineage import Lineage
+from core.table.lineage.lineage import Lineage
 from core.table.read_tags import READ_TAG_PREFIX, is_left_over, is_read_tag, read_tag_name
 from core.table.tag_times import retained_text
 from core.travel.states import States

@@ -14,7 +14,7 @@ from core.actions.registry import action
 from core.figures import duration
 from core.spark.client.client import Engine
 from core.table.catalog import find_table
-from core.table.lineage import Lineage
+from core.table.lineage.lineage import Lineage
 from tests.spark.engine_fixture import ask, rows
 from tests.spark.test_reads import own_table
 

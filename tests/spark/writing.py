@@ -10,7 +10,7 @@ from core.spark.protocol import Failed, Finished, StageProgress, Told, Version, 
 from core.storage.local import LocalFiles
 from core.table.catalog import parse_table_name
 from core.table.layout import Root
-from core.table.lineage import Lineage
+from core.table.lineage.lineage import Lineage
 
 
 def root_of(name: str, branch: str | None = None) -> Root:

@@ -11,8 +11,8 @@ PROGRAM = """
 import sys
 from core.storage.open import open_files
 from core.table.catalog import databases, find_table, tables
-from core.table.lineage import Lineage
-from core.table.main_branch import main_root
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import main_root
 from core.table.savepoints import SavepointManager
 from core.table.system_tables import SYSTEM_TABLES, rows
 files = open_files(sys.argv[1])

@@ -10,7 +10,7 @@ from pathlib import Path
 from core.storage.files import Entry, Files
 from core.storage.local import LocalFiles
 from core.table.layout import Root, TablePath
-from core.table.lineage import Lineage
+from core.table.lineage.lineage import Lineage
 
 TABLE = TablePath("shop", "t")
 SNAPSHOT = """{{

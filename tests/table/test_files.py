@@ -20,10 +20,10 @@ from pypaimon.utils.file_store_path_factory import FileStorePathFactory
 
 from core.errors import Corrupt, FileMissing, Refused
 from core.storage.local import LocalFiles
-from core.table.files import StoredFile, data_files, data_manifests, missing_files, needed_files
 from core.table.layout import TablePath
-from core.table.lineage import Lineage
-from core.table.partitions import PartitionNames
+from core.table.lineage.lineage import Lineage
+from core.table.manifests.files import StoredFile, data_files, data_manifests, missing_files, needed_files
+from core.table.manifests.partitions import PartitionNames
 from core.table.records import SchemaField, TableSchema
 from tests.paimon import commit, create_table, open_table
 
@@ -275,7 +275,7 @@ def _schema(columns: Mapping[str, str], options: Mapping[str, str] | None = None
 
 
 def _all_entries(files: LocalFiles, table: TablePath, snapshot: Any) -> list[Any]:
-    from core.table.manifests import read_manifest
+    from core.table.manifests.manifests import read_manifest
 
     metas = data_manifests(files, table, snapshot)
     return [entry for meta in metas for entry in read_manifest(files, table.manifest(meta.file_name))]

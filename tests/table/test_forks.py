@@ -9,9 +9,9 @@ import pytest
 
 from core.errors import Corrupt
 from core.storage.local import LocalFiles
-from core.table.branches import branch_rows
-from core.table.forks import Fork, Side, compare, find_fork
 from core.table.layout import TablePath
+from core.table.lineage.branches import branch_rows
+from core.table.lineage.forks import Fork, Side, compare, find_fork
 from tests.conftest import ORDERS as ORDERS_SCHEMA
 from tests.paimon import commit, open_table
 from tests.table.branches import create_branch

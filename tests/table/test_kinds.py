@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from core.table import kinds
-from core.table.kinds import KINDS, WAYS, Kind, Way, reasons
+from core.table.definition import kinds
+from core.table.definition.kinds import KINDS, WAYS, Kind, Way, reasons
 from core.table.records import SchemaField, TableSchema
 
 DOCS = Path(__file__).parents[2] / "docs" / "tables.md"

@@ -12,7 +12,7 @@ import pytest
 from core.errors import Corrupt, NotFound, UsageError
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
-from core.table.lineage import Lineage
+from core.table.lineage.lineage import Lineage
 from tests.paimon import create_table, open_table
 from tests.table.lineages import CountingFiles, snapshot_json, write_lineage
 

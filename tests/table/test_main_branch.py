@@ -10,8 +10,8 @@ from core.errors import Corrupt, NotFound, UsageError
 from core.storage.files import Files
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
-from core.table.lineage import Lineage
-from core.table.main_branch import all_roots, branch_names, branch_root, main_root
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import all_roots, branch_names, branch_root, main_root
 from tests.table.branches import create_branch
 from tests.table.lineages import CountingFiles
 

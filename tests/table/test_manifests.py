@@ -13,8 +13,8 @@ from pypaimon.manifest.schema.manifest_file_meta import MANIFEST_FILE_META_SCHEM
 from core.errors import Corrupt, FileMissing
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
-from core.table.lineage import Lineage
-from core.table.manifests import (
+from core.table.lineage.lineage import Lineage
+from core.table.manifests.manifests import (
     read_index_manifest,
     read_manifest,
     read_manifest_list,

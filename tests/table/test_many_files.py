@@ -11,7 +11,8 @@ import pytest
 
 from core.actions.roots.branch_files import highest_schema_id
 from core.errors import Corrupt
-from core.table.files import (
+from core.table.lineage.lineage import Lineage
+from core.table.manifests.files import (
     data_manifests,
     each_needed_file,
     live_entries,
@@ -19,8 +20,7 @@ from core.table.files import (
     missing_files,
     size_of,
 )
-from core.table.lineage import Lineage
-from core.table.manifests import read_manifest_list
+from core.table.manifests.manifests import read_manifest_list
 from core.table.records import Tag
 from tests.actions.histories import TABLE, History
 from tests.actions.test_count import with_a_large_manifest

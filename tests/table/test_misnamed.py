@@ -14,7 +14,7 @@ from core.errors import Corrupt
 from core.storage.files import Files
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
-from core.table.lineage import Lineage
+from core.table.lineage.lineage import Lineage
 from core.table.records import Record, Savepoint, Snapshot, TableSchema, Tag
 from core.travel.version import resolve_time
 from tests.table.lineages import SCHEMA, snapshot_json

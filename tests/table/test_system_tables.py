@@ -11,11 +11,11 @@ import pytest
 
 from core.errors import NotFound
 from core.storage.local import LocalFiles
-from core.table.branches import BranchRow, branch_rows
+from core.table.definition.retention import RETENTION_OFF
 from core.table.layout import TablePath
-from core.table.lineage import Lineage
+from core.table.lineage.branches import BranchRow, branch_rows
+from core.table.lineage.lineage import Lineage
 from core.table.records import Tag
-from core.table.retention import RETENTION_OFF
 from core.table.system_tables import SYSTEM_TABLES, rows, system_table
 from core.table.tag_times import created_ms, retained_text
 from tests.paimon import create_table, open_table, read_rows

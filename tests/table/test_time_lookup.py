@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from core.errors import Corrupt
 from core.storage.local import LocalFiles
-from core.table.lineage import Lineage
+from core.table.lineage.lineage import Lineage
 from tests.table.lineages import TABLE, CountingFiles, write_lineage
 
 # A clock that was ahead for one commit.

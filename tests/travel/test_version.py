@@ -12,7 +12,7 @@ import pytest
 from core.errors import Corrupt, NotFound
 from core.storage.open import open_files
 from core.table.layout import TablePath
-from core.table.lineage import Lineage
+from core.table.lineage.lineage import Lineage
 from core.travel.source import TravelSource
 from core.travel.sql import read_statement
 from core.travel.version import SupportsTimeTravel, resolve_latest, resolve_time, resolve_version

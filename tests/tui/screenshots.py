@@ -24,7 +24,7 @@ from core.actions.registry import action
 from core.config import Settings
 from core.demo.build import build_demo
 from core.table.layout import TablePath
-from core.table.main_branch import branch_names
+from core.table.lineage.main_branch import branch_names
 from tests.table.branches import create_branch
 from tests.tui.driving import Sitting, sitting
 from tui.engine_room import EngineRoom

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from core.table.lineage import Lineage
+from core.table.lineage.lineage import Lineage
 from core.table.rows import SnapshotRow
 from tests.conftest import ORDERS
 from tests.paimon import commit, create_table

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from core.actions.context import Context
 from core.storage.files import Entry
 from core.table.layout import TablePath
-from core.table.lineage import Lineage
+from core.table.lineage.lineage import Lineage
 from core.verify import Problem, Report, problems, verify
 from core.verify.located import locate
 from core.verify.needs import needs_of

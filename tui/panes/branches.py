@@ -11,10 +11,10 @@ from textual.binding import Binding, BindingType
 
 from core.errors import PaimarkError
 from core.figures import counted
-from core.table import branches
 from core.table.layout import MAIN, Root, TablePath
-from core.table.lineage import Lineage
-from core.table.main_branch import branch_names
+from core.table.lineage import branches
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import branch_names
 from core.table.records import Snapshot
 from tui.background import Report
 from tui.panes.record_pane import Found, RecordPane

@@ -10,9 +10,9 @@ from typing import ClassVar
 from core.errors import PaimarkError
 from core.figures import age, duration, exact_time
 from core.storage.files import Files
-from core.table.branches import branch_rows
 from core.table.layout import SAVEPOINT_TAG_PREFIX, Root, savepoint_tag
-from core.table.lineage import Lineage
+from core.table.lineage.branches import branch_rows
+from core.table.lineage.lineage import Lineage
 from core.table.records import Savepoint, Tag
 from core.table.savepoints import SavepointManager
 from tui.background import Report

@@ -10,9 +10,9 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from core.figures import exact_time
-from core.table.column_types import type_text
+from core.table.definition.column_types import type_text
 from core.table.layout import Root
-from core.table.lineage import Lineage
+from core.table.lineage.lineage import Lineage
 from core.table.records import TableSchema
 from tui.background import Report
 from tui.panes.pane import Desk

@@ -15,7 +15,7 @@ from textual.timer import Timer
 from core.errors import PaimarkError
 from core.figures import exact_time
 from core.table.layout import SAVEPOINT_TAG_PREFIX, Root
-from core.table.lineage import Lineage
+from core.table.lineage.lineage import Lineage
 from core.table.records import Snapshot
 from core.table.rows import SnapshotRow
 from tui.background import Report, Slot

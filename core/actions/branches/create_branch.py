@@ -34,8 +34,8 @@ from core.actions.savepoints import savepoint_claim
 from core.errors import Corrupt, FileMissing, NotFound, Refused
 from core.figures import moment
 from core.table.layout import SAVEPOINT_TAG_PREFIX, Root, TablePath, number_in
-from core.table.lineage import Lineage
-from core.table.main_branch import all_roots, main_root
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import all_roots, main_root
 from core.table.records import Tag
 from core.table.tag_times import kept_until_ms
 

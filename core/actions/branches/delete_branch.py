@@ -37,7 +37,7 @@ from core.errors import NotFound, Refused
 from core.figures import counted, moment, size
 from core.storage.files import Files
 from core.table.layout import MAIN, Root, TablePath
-from core.table.main_branch import branch_root, main_root, root_exists
+from core.table.lineage.main_branch import branch_root, main_root, root_exists
 from core.table.names import checked_name
 
 ACTION = "delete-branch"

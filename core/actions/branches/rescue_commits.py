@@ -37,12 +37,12 @@ from core.actions.roots.stray_commits import stray_commits
 from core.errors import Refused
 from core.figures import counted
 from core.storage.files import Files
+from core.table.definition.retention import RETENTION_OFF
 from core.table.layout import SNAPSHOT_PREFIX, Root, TablePath
-from core.table.lineage import Lineage
-from core.table.main_branch import main_branch_name, root_exists
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import main_branch_name, root_exists
 from core.table.reading import numbered
 from core.table.records import Snapshot, TableSchema
-from core.table.retention import RETENTION_OFF
 
 ACTION = "rescue-commits"
 

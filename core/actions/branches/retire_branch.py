@@ -16,8 +16,8 @@ from core.actions.plan import raise_first
 from core.actions.roots.json_edit import with_options
 from core.actions.roots.root_files import SCHEMAS, Swap
 from core.errors import Refused
+from core.table.definition.retention import RETENTION_OFF
 from core.table.layout import SCHEMA_PREFIX, Root
-from core.table.retention import RETENTION_OFF
 
 
 class RetireBranch(RootMove):

@@ -24,8 +24,8 @@ from core.actions.roots.temp_files import delete_temporaries, meant_for
 from core.cancelling import pass_no_return, to_the_end
 from core.errors import PaimarkError, Refused, Unavailable
 from core.table.catalog import parse_table_name
-from core.table.commits import Overwritten
 from core.table.layout import TablePath
+from core.table.lineage.commits import Overwritten
 
 
 def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:

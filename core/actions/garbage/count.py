@@ -18,11 +18,11 @@ from core.actions.garbage.references import Leaving, Reference, identity
 from core.errors import FileMissing
 from core.storage.files import Files
 from core.storage.parallel import each_of
-from core.table.files import Places, StoredFile
-from core.table.fold import Fold, Told
 from core.table.layout import TablePath
-from core.table.manifests import file_facts, index_facts, read_in_batches
-from core.table.runs import Runs, add, both, meet, members, minus, union
+from core.table.manifests.files import Places, StoredFile
+from core.table.manifests.fold import Fold, Told
+from core.table.manifests.manifests import file_facts, index_facts, read_in_batches
+from core.table.manifests.runs import Runs, add, both, meet, members, minus, union
 
 
 @dataclass(frozen=True)

@@ -33,9 +33,9 @@ from core.actions.savepoints import savepoint_claim
 from core.errors import FileMissing, Refused
 from core.figures import counted, size
 from core.storage.files import Files
-from core.table.files import StoredFile
 from core.table.layout import Root, TablePath
-from core.table.main_branch import main_root
+from core.table.lineage.main_branch import main_root
+from core.table.manifests.files import StoredFile
 from core.table.records import Savepoint, Tag
 
 # Names shown of many.

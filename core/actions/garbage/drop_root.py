@@ -14,8 +14,8 @@ from core.actions.roots.root_files import remove_root
 from core.errors import Refused
 from core.storage.files import Files
 from core.table.layout import Root
-from core.table.lineage import Lineage
-from core.table.main_branch import root_exists
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import root_exists
 from core.table.records import Snapshot
 
 

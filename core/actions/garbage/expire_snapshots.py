@@ -39,8 +39,8 @@ from core.errors import Corrupt, FileMissing, Refused, UsageError
 from core.figures import counted, moment, size
 from core.storage.files import Files
 from core.table.layout import Root, TablePath
-from core.table.lineage import Lineage
-from core.table.main_branch import branch_root
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import branch_root
 from core.table.records import Consumer, Snapshot
 from core.text import whole_number
 

@@ -13,12 +13,12 @@ from core.actions.garbage.estimate import told
 from core.actions.garbage.references import Leaving, Reference
 from core.errors import FileMissing
 from core.storage.files import Files
-from core.table.files import StoredFile, manifest_list_paths
-from core.table.fold import Uses
 from core.table.layout import TablePath
-from core.table.manifests import ManifestMeta, manifest_facts
+from core.table.manifests.files import StoredFile, manifest_list_paths
+from core.table.manifests.fold import Uses
+from core.table.manifests.manifests import ManifestMeta, manifest_facts
+from core.table.manifests.runs import Runs
 from core.table.records import Snapshot
-from core.table.runs import Runs
 
 Progress = Callable[[str], None]
 

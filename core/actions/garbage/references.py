@@ -32,8 +32,8 @@ from core.table.layout import (
     TablePath,
     savepoint_tag,
 )
-from core.table.lineage import Lineage, numbered
-from core.table.main_branch import all_roots, main_branch_name
+from core.table.lineage.lineage import Lineage, numbered
+from core.table.lineage.main_branch import all_roots, main_branch_name
 from core.table.records import Savepoint, Snapshot, Tag
 from core.table.savepoints import SavepointManager
 

@@ -23,8 +23,8 @@ from core.errors import Refused
 from core.figures import counted, size
 from core.storage.files import Files
 from core.storage.parallel import IN_FLIGHT
-from core.table.files import StoredFile
 from core.table.layout import TablePath
+from core.table.manifests.files import StoredFile
 
 # Files deleted between two looks at the clock; a pool is worth starting for as many.
 _AT_ONCE = 32

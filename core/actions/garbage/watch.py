@@ -17,8 +17,8 @@ from core.actions.garbage.unreferenced import Count
 from core.storage.files import Files
 from core.storage.parallel import each_of
 from core.table.layout import SAVEPOINT_PREFIX, SAVEPOINT_TAG_PREFIX, TAG_PREFIX, Root, TablePath
-from core.table.lineage import numbered
-from core.table.main_branch import branch_roots, main_root
+from core.table.lineage.lineage import numbered
+from core.table.lineage.main_branch import branch_roots, main_root
 
 _LOOK_EVERY = 1.0
 _LOOK_EVERYWHERE_EVERY = 10.0

@@ -13,7 +13,7 @@ from core.actions.merge.survey import Survey, survey
 from core.actions.plan import raise_first
 from core.actions.rewrite.spark_rewrite import asked
 from core.figures import counted
-from core.table.column_types import ColumnType
+from core.table.definition.column_types import ColumnType
 from core.table.layout import TablePath
 from core.table.records import TableSchema
 

@@ -12,10 +12,10 @@ from core.actions.roots.merge_tags import merge_tag
 from core.actions.roots.shadow_tags import guard
 from core.errors import FileMissing, Refused
 from core.storage.files import Files
-from core.table.commits import is_kept
-from core.table.forks import Side
 from core.table.layout import Root
-from core.table.lineage import Lineage
+from core.table.lineage.commits import is_kept
+from core.table.lineage.forks import Side
+from core.table.lineage.lineage import Lineage
 from core.table.records import Snapshot
 
 

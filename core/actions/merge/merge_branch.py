@@ -37,8 +37,8 @@ from core.actions.savepoints import savepoint_claim
 from core.errors import NotFound, Refused, UsageError
 from core.figures import counted
 from core.storage.files import Files
-from core.table.forks import is_same_commit
 from core.table.layout import Root, TablePath
+from core.table.lineage.forks import is_same_commit
 from core.table.records import Snapshot, point_of
 
 ACTION = "merge-branch"

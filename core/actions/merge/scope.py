@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 from core.actions.merge.survey import Survey
 from core.storage.files import Files
-from core.table.column_types import ColumnType
-from core.table.files import data_manifests, live_entries
-from core.table.partitions import RowTexts
+from core.table.definition.column_types import ColumnType
+from core.table.manifests.files import data_manifests, live_entries
+from core.table.manifests.partitions import RowTexts
 from core.travel.quoting import literal, quoted
 
 # A condition with more values than this spares little, and costs to plan.

@@ -13,13 +13,13 @@ from core.actions.roots.json_edit import with_options
 from core.actions.roots.pin_snapshot import ChosenSnapshot, choose
 from core.errors import Corrupt, Refused
 from core.storage.files import Files
-from core.table.files import data_manifests, live_facts
-from core.table.forks import Side, find_fork, is_same_commit
+from core.table.definition.retention import RETENTION_OFF
 from core.table.layout import Root, TablePath
-from core.table.lineage import Lineage
-from core.table.main_branch import branch_root
+from core.table.lineage.forks import Side, find_fork, is_same_commit
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import branch_root
+from core.table.manifests.files import data_manifests, live_facts
 from core.table.records import Snapshot, TableSchema
-from core.table.retention import RETENTION_OFF
 
 Kind = Literal["nothing", "fast-forward", "append", "keyed"]
 

@@ -13,11 +13,11 @@ from core.actions.roots.stray_commits import stray_commits
 from core.actions.savepoints.savepoint_claim import claimed_ids, read_claim
 from core.errors import NotFound, Refused
 from core.storage.files import Files
+from core.table.definition.retention import RETENTION_OFF
 from core.table.layout import SNAPSHOT_PREFIX, Root, TablePath, savepoint_tag
-from core.table.lineage import Lineage
-from core.table.main_branch import branch_root, main_root
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import branch_root, main_root
 from core.table.reading import numbered
-from core.table.retention import RETENTION_OFF
 
 
 def as_planned(context: Context, table: TablePath, plan: Plan) -> Takeover:

@@ -26,9 +26,9 @@ from core.actions.rewrite.rewrite_main import RewriteMain, snapshot_of, went_on
 from core.actions.rewrite.spark_rewrite import Rows, Start, copied_rows, rewriting_refusals, rows_of
 from core.actions.savepoints import savepoint_claim
 from core.errors import FileMissing, NotFound, Refused, UsageError
-from core.table.files import size_of
 from core.table.layout import Root, TablePath
-from core.table.lineage import Lineage
+from core.table.lineage.lineage import Lineage
+from core.table.manifests.files import size_of
 from core.table.records import Snapshot, point_of
 
 OVERWRITE = "overwrite"

@@ -18,9 +18,9 @@ from core.actions.roots.json_edit import with_options
 from core.actions.roots.root_files import part_of, root_files
 from core.errors import Refused
 from core.figures import counted
+from core.table.definition.retention import RETENTION_OFF
 from core.table.layout import SAVEPOINT_TAG_PREFIX, TAG_PREFIX, savepoint_tag
 from core.table.records import TableSchema
-from core.table.retention import RETENTION_OFF
 from core.table.savepoints import SavepointManager
 
 # Writers of this project begin their commit users so.

@@ -38,7 +38,7 @@ from core.actions.roots.barrier import put_barrier
 from core.actions.roots.stray_commits import stray_commits
 from core.errors import UsageError
 from core.table.layout import TablePath
-from core.table.main_branch import branch_root, main_branch_name, main_root
+from core.table.lineage.main_branch import branch_root, main_branch_name, main_root
 
 ACTION = REPLACEMENT
 POINTER = "pointer"

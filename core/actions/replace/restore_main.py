@@ -21,7 +21,7 @@ from core.actions.replace.takeover import State, state, unreadable_refusals
 from core.errors import Refused
 from core.storage.files import Files
 from core.table.layout import Root, TablePath
-from core.table.main_branch import branch_names, main_branch_name, root_exists
+from core.table.lineage.main_branch import branch_names, main_branch_name, root_exists
 from core.table.names import checked_name, near_names
 
 

@@ -14,11 +14,11 @@ from core.actions.roots.temp_files import meant_for
 from core.errors import Corrupt, FileMissing, NotFound, Refused
 from core.storage.files import Files
 from core.storage.parallel import each_of
-from core.table.files import each_needed_file, missing_files
-from core.table.forks import Fork, Side, find_fork, is_same_commit
 from core.table.layout import Root, TablePath
-from core.table.lineage import Lineage
-from core.table.main_branch import all_roots, main_root
+from core.table.lineage.forks import Fork, Side, find_fork, is_same_commit
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import all_roots, main_root
+from core.table.manifests.files import each_needed_file, missing_files
 from core.table.savepoints import SavepointManager, tagged_savepoints
 
 

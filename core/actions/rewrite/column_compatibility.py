@@ -8,7 +8,7 @@ import msgspec
 
 from core.actions.plan import Refusal
 from core.actions.rewrite.spark_rewrite import Start
-from core.table.column_types import type_text
+from core.table.definition.column_types import type_text
 from core.table.records import TableSchema
 
 _BASE = re.compile(r"(\w+)(?:\((\d+)(?:, *(\d+))?\))?(?: WITH LOCAL TIME ZONE)?(?: NOT NULL)?")

@@ -24,18 +24,18 @@ from core.figures import counted
 from core.spark.protocol import Event, Failed, Finished, Inserting, Reading, Run, StageProgress, Told
 from core.storage.files import Files
 from core.storage.no_follow import link_in_the_way
-from core.table import kinds
-from core.table.commits import Overwritten, overwritten
-from core.table.files import data_manifests, live_entries
-from core.table.kinds import Way
-from core.table.landed import Fate, Landed, find_commit
+from core.table.definition import kinds
+from core.table.definition.kinds import Way
 from core.table.layout import Root, TablePath
-from core.table.lineage import Lineage
+from core.table.lineage.commits import Overwritten, overwritten
+from core.table.lineage.landed import Fate, Landed, find_commit
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import branch_root
 from core.table.links import linked_directories
-from core.table.main_branch import branch_root
-from core.table.manifests import ManifestEntry
+from core.table.manifests.files import data_manifests, live_entries
+from core.table.manifests.manifests import ManifestEntry
+from core.table.manifests.partitions import RowTexts
 from core.table.names import named_table
-from core.table.partitions import RowTexts
 from core.table.records import Snapshot, TableSchema
 from core.travel.inserts import Insert, read_insert
 

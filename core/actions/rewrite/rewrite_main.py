@@ -23,9 +23,9 @@ from core.actions.roots.pin_snapshot import choose
 from core.actions.savepoints.savepoint_claim import forget_savepoint
 from core.errors import Refused, Unavailable
 from core.storage.files import Files
-from core.table.commits import Overwritten, overwritten
-from core.table.forks import Side
 from core.table.layout import Root
+from core.table.lineage.commits import Overwritten, overwritten
+from core.table.lineage.forks import Side
 from core.table.records import Point, Snapshot, point_of
 
 # How often rows are written again beside a job that commits to main all the time.

@@ -25,9 +25,9 @@ from core.actions.rewrite.spark_rewrite import Rows, Start, copied_rows, rewriti
 from core.actions.savepoints import savepoint_claim
 from core.errors import FileMissing, NotFound, Refused, UsageError
 from core.storage.files import Files
-from core.table.files import size_of
 from core.table.layout import Root, TablePath
-from core.table.lineage import Lineage
+from core.table.lineage.lineage import Lineage
+from core.table.manifests.files import size_of
 from core.table.names import is_safe_name
 from core.table.records import Snapshot, point_of
 from core.travel.version import Resolved, resolve_time, resolve_version

@@ -27,11 +27,11 @@ from core.figures import counted
 from core.spark.client.client import Engine, EngineConfig
 from core.spark.protocol import Ask, Failed, StageProgress, Told, Version, Write
 from core.storage.files import Files
-from core.table import kinds
-from core.table.commits import Overwritten, overwritten
+from core.table.definition import kinds
 from core.table.layout import Root, TablePath
-from core.table.lineage import Lineage
-from core.table.main_branch import main_root
+from core.table.lineage.commits import Overwritten, overwritten
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import main_root
 from core.table.records import Snapshot, TableSchema
 from core.table.savepoints import SavepointManager
 

@@ -21,8 +21,8 @@ from core.actions.roots.pin_snapshot import ChosenSnapshot
 from core.errors import Corrupt, FileMissing
 from core.figures import counted
 from core.storage.files import Files
-from core.table.files import each_needed_file, missing_files
 from core.table.layout import Root
+from core.table.manifests.files import each_needed_file, missing_files
 from core.table.records import Consumer, Snapshot, point_of
 
 _CONSUMER = "consumer-"

@@ -28,8 +28,7 @@ from core.actions.roots.root_files import (
 from core.actions.roots.temp_files import delete_temporaries
 from core.storage.files import Files
 from core.storage.parallel import each_of
-from core.table.chain import break_between
-from core.table.forks import Side, find_forks, is_same_commit
+from core.table.definition.retention import RETENTION_OFF
 from core.table.layout import (
     SCHEMA_PREFIX,
     SNAPSHOT_PREFIX,
@@ -37,11 +36,12 @@ from core.table.layout import (
     Root,
     TablePath,
 )
-from core.table.lineage import Lineage
-from core.table.main_branch import all_roots, root_exists
+from core.table.lineage.chain import break_between
+from core.table.lineage.forks import Side, find_forks, is_same_commit
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import all_roots, root_exists
 from core.table.reading import numbered
 from core.table.records import Snapshot
-from core.table.retention import RETENTION_OFF
 
 
 @dataclass(frozen=True)

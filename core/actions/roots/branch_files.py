@@ -15,11 +15,11 @@ from core.actions.roots.json_edit import with_options, without_time_to_live
 from core.actions.roots.temp_files import delete_temporaries, meant_for
 from core.errors import FileMissing, Refused
 from core.storage.files import Files
-from core.table.files import data_manifests
+from core.table.definition.retention import RETENTION_OFF
 from core.table.layout import Root, TablePath
-from core.table.manifests import read_facts
+from core.table.manifests.files import data_manifests
+from core.table.manifests.manifests import read_facts
 from core.table.records import DECODE_ERRORS, Tag
-from core.table.retention import RETENTION_OFF
 
 
 @dataclass(frozen=True)

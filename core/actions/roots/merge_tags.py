@@ -11,9 +11,9 @@ from core.actions.garbage.references import Leaving, identity
 from core.actions.garbage.sweep import Removed, remove
 from core.actions.garbage.unreferenced import Count
 from core.storage.files import Files
-from core.table.forks import Side, find_forks, is_same_commit
 from core.table.layout import Root
-from core.table.main_branch import all_roots, main_root
+from core.table.lineage.forks import Side, find_forks, is_same_commit
+from core.table.lineage.main_branch import all_roots, main_root
 from core.table.records import Tag
 
 _RETIRED = re.compile(r"retired-(?P<name>.+)-\d{8}T\d{6}", re.DOTALL)

@@ -18,10 +18,10 @@ from core.actions.plan import Plan
 from core.errors import FileMissing, NotFound, Refused, Unavailable
 from core.figures import counted
 from core.storage.files import Files
-from core.table.files import NeededNames, each_needed_file, missing_names, needed_names
 from core.table.layout import Root, TablePath
-from core.table.lineage import Lineage
-from core.table.main_branch import branch_root
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import branch_root
+from core.table.manifests.files import NeededNames, each_needed_file, missing_names, needed_names
 from core.table.records import Snapshot
 
 _ATTEMPTS = 3

@@ -29,7 +29,7 @@ from core.table.layout import (
     Root,
     TablePath,
 )
-from core.table.main_branch import all_roots, main_branch_name
+from core.table.lineage.main_branch import all_roots, main_branch_name
 from core.table.names import is_safe_name
 from core.table.read_tags import is_read_tag
 from core.table.reading import numbered

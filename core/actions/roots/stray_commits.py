@@ -6,10 +6,10 @@ A job that opened the table before a replacement goes on committing where it beg
 from __future__ import annotations
 
 from core.storage.files import Files
-from core.table.forks import is_same_commit
 from core.table.layout import SNAPSHOT_PREFIX, TablePath
-from core.table.lineage import Lineage
-from core.table.main_branch import branch_names, main_branch_name
+from core.table.lineage.forks import is_same_commit
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import branch_names, main_branch_name
 from core.table.reading import numbered
 from core.table.records import Snapshot
 

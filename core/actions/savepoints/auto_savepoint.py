@@ -29,8 +29,8 @@ from core.redaction import redacted
 from core.storage.files import Files
 from core.table.catalog import parse_table_name
 from core.table.layout import Root, TablePath, savepoint_tag
-from core.table.lineage import Lineage
-from core.table.main_branch import branch_root
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import branch_root
 from core.table.records import Savepoint, Snapshot
 from core.table.savepoints import SavepointManager
 

@@ -31,7 +31,7 @@ from core.actions.undo.inverse import log
 from core.figures import counted
 from core.table.catalog import parse_table_name
 from core.table.layout import Root, TablePath, savepoint_tag
-from core.table.main_branch import branch_root
+from core.table.lineage.main_branch import branch_root
 from core.table.records import Savepoint
 from core.table.savepoints import SavepointManager
 

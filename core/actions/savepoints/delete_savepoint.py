@@ -14,7 +14,7 @@ from core.actions.plan import Plan, Refusal
 from core.actions.savepoints import savepoint_claim
 from core.errors import NotFound, UsageError
 from core.table.layout import Root, TablePath, savepoint_tag
-from core.table.main_branch import main_root
+from core.table.lineage.main_branch import main_root
 from core.table.records import Savepoint, Tag
 from core.table.savepoints import SavepointManager
 

@@ -21,7 +21,6 @@ from core.errors import FileMissing, Refused
 from core.figures import size
 from core.storage.files import Files
 from core.storage.parallel import each_of
-from core.table.files import NeededNames, data_manifests, live_facts, manifest_list_paths
 from core.table.layout import (
     CLAIM_PREFIX,
     SAVEPOINT_PREFIX,
@@ -30,9 +29,10 @@ from core.table.layout import (
     TablePath,
     savepoint_tag,
 )
-from core.table.lineage import numbered
-from core.table.main_branch import all_roots, main_root
-from core.table.manifests import write_manifest_list
+from core.table.lineage.lineage import numbered
+from core.table.lineage.main_branch import all_roots, main_root
+from core.table.manifests.files import NeededNames, data_manifests, live_facts, manifest_list_paths
+from core.table.manifests.manifests import write_manifest_list
 from core.table.records import ListName, Record, Savepoint, Snapshot
 from core.table.savepoints import tagged_savepoints
 from core.text import whole_number

@@ -12,9 +12,9 @@ from core.actions.roots.shadow_tags import guard
 from core.errors import Corrupt, FileMissing, NotFound, Refused
 from core.storage.files import Files
 from core.storage.parallel import each_of
-from core.table.files import each_needed_file, missing_files
 from core.table.layout import MAIN, Root, TablePath, savepoint_tag
-from core.table.main_branch import all_roots, branch_root, root_exists
+from core.table.lineage.main_branch import all_roots, branch_root, root_exists
+from core.table.manifests.files import each_needed_file, missing_files
 from core.table.records import Savepoint, Snapshot
 from core.table.savepoints import SavepointManager, tagged_savepoints
 

@@ -25,8 +25,8 @@ from core.errors import FileMissing, NotFound, Refused, StatementFailed, UsageEr
 from core.redaction import keep_secrets
 from core.shell import shell_line
 from core.table.layout import SCHEMA_PREFIX, Root, TablePath
-from core.table.lineage import Lineage
-from core.table.main_branch import branch_root
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import branch_root
 from core.table.records import TableSchema
 from core.travel.alters import AlterKind, read_changes
 from core.travel.alters import Change as SchemaChange

@@ -15,9 +15,9 @@ from core.actions.schema.types import nullable, paimon_type, widened
 from core.durations import parse_interval
 from core.errors import UsageError
 from core.redaction import shown_value
+from core.table.definition.retention import RETENTION_OFF
 from core.table.names import near_names
 from core.table.records import SchemaField, TableSchema
-from core.table.retention import RETENTION_OFF
 from core.travel.alters import Change
 from core.travel.tokens import keywords
 

@@ -6,7 +6,7 @@ import re
 
 from core.actions.rewrite.column_compatibility import holds
 from core.errors import UsageError
-from core.table.column_types import type_text
+from core.table.definition.column_types import type_text
 from core.table.records import SchemaField
 
 _TYPE = re.compile(r"([A-Za-z_]+)\s*(?:\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\))?")

@@ -38,8 +38,8 @@ from core.figures import moment
 from core.storage.files import Files
 from core.table.catalog import parse_table_name
 from core.table.layout import Root, TablePath
-from core.table.lineage import Lineage
-from core.table.main_branch import all_roots, branch_root
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import all_roots, branch_root
 from core.table.records import Tag
 from core.table.tag_times import with_time_to_live
 

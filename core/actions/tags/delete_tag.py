@@ -12,8 +12,8 @@ from core.actions.garbage.deletion import DeleteReference, Target, dependents_re
 from core.actions.garbage.references import identity
 from core.actions.plan import Plan, Refusal
 from core.table.layout import SAVEPOINT_TAG_PREFIX, TablePath
-from core.table.lineage import Lineage
-from core.table.main_branch import branch_root, main_root
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import branch_root, main_root
 from core.table.read_tags import is_left_over, is_read_tag
 from core.table.records import Tag
 

@@ -12,8 +12,8 @@ from core.errors import NotFound, Refused
 from core.storage.files import Files
 from core.storage.parallel import each_of
 from core.table.layout import Root, TablePath
-from core.table.lineage import Lineage
-from core.table.main_branch import all_roots, main_root
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import all_roots, main_root
 from core.table.read_tags import is_left_over, is_read_tag
 
 

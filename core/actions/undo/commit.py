@@ -33,10 +33,10 @@ from core.actions.undo.undone import as_planned, undone, undone_by
 from core.errors import FileMissing, Refused
 from core.figures import moment
 from core.storage.files import Files
-from core.table.files import size_of
-from core.table.forks import Side
 from core.table.layout import Root, TablePath
-from core.table.lineage import Lineage
+from core.table.lineage.forks import Side
+from core.table.lineage.lineage import Lineage
+from core.table.manifests.files import size_of
 from core.table.records import Point, Snapshot
 
 

@@ -16,8 +16,8 @@ from core.actions.replace.takeover import own_state
 from core.errors import NotFound
 from core.storage.files import Files
 from core.table.layout import TablePath
-from core.table.lineage import Lineage
-from core.table.main_branch import branch_root
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import branch_root
 from core.text import whole_number
 
 

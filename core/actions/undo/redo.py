@@ -13,7 +13,7 @@ from core.actions.context import Context, Progress
 from core.actions.plan import Outcome, Plan, Refusal
 from core.actions.roots.pin_snapshot import choose
 from core.table.layout import TablePath
-from core.table.main_branch import main_root
+from core.table.lineage.main_branch import main_root
 
 ACTION = "redo"
 

@@ -33,8 +33,8 @@ from core.errors import NotFound, Refused
 from core.figures import counted, moment
 from core.storage.files import Files
 from core.table.layout import SNAPSHOT_PREFIX, Root, TablePath
-from core.table.lineage import Lineage
-from core.table.main_branch import main_branch_name
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import main_branch_name
 from core.table.reading import numbered
 
 _RESTORED = "took the guards out of the table directory"

@@ -19,9 +19,9 @@ from core.actions.undo.undone import moved_since, undone, undone_by
 from core.errors import NotFound, Refused
 from core.figures import counted, moment
 from core.storage.files import Files
+from core.table.definition.retention import RETENTION_OFF
 from core.table.layout import SCHEMA_PREFIX, Root, TablePath
-from core.table.main_branch import main_branch_name
-from core.table.retention import RETENTION_OFF
+from core.table.lineage.main_branch import main_branch_name
 
 
 def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:

@@ -24,9 +24,9 @@ from core.actions.undo.undone import as_planned, moved_since, undone, undone_by
 from core.errors import NotFound, Refused
 from core.figures import counted, moment
 from core.storage.files import Files
-from core.table.forks import Side
 from core.table.layout import TablePath
-from core.table.main_branch import main_root
+from core.table.lineage.forks import Side
+from core.table.lineage.main_branch import main_root
 
 _PUT_BACK = "main has its later snapshots again"
 

@@ -10,7 +10,7 @@ from core.spark.datasource.options import STARTS, STATES
 from core.spark.datasource.table_options import Asked
 from core.storage.files import Files
 from core.table.layout import MAIN, Root
-from core.table.lineage import Lineage
+from core.table.lineage.lineage import Lineage
 from core.travel.literals import read_timestamp
 from core.travel.version import Resolved, resolve_latest, resolve_time, resolve_version
 from core.travel.zones import epoch_ms

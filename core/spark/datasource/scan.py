@@ -12,7 +12,7 @@ from core.redaction import Guarded
 from core.spark.datasource.table_options import Asked, require_obeyed
 from core.storage.files import Files
 from core.table.layout import Root
-from core.table.lineage import Lineage
+from core.table.lineage.lineage import Lineage
 from core.table.records import Snapshot
 
 # A schema of one column, for what is to be tried without a table.

@@ -208,7 +208,7 @@ def _looked_up(options: Mapping[str, str], *, is_for_rows: bool) -> Scan:
     from core.spark.datasource.scan import Warehouse, make_scan
     from core.storage.open import open_files
     from core.table.catalog import find_table
-    from core.table.main_branch import branch_root
+    from core.table.lineage.main_branch import branch_root
 
     if "warehouse" not in options or "table" not in options:
         raise UsageError("The paimark source needs the options warehouse and table", "table is `db.t`.")

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from core.errors import Refused
-from core.table.column_types import ColumnType
+from core.table.definition.column_types import ColumnType
 
 # The most digits of each, and the most characters with a sign.
 _DIGITS = {"TINYINT": 3, "SMALLINT": 5, "INT": 10, "BIGINT": 19}

@@ -13,7 +13,7 @@ from pyspark import SparkContext
 from core.errors import Corrupt, NotFound, PaimarkError, Refused, StatementFailed, Unavailable, UsageError
 from core.redaction import redacted
 from core.spark.protocol import Cause, Failed
-from core.table.commits import Overwritten
+from core.table.lineage.commits import Overwritten
 
 _CONDITION = re.compile(r"^\s*\[[A-Z0-9_.]+\]\s*")
 # What Spark adds behind its sentences: the state, the statement with a caret, a plan.

@@ -19,7 +19,7 @@ from core.spark.engine.tables import OpenedTable
 from core.spark.protocol import ParentGone, Reading
 from core.storage.files import Files
 from core.table.layout import Root, TablePath
-from core.table.lineage import Lineage
+from core.table.lineage.lineage import Lineage
 from core.table.read_tags import TIME_TO_LIVE_MS, is_left_over, is_read_tag, read_tag_name
 from core.table.records import Snapshot
 from core.table.tag_times import with_time_to_live

@@ -11,11 +11,11 @@ from pypaimon.schema.table_schema import TableSchema as PypaimonSchema
 from core.errors import NotFound, PaimarkError, StatementFailed, UsageError
 from core.spark.datasource.types import spark_schema
 from core.storage.files import Files
-from core.table.files import data_manifests, live_facts
 from core.table.layout import Root
-from core.table.lineage import Lineage
-from core.table.main_branch import branch_root
-from core.table.partitions import PartitionNames
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import branch_root
+from core.table.manifests.files import data_manifests, live_facts
+from core.table.manifests.partitions import PartitionNames
 from core.table.records import TableSchema
 from core.table.system_tables import system_table
 from core.travel.quoting import literal, quoted

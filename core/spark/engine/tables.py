@@ -12,7 +12,7 @@ from core.spark.native.columns import NotNative
 from core.spark.native.scans import NativeScans, NativeTable
 from core.spark.protocol import Reading
 from core.table.layout import MAIN, Root
-from core.table.main_branch import branch_root
+from core.table.lineage.main_branch import branch_root
 from core.table.system_tables import Row, SystemTable, system_table
 from core.travel.resolving import resolve_name
 from core.travel.source import Fold, TravelSource

@@ -8,8 +8,8 @@ from typing import Any
 
 from core.errors import Corrupt
 from core.spark.merging.model import Unmergeable
-from core.table.binary_row import starts, timestamp, unscaled, variable
-from core.table.column_types import ColumnType
+from core.table.definition.column_types import ColumnType
+from core.table.manifests.binary_row import starts, timestamp, unscaled, variable
 
 _INTEGERS = {
     "TINYINT": "<b",

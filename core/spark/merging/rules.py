@@ -8,7 +8,7 @@ from typing import Any
 from core.cancelling import check_cancelled
 from core.spark.merging.keys import KeyReader
 from core.spark.merging.model import FileColumns, MergeFile, MergeRules, Unmergeable
-from core.table.column_types import ColumnType
+from core.table.definition.column_types import ColumnType
 from core.table.records import SchemaField, TableSchema
 
 _KEY_PREFIX = "_KEY_"

@@ -14,7 +14,7 @@ from pyspark.sql.types import StructType
 
 from core.errors import StatementFailed
 from core.spark.datasource.types import spark_schema
-from core.table.column_types import ColumnType
+from core.table.definition.column_types import ColumnType
 
 _INTEGERS = {"TINYINT": 3, "SMALLINT": 5, "INT": 10, "INTEGER": 10, "BIGINT": 19}
 _TEXTS = frozenset({"CHAR", "VARCHAR", "STRING"})

@@ -14,7 +14,7 @@ from typing import Any
 from core.spark.native.conditions import Condition
 from core.spark.native.state import TableFile
 from core.spark.native.values import Reader, value_reader
-from core.table.binary_row import starts
+from core.table.manifests.binary_row import starts
 from core.table.records import TableSchema
 
 

@@ -20,10 +20,10 @@ from core.spark.merging.rules import merge_file, merge_rules
 from core.spark.native.columns import FileColumns, NotNative, file_columns, table_types
 from core.spark.native.values import Reader, value_reader
 from core.storage.files import Files
-from core.table.binary_row import starts
-from core.table.files import Places, data_manifests, live_entries, schema_of
 from core.table.layout import Root
-from core.table.manifests import ManifestEntry, read_index_manifest
+from core.table.manifests.binary_row import starts
+from core.table.manifests.files import Places, data_manifests, live_entries, schema_of
+from core.table.manifests.manifests import ManifestEntry, read_index_manifest
 from core.table.records import Snapshot, TableSchema
 
 # Constant columns of files, where nothing that a person calls a column can meet them.

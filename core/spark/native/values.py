@@ -7,8 +7,8 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from core.table.binary_row import timestamp, unscaled, variable
-from core.table.column_types import ColumnType
+from core.table.definition.column_types import ColumnType
+from core.table.manifests.binary_row import timestamp, unscaled, variable
 
 _FIXED = {
     "BOOLEAN": "<?",
@@ -24,7 +24,7 @@ Reader = Callable[[bytes, int], Any]
 
 
 def value_reader(type_text: object) -> Reader | None:
-    """Reads a field, as `core.table.binary_row` has it, of this type of Paimon's; None for other types.
+    """Reads a field of this type of Paimon's, as `manifests.binary_row` has it; None for other types.
 
     What it gives are bool, int, str and Decimal, and they compare as Spark compares the values.
     """

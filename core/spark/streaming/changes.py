@@ -21,7 +21,7 @@ from core.spark.datasource.paimon import open_table, plan_splits, read_splits, r
 from core.spark.datasource.scan import Scan
 from core.storage.files import Files
 from core.table.layout import TablePath
-from core.table.manifests import read_manifest_list, read_manifests
+from core.table.manifests.manifests import read_manifest_list, read_manifests
 from core.table.records import Snapshot, TableSchema
 
 KIND_COLUMN = "_row_kind"

@@ -19,8 +19,8 @@ from core.spark.writing.committing import delete_rows, deleted_unless_committed,
 from core.spark.writing.target import Target
 from core.storage.files import Files
 from core.storage.open import open_files
-from core.table.commits import Overwritten
-from core.table.lineage import Lineage
+from core.table.lineage.commits import Overwritten
+from core.table.lineage.lineage import Lineage
 from core.table.records import Snapshot, TableSchema
 
 _LAYOUT_OPTIONS = ("bucket", "bucket-key", "bucket-function.type", "data-file.path-directory")

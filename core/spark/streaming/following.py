@@ -5,10 +5,10 @@ from __future__ import annotations
 from core.errors import NotFound, Refused
 from core.spark.streaming.offsets import Offset, Place, mark_of, place_of
 from core.storage.files import Files
-from core.table.forks import Side, find_fork
 from core.table.layout import Root, TablePath
-from core.table.lineage import Lineage
-from core.table.main_branch import all_roots
+from core.table.lineage.forks import Side, find_fork
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import all_roots
 from core.table.records import Snapshot
 from core.travel.states import State, States
 

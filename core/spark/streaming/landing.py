@@ -20,11 +20,11 @@ import msgspec
 from core.errors import Corrupt, Refused
 from core.spark.streaming.offsets import mark_of
 from core.storage.files import Files
-from core.table.commits import Overwritten
-from core.table.files import data_manifests, live_facts
 from core.table.layout import STREAM_PREFIX, Root, TablePath
-from core.table.lineage import Lineage
-from core.table.main_branch import all_roots
+from core.table.lineage.commits import Overwritten
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import all_roots
+from core.table.manifests.files import data_manifests, live_facts
 from core.table.records import Record, Snapshot
 
 # No orphan cleaning takes a file that is younger, unless it is told to.

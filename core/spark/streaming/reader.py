@@ -47,7 +47,7 @@ from core.spark.streaming.starting import beginning
 from core.storage.open import open_files
 from core.table.catalog import find_table
 from core.table.layout import MAIN, Root
-from core.table.main_branch import branch_root
+from core.table.lineage.main_branch import branch_root
 
 if TYPE_CHECKING:
     import pyarrow as pa

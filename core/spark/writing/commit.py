@@ -21,9 +21,9 @@ from core.errors import Refused
 from core.spark.writing.target import Target, require_as_begun, require_head
 from core.storage.files import Files
 from core.storage.open import require_conditions
-from core.table.commits import Overwritten, settle
 from core.table.layout import Root
-from core.table.lineage import Lineage
+from core.table.lineage.commits import Overwritten, settle
+from core.table.lineage.lineage import Lineage
 from core.table.records import Snapshot
 
 # pypaimon's own 10 tries end within seconds beside a job that commits all the time, and the rows are written.

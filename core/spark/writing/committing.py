@@ -20,8 +20,8 @@ from core.spark.writing.commit import Commit
 from core.spark.writing.committed import leave_receipt
 from core.spark.writing.target import Target, require_as_begun, require_writable
 from core.storage.open import open_files
-from core.table.column_types import ColumnType
-from core.table.commits import Overwritten, require_last_kept
+from core.table.definition.column_types import ColumnType
+from core.table.lineage.commits import Overwritten, require_last_kept
 from core.table.links import require_no_links
 
 BUCKET_COLUMN = "__paimark_bucket"

@@ -16,9 +16,9 @@ from core.spark.writing.committed import committed, receipted
 from core.spark.writing.target import Target
 from core.spark.writing.write import clustered_for
 from core.table.catalog import find_table
-from core.table.lineage import Lineage
-from core.table.main_branch import branch_root
-from core.table.manifests import read_manifest_list, read_manifests
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import branch_root
+from core.table.manifests.manifests import read_manifest_list, read_manifests
 from core.table.names import named_table
 from core.table.records import Snapshot
 from core.travel.inserts import Insert

@@ -27,7 +27,7 @@ from core.spark.writing.target import Target
 from core.spark.writing.write import clustered_for
 from core.storage.files import Files
 from core.table.catalog import parse_table_name
-from core.table.files import size_of
+from core.table.manifests.files import size_of
 from core.table.records import Snapshot, TableSchema
 from core.travel.uses import TableUse
 

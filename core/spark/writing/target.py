@@ -9,11 +9,11 @@ import msgspec
 from core.errors import Refused
 from core.redaction import Guarded
 from core.storage.files import Files
-from core.table import kinds
-from core.table.kinds import Way
+from core.table.definition import kinds
+from core.table.definition.kinds import Way
 from core.table.layout import Root, TablePath
-from core.table.lineage import Lineage
-from core.table.main_branch import main_root
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import main_root
 from core.table.records import Snapshot, TableSchema
 
 # `module:function`, called with the warehouse, its options and the root; it says what it did, if anything.

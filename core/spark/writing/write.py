@@ -24,8 +24,8 @@ from core.spark.datasource.options import catalog_options
 from core.spark.writing.target import Target
 from core.storage.open import open_files
 from core.table.catalog import find_table
-from core.table.lineage import Lineage
-from core.table.main_branch import branch_root
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import branch_root
 from core.travel.quoting import quoted
 
 if TYPE_CHECKING:

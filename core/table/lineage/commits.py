@@ -11,7 +11,7 @@ from __future__ import annotations
 from core.errors import Refused
 from core.storage.files import Files
 from core.table.layout import Root
-from core.table.main_branch import all_roots
+from core.table.lineage.main_branch import all_roots
 
 _HINT = (
     "Its files are kept. Stop the other writer, or give it a catalog that takes locks (lock.enabled); see "

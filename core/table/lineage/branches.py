@@ -9,10 +9,10 @@ from typing import NamedTuple
 from core.errors import Corrupt, NotFound
 from core.storage.files import Files
 from core.storage.parallel import each_of
-from core.table.forks import Fork, Side, find_fork
+from core.table.definition.retention import branch_health
 from core.table.layout import Root, TablePath
-from core.table.main_branch import branch_names, main_root
-from core.table.retention import branch_health
+from core.table.lineage.forks import Fork, Side, find_fork
+from core.table.lineage.main_branch import branch_names, main_root
 
 
 class BranchRow(NamedTuple):

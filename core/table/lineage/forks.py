@@ -13,7 +13,7 @@ from core.once import once
 from core.storage.files import Files
 from core.storage.parallel import each_of
 from core.table.layout import SNAPSHOT_PREFIX, Root
-from core.table.lineage import Lineage, numbered
+from core.table.lineage.lineage import Lineage, numbered
 from core.table.read_tags import is_read_tag
 from core.table.records import Snapshot, Tag
 from core.table.rows import SnapshotRow

@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from core.table import kind_signs as signs
-from core.table.kind_signs import Sign
+from core.table.definition import kind_signs as signs
+from core.table.definition.kind_signs import Sign
 from core.table.records import TableSchema
 
 # `add`: INSERT INTO and streams. `replace`: INSERT OVERWRITE. `rewrite`: rows that are read from the table

@@ -12,10 +12,10 @@ from enum import Enum
 from typing import NamedTuple
 
 from core.storage.files import Files
-from core.table.chain import breaks
 from core.table.layout import CHANGELOG_PREFIX, Root
-from core.table.lineage import Lineage, numbered
-from core.table.main_branch import all_roots
+from core.table.lineage.chain import breaks
+from core.table.lineage.lineage import Lineage, numbered
+from core.table.lineage.main_branch import all_roots
 from core.table.records import Snapshot
 
 

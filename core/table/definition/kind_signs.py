@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 
 import msgspec
 
-from core.table.column_types import ColumnType
+from core.table.definition.column_types import ColumnType
 from core.table.records import TableSchema
 
 Sign = Callable[[TableSchema], str]

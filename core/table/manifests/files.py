@@ -16,9 +16,9 @@ from core.storage.files import Files
 from core.storage.parallel import each_of
 from core.storage.paths import is_inside
 from core.table.layout import Root, TablePath
-from core.table.lineage import Lineage
-from core.table.main_branch import main_root
-from core.table.manifests import (
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import main_root
+from core.table.manifests.manifests import (
     FileFacts,
     FileKey,
     IndexEntry,
@@ -29,7 +29,7 @@ from core.table.manifests import (
     read_manifest_list,
     read_manifests,
 )
-from core.table.partitions import PartitionNames
+from core.table.manifests.partitions import PartitionNames
 from core.table.records import Snapshot, TableSchema
 
 # Below a table: the file of a bucket, and of its index directory.

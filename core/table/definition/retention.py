@@ -10,7 +10,7 @@ from typing import Literal
 
 from core.storage.files import Files
 from core.table.layout import Root
-from core.table.lineage import Lineage
+from core.table.lineage.lineage import Lineage
 
 NEVER = "2147483647"
 RETENTION_OFF: Mapping[str, str] = {

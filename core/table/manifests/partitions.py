@@ -12,8 +12,8 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 
 from core.errors import Corrupt, Refused
-from core.table.binary_row import starts, timestamp, unscaled, variable
-from core.table.column_types import ColumnType
+from core.table.definition.column_types import ColumnType
+from core.table.manifests.binary_row import starts, timestamp, unscaled, variable
 from core.table.records import TableSchema
 
 _DEFAULT_NAME = "__DEFAULT_PARTITION__"

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from core.errors import Corrupt, FileMissing
 from core.storage.files import Files
 from core.table.layout import Root, TablePath
-from core.table.manifests import file_facts, manifest_facts, read_in_batches
+from core.table.manifests.manifests import file_facts, manifest_facts, read_in_batches
 from core.table.records import Snapshot
 
 # A data file, by what an entry that deletes has in common with the one that added.

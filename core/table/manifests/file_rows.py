@@ -9,9 +9,9 @@ from typing import Any
 
 from core.errors import Corrupt, Refused
 from core.storage.files import Files
-from core.table.files import Places, data_manifests, live_entries, schema_of
 from core.table.layout import Root
-from core.table.partitions import RowTexts
+from core.table.manifests.files import Places, data_manifests, live_entries, schema_of
+from core.table.manifests.partitions import RowTexts
 from core.table.records import Snapshot, TableSchema
 
 _SOURCES = {0: "APPEND", 1: "COMPACT"}

@@ -17,8 +17,16 @@ import fastavro
 from core.cancelling import check_cancelled
 from core.errors import Corrupt, FileMissing
 from core.storage.files import Files
-from core.table.avro import AvroFile, read_avro
-from core.table.manifest_fields import ENTRIES, INDEX, LIST, Layout, Path, nullable_fields, require_values
+from core.table.manifests.avro import AvroFile, read_avro
+from core.table.manifests.manifest_fields import (
+    ENTRIES,
+    INDEX,
+    LIST,
+    Layout,
+    Path,
+    nullable_fields,
+    require_values,
+)
 
 _ADD, _DELETE = 0, 1
 # Index files have none.
