@@ -20,8 +20,8 @@ from core.spark.client.client import Engine
 from core.spark.protocol import Batch, Cause, Columns, Event, Failed, Finished
 from core.storage.open import open_files
 from core.table.catalog import find_table
+from core.travel.parse.sql import Statement, read_statement
 from core.travel.resolving import require_versions
-from core.travel.sql import Statement, read_statement
 
 if TYPE_CHECKING:
     from core.actions.rewrite.insert import Inserts

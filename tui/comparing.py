@@ -10,7 +10,7 @@ import msgspec
 
 from core.spark.arrow import read_batch
 from core.spark.protocol import CANCELLED, Batch, Event, Failed, Finished, StageProgress
-from core.travel.diff import Difference
+from core.travel.diff.diff import Difference
 
 Run = Callable[[str, int | None], Iterator[Event]]
 

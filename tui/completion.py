@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from core.travel.quoting import literal
-from core.travel.tokens import Token, keywords, tokenize
+from core.travel.parse.quoting import literal
+from core.travel.parse.tokens import Token, keywords, tokenize
 from tui.session import quoted
 
 _BEFORE_TABLE = keywords("FROM JOIN INTO TABLE UPDATE DESCRIBE OVERWRITE")

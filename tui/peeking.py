@@ -9,7 +9,7 @@ from typing import Any
 from core.errors import Unavailable
 from core.spark.datasource.scan import Warehouse, make_scan
 from core.text import clean_text
-from core.travel.diff_versions import DiffVersion, find_version
+from core.travel.diff.versions import DiffVersion, find_version
 from core.travel.wanted import Wanted
 from tui.background import Report
 from tui.session import Session, Target

@@ -14,7 +14,7 @@ from tui.widgets.lines import Line
 from tui.widgets.query_status import bar, problem, reading
 
 if TYPE_CHECKING:
-    from core.travel.diff import Difference
+    from core.travel.diff.diff import Difference
     from tui.comparing import Totals
 
 

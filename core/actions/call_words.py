@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from core.actions.registry import ACTIONS
-from core.travel.calls import SCHEMA
-from core.travel.quoting import literal
+from core.travel.parse.quoting import literal
+from core.travel.statements.calls import SCHEMA
 
 # By their command-line options.
 _ARGUMENTS = {

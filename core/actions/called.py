@@ -11,7 +11,7 @@ from core.table.catalog import parse_table_name
 from core.table.layout import TablePath
 from core.table.names import near_names, split_name
 from core.text import whole_number
-from core.travel.calls import SCHEMA, Call, CallArgument, Value, read_call
+from core.travel.statements.calls import SCHEMA, Call, CallArgument, Value, read_call
 
 _TABLE = Argument("table", "text", "", required=True)
 

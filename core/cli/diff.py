@@ -18,8 +18,8 @@ from core.spark.client.client import Engine
 from core.spark.protocol import Batch, Event, Failed
 from core.storage.open import open_files
 from core.table.catalog import find_table
-from core.travel.diff import Difference, make_difference
-from core.travel.diff_versions import find_version, read_wanted
+from core.travel.diff.diff import Difference, make_difference
+from core.travel.diff.versions import find_version, read_wanted
 
 
 @click.command(cls=GlobalCommand)

@@ -49,7 +49,7 @@ class Narrator:
 
     def point(self, text: str, position: int) -> None:
         """The line of a text that holds a position, and a caret below it."""
-        from core.travel.pointing import pointed
+        from core.travel.parse.pointing import pointed
 
         width = shutil.get_terminal_size().columns - len(_INDENT) - 1 if self.is_live else None
         for line in pointed(text, position, width):

@@ -23,8 +23,8 @@ from core.statements import CallMode, is_action, run_statement
 from core.storage.open import open_files
 from core.table.catalog import databases
 from core.table.names import near_names
-from core.travel.shows import only_shows
-from core.travel.sql import Statement, read_statement
+from core.travel.parse.sql import Statement, read_statement
+from core.travel.statements.shows import only_shows
 
 _IN_ONE_STATEMENT = (
     "--database chooses a database, --spark-conf spark.sql.session.timeZone=UTC sets something for it, and "

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.travel.alters import Change, read_alter, read_changes, written
-from core.travel.errors import SqlRefused
+from core.travel.parse.errors import SqlRefused
+from core.travel.statements.alters import Change, read_alter, read_changes, written
 
 NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=8)
 

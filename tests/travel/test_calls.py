@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.travel.calls import Value, read_call
-from core.travel.errors import SqlRefused
+from core.travel.parse.errors import SqlRefused
+from core.travel.statements.calls import Value, read_call
 
 
 def values(sql: str) -> list[tuple[str | None, Value]]:

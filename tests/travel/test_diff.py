@@ -11,10 +11,10 @@ from core.errors import NotFound, PaimarkError, Refused, UsageError
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
 from core.table.records import SchemaField, TableSchema
-from core.travel.diff import make_difference
-from core.travel.diff_columns import pair_columns
-from core.travel.diff_versions import find_version, read_wanted, shared_field_id
-from core.travel.sql import read_statement
+from core.travel.diff.columns import pair_columns
+from core.travel.diff.diff import make_difference
+from core.travel.diff.versions import find_version, read_wanted, shared_field_id
+from core.travel.parse.sql import read_statement
 from core.travel.wanted import Wanted
 from tests.paimon import open_table
 from tests.table.branches import create_branch

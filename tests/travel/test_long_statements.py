@@ -8,10 +8,10 @@ from collections.abc import Callable
 import pytest
 
 from core.errors import StatementFailed
-from core.travel.alters import read_alter
-from core.travel.calls import read_call
-from core.travel.inserts import read_insert
-from core.travel.sql import read_statement, splice
+from core.travel.parse.sql import read_statement, splice
+from core.travel.statements.alters import read_alter
+from core.travel.statements.calls import read_call
+from core.travel.statements.inserts import read_insert
 
 # CPU time. Each takes a tenth of it on a slow machine, and several times as much where something is squared.
 SECONDS = 5.0

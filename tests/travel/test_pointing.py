@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from rich.cells import cell_len
 
-from core.travel.pointing import pointed
+from core.travel.parse.pointing import pointed
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot import exp
 
-from core.travel.errors import SqlRefused
-from core.travel.sql import Spliced, find_tables, read_statement, splice
+from core.travel.parse.errors import SqlRefused
+from core.travel.parse.sql import Spliced, find_tables, read_statement, splice
 from tests.travel.conftest import SparkJudge
 from tests.travel.generated import Script, scripts, unhurried
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import UsageError
-from core.travel.errors import SqlRefused
-from core.travel.sql import find_tables, read_statement, splice
+from core.travel.parse.errors import SqlRefused
+from core.travel.parse.sql import find_tables, read_statement, splice
 from tests.travel.conftest import SparkJudge
 from tests.travel.generated import unhurried
 

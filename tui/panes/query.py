@@ -20,7 +20,7 @@ from core.figures import counted
 from core.spark.arrow import read_batch
 from core.spark.protocol import Batch, Event, Failed, Finished
 from core.statements import action_called
-from core.travel.sql import read_statement
+from core.travel.parse.sql import read_statement
 from tui.background import post
 from tui.cancelling import Cancelling
 from tui.comparing import Totals, difference_events
@@ -42,7 +42,7 @@ from tui.widgets.record_grid import Edge, RecordGrid
 from tui.widgets.sql_editor import SqlEditor
 
 if TYPE_CHECKING:
-    from core.travel.diff import Difference
+    from core.travel.diff.diff import Difference
 
 ROW_LIMIT = 500
 _LONGEST_FACT = 20_000

@@ -17,7 +17,7 @@ from tui.places import Places
 from tui.session import Session, Target
 
 if TYPE_CHECKING:
-    from core.travel.diff import Difference
+    from core.travel.diff.diff import Difference
     from tui.panes.query import QueryPane
 
 QUERY = len(TABS) - 1
@@ -146,7 +146,7 @@ class LookingScreen(Screen[None]):
 
     def action_diff(self) -> None:
         """Look up the two versions to compare, in a thread."""
-        from core.travel.diff import make_difference
+        from core.travel.diff.diff import make_difference
 
         target = self.target
         if target is None or (len(self.marks) != 2 and self._says_no_row()):

@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 
 from core.errors import PaimarkError
 from core.figures import counted
-from core.travel.diff_versions import DiffVersion
+from core.travel.diff.versions import DiffVersion
 from tui.arrow_rows import ArrowRows, arrow_columns
 from tui.background import Slot
 from tui.formats import whole_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.text import clean_text
-from core.travel.pointing import pointed
+from core.travel.parse.pointing import pointed
 from tui.widgets.lines import Line, Lines
 from tui.widgets.scroll_lines import wrap_line
 

@@ -13,7 +13,7 @@ from textual.widgets import TextArea
 from textual.widgets.text_area import TextAreaTheme
 
 from core.text import clean_text
-from core.travel.tokens import Token, keywords, tokenize
+from core.travel.parse.tokens import Token, keywords, tokenize
 from tui.theme import inks
 
 _CLAUSES = (

@@ -13,7 +13,7 @@ from core.storage.files import Files
 from core.table.definition.column_types import ColumnType
 from core.table.manifests.files import data_manifests, live_entries
 from core.table.manifests.partitions import RowTexts
-from core.travel.quoting import literal, quoted
+from core.travel.parse.quoting import literal, quoted
 
 # A condition with more values than this spares little, and costs to plan.
 _MOST_VALUES = 500

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from core.spark.protocol import COMMON, PARTITIONS
-from core.travel.quoting import quoted
+from core.travel.parse.quoting import quoted
 
 BASE, HEAD = "__paimark_branch_base", "__paimark_branch"
 MAIN_BASE, MAIN = "__paimark_main_base", "__paimark_main"

@@ -37,7 +37,7 @@ from core.table.manifests.manifests import ManifestEntry
 from core.table.manifests.partitions import RowTexts
 from core.table.names import named_table
 from core.table.records import Snapshot, TableSchema
-from core.travel.inserts import Insert, read_insert
+from core.travel.statements.inserts import Insert, read_insert
 
 
 @dataclass(frozen=True)

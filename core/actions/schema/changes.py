@@ -18,8 +18,8 @@ from core.redaction import shown_value
 from core.table.definition.retention import RETENTION_OFF
 from core.table.names import near_names
 from core.table.records import SchemaField, TableSchema
-from core.travel.alters import Change
-from core.travel.tokens import keywords
+from core.travel.parse.tokens import keywords
+from core.travel.statements.alters import Change
 
 # What engines add to rows of their own accord, in files and in merging.
 _SYSTEM_NAMES = frozenset({"_sequence_number", "_value_kind", "_level", "_row_id", "rowkind"})

@@ -8,7 +8,7 @@ from core.actions.schema.alter_branch_schema import ACTION
 from core.actions.schema.types import paimon_type
 from core.errors import UsageError
 from core.table.names import named_table
-from core.travel.alters import read_alter, written
+from core.travel.statements.alters import read_alter, written
 
 
 def altering_action(sql: str, database: str | None = None) -> Called:

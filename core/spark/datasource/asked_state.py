@@ -11,9 +11,9 @@ from core.spark.datasource.table_options import Asked
 from core.storage.files import Files
 from core.table.layout import MAIN, Root
 from core.table.lineage.lineage import Lineage
-from core.travel.literals import read_timestamp
+from core.travel.times.literals import read_timestamp
+from core.travel.times.zones import epoch_ms
 from core.travel.version import Resolved, resolve_latest, resolve_time, resolve_version
-from core.travel.zones import epoch_ms
 
 _NEWEST = ("", "default", "latest", "latest-full", "full")
 _MODES: Mapping[str, tuple[str, ...]] = {

@@ -47,8 +47,8 @@ from core.spark.protocol import (
 from core.spark.results.results import in_zone, presentable
 from core.spark.results.sender import ipc_stream
 from core.storage.open import open_files
-from core.travel.sql import Spliced, Statement, read_statement, splice
-from core.travel.zones import zone_of
+from core.travel.parse.sql import Spliced, Statement, read_statement, splice
+from core.travel.times.zones import zone_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -10,10 +10,10 @@ from pyspark.sql import SparkSession
 
 from core.errors import StatementFailed
 from core.spark.engine.failures import failed
-from core.travel.errors import SqlRefused
-from core.travel.expressions import CONSTANT_HINT, column_refused
-from core.travel.splice import Edit, Spliced
-from core.travel.tokens import Span, Token, tokenize
+from core.travel.parse.errors import SqlRefused
+from core.travel.parse.expressions import CONSTANT_HINT, column_refused
+from core.travel.parse.splice import Edit, Spliced
+from core.travel.parse.tokens import Span, Token, tokenize
 
 _BEFORE, _BEHIND = "SELECT CAST((", ") AS TIMESTAMP) AS time"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

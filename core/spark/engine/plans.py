@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from core.spark.native.compiled import new_instance
 from core.spark.native.conditions import Condition, conditions
-from core.travel.tokens import keywords
+from core.travel.parse.tokens import keywords
 
 # Statements that change nothing but this session. Whatever is not listed is taken to write.
 _SESSION_COMMANDS = keywords(

@@ -51,13 +51,13 @@ from core.spark.results.sender import Rows
 from core.spark.writing import rewrite
 from core.spark.writing.insert import insert_rows, target_of
 from core.storage.open import open_files
-from core.travel.errors import SqlRefused
-from core.travel.inserts import Insert, read_insert
-from core.travel.shows import created_view
-from core.travel.sql import Spliced, Statement, read_statement, splice
-from core.travel.tokens import tokenize
-from core.travel.uses import TableUse
-from core.travel.zones import zone_of
+from core.travel.parse.errors import SqlRefused
+from core.travel.parse.sql import Spliced, Statement, read_statement, splice
+from core.travel.parse.tokens import tokenize
+from core.travel.statements.inserts import Insert, read_insert
+from core.travel.statements.shows import created_view
+from core.travel.statements.uses import TableUse
+from core.travel.times.zones import zone_of
 
 Tell = Callable[[Report | Batch], None]
 _SHOWS = (

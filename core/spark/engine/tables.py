@@ -16,7 +16,7 @@ from core.table.lineage.main_branch import branch_root
 from core.table.system_tables import Row, SystemTable, system_table
 from core.travel.resolving import resolve_name
 from core.travel.source import Fold, TravelSource
-from core.travel.uses import TableUse
+from core.travel.statements.uses import TableUse
 from core.travel.version import Resolved
 
 NATIVE = "native"

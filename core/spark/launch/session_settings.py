@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core.errors import StatementFailed
 from core.table.names import near_names
-from core.travel.tokens import tokenize
+from core.travel.parse.tokens import tokenize
 
 SCAN = "spark.paimark.scan"
 LOCAL_BYTES = "spark.paimark.merge.localBytes"

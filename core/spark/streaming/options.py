@@ -9,8 +9,8 @@ from typing import Literal, get_args
 
 from core.errors import UsageError
 from core.text import whole_number
-from core.travel.literals import read_timestamp
-from core.travel.zones import epoch_ms
+from core.travel.times.literals import read_timestamp
+from core.travel.times.zones import epoch_ms
 
 Mode = Literal["latest-full", "latest", "from-snapshot", "from-snapshot-full", "from-timestamp"]
 

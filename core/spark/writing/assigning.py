@@ -31,7 +31,7 @@ from core.spark.datasource.scan import Scan
 from core.spark.datasource.types import spark_schema
 from core.spark.writing.target import Target
 from core.table.records import SchemaField
-from core.travel.inserts import Insert, Named
+from core.travel.statements.inserts import Insert, Named
 
 _NESTED = (ArrayType, MapType, StructType, VariantType)
 _LENGTH = re.compile(r"(?:VAR)?CHAR\((\d+)\)(?: NOT NULL)?")

@@ -21,7 +21,7 @@ from core.table.lineage.main_branch import branch_root
 from core.table.manifests.manifests import read_manifest_list, read_manifests
 from core.table.names import named_table
 from core.table.records import Snapshot
-from core.travel.inserts import Insert
+from core.travel.statements.inserts import Insert
 
 
 @dataclass(frozen=True)

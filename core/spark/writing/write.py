@@ -26,7 +26,7 @@ from core.storage.open import open_files
 from core.table.catalog import find_table
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import branch_root
-from core.travel.quoting import quoted
+from core.travel.parse.quoting import quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -17,7 +17,7 @@ from core.table.layout import TablePath
 from core.table.lineage.main_branch import main_root
 from core.table.records import SchemaField
 from core.text import clean_text
-from core.travel.diff_columns import (
+from core.travel.diff.columns import (
     Pair,
     column_notes,
     comparable,
@@ -25,8 +25,8 @@ from core.travel.diff_columns import (
     key_pairs,
     pair_columns,
 )
-from core.travel.diff_versions import DiffVersion, find_version, shared_field_id
-from core.travel.quoting import literal, quoted
+from core.travel.diff.versions import DiffVersion, find_version, shared_field_id
+from core.travel.parse.quoting import literal, quoted
 from core.travel.wanted import Wanted
 
 CHANGES = ("added", "removed", "changed")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from core.travel.clauses import read_clause, starts_clause
-from core.travel.errors import SqlRefused
-from core.travel.tokens import Token, keywords
-from core.travel.uses import TableUse
+from core.travel.parse.clauses import read_clause, starts_clause
+from core.travel.parse.errors import SqlRefused
+from core.travel.parse.tokens import Token, keywords
+from core.travel.statements.uses import TableUse
 
 # What ends a FROM list. Those of _WITH_BY do so only before BY: elsewhere they are names.
 _ENDS_FROM = keywords(

@@ -13,8 +13,8 @@ from decimal import Decimal
 from itertools import islice
 from typing import Any, NoReturn, TypeVar
 
-from core.travel.errors import SqlRefused, too_deep
-from core.travel.expressions import (
+from core.travel.parse.errors import SqlRefused, too_deep
+from core.travel.parse.expressions import (
     CONSTANT_HINT,
     Call,
     Expression,
@@ -25,10 +25,10 @@ from core.travel.expressions import (
     Opaque,
     Operation,
 )
-from core.travel.intervals import Duration, read_interval
-from core.travel.literals import read_date, read_timestamp
-from core.travel.tokens import Span, tokenize
-from core.travel.zones import epoch_ms, from_epoch, instant, shifted, zone_of
+from core.travel.parse.tokens import Span, tokenize
+from core.travel.times.intervals import Duration, read_interval
+from core.travel.times.literals import read_date, read_timestamp
+from core.travel.times.zones import epoch_ms, from_epoch, instant, shifted, zone_of
 
 T = TypeVar("T")
 # A datetime with a zone is a moment, one without is a local time; both are checked before date, their base.

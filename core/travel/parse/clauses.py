@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from core.text import has_halves
-from core.travel.errors import SqlRefused
-from core.travel.expressions import ExpressionReader
-from core.travel.tokens import Token, keywords
-from core.travel.uses import Clause
+from core.travel.parse.errors import SqlRefused
+from core.travel.parse.expressions import ExpressionReader
+from core.travel.parse.tokens import Token, keywords
+from core.travel.statements.uses import Clause
 
 _VERSION_WORDS = keywords("VERSION SYSTEM_VERSION")
 _TIME_WORDS = keywords("TIMESTAMP SYSTEM_TIME")

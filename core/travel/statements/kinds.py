@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from core.travel.tokens import Token, keywords
-from core.travel.uses import StatementKind
+from core.travel.parse.tokens import Token, keywords
+from core.travel.statements.uses import StatementKind
 
 
 class Classified(NamedTuple):

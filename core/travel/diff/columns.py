@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from core.errors import NotFound, Refused
 from core.table.definition.column_types import type_text
 from core.table.records import SchemaField, TableSchema
-from core.travel.diff_versions import DiffVersion
+from core.travel.diff.versions import DiffVersion
 
 _NUMBERS = ("TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL")
 _TEXTS = ("CHAR", "VARCHAR", "STRING")

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from core.travel.errors import SqlRefused
-from core.travel.quoting import quoted
-from core.travel.uses import Reference, Relation, Statement, TableUse
+from core.travel.parse.errors import SqlRefused
+from core.travel.parse.quoting import quoted
+from core.travel.statements.uses import Reference, Relation, Statement, TableUse
 
 # Of more parts than a table's name can have only the last are looked at.
 _LONGEST_NAME = 8

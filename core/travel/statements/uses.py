@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from core.travel.tokens import Span
+from core.travel.parse.tokens import Span
 
 StatementKind = Literal[
     "empty",

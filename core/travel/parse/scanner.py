@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from core.travel.clauses import starts_clause
-from core.travel.ctes import CteNames
-from core.travel.errors import SqlRefused
-from core.travel.names import NameReader
-from core.travel.tokens import Token, keywords
-from core.travel.uses import Block, Reference, Relation, TableUse
+from core.travel.parse.clauses import starts_clause
+from core.travel.parse.ctes import CteNames
+from core.travel.parse.errors import SqlRefused
+from core.travel.parse.names import NameReader
+from core.travel.parse.tokens import Token, keywords
+from core.travel.statements.uses import Block, Reference, Relation, TableUse
 
 _QUERY_STARTS = keywords("SELECT WITH FROM VALUES TABLE")
 _SET_OPERATIONS = keywords("UNION INTERSECT EXCEPT MINUS")

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from core.travel.cursor import Cursor
-from core.travel.errors import SqlRefused
-from core.travel.quoting import literal, quoted
-from core.travel.tokens import keywords, tokenize
+from core.travel.parse.cursor import Cursor
+from core.travel.parse.errors import SqlRefused
+from core.travel.parse.quoting import literal, quoted
+from core.travel.parse.tokens import keywords, tokenize
 
 AlterKind = Literal["add", "drop", "rename", "widen", "nullable", "set", "unset"]
 

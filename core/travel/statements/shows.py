@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from core.travel.cursor import Cursor
-from core.travel.errors import SqlRefused
-from core.travel.tokens import tokenize
+from core.travel.parse.cursor import Cursor
+from core.travel.parse.errors import SqlRefused
+from core.travel.parse.tokens import tokenize
 
 ShowKind = Literal["columns", "properties", "create", "partitions"]
 _HEADS: tuple[tuple[tuple[str, ...], ShowKind], ...] = (

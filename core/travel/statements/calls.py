@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from core.travel.cursor import Cursor
-from core.travel.errors import SqlRefused
-from core.travel.tokens import tokenize
+from core.travel.parse.cursor import Cursor
+from core.travel.parse.errors import SqlRefused
+from core.travel.parse.tokens import tokenize
 
 SCHEMA = "sys"
 Value = str | int | bool | None

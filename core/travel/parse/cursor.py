@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NoReturn
 
-from core.travel.errors import SqlRefused
-from core.travel.names import NameReader
-from core.travel.tokens import Token
+from core.travel.parse.errors import SqlRefused
+from core.travel.parse.names import NameReader
+from core.travel.parse.tokens import Token
 
 
 class Cursor(NameReader):

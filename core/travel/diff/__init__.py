@@ -1,0 +1,4 @@
+"""The difference between two versions of a table, as SQL.
+
+Begin with `diff`.
+"""

@@ -1,0 +1,1 @@
+"""Statements understood without Spark: CALL, ALTER TABLE, INSERT, SHOW, USE."""

@@ -1,0 +1,4 @@
+"""A constant expression becomes one moment.
+
+Begin with `times`.
+"""
