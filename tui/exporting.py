@@ -41,8 +41,8 @@ def write_file(path: Path, batches: Iterable[Any], names: Sequence[str], types: 
     """
     import pyarrow as pa
 
-    from core.cli.export import ResultFile
-    from core.cli.result_schema import empty_rows
+    from core.cli.query.export import ResultFile
+    from core.cli.query.result_schema import empty_rows
 
     out: ResultFile | None = None
     count = 0

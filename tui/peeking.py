@@ -34,7 +34,7 @@ class Peeking:
         warehouse = Warehouse(files, files.uri, self._session.settings.options)
         scan = make_scan(warehouse, version.root, version.snapshot, pinned=version.name is not None)
         process = self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "core.cli.peek", str(PEEKED)],
+            [sys.executable, "-P", "-m", "core.cli.query.peek", str(PEEKED)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

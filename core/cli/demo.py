@@ -9,10 +9,10 @@ from pathlib import Path
 
 import click
 
-from core.cli.json_rows import json_text
 from core.cli.launch import open_console
 from core.cli.options import Given, GlobalCommand, given
 from core.cli.output import narrate
+from core.cli.query.json_rows import json_text
 from core.cli.root import invoke
 from core.config import read_only_environment
 from core.demo.directory import check_directory

@@ -7,9 +7,9 @@ import shutil
 import sys
 from collections.abc import Sequence
 
-from core.cli.json_rows import JsonRows
 from core.cli.options import Given
-from core.cli.table_rows import TableRows
+from core.cli.query.json_rows import JsonRows
+from core.cli.query.table_rows import TableRows
 from core.errors import shortened
 from core.figures import moment
 from core.redaction import redacted

@@ -18,17 +18,17 @@ COMMANDS = {
     "tables": "core.cli.browse:tables",
     "snapshots": "core.cli.browse:snapshots",
     "operations": "core.cli.browse:operations",
-    "apply": "core.cli.saved_plans:apply",
+    "apply": "core.cli.changes.saved_plans:apply",
     "savepoints": "core.cli.browse:savepoints",
     "branches": "core.cli.browse:branches",
     "tags": "core.cli.browse:tags",
     "schemas": "core.cli.browse:schemas",
-    "sql": "core.cli.sql:sql",
-    "diff": "core.cli.diff:diff",
-    "doctor": "core.cli.doctor:doctor",
-    "verify": "core.cli.verify:verify",
-    "auto-savepoint": "core.cli.auto_savepoint:auto_savepoint",
-    "merge-branch": "core.cli.merge_branch:merge_branch",
+    "sql": "core.cli.query.sql:sql",
+    "diff": "core.cli.query.diff:diff",
+    "doctor": "core.cli.checks.doctor:doctor",
+    "verify": "core.cli.checks.verify:verify",
+    "auto-savepoint": "core.cli.changes.auto_savepoint:auto_savepoint",
+    "merge-branch": "core.cli.changes.merge_branch:merge_branch",
 }
 
 
@@ -63,7 +63,7 @@ class Root(click.Group):
         if place := COMMANDS.get(cmd_name):
             module, _, name = place.partition(":")
             return cast(click.Command, getattr(importlib.import_module(module), name))
-        from core.cli.actions import action_command
+        from core.cli.changes.actions import action_command
 
         return action_command(cmd_name)
 

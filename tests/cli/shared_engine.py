@@ -39,5 +39,5 @@ def share(engine: Engine, warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> N
         assert config.warehouse == str(warehouse)
         return Shared(engine)
 
-    monkeypatch.setattr("core.cli.answering.Engine", shared)
+    monkeypatch.setattr("core.cli.query.answering.Engine", shared)
     monkeypatch.setenv("PAIMARK_WAREHOUSE", str(warehouse))

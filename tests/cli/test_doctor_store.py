@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core.cli.doctor_store import taking_turns, writers_at_once
+from core.cli.checks.doctor_store import taking_turns, writers_at_once
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
 from core.table.lineage.lineage import Lineage

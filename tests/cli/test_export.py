@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from core.cli.export import ResultFile
+from core.cli.query.export import ResultFile
 from core.errors import Refused, Unavailable
 
 ROWS = pa.table(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.actions.context import Counting, Remark
-from core.cli.narrator import Narrator
+from core.cli.query.narrator import Narrator
 
 
 def narrated(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *, terminal: bool) -> str:

@@ -17,7 +17,7 @@ import pytest
 
 from core.actions.context import Context
 from core.actions.registry import ACTIONS
-from core.cli import doctor
+from core.cli.checks import doctor
 from core.cli.options import Given
 from core.errors import PaimarkError
 from core.table.catalog import databases, tables

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
-from core.cli.narrator import Narrator
-from core.cli.result import FORMATS, Result
+from core.cli.query.narrator import Narrator
+from core.cli.query.result import FORMATS, Result
 from core.config import Settings, state_directory
 from core.errors import PaimarkError, StatementFailed, Unavailable, UsageError
 from core.figures import counted, seconds

@@ -1,4 +1,4 @@
-"""`python -m core.cli.peek ROWS`: the first rows of a table without Spark, for whoever shows them.
+"""`python -m core.cli.query.peek ROWS`: the first rows of a table without Spark, for whoever shows them.
 
 A process of its own, because what reads tables is slow to import, large, and only stops when its process
 ends. A `Scan` as JSON comes in on stdin; an Arrow stream goes out on stdout. Rows of a table with a primary

@@ -13,13 +13,13 @@ import click
 from core.actions.context import Context, open_context
 from core.actions.plan import Outcome, Plan
 from core.actions.registry import ACTIONS, Action, Argument, must_be_agreed_to
-from core.cli.answering import open_engine
-from core.cli.asking import confirm, require_writable
-from core.cli.json_rows import json_text
-from core.cli.narrator import Narrator
+from core.cli.changes.asking import confirm, require_writable
+from core.cli.changes.plans import say_plan
 from core.cli.options import Given, GlobalCommand, given
 from core.cli.output import narrate
-from core.cli.plans import say_plan
+from core.cli.query.answering import open_engine
+from core.cli.query.json_rows import json_text
+from core.cli.query.narrator import Narrator
 from core.errors import Refused
 from core.redaction import redacted
 from core.spark.client.client import Engine
@@ -69,7 +69,7 @@ def _plan_and_apply(
     plan = action.plan(planning, find_table(context.files, table_name), arguments)
     narrator.clear()
     if found.plan_out is not None and not plan.refusals:
-        from core.cli.saved_plans import save_plan
+        from core.cli.changes.saved_plans import save_plan
 
         say_plan(plan, narrate)
         save_plan(found.plan_out, context.files.uri, plan)

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import click
 
-from core.cli.narrator import Narrator
 from core.cli.options import GlobalCommand, given
 from core.cli.output import row_writer
+from core.cli.query.narrator import Narrator
 from core.errors import Corrupt, UsageError
 from core.figures import counted, size
 from core.verify.report import Orphan, Report

@@ -6,8 +6,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing
 
-from core.cli.answering import open_engine
 from core.cli.options import Given
+from core.cli.query.answering import open_engine
 from core.config import Settings
 from core.errors import UsageError
 

@@ -8,12 +8,12 @@ import click
 
 from core.actions.context import Counting, open_context
 from core.actions.registry import ACTIONS
-from core.cli.actions import arguments_of, params_of, run_action
-from core.cli.answering import ended_by_signals, open_engine
-from core.cli.json_rows import json_text
-from core.cli.narrator import Narrator
+from core.cli.changes.actions import arguments_of, params_of, run_action
 from core.cli.options import Given, GlobalCommand, given
 from core.cli.output import row_writer
+from core.cli.query.answering import ended_by_signals, open_engine
+from core.cli.query.json_rows import json_text
+from core.cli.query.narrator import Narrator
 from core.errors import UsageError
 from core.table.catalog import find_table
 

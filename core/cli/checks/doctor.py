@@ -105,13 +105,13 @@ def _libraries() -> Iterator[Finding]:
 
 
 def _cluster_needs(found: Given) -> Iterator[Finding]:
-    from core.cli.doctor_spark import cluster_needs
+    from core.cli.checks.doctor_spark import cluster_needs
 
     return (Finding("spark", "ok", said) for said in cluster_needs(found))
 
 
 def _cluster_has(found: Given) -> Iterator[Finding]:
-    from core.cli.doctor_spark import cluster_has
+    from core.cli.checks.doctor_spark import cluster_has
 
     return (Finding("spark", "ok", said) for said in cluster_has(found))
 
@@ -130,7 +130,7 @@ def _warehouse(found: Given) -> Iterator[Finding]:
 
 
 def _conditions(found: Given) -> Iterator[Finding]:
-    from core.cli.doctor_store import conditions
+    from core.cli.checks.doctor_store import conditions
 
     try:
         settings = found.settings()
@@ -182,8 +182,8 @@ def _lists(files: Files, table: TablePath) -> Iterator[Finding]:
 def _files(found: Given, name: str) -> Iterator[Finding]:
     """As `paimark verify`."""
     from core.actions.context import open_context
-    from core.cli.narrator import Narrator
-    from core.cli.verify import sentences
+    from core.cli.checks.verify import sentences
+    from core.cli.query.narrator import Narrator
     from core.table.catalog import find_table
     from core.verify import verify
 
@@ -224,7 +224,7 @@ def _of_root(context: Context, root: Root) -> list[Finding]:
 
 def _root(context: Context, root: Root) -> Iterator[Finding]:
     from core.actions.garbage.retention import stock_expiry_warnings
-    from core.cli.doctor_store import writers_at_once
+    from core.cli.checks.doctor_store import writers_at_once
     from core.table.definition.retention import retention_off
     from core.table.lineage.lineage import Lineage
 

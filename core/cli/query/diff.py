@@ -9,10 +9,10 @@ from typing import Any
 
 import click
 
-from core.cli.answering import ended_by_signals, failure, open_engine, result_path, show_events
-from core.cli.narrator import Narrator
 from core.cli.options import GlobalCommand, given
-from core.cli.result import Result
+from core.cli.query.answering import ended_by_signals, failure, open_engine, result_path, show_events
+from core.cli.query.narrator import Narrator
+from core.cli.query.result import Result
 from core.errors import Refused
 from core.spark.client.client import Engine
 from core.spark.protocol import Batch, Event, Failed

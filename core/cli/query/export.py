@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from core.cli.json_rows import JsonRows, as_text, distinct
+from core.cli.query.json_rows import JsonRows, as_text, distinct
 from core.errors import Refused, Unavailable
 
 

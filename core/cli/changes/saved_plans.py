@@ -12,10 +12,10 @@ import msgspec
 from core.actions.context import open_context
 from core.actions.plan import Plan
 from core.actions.registry import action
-from core.cli.actions import carry_out
-from core.cli.answering import open_engine
-from core.cli.asking import require_writable
+from core.cli.changes.actions import carry_out
+from core.cli.changes.asking import require_writable
 from core.cli.options import GlobalCommand, given
+from core.cli.query.answering import open_engine
 from core.errors import Corrupt, NotFound, Refused
 
 VERSION = 1

@@ -1,0 +1,4 @@
+"""Every action as a command: the plan, the question, the outcome.
+
+Begin with `actions`.
+"""

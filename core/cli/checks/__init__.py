@@ -1,0 +1,1 @@
+"""`paimark doctor` and `verify`."""
