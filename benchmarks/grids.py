@@ -88,8 +88,8 @@ async def measure(app: Frames, fill: Any) -> dict[str, float]:
 
 
 def ours(rows: int) -> tuple[Widget, Any]:
-    from tui.sources import Column, tuples
-    from tui.widgets.record_grid import RecordGrid
+    from tui.records.sources import Column, tuples
+    from tui.widgets.grid.record_grid import RecordGrid
 
     source = tuples([cells(number) for number in range(rows)])
     grid = RecordGrid([Column(title) for title in TITLES])

@@ -18,19 +18,19 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from core.figures import counted, seconds
-from tui.background import Arrived, post
-from tui.clipboard import copy_sequence
-from tui.faults import traceback_of
-from tui.key_order import Cancellable, RowsScreen, binding_of, settled
 from tui.messages import Copied, Ended, Noted, Said
 from tui.opening import Opening
 from tui.panes.log import Log
 from tui.screens.browse import BrowseScreen
-from tui.sent_cells import SentCells
 from tui.session import Session
+from tui.terminal.clipboard import copy_sequence
+from tui.terminal.key_order import Cancellable, RowsScreen, binding_of, settled
+from tui.terminal.sent_cells import SentCells
 from tui.theme import PALETTES, best_theme, make_theme, wants_no_colors
-from tui.widgets.cells import cut
+from tui.widgets.grid.cells import cut
 from tui.widgets.key_bar import KeyBar
+from tui.work.background import Arrived, post
+from tui.work.faults import traceback_of
 
 
 class Console(App[None]):
@@ -228,13 +228,13 @@ class Console(App[None]):
         self.say("ctrl+q leaves Paimark")
 
     async def action_help(self) -> None:
-        from tui.screens.help import HelpScreen
+        from tui.dialogs.help import HelpScreen
 
         await self.push_screen(HelpScreen())
 
     async def action_palette(self) -> None:
-        from tui.palette_entries import entries
-        from tui.screens.palette import Entry, PaletteScreen
+        from tui.dialogs.palette import Entry, PaletteScreen
+        from tui.dialogs.palette_entries import entries
 
         async def chosen(entry: Entry | None) -> None:
             done = entry.run() if entry is not None else None

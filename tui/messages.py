@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 if TYPE_CHECKING:
-    from tui.running_change import RunningChange
+    from tui.work.running_change import RunningChange
 
 
 class Noted(Message):

@@ -14,11 +14,11 @@ from core.storage.open import open_files
 from core.table.layout import MAIN, Root, TablePath
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import branch_root, main_root
-from tui.engine_room import EngineRoom
+from tui.work.engine_room import EngineRoom
 
 if TYPE_CHECKING:
     from core.actions.context import Context
-    from tui.running_change import RunningChange
+    from tui.work.running_change import RunningChange
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,9 +27,9 @@ from core.table.layout import TablePath
 from core.table.lineage.main_branch import branch_names
 from tests.table.branches import create_branch
 from tests.tui.driving import Sitting, sitting
-from tui.engine_room import EngineRoom
 from tui.session import Session
 from tui.theme import DARK, SIXTEEN
+from tui.work.engine_room import EngineRoom
 
 PICTURES = Path(__file__).parent.parent.parent / "screenshots"
 ORDERS = TablePath("shop", "orders")

@@ -9,7 +9,7 @@ from tests.conftest import ORDERS
 from tests.paimon import create_table
 from tests.tui.conftest import act
 from tests.tui.driving import Sitting, sitting
-from tui.screens.palette import Entry, PaletteScreen
+from tui.dialogs.palette import Entry, PaletteScreen
 
 
 async def to_orders(console: Sitting) -> None:

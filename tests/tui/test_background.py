@@ -13,7 +13,7 @@ from textual.app import App
 from textual.pilot import Pilot
 
 from core.errors import NotFound, PaimarkError
-from tui.background import Arrived, Report, Slot
+from tui.work.background import Arrived, Report, Slot
 
 
 class Listener(App[None]):

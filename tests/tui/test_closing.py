@@ -17,20 +17,20 @@ from core.actions.registry import action
 from core.table.layout import TablePath
 from core.travel.wanted import Wanted
 from tests.tui.driving import Sitting, sitting
-from tui.history import Ran
-from tui.peeking import Peeking
+from tui.dialogs.confirm import ConfirmScreen
+from tui.dialogs.conflicts import ConflictsScreen
+from tui.dialogs.dialog import Dialog
+from tui.dialogs.export import ExportScreen
+from tui.dialogs.help import HelpScreen
+from tui.dialogs.history import HistoryScreen
+from tui.dialogs.palette import Entry, PaletteScreen
+from tui.dialogs.peek import PeekScreen
+from tui.dialogs.plan_dialog import PlanDialog
+from tui.dialogs.record import RecordScreen
+from tui.query.history import Ran
+from tui.query.peeking import Peeking
 from tui.screens.browse import BrowseScreen
-from tui.screens.confirm import ConfirmScreen
-from tui.screens.conflicts import ConflictsScreen
-from tui.screens.dialog import Dialog
-from tui.screens.export import ExportScreen
-from tui.screens.help import HelpScreen
-from tui.screens.history import HistoryScreen
 from tui.screens.looking import LookingScreen
-from tui.screens.palette import Entry, PaletteScreen
-from tui.screens.peek import PeekScreen
-from tui.screens.plan_dialog import PlanDialog
-from tui.screens.record import RecordScreen
 from tui.session import Session, Target
 from tui.widgets.detail_strip import Detail
 

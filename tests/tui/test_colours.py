@@ -11,7 +11,7 @@ from rich.segment import Segment
 from textual.color import Color as Rgb
 
 from tests.tui.driving import Sitting, sitting
-from tui.screens.dialog import Dialog
+from tui.dialogs.dialog import Dialog
 from tui.theme import DARK, LIGHT, SIXTEEN
 
 # W3C's least contrast for large or bold text, which rules and other quiet parts may go down to.

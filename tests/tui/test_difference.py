@@ -13,9 +13,9 @@ from tests.conftest import ORDERS
 from tests.paimon import commit, create_table, open_table
 from tests.table.branches import create_branch
 from tests.tui.driving import sitting
-from tui.engine_room import EngineRoom
 from tui.panes.query import QueryPane
 from tui.session import Session
+from tui.work.engine_room import EngineRoom
 
 
 def orders(*rows: tuple[int, str, float]) -> pa.Table:

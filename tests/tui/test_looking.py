@@ -18,9 +18,9 @@ from tests.paimon import commit, open_table
 from tests.table.branches import create_branch
 from tests.tui.conftest import act
 from tests.tui.driving import sitting
-from tui.marks import Mark, pair_to_compare, toggled
 from tui.panes.query import QueryPane
-from tui.places import Places
+from tui.records.location_history import Places
+from tui.records.marks import Mark, pair_to_compare, toggled
 from tui.session import Target
 
 MAIN, FIX = Mark(Wanted()), Mark(Wanted("fix"))

@@ -17,8 +17,8 @@ from tests.table.branches import create_branch
 from tests.tui.driving import Sitting, sitting
 from tests.tui.test_hostile_text import COPIES, MARKUP, assert_harmless
 from tests.tui.test_running_change import orders
-from tui.engine_room import EngineRoom
 from tui.session import Session
+from tui.work.engine_room import EngineRoom
 
 
 def in_conflict(warehouse: Path, table: str) -> Path:

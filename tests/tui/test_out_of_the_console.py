@@ -14,9 +14,9 @@ import pytest
 from core.errors import NotFound, Refused, StatementFailed
 from core.spark.protocol import Failed
 from tests.tui.driving import sitting
-from tui.exporting import batches_of, write_file
-from tui.external_editor import edited
-from tui.screens.export import ExportScreen
+from tui.dialogs.export import ExportScreen
+from tui.query.exporting import batches_of, write_file
+from tui.terminal.external_editor import edited
 
 ROWS = pa.record_batch({"a": [1, 2], "b": ["x", None]})
 NAMES, TYPES = ("a", "b"), ("bigint", "string")

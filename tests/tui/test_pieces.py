@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.table.layout import TablePath
-from tui.actions import arguments_from
-from tui.clipboard import MOST_BYTES, copy_sequence
 from tui.formats import format_value, whole_text
-from tui.history import Ran, add_to_history, read_history
+from tui.query.history import Ran, add_to_history, read_history
+from tui.query.statements import select_all
+from tui.records.row_actions import arguments_from
 from tui.session import Target, Version, quoted
-from tui.statements import select_all
-from tui.widgets.cells import cut, fit, width_of, wrap
+from tui.terminal.clipboard import MOST_BYTES, copy_sequence
+from tui.widgets.grid.cells import cut, fit, width_of, wrap
 from tui.widgets.sql_editor import highlights, statement_at
 
 ORDERS = Target(TablePath("shop", "orders"))

@@ -13,9 +13,9 @@ from core.config import Settings
 from core.spark.client.client import Engine
 from tests.paimon import read_rows
 from tests.tui.driving import Sitting, sitting
-from tui.engine_room import EngineRoom
 from tui.panes.query import QueryPane
 from tui.session import Session
+from tui.work.engine_room import EngineRoom
 
 
 @asynccontextmanager

@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
-from tui.background import Arrived
-from tui.sources import Column
-from tui.widgets.record_grid import RecordGrid
+from tui.records.sources import Column
+from tui.widgets.grid.record_grid import RecordGrid
+from tui.work.background import Arrived
 
 COLUMNS = [Column("number", "number"), Column("name"), Column("long", most=30)]
 

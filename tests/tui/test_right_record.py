@@ -14,10 +14,10 @@ from tests.conftest import ORDERS
 from tests.paimon import commit
 from tests.table.branches import create_branch
 from tests.tui.driving import Sitting, sitting
-from tui.background import Report
 from tui.panes.record_pane import Found
 from tui.panes.tags import TagRows, TagsPane
 from tui.session import Target
+from tui.work.background import Report
 
 
 def a_row(order_id: int) -> pa.Table:

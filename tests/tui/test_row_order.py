@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.sources import Column, tuples
-from tui.widgets.row_order import Order, arrange
+from tui.records.sources import Column, tuples
+from tui.widgets.grid.row_order import Order, arrange
 
 COLUMNS = [Column("id", "number"), Column("name"), Column("any")]
 CELL = st.one_of(st.none(), st.integers(-5000, 5000), st.text("abAB ", max_size=4), st.booleans())

@@ -15,9 +15,9 @@ from tests.conftest import ORDERS
 from tests.paimon import commit
 from tests.table.branches import create_branch
 from tests.tui.driving import Sitting, sitting
-from tui.cancelling import PATIENCE, Cancelling
-from tui.engine_room import EngineRoom
 from tui.session import Session
+from tui.work.cancelling import PATIENCE, Cancelling
+from tui.work.engine_room import EngineRoom
 
 
 def orders(*rows: tuple[int, str, float]) -> pa.Table:

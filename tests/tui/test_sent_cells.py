@@ -16,7 +16,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 
 from benchmarks.screen import Screen
-from tui.sent_cells import SentCells
+from tui.terminal.sent_cells import SentCells
 
 WIDTH, HEIGHT = 24, 4
 CONSOLE = Console(file=io.StringIO(), force_terminal=True, color_system="truecolor", no_color=False)

@@ -16,10 +16,10 @@ from core.table.layout import TablePath
 from tests.conftest import ORDERS
 from tests.paimon import create_table
 from tests.tui.driving import Sitting, sitting
+from tui.dialogs.palette import Entry, PaletteScreen
 from tui.panes.query import QueryPane
-from tui.screens.palette import Entry, PaletteScreen
 from tui.session import Opened, Session, Target
-from tui.widgets.filter_line import FilterLine
+from tui.widgets.grid.filter_line import FilterLine
 
 
 class SlowSession(Session):

@@ -16,13 +16,13 @@ from core.table.lineage import branches
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import branch_names
 from core.table.records import Snapshot
-from tui.background import Report
 from tui.panes.record_pane import Found, RecordPane
 from tui.panes.snapshots import snapshot_facts
-from tui.record_key import RecordKey
+from tui.records.record_key import RecordKey
+from tui.records.sources import Column, Records
 from tui.session import Opened, Session, Target, Version
-from tui.sources import Column, Records
 from tui.widgets.detail_strip import Detail
+from tui.work.background import Report
 
 _HEALTH = {
     "exposed": "stock expiry here can destroy savepoints: P protects it",

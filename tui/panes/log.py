@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
-from tui.sources import Column, Records
-from tui.widgets.record_grid import RecordGrid
+from tui.records.sources import Column, Records
+from tui.widgets.grid.record_grid import RecordGrid
 
 _KEPT = 2000
 _SIGNS = {"good": "done", "warn": "note", "bad": "error"}

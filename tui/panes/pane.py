@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 from core.table.layout import TablePath
 from tui.session import Target, Version
 from tui.widgets.detail_strip import Detail
-from tui.widgets.record_grid import RecordGrid
+from tui.widgets.grid.record_grid import RecordGrid
 
 if TYPE_CHECKING:
     from core.actions.called import Called
-    from tui.marks import Mark
+    from tui.records.marks import Mark
 
 TABS = ("Snapshots", "Savepoints", "Branches", "Tags", "Schema", "Query")
 TAB_CLASSES = (

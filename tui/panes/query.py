@@ -21,25 +21,25 @@ from core.spark.arrow import read_batch
 from core.spark.protocol import Batch, Event, Failed, Finished
 from core.statements import action_called
 from core.travel.parse.sql import read_statement
-from tui.background import post
-from tui.cancelling import Cancelling
-from tui.comparing import Totals, difference_events
-from tui.completing import Completing
-from tui.engine_room import EngineRoom, engine_line
-from tui.exporting import Export, batches_of, write_file
-from tui.faults import unexpected
 from tui.formats import whole_text
-from tui.history import Ran, add_to_history, read_history
 from tui.messages import Noted, Said
 from tui.panes.pane import Desk
-from tui.query_result import Result
+from tui.query.comparing import Totals, difference_events
+from tui.query.completing import Completing
+from tui.query.exporting import Export, batches_of, write_file
+from tui.query.history import Ran, add_to_history, read_history
+from tui.query.query_result import Result
+from tui.records.sources import Column
 from tui.session import Session, Target
-from tui.sources import Column
 from tui.widgets.detail_strip import Detail
+from tui.widgets.grid.record_grid import Edge, RecordGrid
 from tui.widgets.lines import Line
 from tui.widgets.query_status import QueryStatus
-from tui.widgets.record_grid import Edge, RecordGrid
 from tui.widgets.sql_editor import SqlEditor
+from tui.work.background import post
+from tui.work.cancelling import Cancelling
+from tui.work.engine_room import EngineRoom, engine_line
+from tui.work.faults import unexpected
 
 if TYPE_CHECKING:
     from core.travel.diff.diff import Difference
@@ -193,7 +193,7 @@ class QueryPane(Vertical):
             await self.desk.plan_call(called)
             return
         if _removes_rows(statement):
-            from tui.screens.confirm import ConfirmScreen
+            from tui.dialogs.confirm import ConfirmScreen
 
             question = "This statement removes or replaces rows of the table."
             asked = ConfirmScreen(question, statement)
@@ -307,7 +307,7 @@ class QueryPane(Vertical):
             return
         if not self._may_run():
             return
-        from tui.screens.export import ExportScreen
+        from tui.dialogs.export import ExportScreen
 
         what = f"The {counted(len(result.rows), 'row')} of the result, not sorted or filtered."
         if result.end.truncated:
@@ -347,7 +347,7 @@ class QueryPane(Vertical):
         self._tick()
 
     def action_edit(self) -> None:
-        from tui.external_editor import edited
+        from tui.terminal.external_editor import edited
 
         try:
             text = edited(self.editor.text, self.app.suspend)
@@ -385,7 +385,7 @@ class QueryPane(Vertical):
             self.desk.go_up()
 
     async def action_history(self) -> None:
-        from tui.screens.history import HistoryScreen
+        from tui.dialogs.history import HistoryScreen
 
         ran = read_history(state_directory() / "history.jsonl")
         await self.app.push_screen(HistoryScreen(ran), lambda sql: self.prepare(sql) if sql else None)

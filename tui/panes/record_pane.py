@@ -13,15 +13,15 @@ from textual.message import Message
 
 from core.errors import PaimarkError
 from core.figures import counted
-from tui.background import Report, Slot
-from tui.marks import Mark, mark_of
 from tui.messages import Noted, Said
 from tui.panes.pane import Desk
-from tui.record_key import RecordKey
+from tui.records.marks import Mark, mark_of
+from tui.records.record_key import RecordKey
+from tui.records.sources import Column, RowSource, tuples
 from tui.session import Opened, Session, Target, Version
-from tui.sources import Column, RowSource, tuples
 from tui.widgets.detail_strip import Detail
-from tui.widgets.record_grid import Edge, RecordGrid
+from tui.widgets.grid.record_grid import Edge, RecordGrid
+from tui.work.background import Report, Slot
 
 S = TypeVar("S", bound=RowSource)
 

@@ -15,13 +15,13 @@ from core.table.lineage.branches import branch_rows
 from core.table.lineage.lineage import Lineage
 from core.table.records import Savepoint, Tag
 from core.table.savepoints import SavepointManager
-from tui.background import Report
 from tui.formats import format_value
 from tui.panes.record_pane import Found, RecordPane
-from tui.record_key import RecordKey, commit_of
+from tui.records.record_key import RecordKey, commit_of
+from tui.records.sources import Column, Records
 from tui.session import Target, Version
-from tui.sources import Column, Records
 from tui.widgets.detail_strip import Detail
+from tui.work.background import Report
 
 _OK, _FOREIGN = "ok", "foreign tag"
 _PROTECTED_BY = {

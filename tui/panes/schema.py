@@ -14,13 +14,13 @@ from core.table.definition.column_types import type_text
 from core.table.layout import Root
 from core.table.lineage.lineage import Lineage
 from core.table.records import TableSchema
-from tui.background import Report
 from tui.panes.pane import Desk
 from tui.panes.record_pane import Found, RecordPane
-from tui.record_key import RecordKey
+from tui.records.record_key import RecordKey
+from tui.records.sources import Column, Records
 from tui.session import Session, Target, Version
-from tui.sources import Column, Records
 from tui.widgets.detail_strip import Detail
+from tui.work.background import Report
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,16 +18,16 @@ from core.table.layout import SAVEPOINT_TAG_PREFIX, Root
 from core.table.lineage.lineage import Lineage
 from core.table.records import Snapshot
 from core.table.rows import SnapshotRow
-from tui.background import Report, Slot
 from tui.formats import format_value
 from tui.messages import Noted
 from tui.opening import PAGE, Newest
 from tui.panes.pane import Desk
 from tui.panes.record_pane import Found, RecordPane
-from tui.record_key import Commit, RecordKey, commit_of, commit_of_row, snapshot_key
+from tui.records.record_key import Commit, RecordKey, commit_of, commit_of_row, snapshot_key
+from tui.records.sources import Column, Records
 from tui.session import Opened, Session, Target, Version
-from tui.sources import Column, Records
 from tui.widgets.detail_strip import Detail
+from tui.work.background import Report, Slot
 
 # So many at a time when all are read: often enough to see it move and to stop when nobody looks any more.
 _CHUNK = 20_000

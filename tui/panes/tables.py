@@ -16,12 +16,12 @@ from core.errors import PaimarkError, Unavailable
 from core.storage.files import Files
 from core.table.catalog import database_directory, databases, tables
 from core.table.layout import TablePath
-from tui.background import Slot
 from tui.messages import Noted
 from tui.panes.pane import Desk
+from tui.records.sources import Column, Records
 from tui.session import Session
-from tui.sources import Column, Records
-from tui.widgets.record_grid import Edge, RecordGrid
+from tui.widgets.grid.record_grid import Edge, RecordGrid
+from tui.work.background import Slot
 
 # Those of a database, or why they can't be listed.
 Tables = list[TablePath] | PaimarkError

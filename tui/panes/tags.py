@@ -12,13 +12,13 @@ from core.table.layout import Root
 from core.table.read_tags import is_read_tag
 from core.table.records import Tag
 from core.table.tag_times import kept_until_ms
-from tui.background import Report
 from tui.panes.record_pane import Found, RecordPane
 from tui.panes.snapshots import snapshot_facts, tags_seen
-from tui.record_key import RecordKey, commit_of
+from tui.records.record_key import RecordKey, commit_of
+from tui.records.sources import Column, Records
 from tui.session import Target, Version
-from tui.sources import Column, Records
 from tui.widgets.detail_strip import Detail
+from tui.work.background import Report
 
 NamedTag = tuple[str, Tag]
 TagRows = Records[NamedTag]

@@ -12,10 +12,6 @@ from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 
 from core.table.layout import MAIN, TablePath
-from tui.actions import DELETING, OF_THE_TABLE, arguments_from
-from tui.around import SAVEPOINTS, Around, look_around
-from tui.background import Slot, post
-from tui.marks import marked_words
 from tui.messages import Copied, Said
 from tui.opening import Databases, Newest, Opening, Stage, Stopped, Tables
 from tui.panes.log import Log
@@ -23,20 +19,24 @@ from tui.panes.pane import TAB_CLASSES, TABS, Pane
 from tui.panes.record_pane import RecordPane
 from tui.panes.snapshots import SnapshotsPane
 from tui.panes.tables import TablesPane
+from tui.query.statements import select_all
+from tui.records.marks import marked_words
+from tui.records.row_actions import DELETING, OF_THE_TABLE, arguments_from
+from tui.records.tab_counts import SAVEPOINTS, Around, look_around
 from tui.screens.browse_keys import BROWSE, FOR_ROWS, NOT_FOR_ROWS
 from tui.screens.looking import QUERY, LookingScreen
 from tui.session import Opened, Session, Target, Version
-from tui.statements import select_all
 from tui.widgets.breadcrumb import Breadcrumb, Place
 from tui.widgets.detail_strip import DetailStrip
 from tui.widgets.key_bar import KeyBar
 from tui.widgets.tab_bar import TabBar
+from tui.work.background import Slot, post
 
 if TYPE_CHECKING:
     from core.actions.called import Called
     from core.actions.plan import Outcome
-    from tui.running_change import RunningChange
-    from tui.screens.record import RecordScreen
+    from tui.dialogs.record import RecordScreen
+    from tui.work.running_change import RunningChange
 
 BRANCHES = 2
 # How often the pane in view is checked for something new.
@@ -340,7 +340,7 @@ class BrowseScreen(LookingScreen):
     def action_copy_record(self) -> None:
         detail = self.pane.current_detail
         if detail.facts:
-            from tui.screens.record import as_json
+            from tui.dialogs.record import as_json
 
             self.post_message(Copied(as_json(detail)))
         else:
@@ -349,7 +349,7 @@ class BrowseScreen(LookingScreen):
     async def action_record(self) -> None:
         detail = self.pane.current_detail
         if detail.facts:
-            from tui.screens.record import RecordScreen
+            from tui.dialogs.record import RecordScreen
 
             self._record = RecordScreen(detail)
             await self.app.push_screen(self._record)
@@ -378,14 +378,14 @@ class BrowseScreen(LookingScreen):
         """Returns when it has the keys: the next one typed is for it."""
         assert self.target is not None
         from core.actions.registry import action
-        from tui.screens.plan_dialog import PlanDialog
+        from tui.dialogs.plan_dialog import PlanDialog
 
         dialog = PlanDialog(self.session, action(name), self.target.table, given)
         await self.app.push_screen(dialog, self._acted)
 
     async def plan_call(self, called: Called) -> None:
         """The dialog of an action that a CALL names."""
-        from tui.screens.plan_dialog import PlanDialog
+        from tui.dialogs.plan_dialog import PlanDialog
 
         dialog = PlanDialog(self.session, called.action, called.table, called.arguments)
         await self.app.push_screen(dialog, self._acted)
@@ -393,7 +393,7 @@ class BrowseScreen(LookingScreen):
     async def show_change(self, change: RunningChange) -> None:
         """The dialog of a change that was left to the background."""
         from core.table.catalog import parse_table_name
-        from tui.screens.plan_dialog import PlanDialog
+        from tui.dialogs.plan_dialog import PlanDialog
 
         table = parse_table_name(change.plan.table)
         dialog = PlanDialog(self.session, change.action, table, change.plan.arguments, change)
@@ -413,7 +413,7 @@ class BrowseScreen(LookingScreen):
 
     async def action_protect(self) -> None:
         """The dialog that switches stock expiry off on the branch under the cursor."""
-        from tui.actions import PROTECTING, protection_of
+        from tui.records.row_actions import PROTECTING, protection_of
 
         pane = self.pane
         if self._acts_on_no_row():

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from textual.screen import Screen
 
 from core.errors import PaimarkError
-from tui.background import Slot
-from tui.marks import Mark, marked_words, moved_on, pair_to_compare, toggled, why_no_pair, why_not_one
 from tui.messages import Said
 from tui.panes.pane import TABS, Pane
 from tui.panes.record_pane import RecordPane
-from tui.places import Places
+from tui.records.location_history import Places
+from tui.records.marks import Mark, marked_words, moved_on, pair_to_compare, toggled, why_no_pair, why_not_one
 from tui.session import Session, Target
+from tui.work.background import Slot
 
 if TYPE_CHECKING:
     from core.travel.diff.diff import Difference
@@ -180,8 +180,8 @@ class LookingScreen(Screen[None]):
         if target is None or self._says_no_row():
             return
         from core.travel.wanted import Wanted
-        from tui.peeking import Peeking
-        from tui.screens.peek import PeekScreen
+        from tui.dialogs.peek import PeekScreen
+        from tui.query.peeking import Peeking
 
         mark = self._mark_here
         wanted = mark.wanted if mark is not None else Wanted(target.branch)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from core.figures import counted
 from core.text import clean_text
-from tui.widgets.cells import cut, width_of
+from tui.widgets.grid.cells import cut, width_of
 from tui.widgets.lines import Line, Lines, Piece, line_width
 
 Facts = Sequence[tuple[str, str]]

@@ -12,7 +12,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from tui.theme import inks
-from tui.widgets.cells import cut, width_of
+from tui.widgets.grid.cells import cut, width_of
 
 # A piece of a line: its text and the name of its ink.
 Piece = tuple[str, str]

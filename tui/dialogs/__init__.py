@@ -1,0 +1,4 @@
+"""Screens that are opened over the panes, and closed again.
+
+Begin with `dialog`.
+"""

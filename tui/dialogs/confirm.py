@@ -1,0 +1,54 @@
+"""Asks before a statement that takes rows away; Cancel has the focus."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+
+from core.text import clean_text
+from tui.dialogs.dialog import Dialog
+from tui.widgets.choices import Choices
+from tui.widgets.grid.scroll_lines import ScrollLines
+from tui.widgets.key_bar import KeyBar
+
+_CANCEL, _RUN = "Cancel", "Run it"
+
+
+class ConfirmScreen(Dialog[bool]):
+    """True when it shall be done."""
+
+    DEFAULT_CSS = """
+    ConfirmScreen Choices { height: 1; margin-top: 1; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("a", "agree", "run it", id="confirm.agree")]
+
+    def __init__(self, question: str, statement: str) -> None:
+        super().__init__()
+        self._question = question
+        self._statement = statement
+        self._text = ScrollLines()
+        self._text.can_focus = False
+        self._choices = Choices([_CANCEL, _RUN])
+
+    def compose(self) -> ComposeResult:
+        with self.framed("Rows will be removed"):
+            yield self._text
+            yield self._choices
+            yield KeyBar()
+
+    def on_mount(self) -> None:
+        statement = [[(clean_text(line), "")] for line in self._statement.strip().splitlines()]
+        lines = [[("! ", "warn"), (self._question, "strong")], [("", "")], *statement]
+        self.show_text(self._text, lines)
+        self.set_focus(self._choices)
+
+    def on_choices_chosen(self, event: Choices.Chosen) -> None:
+        self.dismiss(event.label == _RUN)
+
+    def action_agree(self) -> None:
+        self.dismiss(True)
+
+    def action_close(self) -> None:
+        self.dismiss(False)

@@ -1,0 +1,80 @@
+"""What every dialog looks like: a framed panel over the screen, with its own line of keys."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, TypeVar
+
+from textual.await_complete import AwaitComplete
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+
+from core.text import clean_text
+from tui.widgets.grid.scroll_lines import ScrollLines
+from tui.widgets.lines import Line
+
+# The frame's two lines, and one of the screen left in sight above and below.
+_FRAME = 4
+_LEAST = 3
+# How wide the panel is (as in the CSS below), in hundredths of the screen and at most; what its frame takes.
+_SHARE, _WIDEST, _SIDES = 92, 96, 4
+
+Result = TypeVar("Result")
+
+
+class Dialog(ModalScreen[Result]):
+    """Escape closes it. Every screen that can be closed is one."""
+
+    AUTO_FOCUS = ""
+    DEFAULT_CSS = """
+    Dialog { align: center middle; background: $background 60%; }
+    Dialog:ansi { background: ansi_default; }
+    Dialog > Vertical {
+        width: 92%; max-width: 96; height: auto; max-height: 100%;
+        background: $surface; border: round $primary; padding: 0 1;
+        border-title-color: $primary; border-title-style: bold;
+    }
+    Dialog ScrollLines { height: 3; }
+    Dialog KeyBar { height: 1; background: $surface;}
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "close", "close", key_display="esc", id="dialog.close")
+    ]
+
+    def framed(self, title: str) -> Vertical:
+        """The panel, its title in the frame."""
+        self._panel = Vertical()
+        self.retitle(title)
+        return self._panel
+
+    def retitle(self, title: str) -> None:
+        """Another title in the frame."""
+        # Textual reads it as markup; brackets are escaped, control characters gone.
+        self._panel.border_title = clean_text(title).replace("[", r"\[")
+
+    def show_text(self, text: ScrollLines, paragraphs: Sequence[Line], *, from_end: bool = False) -> None:
+        """Put text in the panel and make its place as high as it needs, or as the terminal allows."""
+        text.show(paragraphs, from_end=from_end)
+        self._fit(text)
+        if not text.size.width:
+            # It was a guess, made so that the panel is painted once: twice would be thousands of bytes.
+            self.call_after_refresh(self._fit, text)
+
+    def _fit(self, text: ScrollLines) -> None:
+        width, height = self.app.size
+        others = sum(max(1, child.outer_size.height) + child.styles.margin.height for child in text.siblings)
+        room = height - others - text.styles.margin.height - _FRAME
+        inside = text.size.width or min(_WIDEST, width * _SHARE // 100) - _SIDES
+        text.styles.height = max(_LEAST, min(text.needed(inside), room))
+
+    def dismiss(self, result: Result | None = None) -> AwaitComplete:
+        """Close it. Idempotent: the first result counts.
+
+        Textual's own method takes away the screen on top, whichever that is, and a second key can be on its
+        way when the first one closes the dialog.
+        """
+        return super().dismiss(result) if self.is_current else AwaitComplete()
+
+    def action_close(self) -> None:
+        self.dismiss(None)

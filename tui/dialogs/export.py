@@ -1,0 +1,83 @@
+"""`ctrl+e`: where the rows of a result shall go."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.widgets import Input
+
+from core.text import clean_text
+from tui.dialogs.dialog import Dialog
+from tui.widgets.grid.scroll_lines import ScrollLines
+from tui.widgets.key_bar import KeyBar
+from tui.widgets.lines import Line
+
+FORMATS = (".csv", ".json", ".parquet", ".arrow")
+
+
+class NameInput(Input):
+    """Says what Enter does."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "submit", "write the file", id="export.write")]
+
+
+class ExportScreen(Dialog[Path]):
+    """Asks for a name; one that exists is never written over."""
+
+    DEFAULT_CSS = """
+    ExportScreen Input { height: 1; background: $panel 50%; }
+    ExportScreen ScrollLines { margin-top: 1; }
+    """
+
+    def __init__(self, what: str) -> None:
+        super().__init__()
+        self._what = what
+        self._input = NameInput(placeholder=f"a name ending in {', '.join(FORMATS)}", compact=True)
+        self._text = ScrollLines()
+        self._text.can_focus = False
+
+    def compose(self) -> ComposeResult:
+        with self.framed("Export the rows"):
+            yield self._input
+            yield self._text
+            yield KeyBar()
+
+    def on_mount(self) -> None:
+        self._tell()
+        self.set_focus(self._input)
+
+    def on_input_changed(self) -> None:
+        self._tell()
+
+    def on_input_submitted(self) -> None:
+        if self._problem is None:
+            self.dismiss(self._path)
+        else:
+            self._tell(pressed=True)
+
+    @property
+    def _path(self) -> Path:
+        return Path(self._input.value.strip()).expanduser()
+
+    @property
+    def _problem(self) -> str | None:
+        path = self._path
+        if path.suffix.lower() not in FORMATS:
+            return f"End the name with one of {', '.join(FORMATS)}: it says the format."
+        if path.exists():
+            return f"{path} exists and is not written over: choose another name."
+        if not path.parent.is_dir():
+            return f"There is no directory {path.parent}."
+        return None
+
+    def _tell(self, *, pressed: bool = False) -> None:
+        lines: list[Line] = [[(self._what, "")]]
+        problem = self._problem
+        if problem is not None and (pressed or self._path.suffix):
+            lines.append([("! ", "warn"), (clean_text(problem), "warn")])
+        elif problem is None:
+            lines.append([("→ ", "accent"), (clean_text(self._path.absolute()), "quiet")])
+        self.show_text(self._text, lines)

@@ -1,0 +1,96 @@
+"""`p`: the first rows of what the cursor is on, without Spark."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+
+from core.errors import PaimarkError
+from core.figures import counted
+from core.travel.diff.versions import DiffVersion
+from tui.dialogs.dialog import Dialog
+from tui.formats import whole_text
+from tui.messages import Copied
+from tui.query.arrow_rows import ArrowRows, arrow_columns
+from tui.query.peeking import PEEKED, Peeking
+from tui.widgets.grid.record_grid import RecordGrid
+from tui.widgets.key_bar import KeyBar
+from tui.work.background import Slot
+
+Peeked = tuple[DiffVersion, Any]
+
+
+class PeekScreen(Dialog[None]):
+    """A grid of rows; closing it ends the reading."""
+
+    DEFAULT_CSS = """
+    PeekScreen > Vertical { height: 90%; max-width: 100%; width: 98%; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("p,q", "close", "close", show=False, id="peek.close"),
+        Binding("y", "copy", "copy the row", id="peek.copy"),
+        Binding("i", "record", "record", id="peek.record"),
+    ]
+
+    def __init__(self, title: str, peeking: Peeking) -> None:
+        super().__init__()
+        self._title = title
+        self._peeking = peeking
+        self._grid = RecordGrid()
+        self._is_reading = True
+
+    def compose(self) -> ComposeResult:
+        with self.framed(f"{self._title}: first rows"):
+            yield self._grid
+            yield KeyBar()
+
+    def on_mount(self) -> None:
+        self._reading: Slot[Peeked] = Slot(self.app, "peek", self._found, self._failed)
+        self._grid.say("Reading without Spark …")
+        self.set_focus(self._grid)
+        self._reading.ask(self._peeking.read)
+
+    def _found(self, peeked: Peeked) -> None:
+        self._is_reading = False
+        version, table = peeked
+        self._grid.show(
+            ArrowRows(table.to_batches()),
+            arrow_columns(table.schema.names, [str(each) for each in table.schema.types]),
+            note="No rows.",
+        )
+        at = f"snapshot {version.snapshot.id}" if version.snapshot else "no snapshot"
+        more = " and perhaps more" if table.num_rows == PEEKED else ""
+        rows = counted(table.num_rows, "row")
+        self.retitle(f"{self._title} at {at}: {rows}{more}")
+
+    def _failed(self, error: PaimarkError) -> None:
+        self._is_reading = False
+        self._grid.say(error.message, error.hint)
+
+    def must_wait(self, binding: str) -> bool:
+        """Whether the rows that a key is for are still being read."""
+        return self._is_reading and binding.startswith(("grid.", "peek.copy", "peek.record"))
+
+    def _row(self) -> list[tuple[str, str]]:
+        index = self._grid.index
+        if index is None:
+            return []
+        values = zip(self._grid.columns, self._grid.source.row(index), strict=True)
+        return [(column.title, "null" if value is None else whole_text(value)) for column, value in values]
+
+    def action_copy(self) -> None:
+        if row := self._row():
+            self.app.post_message(Copied("\t".join(value for _, value in row)))
+
+    async def action_record(self) -> None:
+        from tui.dialogs.record import RecordScreen
+        from tui.widgets.detail_strip import Detail
+
+        if row := self._row():
+            await self.app.push_screen(RecordScreen(Detail(f"row {(self._grid.index or 0) + 1}", tuple(row))))
+
+    def action_close(self) -> None:
+        self._peeking.stop()
+        self.dismiss(None)

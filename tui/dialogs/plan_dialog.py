@@ -1,0 +1,399 @@
+"""The dialog of every action: its arguments, the plan they make, and only then the doing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import ClassVar, Literal
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.timer import Timer
+from textual.widgets import Input, Static
+
+from core.actions.plan import Outcome, Plan
+from core.actions.registry import Action, Argument
+from core.cancelling import Cancellation, cancellable
+from core.errors import PaimarkError
+from core.table.layout import TablePath
+from core.text import clean_text
+from tui.dialogs.dialog import Dialog
+from tui.dialogs.plan_text import error_lines, outcome_lines, plan_lines
+from tui.messages import Said
+from tui.session import Session
+from tui.widgets.choices import Choices
+from tui.widgets.grid.scroll_lines import ScrollLines
+from tui.widgets.key_bar import KeyBar
+from tui.widgets.lines import Line
+from tui.work.background import Report, Slot
+from tui.work.running_change import RunningChange
+
+State = Literal["asking", "planning", "planned", "applying", "done", "failed"]
+CANCEL, APPLY, CLOSE = "Cancel", "Apply", "Close"
+LEAVE, STOP = "To the background", "Cancel it"
+_CONFIRM = "confirm"
+_READING = "Reading what it takes …"
+# How long after the last key a new plan is made.
+_PAUSE = 0.25
+# How often the time that a change takes is shown.
+_TICK = 0.5
+
+
+class FieldInput(Input):
+    """Says what Enter does."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "submit", "to the plan", id="dialog.submit"),
+        Binding("down", "app.focus_next", "next field", show=False, id="dialog.next"),
+        Binding("up", "app.focus_previous", "field before", show=False, id="dialog.previous"),
+    ]
+
+
+class Field(Horizontal):
+    """One argument: its name, and a place to write."""
+
+    def __init__(self, name: str, help_: str, value: str) -> None:
+        super().__init__()
+        self.argument = name
+        self.input = FieldInput(value, placeholder=help_, compact=True)
+
+    def compose(self) -> ComposeResult:
+        yield Static(self.argument, markup=False)
+        yield self.input
+
+
+class PlanDialog(Dialog[Outcome | None]):
+    """Cancel has the focus whenever there is a plan; nothing is applied but the plan on the screen.
+
+    Made with a change that runs it shows that; closing it then leaves the change in the background.
+    """
+
+    DEFAULT_CSS = """
+    PlanDialog Field { height: 1; }
+    PlanDialog Field Static { width: 14; color: $quiet; }
+    PlanDialog Field Input { width: 1fr; background: $panel 50%; }
+    PlanDialog ScrollLines { margin-top: 1; }
+    PlanDialog Choices { height: 1; margin-top: 1; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "close", "cancel", key_display="esc", id="dialog.close"),
+        Binding("escape", "finish", "close", key_display="esc", id="dialog.finish"),
+        Binding("escape", "leave", "to the background", key_display="esc", id="dialog.leave"),
+        Binding("a", "apply", "apply", id="dialog.apply"),
+        Binding("c", "confirm", "confirm by its name", id="dialog.confirm"),
+        Binding("v", "conflicts", "conflicts", tooltip="keys that both sides changed", id="dialog.conflicts"),
+        Binding("e", "edit", "edit the arguments", id="dialog.edit"),
+        Binding("r", "plan", "plan again", id="dialog.plan"),
+        Binding("j,down", "scroll(1)", "scroll", key_display="j k", id="dialog.down"),
+        Binding("k,up", "scroll(-1)", "scroll back", show=False, id="dialog.up"),
+        Binding("pagedown", "scroll(10)", "page down", show=False, id="dialog.page_down"),
+        Binding("pageup", "scroll(-10)", "page up", show=False, id="dialog.page_up"),
+    ]
+
+    def __init__(
+        self,
+        session: Session,
+        action: Action,
+        table: TablePath,
+        given: Mapping[str, object],
+        change: RunningChange | None = None,
+    ) -> None:
+        super().__init__()
+        self._session = session
+        self._action = action
+        self._table = table
+        self._state: State = "asking" if change is None else "applying"
+        self._plan: Plan | None = None
+        self._told: list[Line] = []
+        self._above: list[Line] = []
+        self._timer: Timer | None = None
+        self._outcome: Outcome | None = None
+        self._change = change
+        # Of the plan that is being made.
+        self._counting = Cancellation()
+        self._fields = {
+            argument.name: Field(
+                argument.name, clean_text(argument.help), _text(given.get(argument.name, argument.default))
+            )
+            for argument in action.arguments
+        }
+        self._text = ScrollLines()
+        self._text.can_focus = False
+        self._choices = Choices([CANCEL])
+
+    def compose(self) -> ComposeResult:
+        with self.framed(f"{self._action.name} · {self._table.full_name}"):
+            yield from self._fields.values()
+            if self._action.danger == "destructive":
+                self._fields[_CONFIRM] = Field(_CONFIRM, f"type {self._phrase} to confirm", "")
+                yield self._fields[_CONFIRM]
+            yield self._text
+            yield self._choices
+            yield KeyBar()
+
+    def on_mount(self) -> None:
+        self._planning: Slot[Plan] = Slot(self.app, "plan", self._planned, self._not_planned)
+        self.set_interval(_TICK, self._tick)
+        if self._change is not None:
+            self.set_focus(self._choices)
+            self._watch(self._change)
+            return
+        empty = self._first_missing
+        if empty is None:
+            self.set_focus(self._choices)
+        else:
+            self.set_focus(empty.input)
+        # Behind the messages by which fields tell of what they hold from the start: those end a plan.
+        self.call_after_refresh(self.action_plan)
+
+    # Arguments
+
+    @property
+    def _first_missing(self) -> Field | None:
+        for argument in self._action.arguments:
+            if argument.required and not self._fields[argument.name].input.value.strip():
+                return self._fields[argument.name]
+        return None
+
+    @property
+    def _phrase(self) -> str:
+        """What a destructive action has typed to confirm it: the name of what goes, else the table's."""
+        name = self._fields.get("name")
+        return name.input.value if name is not None and name.input.value else self._table.full_name
+
+    def _arguments(self) -> dict[str, object]:
+        values: dict[str, object] = {}
+        for argument in self._action.arguments:
+            text = self._fields[argument.name].input.value.strip()
+            if text:
+                values[argument.name] = _value(argument, text)
+        return values
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        if self._state in ("applying", "done"):
+            return
+        if event.input is not self._confirmation:
+            # The plan on the screen is of other arguments now: it can't be applied any more.
+            self._plan = self._change = None
+            self._state = "asking"
+            if self._timer is not None:
+                self._timer.stop()
+            self._timer = self.set_timer(_PAUSE, self.action_plan)
+        self._offer()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        missing = self._first_missing
+        if missing is not None and missing.input is not event.input:
+            self.set_focus(missing.input)
+            return
+        if missing is None:
+            if self._plan is None:
+                self.action_plan()
+            self.set_focus(self._choices)
+
+    @property
+    def _confirmation(self) -> Input | None:
+        field = self._fields.get(_CONFIRM)
+        return None if field is None else field.input
+
+    # Planning
+
+    def action_plan(self) -> None:
+        if self._state in ("applying", "done"):
+            return
+        missing = self._first_missing
+        if missing is not None:
+            self._planning.drop()
+            self._state = "asking"
+            self._show(
+                [
+                    [(clean_text(self._action.summary), "strong")],
+                    [("", "")],
+                    [(f"Say the {missing.argument}.", "quiet")],
+                ]
+            )
+            return
+        if self._timer is not None:
+            self._timer.stop()
+        self._state, self._plan, self._change = "planning", None, None
+        if not self._told:
+            self._show([[(_READING, "quiet")]])
+        try:
+            arguments = self._arguments()
+        except PaimarkError as error:
+            self._not_planned(error)
+            return
+        self._counting.cancel()
+        self._counting = Cancellation()
+        self._planning.ask(partial(self._make_plan, self._counting, arguments))
+
+    def _make_plan(self, counting: Cancellation, arguments: dict[str, object], report: Report[Plan]) -> None:
+        """In the thread."""
+        context = replace(
+            self._session.context,
+            progress=lambda line: report.meanwhile(lambda: self._counted(line)),
+        )
+        with cancellable(counting):
+            report(self._action.plan(context, self._table, arguments))
+
+    def _counted(self, line: str) -> None:
+        """A plan may take minutes: how far it is."""
+        self._show([[(_READING, "quiet")], [("  · ", "accent"), (clean_text(line), "")]])
+
+    def _planned(self, plan: Plan) -> None:
+        self._plan, self._state = plan, "planned"
+        self._show(plan_lines(plan, self._table.directory))
+
+    def _not_planned(self, error: PaimarkError) -> None:
+        self._plan, self._state = None, "failed"
+        self._show(error_lines(error)[1:])
+
+    # Doing
+
+    @property
+    def _can_be_done(self) -> bool:
+        return self._plan is not None and not self._plan.refusals and not self._plan.empty
+
+    @property
+    def _allowed(self) -> bool:
+        confirmation = self._confirmation
+        return self._can_be_done and (confirmation is None or confirmation.value == self._phrase)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "apply":
+            return self._allowed and self._state == "planned"
+        if action == "confirm":
+            return self._can_be_done and not self._allowed and self._state == "planned"
+        if action == "conflicts":
+            return self._compared is not None
+        if action in ("edit", "plan"):
+            return self._state in ("asking", "planned", "failed") and bool(self._fields)
+        if action in ("close", "finish", "leave"):
+            return action == {"applying": "leave", "done": "finish"}.get(self._state, "close")
+        return True
+
+    def action_apply(self) -> None:
+        plan = self._plan
+        if plan is None or not self._allowed or self._state != "planned":
+            return
+        self._watch(RunningChange(self.app, self._session, self._action, plan))
+
+    def _watch(self, change: RunningChange) -> None:
+        """Show a change from here on, below its plan."""
+        self._state, self._change = "applying", change
+        self._above = [*plan_lines(change.plan, self._table.directory), [("", "")]]
+        change.watcher = self._look
+        self.set_focus(self._choices)
+        self._look()
+
+    def _tick(self) -> None:
+        if self._state == "applying" and self._change is not None:
+            self._change.tick()
+
+    def _look(self) -> None:
+        change = self._change
+        assert change is not None
+        if change.error is not None:
+            self._state, self._plan = "failed", None
+            end = error_lines(change.error)
+        elif change.outcome is not None:
+            self._state, self._outcome = "done", change.outcome
+            end = outcome_lines(change.outcome)
+        else:
+            end = [change.line]
+        self._show([*self._above, *change.lines, *end], from_end=True)
+
+    def _show(self, lines: list[Line], *, from_end: bool = False) -> None:
+        self._told = lines
+        self._offer()
+        self.show_text(self._text, lines, from_end=from_end)
+        self.refresh_bindings()
+
+    def _offer(self) -> None:
+        if self._state == "applying":
+            stops = self._change is not None and self._change.can_be_cancelled
+            self._choices.offer([LEAVE, STOP] if stops else [LEAVE])
+        elif self._state == "done":
+            self._choices.offer([CLOSE])
+        else:
+            self._choices.offer([CANCEL, APPLY] if self._allowed else [CANCEL])
+
+    # Keys
+
+    def on_choices_chosen(self, event: Choices.Chosen) -> None:
+        if event.label == LEAVE:
+            self.action_leave()
+        elif event.label == APPLY:
+            self.action_apply()
+        elif event.label == STOP:
+            self.cancel()
+        else:
+            self.action_close()
+
+    def action_confirm(self) -> None:
+        self.set_focus(self._confirmation)
+
+    def action_edit(self) -> None:
+        for field in self._fields.values():
+            self.set_focus(field.input)
+            return
+
+    @property
+    def _compared(self) -> str | None:
+        """The branch of a merge by key that is planned, or was refused; its conflicts can be looked at."""
+        failed = self._change.plan if self._state == "failed" and self._change is not None else None
+        plan = self._plan if self._state == "planned" else failed
+        if plan is None or plan.action != "merge-branch" or plan.arguments["kind"] != "keyed":
+            return None
+        return str(plan.arguments["name"])
+
+    async def action_conflicts(self) -> None:
+        if (branch := self._compared) is not None:
+            from tui.dialogs.conflicts import ConflictsScreen
+
+            await self.app.push_screen(ConflictsScreen(self._session, self._table, branch))
+
+    def action_scroll(self, lines: int) -> None:
+        self._text.action_scroll(lines)
+
+    def cancel(self) -> bool:
+        """Stop the change that runs; whether there is one that can be stopped."""
+        change = self._change
+        if change is None or not change.can_be_cancelled:
+            return False
+        change.cancel()
+        return True
+
+    def action_leave(self) -> None:
+        assert self._change is not None
+        self.app.post_message(Said(f"{self._change.title} goes on; `:` finds it by its name"))
+        self.action_close()
+
+    def action_close(self) -> None:
+        self.dismiss(self._outcome)
+
+    def action_finish(self) -> None:
+        self.action_close()
+
+    def on_unmount(self) -> None:
+        self._counting.cancel()
+        self._planning.drop()
+        if self._change is not None:
+            self._change.watcher = None
+
+
+def _text(value: object) -> str:
+    return "" if value is None else str(value)
+
+
+def _value(argument: Argument, text: str) -> object:
+    """What was typed, as the action takes it; a number that is none is left for the action to refuse."""
+    if argument.kind == "int" and text.isascii() and text.isdigit():
+        return int(text)
+    if argument.kind == "flag":
+        return text.lower() in ("1", "yes", "true", "on")
+    return text

@@ -1,0 +1,85 @@
+"""A query's batches as rows: values leave Arrow only when they are painted. Imports no pyarrow."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Hashable, Sequence
+from typing import Any, overload
+
+from tui.records.sources import Column
+
+_ARROW_NUMBERS = ("int", "uint", "halffloat", "float", "double", "decimal")
+_NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
+
+
+class ArrowRow(Sequence[object]):
+    """One row; a column is taken out when it is asked for."""
+
+    __slots__ = ("_batch", "_index")
+
+    def __init__(self, batch: Any, index: int) -> None:
+        self._batch = batch
+        self._index = index
+
+    def __len__(self) -> int:
+        return int(self._batch.num_columns)
+
+    @overload
+    def __getitem__(self, column: int) -> object: ...
+    @overload
+    def __getitem__(self, column: slice) -> Sequence[object]: ...
+    def __getitem__(self, column: int | slice) -> object:
+        if isinstance(column, slice):
+            return [self[each] for each in range(*column.indices(len(self)))]
+        if column >= len(self):
+            raise IndexError(column)
+        return self._batch.column(column)[self._index].as_py()
+
+
+class ArrowRows:
+    """Rows over the record batches (pyarrow's) that have come so far."""
+
+    def __init__(self, batches: Sequence[Any] = ()) -> None:
+        self._batches = [batch for batch in batches if batch.num_rows]
+        self._ends: list[int] = []
+        for batch in self._batches:
+            self._ends.append((self._ends[-1] if self._ends else 0) + batch.num_rows)
+
+    @property
+    def batches(self) -> Sequence[Any]:
+        return self._batches
+
+    def __len__(self) -> int:
+        return self._ends[-1] if self._ends else 0
+
+    def row(self, index: int) -> Sequence[object]:
+        place = bisect_right(self._ends, index)
+        start = self._ends[place - 1] if place else 0
+        return ArrowRow(self._batches[place], index - start)
+
+    def key(self, index: int) -> int:
+        """Rows of a result only come behind those that are there."""
+        return index
+
+    def find(self, key: Hashable) -> int | None:
+        return key if isinstance(key, int) and key < len(self) else None
+
+    def with_batch(self, batch: Any) -> ArrowRows:
+        return ArrowRows([*self._batches, batch])
+
+
+def result_columns(names: Sequence[str], types: Sequence[str]) -> tuple[Column, ...]:
+    """The columns of a result; `types` are Spark's names. Numbers go to the right, as they are."""
+    return _columns(names, types, _NUMBERS)
+
+
+def arrow_columns(names: Sequence[str], types: Sequence[str]) -> tuple[Column, ...]:
+    """The same from Arrow's names of types."""
+    return _columns(names, types, _ARROW_NUMBERS)
+
+
+def _columns(names: Sequence[str], types: Sequence[str], numbers: tuple[str, ...]) -> tuple[Column, ...]:
+    return tuple(
+        Column(name, "id" if kind.startswith(numbers) else "text", most=48, nothing="null")
+        for name, kind in zip(names, types, strict=True)
+    )

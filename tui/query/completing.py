@@ -1,0 +1,107 @@
+"""Tab in the editor: the names are read in a thread, then put at the caret; again: the next of several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from textual.app import App
+
+from core.errors import PaimarkError
+from core.text import clean_text
+from tui.query.completion import Completion, Known, complete
+from tui.query.known_names import read_known
+from tui.session import Session
+from tui.widgets.grid.cells import cut
+from tui.widgets.lines import Line
+from tui.widgets.sql_editor import SqlEditor
+from tui.work.background import Slot
+
+_MOST_SHOWN = 12
+_WIDEST = 28
+
+
+class Completing:
+    """`say` shows a line under the editor, None takes it away; `nothing` is Tab where nothing is begun."""
+
+    def __init__(
+        self,
+        app: App[Any],
+        session: Session,
+        editor: SqlEditor,
+        say: Callable[[Line | None], None],
+        nothing: Callable[[], None],
+    ) -> None:
+        self._session = session
+        self._editor = editor
+        self._say = say
+        self._nothing = nothing
+        self._asked = ("", 0)
+        self._found = Completion(0, ())
+        self._chosen = -1
+        # The text that completing itself made: while it stands, Tab goes on to the next name.
+        self._made: str | None = None
+        self._slot: Slot[Known] = Slot(app, "complete", self._read, self._failed)
+
+    def press(self, database: str | None) -> None:
+        editor = self._editor
+        if self._made is not None and editor.text == self._made and len(self._found.choices) > 1:
+            self._put(self._chosen + 1)
+            return
+        text, base = editor.statement
+        caret = editor.caret
+        if not text[: caret - base].rsplit("\n", 1)[-1].strip() or editor.selected_text:
+            self._nothing()
+            return
+        self._asked = (editor.text, caret)
+        session = self._session
+        self._slot.ask(lambda report: report(read_known(session.files, text, database)))
+
+    def changed(self) -> None:
+        """Somebody typed."""
+        if self._editor.text != self._made:
+            self._made = None
+            self._say(None)
+
+    def _read(self, known: Known) -> None:
+        editor = self._editor
+        if (editor.text, editor.caret) != self._asked:
+            return
+        text, base = editor.statement
+        found = complete(text, editor.caret - base, known)
+        self._found = Completion(base + found.start, found.choices)
+        self._chosen = -1
+        if not found.choices:
+            self._say([("nothing begins like that", "quiet")])
+        elif len(found.choices) == 1:
+            self._put(0)
+        else:
+            written = editor.text[self._found.start : editor.caret]
+            if len(found.common) > len(written):
+                editor.put(self._found.start, found.common)
+            self._made = editor.text
+            self._show()
+
+    def _put(self, number: int) -> None:
+        choices = self._found.choices
+        self._chosen = number % len(choices)
+        self._editor.put(self._found.start, choices[self._chosen])
+        self._made = self._editor.text
+        self._show()
+
+    def _show(self) -> None:
+        choices = self._found.choices
+        if len(choices) < 2:
+            self._say(None)
+            return
+        first = max(0, min(self._chosen, len(choices) - _MOST_SHOWN))
+        line: list[tuple[str, str]] = [("tab ", "quiet")]
+        for number, choice in enumerate(choices[first : first + _MOST_SHOWN], start=first):
+            here = number == self._chosen
+            text = cut(clean_text(choice), _WIDEST)
+            line += [(f"[{text}]" if here else text, "title" if here else ""), ("  ", "")]
+        left = len(choices) - first - _MOST_SHOWN
+        self._say([*line, (f"and {left} more" if left > 0 else "", "quiet")])
+
+    def _failed(self, error: PaimarkError) -> None:
+        self._say([(f"! {clean_text(error.message)}", "warn")])

@@ -1,0 +1,56 @@
+"""What the editor's completion needs to know, read from the warehouse when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from core.errors import PaimarkError, Unavailable
+from core.storage.files import Files
+from core.table.catalog import databases, tables
+from core.table.layout import TablePath
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import branch_names, branch_root
+from core.table.names import parse_table_name, split_system_name
+from core.table.system_tables import SYSTEM_TABLES
+from tui.query.completion import Known, TableNames, tables_named
+from tui.widgets.sql_editor import WORDS
+
+# A version before these is typed faster than it is found in a list.
+_NEWEST = 30
+
+
+def read_known(files: Files, sql: str, database: str | None) -> Known:
+    """For a thread: a listing a database, and a few reads for each table that the statement names."""
+    named = {each.name: _names(files, each.name, database) for each in tables_named(sql)}
+    every = tuple((each, table.name) for each in databases(files) for table in _tables(files, each))
+    return Known(every, named, tuple(SYSTEM_TABLES), tuple(sorted(WORDS)), database)
+
+
+def _tables(files: Files, database: str) -> Iterator[TablePath]:
+    try:
+        yield from tables(files, database)
+    except Unavailable:
+        raise
+    except PaimarkError:
+        # Gone since it was listed: one database must not hide the others.
+        return
+
+
+def _names(files: Files, name: str, database: str | None) -> TableNames:
+    """Nothing for what is no table yet: the name may be half typed."""
+    try:
+        system = split_system_name(name.rpartition(".")[2])
+        place = name.rpartition(".")[0] or database or ""
+        table = parse_table_name(f"{place}.{system.table}")
+        root = branch_root(files, table, system.branch)
+        lineage = Lineage(files, root)
+        schema = lineage.latest_schema()
+        columns = [field.name for field in schema.fields] if schema is not None else []
+        latest = lineage.latest_id() or 0
+        snapshots = [f"snapshot.{each}" for each in range(latest, max(0, latest - _NEWEST), -1)]
+        versions = (*lineage.tag_names(), *snapshots)
+        return TableNames(tuple(columns), versions, tuple(branch_names(files, table)))
+    except Unavailable:
+        raise
+    except PaimarkError:
+        return TableNames()

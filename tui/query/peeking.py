@@ -1,0 +1,66 @@
+"""The first rows of a version without Spark: read by a process of its own, which can be ended at any time."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+from core.errors import Unavailable
+from core.spark.datasource.scan import Warehouse, make_scan
+from core.text import clean_text
+from core.travel.diff.versions import DiffVersion, find_version
+from core.travel.wanted import Wanted
+from tui.session import Session, Target
+from tui.work.background import Report
+
+PEEKED = 100
+
+
+class Peeking:
+    """One look at a table: `read` in a thread, `stop` from anywhere."""
+
+    def __init__(self, session: Session, target: Target, wanted: Wanted) -> None:
+        self._session = session
+        self._target = target
+        self._wanted = wanted
+        self._process: subprocess.Popen[bytes] | None = None
+        self._stopped = False
+
+    def read(self, report: Report[tuple[DiffVersion, Any]]) -> None:
+        """Report the version found and its rows (a pyarrow Table). Raises `NotFound` and `Unavailable`."""
+        files = self._session.files
+        version = find_version(files, self._target.table, self._wanted)
+        warehouse = Warehouse(files, files.uri, self._session.settings.options)
+        scan = make_scan(warehouse, version.root, version.snapshot, pinned=version.name is not None)
+        process = self._process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "core.cli.query.peek", str(PEEKED)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        if self._stopped:
+            process.kill()
+        out, told = process.communicate(scan.to_text().encode())
+        if self._stopped:
+            return
+        if process.returncode != 0:
+            last = told.decode(errors="replace").strip().rpartition("\n")[2]
+            raise Unavailable(
+                f"The rows could not be read: {clean_text(last) or f'exit code {process.returncode}'}",
+                "Enter prepares the query that reads them with Spark.",
+            )
+        report((version, _table(out)))
+
+    def stop(self) -> None:
+        """Nobody looks any more."""
+        self._stopped = True
+        if self._process is not None:
+            self._process.kill()
+
+
+def _table(data: bytes) -> Any:
+    import pyarrow as pa
+
+    with pa.ipc.open_stream(data) as reader:
+        return reader.read_all()

@@ -1,0 +1,135 @@
+"""One statement from its start to its end: what has come so far, and how to say it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from core.figures import counted, seconds
+from core.spark.protocol import Columns, Event, Explained, Failed, Finished, Reading, StageProgress
+from tui.query.arrow_rows import ArrowRows, result_columns
+from tui.records.sources import Column, tuples
+from tui.widgets.lines import Line
+from tui.widgets.query_status import bar, problem, reading
+from tui.work.cancelling import Cancelling
+
+if TYPE_CHECKING:
+    from core.travel.diff.diff import Difference
+    from tui.query.comparing import Totals
+
+
+class Result:
+    """Fed with the engine's events. `base` is where the statement starts in the editor's text.
+
+    Of a `difference` the totals come before its rows.
+    """
+
+    def __init__(self, statement: str, base: int, began: float, difference: Difference | None = None) -> None:
+        self.statement = statement
+        self.base = base
+        self.began = began
+        self.rows = ArrowRows()
+        self.columns: tuple[Column, ...] = ()
+        self.readings: list[Reading] = []
+        self.cancelling: Cancelling | None = None
+        self.end: Finished | Failed | None = None
+        self.explained: str | None = None
+        self.types: tuple[str, ...] = ()
+        self._stage: StageProgress | None = None
+        self.difference = difference
+        self._counts: Mapping[str, int] | None = None
+
+    @property
+    def running(self) -> bool:
+        return self.end is None
+
+    @property
+    def names(self) -> list[str]:
+        return [column.title for column in self.columns]
+
+    def take(self, event: Event) -> None:
+        match event:
+            case Reading():
+                self.readings.append(event)
+            case Columns(names, types):
+                self.types = types
+                self.columns = result_columns(names, types)
+            case StageProgress():
+                self._stage = event
+            case Explained(text):
+                self.explained = text
+            case Finished() | Failed():
+                self.end = event
+
+    def take_batch(self, batch: Any) -> None:
+        """More rows (a pyarrow RecordBatch)."""
+        self.rows = self.rows.with_batch(batch)
+
+    def take_totals(self, totals: Totals) -> None:
+        """How many rows of the difference there are."""
+        self._counts = totals.counts
+
+    @property
+    def plan_rows(self) -> Any:
+        """EXPLAIN's answer, a row a line."""
+        return tuples([(line,) for line in (self.explained or "").splitlines()])
+
+    @property
+    def in_short(self) -> str:
+        """For the log and the history."""
+        if isinstance(self.end, Failed):
+            return "cancelled" if self.end.cause == "cancelled" else "failed"
+        if isinstance(self.end, Finished):
+            return f"{counted(self.end.rows, 'row')}, {seconds(self.end.seconds)}"
+        return "running"
+
+    def status(self, now: float, engine: str) -> tuple[Line, list[Line]]:
+        """The status line and those after it; `now` and `began` are of one clock, in seconds."""
+        more = [reading(each.table, each.version, each.scan, each.note) for each in self.readings]
+        if isinstance(self.end, Failed):
+            failed = problem(self.end.message, self.end.hint)
+            return failed[0], [*failed[1:], *more]
+        if isinstance(self.end, Finished):
+            return self._finished(self.end), [*self._told, *more]
+        return self._running(now, engine), [*self._told, *more]
+
+    @property
+    def place(self) -> tuple[str, int] | None:
+        """Where in the statement its fault is, where that is known."""
+        end = self.end
+        if not isinstance(end, Failed) or end.cause != "statement" or end.position is None:
+            return None
+        return self.statement, end.position
+
+    def _finished(self, end: Finished) -> Line:
+        took = (f"  in {seconds(end.seconds)}", "quiet")
+        if end.message:
+            return [("✓ ", "good"), (end.message, ""), took]
+        if self.explained is not None:
+            return [("✓ ", "good"), ("the plan", ""), took]
+        rows = f"first {counted(end.rows, 'row')} of more" if end.truncated else counted(end.rows, "row")
+        return [("✓ ", "good"), (rows, "warn" if end.truncated else ""), took]
+
+    @property
+    def _told(self) -> list[Line]:
+        """What became of the rows of a difference."""
+        if self.difference is None or self._counts is None:
+            return []
+        told = ", ".join(f"{self._counts.get(each, 0):,} {each}" for each in self.difference.changes)
+        return [[(told, "strong")]]
+
+    def _running(self, now: float, engine: str) -> Line:
+        elapsed = seconds(max(0.0, now - self.began)) if now - self.began >= 1 else "…"
+        if self.cancelling is not None:
+            return self.cancelling.line
+        if engine == "starting":
+            return [
+                ("Spark is starting  ", "warn"),
+                (elapsed, "quiet"),
+                ("  the statement runs when it is ready", "quiet"),
+            ]
+        stage = self._stage
+        line: Line = [("running  ", "accent"), (elapsed, "quiet")]
+        if stage is not None and stage.total:
+            line = [*line, (f"  {bar(stage.done, stage.total)} tasks", "accent")]
+        return [*line, ("  ctrl+c cancels", "quiet")]

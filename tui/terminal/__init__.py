@@ -1,0 +1,1 @@
+"""What the console knows of the terminal: keys as they come, bytes as they go, the clipboard, the editor."""

@@ -1,0 +1,66 @@
+"""The line where a filter is typed; it filters as you type."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.widgets import Input, Static
+
+from tui.widgets.grid.record_grid import RecordGrid
+
+
+class FilterLine(Horizontal):
+    """Opens below a grid. Enter keeps the filter, Escape takes it away; both go back to the rows."""
+
+    DEFAULT_CSS = """
+    FilterLine { height: 1; background: $raised; }
+    FilterLine Static { width: 3; color: $primary; text-style: bold; padding-left: 1; }
+    FilterLine Input { width: 1fr; background: $raised; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter,down", "keep", "keep the filter", key_display="enter", id="filter.keep"),
+        Binding("escape", "drop", "no filter", id="filter.drop"),
+    ]
+
+    def __init__(self, grid: RecordGrid) -> None:
+        super().__init__()
+        self._grid = grid
+        self.input = Input(
+            grid.order.text, placeholder="words; with ! in front: rows without them", compact=True
+        )
+
+    def compose(self) -> ComposeResult:
+        yield Static("/", markup=False)
+        yield self.input
+
+    @classmethod
+    async def open_for(cls, grid: RecordGrid) -> None:
+        """Show the line under the grid, or go to it when it is there already; keys go there from now on."""
+        parent = grid.parent
+        found = next(iter(parent.query(cls)), None) if parent is not None else None
+        line = cls(grid) if found is None else found
+        if found is None:
+            await grid.screen.mount(line, after=grid)
+        grid.screen.set_focus(line.input)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self._grid.filter(event.value)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.action_keep()
+
+    def action_keep(self) -> None:
+        self._close()
+
+    def action_drop(self) -> None:
+        self._grid.filter("")
+        self._close()
+
+    def _close(self) -> None:
+        self.screen.set_focus(self._grid)
+        self.remove()

@@ -1,0 +1,130 @@
+"""A grid's lines as strips: no Textual state in here, so that it can be measured and tested alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rich.cells import set_cell_size
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+
+from core.text import clean_text
+from tui.formats import format_value
+from tui.records.sources import Column, RowSource
+from tui.widgets.grid.cells import fit, width_of, wrap
+from tui.widgets.lines import Line
+
+GAP = "  "
+GUTTER = 2
+_SAMPLED = 200
+
+
+def cell_text(column: Column, value: object, now_ms: int) -> str:
+    """What a cell shows; a missing value is told from an empty text where the column says how."""
+    return column.nothing if value is None else format_value(column.kind, value, now_ms)
+
+
+def measure(columns: Sequence[Column], source: RowSource, now_ms: int) -> list[int]:
+    """A width for each column from its title and the first and last rows."""
+    widths = [width_of(column.title) for column in columns]
+    count = len(source)
+    sample = [*range(min(count, _SAMPLED)), *range(max(_SAMPLED, count - _SAMPLED // 4), count)]
+    for index in sample:
+        for place, value in enumerate(source.row(index)):
+            column = columns[place]
+            text = cell_text(column, value, now_ms)
+            if len(text) > widths[place] or not text.isascii():
+                widths[place] = max(widths[place], min(width_of(text), column.most))
+    return widths
+
+
+def visible_columns(widths: Sequence[int], frozen: int, first: int, room: int) -> list[tuple[int, int]]:
+    """Which columns fit in `room` cells when `first` is the leftmost that moves: (column, width) pairs.
+
+    The last one takes what is left, and is cut when there is less than it wants.
+    """
+    shown: list[tuple[int, int]] = []
+    used = 0
+    for place in [*range(min(frozen, len(widths))), *range(max(first, frozen), len(widths))]:
+        gap = len(GAP) if shown else 0
+        left = room - used - gap
+        if left < min(widths[place], 4):
+            break
+        width = min(widths[place], left)
+        shown.append((place, width))
+        used += gap + width
+    return shown
+
+
+def paint_row(
+    values: Sequence[object],
+    columns: Sequence[Column],
+    shown: Sequence[tuple[int, int]],
+    *,
+    gutter: str,
+    base: Style,
+    styles: Mapping[str, Style],
+    width: int,
+    now_ms: int,
+) -> Strip:
+    """One row. Neighbours of one style share a segment: fewer bytes over a slow line."""
+    segments: list[Segment] = []
+    run, run_style, used = gutter, base if base.reverse else base + styles["accent"], GUTTER
+    last = len(shown) - 1
+    for number, (place, cell_width) in enumerate(shown):
+        column, value = columns[place], values[place]
+        text = cell_text(column, value, now_ms)
+        if number == last and not column.right:
+            cell_width = width - used
+        text = fit(text, cell_width, right=column.right)
+        # Over a reversed row colours would turn into patches.
+        ink = "" if base.reverse else "quiet" if value is None else column.style
+        style = base + styles[ink] if ink else base
+        if style == run_style:
+            run += text
+        else:
+            segments.append(Segment(run, run_style))
+            run, run_style = text, style
+        used += cell_width
+        if number != last:
+            run += GAP
+            used += len(GAP)
+    segments.append(Segment(run, run_style))
+    if used < width:
+        segments.append(Segment(" " * (width - used), base))
+    return Strip(segments, max(width, used))
+
+
+def paint_head(
+    columns: Sequence[Column],
+    shown: Sequence[tuple[int, int]],
+    *,
+    sorted_by: int | None,
+    descending: bool,
+    more: bool,
+    style: Style,
+    width: int,
+) -> Strip:
+    """The titles, an arrow before the sorted one, and a mark where columns are out of sight."""
+    arrow = "▼" if descending else "▲"
+    text = " " * GUTTER
+    for number, (place, cell_width) in enumerate(shown):
+        column = columns[place]
+        title = clean_text(column.title)
+        text += GAP if number else ""
+        if place == sorted_by and column.right and width_of(title) < cell_width:
+            title = arrow + title
+        elif place == sorted_by:
+            text = text[:-1] + arrow
+        text += fit(title, cell_width, right=column.right)
+    text = set_cell_size(text, width - 1) + ("›" if more else " ")
+    return Strip([Segment(text, style)], width)
+
+
+def note_lines(message: str, hint: str, width: int) -> list[Line]:
+    """Why there are no rows, and what to do, wrapped and indented as rows are."""
+    room = max(10, width - 2 * GUTTER)
+    lines = [(line, "") for line in wrap(clean_text(message), room)] if message else []
+    lines += [(line, "quiet") for line in wrap(clean_text(hint), room)] if hint else []
+    return [[(" " * GUTTER, ""), line] for line in lines]

@@ -1,0 +1,86 @@
+"""Which rows a grid shows, and in what order. Pure, so that it can run in a thread for many rows."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tui.records.sources import Column, RowSource
+from tui.widgets.grid.paint import cell_text
+
+Wanted = Callable[[], bool]
+# How many rows are looked at between two questions whether anybody still wants the answer.
+_BREATH = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is asked of the rows: words they hold (or, inverse, must not), and a column to sort by."""
+
+    text: str = ""
+    column: int | None = None
+    descending: bool = False
+
+    @property
+    def inverse(self) -> bool:
+        return self.text.startswith("!")
+
+    @property
+    def words(self) -> list[str]:
+        return self.text.removeprefix("!").casefold().split()
+
+    @property
+    def natural(self) -> bool:
+        """Every row, as the source has them."""
+        return not self.words and self.column is None
+
+
+def arrange(
+    source: RowSource,
+    columns: Sequence[Column],
+    order: Order,
+    now_ms: int,
+    wanted: Wanted = lambda: True,
+) -> array[int] | None:
+    """Indexes into the source, in the order asked; None for every row as it comes.
+
+    Rows match when their cells, as shown, hold every word, in any case. A missing value sorts last.
+    Returns an empty array early when `wanted` says that nobody waits any more.
+    """
+    if order.natural:
+        return None
+    chosen = _matching(source, columns, order, now_ms, wanted)
+    if order.column is None or not wanted():
+        return chosen
+    return _sorted(source, chosen, order.column, order.descending)
+
+
+def _matching(
+    source: RowSource, columns: Sequence[Column], order: Order, now_ms: int, wanted: Wanted
+) -> array[int]:
+    words, inverse = order.words, order.inverse
+    if not words:
+        return array("l", range(len(source)))
+    chosen = array("l")
+    for index in range(len(source)):
+        if index % _BREATH == 0 and not wanted():
+            return array("l")
+        cells = zip(columns, source.row(index), strict=True)
+        line = "\x00".join(cell_text(column, value, now_ms) for column, value in cells).casefold()
+        if all(word in line for word in words) is not inverse:
+            chosen.append(index)
+    return chosen
+
+
+def _sorted(source: RowSource, chosen: array[int], column: int, descending: bool) -> array[int]:
+    keys: list[Any] = [source.row(index)[column] for index in chosen]
+    present = [place for place, key in enumerate(keys) if key is not None]
+    try:
+        present.sort(key=keys.__getitem__, reverse=descending)
+    except TypeError:
+        # Values that have no order among themselves (maps, or a mixture) are sorted as they read.
+        present.sort(key=lambda place: str(keys[place]), reverse=descending)
+    missing = (place for place, key in enumerate(keys) if key is None)
+    return array("l", [chosen[place] for place in (*present, *missing)])

@@ -1,0 +1,67 @@
+"""Styled text that may be longer than its place: the cursor keys scroll it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+
+from tui.widgets.grid.cells import width_of, wrap
+from tui.widgets.lines import Line, Lines, Piece
+
+
+class ScrollLines(Lines, can_focus=True):
+    """Shows paragraphs, wrapped; says at its last line when there is more below."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "scroll(-1)", "up", show=False, id="text.up"),
+        Binding("down,j", "scroll(1)", "down", show=False, id="text.down"),
+        Binding("pageup", "scroll(-10)", "page up", show=False, id="text.page_up"),
+        Binding("pagedown,space", "scroll(10)", "page down", show=False, id="text.page_down"),
+        Binding("home,g", "scroll(-100000)", "first line", show=False, id="text.first"),
+        Binding("end,G", "scroll(100000)", "last line", show=False, id="text.last"),
+    ]
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self._paragraphs: Sequence[Line] = ()
+        self._top = 0
+
+    def show(self, paragraphs: Sequence[Line], *, from_end: bool = False) -> None:
+        """Other text, from its first line, or with its last line in sight."""
+        self._paragraphs = paragraphs
+        self._top = 100_000 if from_end else 0
+        self.update_lines()
+
+    def needed(self, width: int) -> int:
+        """How many lines all of it takes."""
+        return len(self._wrapped(width))
+
+    def action_scroll(self, lines: int) -> None:
+        self._top += lines
+        self.update_lines()
+
+    def lines(self, width: int) -> Sequence[Line]:
+        wrapped = self._wrapped(width)
+        height = max(1, self.size.height)
+        self._top = max(0, min(self._top, len(wrapped) - height))
+        shown = list(wrapped[self._top : self._top + height])
+        hidden = len(wrapped) - self._top - len(shown)
+        if hidden > 0:
+            shown[-1] = [(f"… {hidden + 1} more lines below (j)", "quiet")]
+        return shown
+
+    def _wrapped(self, width: int) -> list[Line]:
+        return [line for paragraph in self._paragraphs for line in wrap_line(paragraph, width)]
+
+
+def wrap_line(line: Line, width: int) -> list[Line]:
+    """The last piece of a line wraps under its own beginning; the pieces before it keep their place."""
+    if not line:
+        return [line]
+    *lead, (text, ink) = line
+    indent = sum(width_of(piece) for piece, _ in lead)
+    first, *rest = wrap(text, max(8, width - indent))
+    continued: list[list[Piece]] = [[(" " * indent, ""), (more, ink)] for more in rest]
+    return [[*lead, (first, ink)], *continued]

@@ -1,0 +1,40 @@
+"""What a grid shows at one moment: rows, and which of them in what order. The two only change together."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+from tui.records.sources import RowSource
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """`chosen` are indexes into the source; None for every row as it comes. A place counts rows shown."""
+
+    source: RowSource
+    chosen: array[int] | None = None
+
+    def __len__(self) -> int:
+        return len(self.source) if self.chosen is None else len(self.chosen)
+
+    def index(self, place: int) -> int:
+        """The source's index of the row at a place."""
+        return place if self.chosen is None else self.chosen[place]
+
+    def row(self, place: int) -> Sequence[object]:
+        return self.source.row(self.index(place))
+
+    def key(self, place: int) -> Hashable:
+        return self.source.key(self.index(place))
+
+    def place(self, key: Hashable) -> int | None:
+        """Where the record with this key is shown; None where it is not, or not any more."""
+        index = self.source.find(key)
+        if index is None or self.chosen is None:
+            return index
+        try:
+            return self.chosen.index(index)
+        except ValueError:
+            return None

@@ -1,0 +1,4 @@
+"""What runs beside the screen: threads, the engine, a change that is being made.
+
+Begin with `background`.
+"""

@@ -1,0 +1,109 @@
+"""Threads that read, so that the screen never waits.
+
+Textual's own thread workers can't be left behind: leaving the program waits for them, however long a store
+takes. These are daemon threads; all they may do to the program is post one kind of message.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+from textual.app import App
+from textual.message import Message
+
+from core.errors import PaimarkError
+from tui.work.faults import unexpected
+
+T = TypeVar("T")
+
+
+class Arrived(Message):
+    """Something a thread found, on its way to whoever asked. The app runs `deliver` on its own thread."""
+
+    def __init__(self, deliver: Callable[[], None]) -> None:
+        self.deliver = deliver
+        super().__init__()
+
+
+def post(app: App[Any], deliver: Callable[[], None]) -> None:
+    """From any thread: run `deliver` in the app, unless it has gone."""
+    try:
+        app.post_message(Arrived(deliver))
+    except RuntimeError:
+        # The event loop closed between Textual's own check and its call: nobody is left to tell.
+        return
+
+
+class Report(Generic[T]):
+    """How a thread hands over what it has, once or piece by piece."""
+
+    def __init__(self, slot: Slot[T], generation: int) -> None:
+        self._slot = slot
+        self._generation = generation
+
+    @property
+    def wanted(self) -> bool:
+        """Whether nothing newer was asked for meanwhile."""
+        return self._slot.generation == self._generation
+
+    def __call__(self, result: T) -> None:
+        self._slot.post(self._generation, lambda: self._slot.found(result))
+
+    def meanwhile(self, deliver: Callable[[], None]) -> None:
+        """Run `deliver` in the app, as long as this is wanted: for how far it is."""
+        self._slot.post(self._generation, deliver)
+
+
+class Slot(Generic[T]):
+    """One question at a time: the newest wins, and what an older one finds is dropped."""
+
+    def __init__(
+        self, app: App[Any], name: str, found: Callable[[T], None], failed: Callable[[PaimarkError], None]
+    ) -> None:
+        self.generation = 0
+        self.busy = False
+        self.found = found
+        self._failed = failed
+        self._app = app
+        self._name = name
+
+    def ask(self, work: Callable[[Report[T]], None]) -> None:
+        """Start `work` in a thread; forget what was asked before."""
+        self.generation += 1
+        self.busy = True
+        generation = self.generation
+        thread = threading.Thread(
+            target=self._run, args=(work, generation), name=f"paimark-{self._name}", daemon=True
+        )
+        thread.start()
+
+    def drop(self) -> None:
+        """Nothing asked so far is wanted any more."""
+        self.generation += 1
+        self.busy = False
+
+    def post(self, generation: int, deliver: Callable[[], None]) -> None:
+        def if_wanted() -> None:
+            if self.generation == generation:
+                deliver()
+
+        post(self._app, if_wanted)
+
+    def _run(self, work: Callable[[Report[T]], None], generation: int) -> None:
+        try:
+            work(Report(self, generation))
+        except PaimarkError as error:
+            # Rebound, because `except` unbinds its name before the message is read.
+            problem = error
+            self.post(generation, lambda: self._failed(problem))
+        except Exception as error:
+            # The edge of a thread: whatever is not foreseen must become a sentence, or nobody hears of it.
+            unforeseen = unexpected(error)
+            self.post(generation, lambda: self._failed(unforeseen))
+        finally:
+            self.post(generation, self._rest)
+
+    def _rest(self) -> None:
+        self.busy = False

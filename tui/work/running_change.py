@@ -1,0 +1,134 @@
+"""An action that is being applied, in a thread: a dialog may watch it, and may close before it ends."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from textual.app import App
+
+from core.actions.context import Counting
+from core.actions.plan import Outcome, Plan
+from core.actions.registry import Action
+from core.cancelling import Cancellation, cancellable
+from core.errors import Cancelled, PaimarkError, Refused
+from core.text import clean_text
+from tui.messages import Ended, Noted
+from tui.widgets.lines import Line
+from tui.work.background import post
+from tui.work.faults import unexpected
+from tui.work.spark_work import SparkWork
+
+if TYPE_CHECKING:
+    from core.spark.client.client import Engine
+    from tui.session import Session
+
+
+class RunningChange:
+    """Begun when it is made. The session knows it until it has ended; the app hears `Ended`."""
+
+    def __init__(self, app: App[Any], session: Session, action: Action, plan: Plan) -> None:
+        self.action = action
+        self.plan = plan
+        self.title = f"{action.name} {plan.table}"
+        self.lines: list[Line] = []
+        self.outcome: Outcome | None = None
+        self.error: PaimarkError | None = None
+        # Called after each change of what there is to see, while somebody looks.
+        self.watcher: Callable[[], None] | None = None
+        self._app = app
+        self._session = session
+        self._spark = SparkWork(session.room)
+        self._was_counting = False
+        self._cancellation = Cancellation()
+        session.changes.append(self)
+        threading.Thread(target=self._work, name=f"paimark-{plan.action}", daemon=True).start()
+
+    @property
+    def running(self) -> bool:
+        return self.outcome is None and self.error is None
+
+    @property
+    def can_be_cancelled(self) -> bool:
+        """Up to its point of no return, and as long as Spark works for it."""
+        return self.running and (self._spark.uses_spark or not self._cancellation.is_closed)
+
+    def cancel(self) -> None:
+        """Stop it where that can be: what was begun is undone, what has landed stays."""
+        if not self.can_be_cancelled:
+            return
+        self._cancellation.cancel()
+        # It may have come to its point of no return just now.
+        if self._spark.uses_spark or self._cancellation.is_cancelled:
+            self._spark.cancel()
+        self._look()
+
+    @property
+    def elapsed(self) -> str:
+        return self._spark.elapsed
+
+    @property
+    def line(self) -> Line:
+        """What it waits for, and for how long."""
+        if self._cancellation.is_cancelled and not self._spark.uses_spark:
+            return [(f"cancelling, {self.elapsed}", "warn")]
+        return self._spark.line
+
+    @property
+    def end(self) -> tuple[str, str]:
+        """How it ended, as a sentence and its ink."""
+        if self.outcome is not None:
+            return self.outcome.message, "good"
+        return f"{self.title}: {self.error.message if self.error is not None else self.elapsed}", "bad"
+
+    def tick(self) -> None:
+        """Time passed."""
+        if self.running:
+            self._spark.cancel_again()
+        self._look()
+
+    def _engine(self) -> Engine:
+        """In the thread: the engine, when the action asks for it."""
+        engine = self._spark.engine()
+        post(self._app, self._look)
+        return engine
+
+    def _work(self) -> None:
+        context = replace(self._session.context, engine=self._engine)
+        try:
+            with cancellable(self._cancellation):
+                outcome = self.action.apply(
+                    context, self.plan, lambda line: post(self._app, lambda: self._step(line))
+                )
+        except Cancelled:
+            post(self._app, lambda: self._end(None, Refused("Cancelled", "Nothing was changed.")))
+        except PaimarkError as error:
+            problem = error
+            post(self._app, lambda: self._end(None, problem))
+        except Exception as error:
+            # The edge of the thread: a fault in the middle of a change must be said above all others.
+            unforeseen = unexpected(error)
+            post(self._app, lambda: self._end(None, unforeseen))
+        else:
+            post(self._app, lambda: self._end(outcome, None))
+
+    def _step(self, line: str) -> None:
+        if self._was_counting:
+            self.lines.pop()
+        self._was_counting = isinstance(line, Counting)
+        self.lines.append([("  · ", "accent"), (clean_text(line), "")])
+        if not self._was_counting:
+            self._app.post_message(Noted(f"{self.title}: {line}"))
+        self._look()
+
+    def _end(self, outcome: Outcome | None, error: PaimarkError | None) -> None:
+        self.outcome, self.error = outcome, error
+        self._session.changes.remove(self)
+        self._look()
+        self._app.post_message(Ended(self))
+
+    def _look(self) -> None:
+        if self.watcher is not None:
+            self.watcher()

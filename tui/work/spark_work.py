@@ -1,0 +1,65 @@
+"""Work in a thread that may need Spark: what it waits for is said, and it can be cancelled."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from core.errors import Refused
+from core.figures import whole_seconds
+from tui.widgets.lines import Line
+from tui.work.cancelling import Cancelling
+from tui.work.engine_room import EngineRoom
+
+if TYPE_CHECKING:
+    from core.spark.client.client import Engine
+
+
+class SparkWork:
+    """Begun when it is made."""
+
+    def __init__(self, room: EngineRoom) -> None:
+        self._room = room
+        self._began = time.monotonic()
+        self._uses_spark = self._is_cancelled = False
+        self._cancelling: Cancelling | None = None
+
+    @property
+    def uses_spark(self) -> bool:
+        """Whether it has asked for Spark."""
+        return self._uses_spark
+
+    @property
+    def elapsed(self) -> str:
+        return whole_seconds(time.monotonic() - self._began)
+
+    @property
+    def line(self) -> Line:
+        """What it waits for, and for how long."""
+        if self._cancelling is not None:
+            return self._cancelling.line
+        if not self._uses_spark:
+            return [(f"at work, {self.elapsed}", "quiet")]
+        if self._room.state == "starting":
+            return [(f"Spark is starting, {self.elapsed}", "warn")]
+        return [(f"Spark is at work, {self.elapsed}", "accent")]
+
+    def engine(self) -> Engine:
+        """In the thread: the engine, when the work asks for it. Raises `Refused` when it was cancelled."""
+        if self._is_cancelled:
+            raise Refused("Cancelled", "Nothing was committed.")
+        self._uses_spark = True
+        return self._room.engine
+
+    def cancel(self) -> None:
+        """Give Spark nothing further, and stop what it does for this; again when that is slow: by force."""
+        self._is_cancelled = True
+        if self._cancelling is not None:
+            self._cancelling.press()
+        elif self._uses_spark:
+            self._cancelling = Cancelling(self._room)
+
+    def cancel_again(self) -> None:
+        """What Spark was given after it was cancelled is cancelled too."""
+        if self._cancelling is not None:
+            self._room.cancel()
