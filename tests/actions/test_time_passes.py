@@ -21,7 +21,7 @@ from core.verify import verify
 from tests.actions.acting import ORDERS, Meanwhile, Wrapped, applied, contents, context_on, done, planned
 from tests.actions.taking_over import add, branched, main_rows, rows_of
 from tests.faults.fault_files import Death
-from tests.spark.test_reads import at
+from tests.spark.engine.test_reads import at
 
 
 class DiesAfter(Wrapped):

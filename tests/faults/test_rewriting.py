@@ -31,8 +31,8 @@ from tests.conftest import ORDERS
 from tests.faults.fault_files import MODES, Death, FaultFiles, Mode, can_be_half
 from tests.faults.trees import put_back
 from tests.paimon import commit, read_rows
+from tests.spark.client.test_engine import session_processes
 from tests.spark.engine_fixture import in_order
-from tests.spark.test_engine import session_processes
 
 Rows = list[dict[str, Any]]
 # The newest snapshot, all rows, how many merges and rollbacks are recorded, and what can be taken back.

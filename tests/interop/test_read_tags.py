@@ -14,7 +14,7 @@ from core.table.catalog import parse_table_name
 from core.table.lineage.lineage import Lineage
 from tests.interop.judge import Judge
 from tests.interop.test_reclaim import grow, make_table
-from tests.spark.test_repeatable_reads import awaited, context_of, read_tags, recovered
+from tests.spark.engine.test_repeatable_reads import awaited, context_of, read_tags, recovered
 
 
 def test_a_stock_expiry_spares_what_is_read(

@@ -22,8 +22,8 @@ from core.table.manifests.files import (
 )
 from core.table.manifests.manifests import read_manifest_list
 from core.table.records import Tag
+from tests.actions.garbage.test_count import with_a_large_manifest
 from tests.actions.histories import TABLE, History
-from tests.actions.test_count import with_a_large_manifest
 
 MAIN = TABLE.root()
 ENTRIES = 5_000

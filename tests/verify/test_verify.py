@@ -23,10 +23,10 @@ from core.verify.located import locate
 from core.verify.needs import needs_of
 from core.verify.versions import Version, versions
 from tests.actions.acting import EVENTS, ORDERS, NoWrites, Wrapped, context_on, done
+from tests.actions.garbage.test_count import with_a_large_manifest
+from tests.actions.garbage.test_unreferenced import random_history
 from tests.actions.histories import TABLE, History, needed_by_all, reached
 from tests.actions.taking_over import branched
-from tests.actions.test_count import with_a_large_manifest
-from tests.actions.test_reclaim import random_history
 from tests.conftest import ORDERS as ORDERS_SCHEMA
 from tests.paimon import commit
 

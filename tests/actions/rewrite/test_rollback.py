@@ -1,0 +1,209 @@
+"""A rollback gives main its old rows as one new commit, or changes nothing."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pytest
+
+from core.actions.change import driver
+from core.actions.context import Context
+from core.actions.plan import Outcome, Plan
+from core.actions.rewrite import rewrite_main, rollback
+from core.errors import NotFound, Refused, UsageError
+from core.spark.client.client import Engine
+from core.table.layout import TablePath
+from core.table.lineage.lineage import Lineage
+from core.table.manifests.files import size_of
+from core.table.savepoints import SavepointManager
+from tests.actions.acting import ORDERS, NoWrites, context_on, done
+from tests.conftest import ORDERS as ORDERS_SCHEMA
+from tests.paimon import commit, open_table, read_rows
+from tests.spark.engine.test_reads import at
+from tests.spark.engine_fixture import in_order
+
+
+def own_table(warehouse: Path, database: str) -> TablePath:
+    shutil.copytree(warehouse / "shop.db" / "orders", warehouse / f"{database}.db" / "orders")
+    return TablePath(database, "orders")
+
+
+def rolled_back(context: Context, table: TablePath, to: str) -> Outcome:
+    return driver.apply(context, rollback.plan(context, table, {"to": to}), lambda line: None)
+
+
+def one_row(order_id: int) -> pa.Table:
+    return pa.table({"order_id": [order_id], "customer": ["x"], "price": [1.0]}, schema=ORDERS_SCHEMA)
+
+
+def planned(context: Context, to: str) -> Plan:
+    return rollback.plan(context, ORDERS, {"to": to})
+
+
+def refusals(context: Context, to: str) -> str:
+    return " | ".join(each.reason for each in planned(context, to).refusals)
+
+
+def test_the_plan_says_what_will_be_rewritten_and_writes_nothing(warehouse: Path, context: Context) -> None:
+    watched = context_on(warehouse, NoWrites(context.files))
+    plan = planned(watched, "v2")
+    assert plan.summary == (
+        "Give main of shop.orders the rows of v2 (snapshot 2), instead of those of snapshot 5"
+    )
+    assert plan.refusals == ()
+    copy = plan.steps[1]
+    assert (copy.verb, copy.detail) == ("copy", "8 rows before key merging, through Spark")
+    files = size_of(context.files, ORDERS, Lineage(context.files, ORDERS.root()).snapshot(2))
+    assert copy.size == files[1] > 0
+    assert plan.undo == "paimark undo shop.orders"
+    assert any("Streaming readers skip" in each for each in plan.warnings)
+    assert planned(context, "snapshot.5").empty
+
+
+def test_a_version_is_a_snapshot_a_tag_a_savepoint_or_a_time(context: Context) -> None:
+    lineage = Lineage(context.files, ORDERS.root())
+    third = datetime.fromtimestamp(lineage.snapshot(3).time_millis / 1000)
+    done(context, "create-savepoint", snapshot=4)
+    found = {
+        to: planned(context, to).arguments["snapshot"] for to in ("2", "snapshot.3", "v2", "savepoint.1")
+    }
+    assert found == {"2": 2, "snapshot.3": 3, "v2": 2, "savepoint.1": 4}
+    assert planned(context, third.isoformat(sep=" ", timespec="milliseconds")).arguments["snapshot"] == 3
+    with pytest.raises(NotFound):
+        planned(context, "2020-01-01 00:00")
+    with pytest.raises(UsageError):
+        planned(context, "2026-05-99")
+    with pytest.raises(NotFound):
+        planned(context, "nothing")
+
+
+def altered(orders: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    """A newer schema, and a commit by it."""
+    schema = msgspec.json.decode((orders / "schema/schema-0").read_bytes())
+    change(schema)
+    (orders / "schema/schema-1").write_bytes(msgspec.json.encode({**schema, "id": 1}))
+
+
+def test_a_version_with_a_column_that_main_dropped_is_refused(context: Context, orders: Path) -> None:
+    altered(orders, lambda schema: schema["fields"].pop())
+    assert "has a column price, which main dropped" in refusals(context, "v2")
+
+
+@pytest.mark.parametrize(
+    ("now", "is_refused"), [("FLOAT", True), ("DOUBLE", False), ("STRING", True), ("DOUBLE NOT NULL", False)]
+)
+def test_a_column_that_can_not_hold_its_old_values_is_refused(
+    context: Context, orders: Path, now: str, is_refused: bool
+) -> None:
+    altered(orders, lambda schema: schema["fields"][2].update(type=now))
+    assert ("may not hold what it held" in refusals(context, "v2")) == is_refused
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [
+        ("row-tracking.enabled", "true", "row tracking"),
+        ("deletion-vectors.enabled", "true", "deletion vectors"),
+        ("merge-engine", "aggregation", "aggregates"),
+        ("bucket", "-2", "postpones"),
+    ],
+)
+def test_what_a_rewriting_would_lose_is_refused_by_name(
+    context: Context, orders: Path, option: str, value: str, words: str
+) -> None:
+    altered(orders, lambda schema: schema["options"].update({option: value}))
+    assert words in refusals(context, "v2")
+
+
+def test_nothing_is_changed_in_read_only_mode_or_when_main_moved(context: Context, warehouse: Path) -> None:
+    plan = planned(context_on(warehouse, read_only=True), "v2")
+    assert "read-only" in plan.refusals[0].reason
+    ran = planned(context, "v2")
+    done(context, "alter-branch-schema", nullable="price", add="note STRING")
+    with pytest.raises(Refused, match="moved since the plan was made"):
+        driver.apply(context, ran, lambda line: None)
+    assert Lineage(context.files, ORDERS.root()).latest_id() == 5
+    assert SavepointManager(context.files, ORDERS).ids() == []
+
+
+@pytest.fixture
+def with_engine(engine: Engine, engine_warehouse: Path, tmp_path: Path) -> Context:
+    """On the engine's own warehouse."""
+    return replace(context_on(engine_warehouse), audit_path=tmp_path / "audit", engine=lambda: engine)
+
+
+def test_rows_go_back_and_forth_and_nothing_is_lost(with_engine: Context, engine_warehouse: Path) -> None:
+    table, name = own_table(engine_warehouse, "rolled"), "rolled.orders"
+    before, then = read_rows(engine_warehouse, name), at(engine_warehouse, name, 2)
+    outcome = rolled_back(with_engine, table, "v2")
+    assert outcome.result == {"snapshot_id": 6, "rolled_back_to": 2, "savepoint_id": 1}
+    assert in_order(read_rows(engine_warehouse, name)) == in_order(then)
+    assert SavepointManager(with_engine.files, table).savepoint(1).created_by == "safety"
+    assert outcome.undo == "paimark undo rolled.orders"
+    assert sorted(with_engine.files.names("rolled.db/orders/branch")) == ["merges", "operations"]
+    back = rolled_back(with_engine, table, "savepoint.1")
+    assert in_order(read_rows(engine_warehouse, name)) == in_order(before)
+    assert back.result["snapshot_id"] == 7
+    assert in_order(at(engine_warehouse, name, 6)) == in_order(then)
+
+
+def test_a_commit_while_the_rows_are_written_is_not_overwritten(
+    with_engine: Context, engine: Engine, engine_warehouse: Path
+) -> None:
+    table, name = own_table(engine_warehouse, "rolled_raced"), "rolled_raced.orders"
+
+    then, commits = at(engine_warehouse, name, 2), iter([99])
+
+    def racing() -> Engine:
+        for number in commits:
+            commit(engine_warehouse, name, one_row(number))
+            break
+        return engine
+
+    outcome = rolled_back(replace(with_engine, engine=racing), table, "v2")
+
+    # It was written again on that commit, which a savepoint keeps: the one of the first try has gone.
+    assert outcome.result == {"snapshot_id": 7, "rolled_back_to": 2, "savepoint_id": 2}
+    assert in_order(read_rows(engine_warehouse, name)) == in_order(then)
+    assert 99 in {row["order_id"] for row in at(engine_warehouse, name, 6)}
+    [kept] = SavepointManager(with_engine.files, table).all()
+    assert (kept.id, kept.saved_snapshot_id) == (2, 6)
+    assert not Lineage(with_engine.files, table.root()).has_tag("savepoint.1")
+    assert with_engine.files.names("rolled_raced.db/orders/consumer") == []
+
+
+def test_a_job_that_is_always_faster_is_said_and_leaves_nothing(
+    with_engine: Context, engine: Engine, engine_warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table, name = own_table(engine_warehouse, "rolled_outrun"), "rolled_outrun.orders"
+    monkeypatch.setattr(rewrite_main, "_TRIES", 2)
+
+    def racing() -> Engine:
+        commit(engine_warehouse, name, one_row(99))
+        return engine
+
+    with pytest.raises(Refused, match="moved while its rows were written"):
+        rolled_back(replace(with_engine, engine=racing), table, "v2")
+    assert Lineage(with_engine.files, table.root()).latest_id() == 7
+    assert 99 in {row["order_id"] for row in read_rows(engine_warehouse, name)}
+    assert SavepointManager(with_engine.files, table).ids() == []
+    assert with_engine.files.names("rolled_outrun.db/orders/branch") == []
+    assert with_engine.files.names("rolled_outrun.db/orders/consumer") == []
+
+
+def test_main_that_is_a_branch_is_rolled_back_there(with_engine: Context, engine_warehouse: Path) -> None:
+    table, name = own_table(engine_warehouse, "rolled_branch"), "rolled_branch.orders"
+    open_table(engine_warehouse, name).branch_manager().create_branch("next", "v2")
+    commit(engine_warehouse, f"{name}$branch_next", one_row(2))
+    (engine_warehouse / "rolled_branch.db/orders/branch/MAIN-BRANCH").write_text("next")
+    rolled_back(with_engine, table, "v2")
+    found = read_rows(engine_warehouse, f"{name}$branch_next")
+    assert in_order(found) == in_order(at(engine_warehouse, name, 2))
+    assert Lineage(with_engine.files, table.root()).latest_id() == 5

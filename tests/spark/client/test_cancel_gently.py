@@ -1,0 +1,70 @@
+"""A cancel costs a statement, not the engine: neither one that starts nor one that is slow to stop."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.spark.client.client import Engine, EngineConfig
+from core.spark.protocol import Event, Failed
+from tests.spark.client.test_cancel_locally import stuck
+from tests.spark.engine_fixture import rows
+
+
+@pytest.fixture
+def starting(engine_warehouse: Path, tmp_path: Path) -> Iterator[Engine]:
+    """An engine of its own that nobody has used."""
+    engine = Engine(EngineConfig(str(engine_warehouse), {}, None, {}, tmp_path / "engine.log", False))
+    yield engine
+    engine.close()
+
+
+def test_a_statement_is_cancelled_at_once_while_spark_starts_and_the_start_goes_on(starting: Engine) -> None:
+    ended: list[Event] = []
+    thread = threading.Thread(target=lambda: ended.extend(starting.run("SELECT 1 AS a")))
+    thread.start()
+    while starting.state != "starting" or not starting._busy.locked():
+        time.sleep(0.01)
+    time.sleep(0.5)
+    process, began = starting._process, time.monotonic()
+    starting.cancel()
+    thread.join()
+    assert time.monotonic() - began < 1
+    end = ended[-1]
+    assert isinstance(end, Failed) and end.cause == "cancelled"
+    assert starting.state == "starting"
+    assert rows(starting, "SELECT 2 AS a") == [{"a": 2}]
+    assert starting._process is process
+
+
+def test_a_slow_cancel_kills_only_where_it_may(
+    engine: Engine, engine_warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What does not stop is left until somebody says that the engine may go."""
+    monkeypatch.setattr("core.spark.client.client.GRACE_SECONDS", 0.0)
+    rows(engine, "SELECT count(*) FROM shop.orders")
+    process = engine._process
+    name = stuck(engine_warehouse, "slow_stop")
+    ended: list[Event] = []
+    statement = f"SELECT reflect('java.lang.Thread', 'sleep', 3000L), count(*) FROM {name}"
+    thread = threading.Thread(target=lambda: ended.extend(engine.run(statement)))
+    thread.start()
+    time.sleep(2)
+    engine.cancel(may_kill=False)
+    thread.join()
+    end = ended[-1]
+    assert isinstance(end, Failed) and end.message == "The statement was cancelled"
+    assert engine._process is process
+    thread = threading.Thread(target=lambda: ended.extend(engine.run(statement)))
+    thread.start()
+    time.sleep(2)
+    engine.kill()
+    thread.join()
+    end = ended[-1]
+    assert isinstance(end, Failed) and "was killed" in end.message and end.cause == "cancelled"
+    assert rows(engine, "SELECT 2 AS a") == [{"a": 2}]
+    assert engine._process is not process

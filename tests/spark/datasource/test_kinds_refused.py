@@ -1,0 +1,100 @@
+"""A table of a kind whose rows can't be written right is refused by every way that would write to it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+import pytest
+
+from core.actions.context import Context
+from core.actions.rewrite.insert import inserting_action
+from core.errors import Refused
+from core.spark.client.client import Engine
+from core.spark.streaming.writer import stream_writer
+from core.spark.writing.write import writer
+from core.table.layout import TablePath
+from tests.actions.acting import context_on, done, planned
+from tests.conftest import ORDERS
+from tests.paimon import commit
+from tests.spark.written_tables import lineage_of, order, refused, version
+
+TABLE = TablePath("shop", "orders")
+WORDS = "shop.orders keeps the first row of a key, and rows that are not compacted are seen by nobody there"
+
+
+@pytest.fixture
+def context(warehouse: Path, tmp_path: Path) -> Context:
+    """On `shop.orders`, of the first-row kind now, with a branch that is not, and that has moved."""
+    context = replace(context_on(warehouse), audit_path=tmp_path / "audit")
+    done(context, "create-savepoint", table=TABLE, snapshot=1)
+    done(context, "create-branch", table=TABLE, name="b", tag="v2")
+    rows = {"order_id": [77], "customer": ["x"], "price": [1.0]}
+    commit(warehouse, "shop.orders$branch_b", pa.table(rows, schema=ORDERS))
+    make_first_row(warehouse / "shop.db" / "orders")
+    return context
+
+
+def make_first_row(directory: Path) -> None:
+    for path in directory.rglob("schema/schema-0"):
+        schema = msgspec.json.decode(path.read_bytes())
+        schema["options"]["merge-engine"] = "first-row"
+        path.write_bytes(msgspec.json.encode(schema))
+
+
+def test_statements_and_the_data_source(context: Context, warehouse: Path, tmp_path: Path) -> None:
+    there = {path for path in warehouse.rglob("*") if path.is_file()}
+    for sql in (
+        "INSERT INTO shop.orders VALUES (1, 'a', 1)",
+        "INSERT OVERWRITE shop.orders VALUES (1, 'a', 1)",
+    ):
+        plan = inserting_action(sql)[1].plan(context, TABLE, {})
+        assert [each.reason for each in plan.refusals] == [f"{WORDS} (merge-engine = first-row)"]
+    options = {"warehouse": str(warehouse), "table": "shop.orders"}
+    columns = ["order_id", "customer", "price"]
+    ways: list[Callable[[], object]] = [
+        lambda: writer(options, columns, False),
+        lambda: writer(options, columns, True),
+        lambda: writer({**options, "branch": "b"}, columns, False),
+        lambda: stream_writer({**options, "query-id": "q"}, columns, False),
+    ]
+    for way in ways:
+        with pytest.raises(Refused, match=WORDS):
+            way()
+    assert {path for path in warehouse.rglob("*") if path.is_file()} == there
+
+
+@pytest.mark.parametrize(
+    ("action", "arguments"),
+    [
+        ("rollback", {"to": "savepoint.1"}),
+        ("merge-branch", {"name": "b"}),
+        ("replace-main-branch", {"name": "b", "layout": "overwrite"}),
+    ],
+)
+def test_actions_that_write_rows_again(context: Context, action: str, arguments: dict[str, str]) -> None:
+    plan = planned(context, action, table=TABLE, **arguments)
+    assert f"{WORDS} (merge-engine = first-row)" in [each.reason for each in plan.refusals]
+
+
+def test_actions_that_write_no_rows_go_on(context: Context) -> None:
+    assert planned(context, "replace-main-branch", table=TABLE, name="b").refusals == ()
+    done(context, "delete-branch", table=TABLE, name="b")
+    assert planned(context, "rollback", table=TABLE, to="savepoint.1", truncate=True).refusals == ()
+
+
+def test_the_engine_itself(engine: Engine, engine_warehouse: Path) -> None:
+    """Also where whoever gave the order did not look."""
+    shutil.copytree(engine_warehouse / "shop.db" / "orders", engine_warehouse / "firsts.db" / "orders")
+    directory = engine_warehouse / "firsts.db" / "orders"
+    make_first_row(directory)
+    there = {path for path in directory.rglob("*") if path.is_file()}
+    lineage = lineage_of(engine_warehouse, "firsts.orders")
+    for overwrite in (False, True):
+        task = order(lineage, "SELECT * FROM old", overwrite=overwrite, old=version(lineage, 2))
+        assert "keeps the first row of a key" in refused(engine, task).message
+    assert {path for path in directory.rglob("*") if path.is_file()} == there

@@ -1,0 +1,190 @@
+"""A snapshot that is read stays while it is read, and nothing of that stays after."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from core.actions import recover
+from core.actions.change import driver
+from core.actions.context import Context, open_context
+from core.actions.garbage import expire_snapshots
+from core.actions.plan import Outcome
+from core.errors import StatementFailed
+from core.spark.client.client import Engine
+from core.spark.engine import holding_reads
+from core.spark.engine.holding_reads import Held, HeldReads
+from core.spark.protocol import Failed, Reading, StageProgress
+from core.storage.local import LocalFiles
+from core.table.catalog import parse_table_name
+from core.table.layout import TablePath
+from core.table.lineage.lineage import Lineage
+from core.table.read_tags import READ_TAG_PREFIX, is_left_over, is_read_tag, read_tag_name
+from core.table.tag_times import retained_text
+from core.travel.states import States
+from tests.spark.engine_fixture import ask, in_order, rows
+from tests.spark.writing.test_write import own_table
+from tests.spark.written_tables import lineage_of
+
+ORDERS = parse_table_name("shop.orders")
+_READER = """
+import sys, time
+from core.spark.engine import holding_reads
+from core.storage.local import LocalFiles
+from core.table.catalog import parse_table_name
+from core.spark.protocol import Reading
+holding_reads._WORTH_IT_SECONDS = 0
+held = holding_reads.Held(parse_table_name("shop.orders").root(), 2)
+with holding_reads.HeldReads(LocalFiles(sys.argv[1]), False).held({held: Reading("t", "v", "s")}, print):
+    time.sleep(600)
+"""
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(holding_reads, "_WORTH_IT_SECONDS", 0.0)
+
+
+def read_tags(lineage: Lineage) -> list[str]:
+    return [name for name in lineage.tag_names() if is_read_tag(name)]
+
+
+def awaited(look: Callable[[], list[str]]) -> list[str]:
+    until = time.monotonic() + 120
+    while not (found := look()):
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    return found
+
+
+def recovered(context: Context, table: TablePath) -> Outcome:
+    return recover.apply(context, recover.plan(context, table, {}), print)
+
+
+def context_of(warehouse: Path) -> Context:
+    return open_context(str(warehouse), {"paimark.verify-wait": "0 s"}, read_only=False)
+
+
+def expired(warehouse: Path, table: TablePath) -> None:
+    """All snapshots but the newest."""
+    context = context_of(warehouse)
+    plan = expire_snapshots.plan(context, table, {"retain_last": 1, "older_than": "0 s"})
+    assert not plan.refusals
+    driver.apply(context, plan, print)
+
+
+def test_an_expiry_does_not_take_what_a_statement_reads(engine: Engine, engine_warehouse: Path) -> None:
+    name = own_table(engine_warehouse, "repeatable")
+    lineage, table = lineage_of(engine_warehouse, name), parse_table_name(name)
+    before = in_order(rows(engine, f"SELECT * FROM {name} VERSION AS OF 3"))
+    assert read_tags(lineage) == []
+    events = engine.run(f"SELECT count(*) FROM {name} VERSION AS OF 3 CROSS JOIN range(100000000000)")
+    next(event for event in events if isinstance(event, StageProgress))
+    [tag] = awaited(lambda: read_tags(lineage))
+    assert retained_text(lineage.tag(tag)) == "PT24H" and lineage.tag(tag).id == 3
+    expired(engine_warehouse, table)
+    assert not lineage.has_snapshot(3)
+    engine.cancel()
+    *_, end = events
+    assert isinstance(end, Failed) and end.cause == "cancelled"
+    # Only this tag keeps them now, so it is given to whoever recovers the table.
+    [left] = read_tags(lineage)
+    assert left != tag
+    assert in_order(rows(engine, f"SELECT * FROM {name} VERSION AS OF '{left}'")) == before
+    # No version that people ask for is found in it.
+    failure = ask(engine, f"SELECT * FROM {name} VERSION AS OF 3").failure
+    assert failure.message == f"{name} has no version '3': only snapshot 5 exists"
+    manifests = set(engine_warehouse.joinpath(table.manifests).iterdir())
+    recovered(context_of(engine_warehouse), table)
+    assert read_tags(lineage) == []
+    # The expiry spared what the tag kept.
+    assert manifests - set(engine_warehouse.joinpath(table.manifests).iterdir())
+    assert len(rows(engine, f"SELECT * FROM {name}")) == 8
+
+
+def test_nothing_stays_of_a_read_that_ended(warehouse: Path, at_once: None) -> None:
+    lineage = lineage_of(warehouse, "shop.orders")
+    reads = HeldReads(LocalFiles(str(warehouse)), False)
+    held = {Held(ORDERS.root(), number): Reading("t", f"snapshot.{number}", "s") for number in (2, 4)}
+    with reads.held(held, print):
+        awaited(lambda: read_tags(lineage) if len(read_tags(lineage)) == 2 else [])
+        assert {name.split(".")[2] for name in read_tags(lineage)} == {"2", "4"}
+        assert not any(
+            state.name.startswith(READ_TAG_PREFIX) for state in States(lineage.files, ORDERS.root()).kept
+        )
+        # Its reader lives.
+        assert recover.plan(context_of(warehouse), ORDERS, {}).empty
+    assert read_tags(lineage) == []
+
+
+def test_what_a_reader_that_was_killed_left_is_found_and_removed(warehouse: Path, at_once: None) -> None:
+    lineage = lineage_of(warehouse, "shop.orders")
+    reader = subprocess.Popen([sys.executable, "-c", _READER, str(warehouse)])
+    try:
+        [tag] = awaited(lambda: read_tags(lineage))
+    finally:
+        reader.send_signal(signal.SIGKILL)
+        reader.wait()
+    planned = recover.plan(context_of(warehouse), ORDERS, {})
+    assert planned.summary == "shop.orders has nothing interrupted and 1 tag left by reads that died"
+    assert [step.target for step in planned.steps] == [ORDERS.root().tag(tag)]
+    # The next read on the root tidies, too, what costs no more than its file.
+    reads = HeldReads(lineage.files, False)
+    with reads.held({Held(ORDERS.root(), 3): Reading("t", "snapshot.3", "s")}, print):
+        awaited(lambda: ["gone"] if tag not in read_tags(lineage) else [])
+    assert recover.plan(context_of(warehouse), ORDERS, {}).empty
+
+
+def test_a_failure_after_the_snapshot_went_says_so(warehouse: Path) -> None:
+    lineage = lineage_of(warehouse, "shop.orders")
+    reads = HeldReads(lineage.files, False)
+    held = {Held(ORDERS.root(), 1): Reading("shop.orders", "snapshot.1", "s")}
+    with pytest.raises(StatementFailed) as failed, reads.held(held, print):
+        os.unlink(warehouse / ORDERS.root().snapshot(1))
+        raise ValueError("a file is not there")
+    assert failed.value.message == "Snapshot 1 of shop.orders expired while it was read"
+    with pytest.raises(ValueError), reads.held({Held(ORDERS.root(), 2): Reading("t", "v", "s")}, print):
+        raise ValueError("something else")
+
+
+def test_where_nothing_can_be_written_it_is_said(warehouse: Path, at_once: None) -> None:
+    files = LocalFiles(str(warehouse))
+    tags = warehouse / ORDERS.root().tags
+    held = {Held(ORDERS.root(), 3): Reading("shop.orders", "snapshot.3", "s")}
+    told: list[Reading] = []
+    with HeldReads(files, True).held(held, told.append):
+        assert not any(each.name.startswith(f"tag-{READ_TAG_PREFIX}") for each in tags.iterdir())
+    assert told == []
+    for each in tags.iterdir():
+        each.unlink()
+    tags.rmdir()
+    tags.write_text("a file where tags would be")
+    with HeldReads(files, False).held(held, told.append):
+        awaited(lambda: [each.note for each in told])
+    assert told[0].note.startswith("Not protected from expiry: ")
+
+
+def test_only_a_reader_that_is_surely_dead_is_given_up() -> None:
+    from core.table.records import Tag
+
+    made = Tag.from_json(
+        b'{"version":3,"id":5,"schemaId":0,"baseManifestList":"b","deltaManifestList":"d","commitUser":"u",'
+        b'"commitIdentifier":1,"commitKind":"APPEND","timeMillis":1,"totalRecordCount":1,"deltaRecordCount":1,'
+        b'"tagCreateTime":[2026,5,1,12,0],"tagTimeRetained":86400.0}',
+        "made",
+    )
+    now = 1_777_636_800_000 + 24 * 3600 * 1000
+    mine = read_tag_name(5)
+    elsewhere = "paimark.read.5.0123456789ab-77-12345.0123abcd"
+    assert not is_left_over(mine, made, now)
+    assert is_left_over(read_tag_name(5, is_over=True), made, now)
+    assert not is_left_over(elsewhere, made, now)
+    assert is_left_over(elsewhere, made, now + 7 * 24 * 3600 * 1000)
+    assert not is_left_over("paimark.read.of-somebody", made, now + 7 * 24 * 3600 * 1000)

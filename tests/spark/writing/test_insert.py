@@ -1,0 +1,366 @@
+"""INSERT by SQL: rows go by place, without loss, as one commit on main or a branch."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+import pyarrow as pa
+import pytest
+
+from core.actions.registry import must_be_agreed_to
+from core.actions.rewrite.insert import inserting_action
+from core.errors import Refused, StatementFailed
+from core.spark.arrow import read_batch
+from core.spark.client.client import Engine, EngineConfig
+from core.spark.protocol import Batch, Event, Failed, Finished, Task
+from core.statements import CallMode, action_called, run_statement
+from core.table.layout import TablePath
+from core.table.records import TableSchema
+from tests.actions.acting import context_on, done
+from tests.conftest import EVENTS, ORDERS
+from tests.interop.conftest import judge
+from tests.interop.judge import Judge, comparable
+from tests.paimon import commit, create_table, read_rows
+from tests.spark.engine_fixture import Answer
+from tests.spark.written_tables import lineage_of
+
+__all__ = ["judge"]
+
+WIDE = pa.schema(
+    [
+        pa.field("id", pa.int32(), nullable=False),
+        pa.field("small", pa.int8()),
+        pa.field("price", pa.decimal128(5, 2)),
+        pa.field("text", pa.string()),
+        pa.field("ratio", pa.float32()),
+        pa.field("day", pa.date32()),
+        pa.field("tags", pa.list_(pa.int64())),
+    ]
+)
+
+
+@pytest.fixture(autouse=True)
+def _audit_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+def own_table(warehouse: Path, database: str, table: str = "orders") -> str:
+    shutil.copytree(warehouse / "shop.db" / table, warehouse / f"{database}.db" / table)
+    return f"{database}.{table}"
+
+
+def agreed(engine: Engine, sql: str, **options: Any) -> Answer:
+    """One statement to its end, by somebody who agrees to all."""
+    answer = Answer()
+    for event in run_statement(engine, sql, call=CallMode(lambda action, plan: None), **options):
+        answer.events.append(event)
+        if isinstance(event, Batch):
+            answer.rows += read_batch(event).to_pylist()
+    return answer
+
+
+def inserted(engine: Engine, sql: str, **options: Any) -> dict[str, Any]:
+    answer = agreed(engine, sql, **options)
+    assert answer.finish.rows == 1
+    return answer.rows[0]
+
+
+def failure(engine: Engine, sql: str) -> Failed:
+    return agreed(engine, sql).failure
+
+
+def test_rows_go_by_place_to_main_and_to_a_branch(
+    engine: Engine, engine_warehouse: Path, judge: Judge
+) -> None:
+    name = own_table(engine_warehouse, "inserted")
+    context, table = context_on(engine_warehouse), TablePath("inserted", "orders")
+    done(context, "create-savepoint", table=table, snapshot=1)
+    done(context, "create-branch", table=table, name="b", tag="v2")
+    before = judge.read(engine_warehouse, name)
+
+    answer = agreed(engine, "INSERT INTO inserted.orders VALUES (90, 'new', 1), (91, NULL, 2.5)")
+    assert answer.rows == [{"action": "insert-into", "table": name, "snapshot_id": 6, "row_count": 2}]
+    assert answer.finish.message == "Committed snapshot 6 of inserted.orders, with 2 rows"
+    after = judge.read(engine_warehouse, name)
+    assert after == comparable(read_rows(engine_warehouse, name))
+    assert len(after) == len(before) + 2
+    assert {"order_id": 91, "customer": None, "price": 2.5} in after
+
+    # A branch, a list of columns in another order, a CTE before it, and the past of the very table.
+    sql = """WITH old AS (SELECT * FROM orders VERSION AS OF 'savepoint.1' WHERE order_id > 2)
+             INSERT INTO TABLE inserted.`orders$branch_b` (price, order_id)
+             SELECT old.price + 1000, order_id FROM old JOIN orders USING (order_id)"""
+    answer = agreed(engine, sql, database="inserted")
+    assert answer.rows[0] | {"row_count": 2} == answer.rows[0]
+    assert answer.rows[0]["table"] == f"{name}$branch_b"
+    assert [reading.version.split(",")[0] for reading in answer.readings] == [
+        "savepoint.1 (snapshot.1)",
+        "snapshot.6",
+    ]
+    on_branch = {row["order_id"]: row for row in judge.read(engine_warehouse, f"{name}$branch_b")}
+    assert on_branch[3] == {"order_id": 3, "customer": None, "price": 1013.0}
+    assert judge.read(engine_warehouse, name) == after
+
+    assert inserted(engine, f"INSERT INTO {name} SELECT * FROM {name} WHERE false")["snapshot_id"] is None
+    assert (
+        "nothing was committed"
+        in agreed(engine, f"INSERT INTO {name} SELECT * FROM {name} LIMIT 0").finish.message
+    )
+    assert lineage_of(engine_warehouse, name).latest_id() == 6
+    by_name = f"INSERT INTO {name} BY NAME SELECT 7.5 AS Price, 92 AS order_id"
+    assert inserted(engine, by_name)["row_count"] == 1
+    assert {"order_id": 92, "customer": None, "price": 7.5} in judge.read(engine_warehouse, name)
+
+
+def test_an_overwrite_replaces_the_table_or_partitions_and_keeps_history(
+    engine: Engine, engine_warehouse: Path, judge: Judge
+) -> None:
+    name = own_table(engine_warehouse, "replaced_by", "events")
+
+    def days() -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        read = judge.read(engine_warehouse, name)
+        assert comparable(read_rows(engine_warehouse, name)) == read
+        for row in read:
+            found.setdefault(str(row["day"]), []).append(str(row["kind"]))
+        return found
+
+    first = judge.read(engine_warehouse, name)
+    into = f"INSERT OVERWRITE {name} PARTITION (day = '2026-05-02') SELECT 'only' UNION ALL SELECT 'two'"
+    assert inserted(engine, into)["row_count"] == 2
+    assert days() == {"2026-05-01": ["click", "view", "None"], "2026-05-02": ["only", "two"]}
+    # Only those partitions that rows come for; one is new.
+    dynamic = f"INSERT OVERWRITE {name} PARTITION (day) VALUES ('2026-05-02', 'a'), ('2026-05-03', 'b')"
+    inserted(engine, dynamic)
+    assert days() == {"2026-05-01": ["click", "view", "None"], "2026-05-02": ["a"], "2026-05-03": ["b"]}
+    # A partition without rows is emptied.
+    inserted(engine, f"INSERT OVERWRITE {name} PARTITION (day = '2026-05-02') SELECT 'x' WHERE false")
+    assert sorted(days()) == ["2026-05-01", "2026-05-03"]
+    inserted(engine, f"INSERT INTO {name} PARTITION (day = '2026-05-04') (kind) VALUES ('c')")
+    assert days()["2026-05-04"] == ["c"]
+    # Without PARTITION the whole table, also by rows of its own.
+    whole = agreed(engine, f"INSERT OVERWRITE {name} SELECT * FROM {name} WHERE day = '2026-05-03'")
+    assert days() == {"2026-05-03": ["b"]}
+    assert f"paimark rollback {name} --to snapshot.6" in whole.finish.message
+    assert inserted(engine, f"INSERT OVERWRITE {name} SELECT * FROM {name} WHERE false")["row_count"] == 0
+    assert days() == {}
+    assert judge.read(engine_warehouse, name, snapshot=2) == first
+    kinds = [row.commit_kind for row in lineage_of(engine_warehouse, name).newest(9)]
+    assert kinds == ["OVERWRITE", "OVERWRITE", "APPEND", *["OVERWRITE"] * 3, "APPEND", "APPEND"]
+
+
+def test_the_plan_of_an_overwrite_says_what_goes_and_stays(engine: Engine, engine_warehouse: Path) -> None:
+    name = own_table(engine_warehouse, "planned_over", "events")
+    sql = f"INSERT OVERWRITE {name} PARTITION (day = '2026-05-02') VALUES ('x')"
+    called = action_called(sql)
+    assert called is not None
+    context = context_on(engine_warehouse)
+    plan = called.action.plan(context, called.table, {})
+    assert plan.summary == (
+        f"Replace partition day = 2026-05-02 of main of {name} (1 file with 3 rows before key merging)"
+    )
+    assert must_be_agreed_to(called.action, plan)
+    assert plan.steps[0].size > 0 and "snapshot 2 is read as before" in plan.kept[0]
+    assert plan.undo == f"paimark rollback {name} --to snapshot.2"
+    (refused,) = run_statement(engine, sql)
+    assert isinstance(refused, Failed) and "nobody was asked" in refused.message
+    *_, dry = run_statement(engine, sql, call=CallMode(dry_run=True))
+    assert isinstance(dry, Finished) and dry.message == plan.summary
+    assert lineage_of(engine_warehouse, name).latest_id() == 2
+    # INSERT INTO is asked about nowhere; what another does meanwhile stops an overwrite.
+    assert action_called(f"INSERT INTO {name} VALUES ('a', 'b')") is None
+    commit(engine_warehouse, name, pa.table({"day": ["x"], "kind": ["y"]}, schema=EVENTS))
+    with pytest.raises(Refused, match="moved since the plan was made"):
+        called.action.apply(context, plan, lambda line: None)
+    assert lineage_of(engine_warehouse, name).latest_id() == 3
+
+
+def test_values_are_never_changed_on_their_way(engine: Engine, engine_warehouse: Path) -> None:
+    name = "assigned.wide"
+    create_table(engine_warehouse, name, WIDE)
+    for values in (
+        "1, 127, 1.5, 5, 0.1, DATE '2026-05-01', array(1, 2)",
+        "2L, NULL, 999.99D, 'b', 2, TIMESTAMP_NTZ '2026-05-01 00:00:00', NULL",
+    ):
+        inserted(engine, f"INSERT INTO {name} VALUES ({values})")
+    rows = {row["id"]: row for row in read_rows(engine_warehouse, name)}
+    assert (rows[1]["price"], rows[1]["text"], rows[1]["tags"]) == (Decimal("1.50"), "5", [1, 2])
+    assert (rows[2]["price"], rows[2]["day"]) == (Decimal("999.99"), date(2026, 5, 1))
+    for ansi in ("true", "false"):
+        list(engine.run(f"SET spark.sql.ansi.enabled = {ansi}"))
+        for column, value, said in (
+            ("small", "128", "Column small can't hold 128 as it is"),
+            ("price", "1.005", "Column price can't hold 1.005 as it is"),
+            ("price", "1000", "Column price can't hold 1000 as it is"),
+            ("small", "1.5D", "Column small can't hold 1.5 as it is"),
+            (
+                "day",
+                "TIMESTAMP_NTZ '2026-05-01 00:00:01'",
+                "Column day can't hold 2026-05-01 00:00:01 as it is",
+            ),
+            ("ratio", "-1e300D", "Column ratio can't hold -1.0E300 as it is"),
+            ("small", "'5'", "Column small of assigned.wide is tinyint, and the query gives string"),
+            ("day", "5", "Column day of assigned.wide is date, and the query gives int"),
+            ("tags", "array('a')", "Column tags of assigned.wide is array<bigint>"),
+        ):
+            failed = failure(engine, f"INSERT INTO {name} (id, {column}) VALUES (3, {value})")
+            assert said in failed.message, failed
+    list(engine.run("SET spark.sql.ansi.enabled = true"))
+    assert len(read_rows(engine_warehouse, name)) == 2
+
+
+@pytest.mark.parametrize(
+    ("sql", "said", "place"),
+    [
+        ("INSERT INTO {} VALUES (1, 2)", "gives 2 columns, and 3 columns of", "VALUES"),
+        ("INSERT INTO {} (order_id) SELECT 1, 2", "gives 2 columns, and 1 column of", "SELECT"),
+        ("INSERT INTO {} (order_id, nix) SELECT 1, 2", "has no column nix", "nix"),
+        ("INSERT INTO {} (order_id, ORDER_ID) SELECT 1, 2", "ORDER_ID is named twice", "ORDER_ID"),
+        ("INSERT INTO {} BY NAME SELECT 1 AS order_id, 2 AS nix", "has no column nix", "SELECT"),
+        (
+            "INSERT INTO {} (customer) SELECT 'a'",
+            "Column order_id of refused.orders may not be null",
+            "SELECT",
+        ),
+        (
+            "INSERT INTO {} PARTITION (customer = 'a') SELECT 1, 2",
+            "customer is no partition column",
+            "customer",
+        ),
+        ("INSERT INTO {} PARTITION (customer = 1 + 1) SELECT 1, 2", "comma or ) is missing", "+"),
+        ("INSERT INTO refused.nix SELECT 1", "There is no table refused.nix", "refused.nix"),
+        ("INSERT INTO {}$branch_nix SELECT 1", "has no branch nix", "refused.orders$branch_nix"),
+        ("INSERT INTO {}$tags SELECT 1", "is a system table", "refused.orders$tags"),
+        ("INSERT INTO {} VERSION AS OF 1 SELECT 1", "can't follow the table that is written", "VERSION"),
+        ("INSERT INTO {} REPLACE WHERE order_id = 1 SELECT 1", "REPLACE is not done here", "REPLACE"),
+        ("INSERT INTO {} SELECT nix, 1, 2", "`nix` cannot be resolved", "nix"),
+        ("FROM {} INSERT INTO refused.orders SELECT *", "behind the query", "FROM"),
+        ("INSERT OVERWRITE DIRECTORY '/x' SELECT 1", "not to a directory", "DIRECTORY"),
+    ],
+)
+def test_what_can_not_be_inserted_is_pointed_at(
+    engine: Engine, engine_warehouse: Path, sql: str, said: str, place: str
+) -> None:
+    if not (engine_warehouse / "refused.db").exists():
+        own_table(engine_warehouse, "refused")
+    text = sql.format("refused.orders")
+    failed = failure(engine, text)
+    assert said in failed.message
+    assert failed.position is not None and text[failed.position :].startswith(place)
+    assert lineage_of(engine_warehouse, "refused.orders").latest_id() == 5
+
+
+def test_defaults_fill_what_is_left_out_and_lengths_are_kept(engine: Engine, engine_warehouse: Path) -> None:
+    name = own_table(engine_warehouse, "defaults", "events")
+    path = engine_warehouse / "defaults.db/events/schema/schema-0"
+    schema = TableSchema.from_json(path.read_bytes(), str(path))
+    day, kind = schema.fields
+    fields = [day, msgspec.structs.replace(kind, type="VARCHAR(5)", default_value="'none'")]
+    path.write_bytes(msgspec.structs.replace(schema, fields=fields).to_json())
+    inserted(engine, f"INSERT INTO {name} (day) VALUES ('d')")
+    inserted(engine, f"INSERT INTO {name} VALUES ('d', NULL), ('d', '12345')")
+    found = [row["kind"] for row in read_rows(engine_warehouse, name) if row["day"] == "d"]
+    assert sorted(map(str, found)) == ["12345", "None", "none"]
+    assert (
+        "Column kind can't hold 123456 as it is"
+        in failure(engine, f"INSERT INTO {name} VALUES ('d', '123456')").message
+    )
+
+
+def test_a_read_only_engine_inserts_nothing(engine: Engine, engine_warehouse: Path) -> None:
+    name = own_table(engine_warehouse, "unwritable")
+    config = EngineConfig(
+        warehouse=str(engine_warehouse),
+        options={},
+        master=None,
+        conf={},
+        log_path=engine.config.log_path,
+        read_only=True,
+    )
+    unstarted = Engine(config)
+    for sql in (f"INSERT INTO {name} SELECT 1, 'a', 2", f"INSERT OVERWRITE {name} SELECT 1, 'a', 2"):
+        assert failure(unstarted, sql).message == "Nothing is changed in read-only mode"
+    assert unstarted.state == "stopped"
+    assert lineage_of(engine_warehouse, name).latest_id() == 5
+
+
+@pytest.mark.parametrize("table", ["orders", "events"])
+def test_commits_of_others_meanwhile_lose_nothing(
+    engine: Engine, engine_warehouse: Path, judge: Judge, table: str
+) -> None:
+    name, is_keyed = own_table(engine_warehouse, f"at_once_{table}", table), table == "orders"
+    before = len(read_rows(engine_warehouse, name))
+    stop, theirs = threading.Event(), 0
+
+    def commit_again_and_again() -> None:
+        nonlocal theirs
+        while not stop.wait(0.01):
+            number = 1000 + theirs
+            row = (
+                {"order_id": number, "customer": "they", "price": 1.0}
+                if is_keyed
+                else {"day": "d", "kind": "they"}
+            )
+            commit(engine_warehouse, name, pa.Table.from_pylist([row], schema=ORDERS if is_keyed else EVENTS))
+            theirs += 1
+
+    writer = threading.Thread(target=commit_again_and_again)
+    writer.start()
+    try:
+        values = [f"{key}, 'we', 1" if is_keyed else "'d', 'we'" for key in range(101, 104)]
+        made = [inserted(engine, f"INSERT INTO {name} VALUES ({each})") for each in values]
+    finally:
+        stop.set()
+        writer.join()
+    ids = [row["snapshot_id"] for row in made]
+    assert theirs and ids == sorted(set(ids))
+    lineage = lineage_of(engine_warehouse, name)
+    assert lineage.snapshot_ids() == list(range(1, (lineage.latest_id() or 0) + 1))
+    read = judge.read(engine_warehouse, name)
+    assert len(read) == before + theirs + 3
+    assert sum("we" in row.values() for row in read) == 3
+    assert comparable(read_rows(engine_warehouse, name)) == read
+
+
+class Racing:
+    """An engine before whose every order somebody else commits."""
+
+    def __init__(self, engine: Engine, deed: Callable[[], None]) -> None:
+        self._engine = engine
+        self._deed = deed
+
+    def do(self, task: Task) -> Iterator[Event]:
+        self._deed()
+        return self._engine.do(task)
+
+
+@pytest.mark.parametrize(
+    "sql", ["INSERT OVERWRITE {} VALUES (1, 'a', 1)", "INSERT INTO {} VALUES (1, 'a', 1)"]
+)
+def test_what_rests_on_the_newest_snapshot_is_refused_when_another_commits(
+    engine: Engine, engine_warehouse: Path, sql: str
+) -> None:
+    """An overwrite replaces what its plan has shown; and the buckets of keys are given out by one writer."""
+    name = f"raced.t_{sql.split()[1].lower()}"
+    create_table(engine_warehouse, name, ORDERS, primary_keys=["order_id"])
+    rows = pa.table({"order_id": [1], "customer": ["x"], "price": [1.0]}, schema=ORDERS)
+    commit(engine_warehouse, name, rows)
+    called, inserts = inserting_action(sql.format(name))
+    racing = cast(Engine, Racing(engine, lambda: commit(engine_warehouse, name, rows)))
+    context = replace(context_on(engine_warehouse), engine=lambda: racing)
+    plan = called.action.plan(context, called.table, {})
+    with pytest.raises(StatementFailed, match="moved while its rows were written: snapshot 1, now 2"):
+        inserts.apply(context, plan, lambda line: None)
+    assert lineage_of(engine_warehouse, name).latest_id() == 2
+    alone = replace(context, engine=lambda: engine)
+    outcome = inserts.apply(alone, called.action.plan(alone, called.table, {}), lambda line: None)
+    assert outcome.result == {"snapshot_id": 3, "row_count": 1}
+    assert [row["customer"] for row in read_rows(engine_warehouse, name)] == ["a"]

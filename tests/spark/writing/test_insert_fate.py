@@ -1,0 +1,112 @@
+"""Whether an INSERT's rows are there is told rightly, whatever the engine said at the end and came since."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import cast
+
+import pyarrow as pa
+import pytest
+
+from core.actions.context import Context
+from core.actions.plan import Outcome
+from core.actions.rewrite.insert import inserting_action
+from core.errors import StatementFailed, Unavailable
+from core.spark.client.client import Engine
+from core.spark.protocol import Event, Failed, Finished, Task, Told
+from core.table.layout import TablePath
+from tests.actions.acting import context_on, done
+from tests.conftest import ORDERS
+from tests.paimon import commit, read_rows
+from tests.spark.written_tables import lineage_of
+
+TABLE = TablePath("fates", "orders")
+SQL = "INSERT INTO fates.orders VALUES (77, 'x', 1)"
+
+
+@dataclass
+class Dying:
+    """An engine that does what it is told, and dies before it can say so. `since`: what comes before that."""
+
+    engine: Engine
+    since: Callable[[], None]
+
+    def do(self, task: Task) -> Generator[Event]:
+        for event in self.engine.do(task):
+            if isinstance(event, Finished):
+                self.since()
+                yield Failed("The Spark engine died (killed by SIGKILL)", cause="engine")
+                return
+            if not isinstance(event, Told):
+                yield event
+
+
+@pytest.fixture
+def warehouse(engine_warehouse: Path) -> Path:
+    shutil.rmtree(engine_warehouse / "fates.db", ignore_errors=True)
+    shutil.copytree(engine_warehouse / "shop.db" / "orders", engine_warehouse / "fates.db" / "orders")
+    return engine_warehouse
+
+
+def inserted(warehouse: Path, tmp_path: Path, engine: Engine, since: Callable[[], None]) -> Outcome:
+    dying = cast(Engine, Dying(engine, since))
+    context: Context = replace(context_on(warehouse), audit_path=tmp_path / "audit", engine=lambda: dying)
+    inserts = inserting_action(SQL)[1]
+    return inserts.apply(context, inserts.plan(context, TABLE, {}), lambda line: None)
+
+
+def others_commit(warehouse: Path, count: int) -> None:
+    for number in range(count):
+        rows = {"order_id": [1000 + number], "customer": ["o"], "price": [1.0]}
+        commit(warehouse, TABLE.full_name, pa.table(rows, schema=ORDERS))
+
+
+def test_it_landed_and_many_came_after_it(engine: Engine, warehouse: Path, tmp_path: Path) -> None:
+    outcome = inserted(warehouse, tmp_path, engine, lambda: others_commit(warehouse, 40))
+    assert outcome.result == {"snapshot_id": 6, "row_count": None}
+    assert 77 in {row["order_id"] for row in read_rows(warehouse, TABLE.full_name)}
+
+
+def test_it_landed_and_has_expired(engine: Engine, warehouse: Path, tmp_path: Path) -> None:
+    def since() -> None:
+        others_commit(warehouse, 2)
+        done(context_on(warehouse), "expire-snapshots", table=TABLE, retain_last=1)
+
+    with pytest.raises(Unavailable) as raised:
+        inserted(warehouse, tmp_path, engine, since)
+    assert raised.value.message == (
+        "Nothing tells any more whether the rows came to fates.orders: snapshots 6 to 7 have expired since. "
+        "The engine said: The Spark engine died (killed by SIGKILL)"
+    )
+    assert raised.value.hint == "Look at the rows before you run it again."
+    assert 77 in {row["order_id"] for row in read_rows(warehouse, TABLE.full_name)}
+
+
+def test_it_landed_and_a_tag_kept_it(engine: Engine, warehouse: Path, tmp_path: Path) -> None:
+    def since() -> None:
+        done(context_on(warehouse), "create-tag", table=TABLE, name="kept", snapshot=6)
+        others_commit(warehouse, 2)
+        done(context_on(warehouse), "expire-snapshots", table=TABLE, retain_last=1)
+
+    assert inserted(warehouse, tmp_path, engine, since).result["snapshot_id"] == 6
+
+
+def test_rows_go_to_the_main_that_the_plan_saw(engine: Engine, warehouse: Path, tmp_path: Path) -> None:
+    """Else another branch would get them, and nobody would look for them there."""
+    context = context_on(warehouse)
+    done(context, "create-branch", table=TABLE, name="next", tag="v2")
+
+    @dataclass
+    class Repointing:
+        def do(self, task: Task) -> Generator[Event]:
+            done(context, "replace-main-branch", table=TABLE, name="next")
+            yield from engine.do(task)
+
+    inserts = inserting_action(SQL)[1]
+    with_engine = replace(context, audit_path=tmp_path / "audit", engine=lambda: cast(Engine, Repointing()))
+    with pytest.raises(StatementFailed, match=r"Another branch of fates\.orders became main since"):
+        inserts.apply(with_engine, inserts.plan(context, TABLE, {}), lambda line: None)
+    assert lineage_of(warehouse, TABLE.full_name, "next").latest_id() == 2

@@ -1,0 +1,379 @@
+"""What Spark writes through us is one commit, on the state it was made for, and stock Paimon reads it."""
+
+from __future__ import annotations
+
+import datetime as dt
+import shutil
+import subprocess
+import sys
+from decimal import Decimal
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+import pytest
+
+from core.spark.client.client import Engine
+from core.spark.protocol import Write
+from core.storage.local import LocalFiles
+from core.table.catalog import parse_table_name
+from core.table.records import TableSchema
+from core.table.savepoints import SavepointManager
+from tests.conftest import EVENTS, ORDERS
+from tests.interop.conftest import judge
+from tests.interop.judge import Judge, comparable
+from tests.paimon import commit, create_table, open_table, read_rows
+from tests.spark.datasource.test_types import ROWS as EVERY_VALUE
+from tests.spark.datasource.test_types import SCHEMA as EVERY_TYPE
+from tests.spark.engine_fixture import in_order, rows
+from tests.spark.written_tables import lineage_of, order, refused, version, written
+
+__all__ = ["judge"]
+
+TABLES = ("shop.orders", "shop.events")
+
+
+def own_table(warehouse: Path, database: str, table: str = "orders") -> str:
+    shutil.copytree(warehouse / "shop.db" / table, warehouse / f"{database}.db" / table)
+    return f"{database}.{table}"
+
+
+def test_an_overwrite_gives_the_table_the_rows_of_another_version(
+    engine: Engine, engine_warehouse: Path, judge: Judge
+) -> None:
+    name = own_table(engine_warehouse, "overwritten")
+    lineage = lineage_of(engine_warehouse, name)
+    before = judge.read(engine_warehouse, name)
+    wanted = judge.read(engine_warehouse, name, snapshot=2)
+    assert before != wanted
+    made = written(engine, order(lineage, "SELECT * FROM old", overwrite=True, old=version(lineage, 2)))
+    assert made == 6
+    snapshot = lineage.snapshot(6)
+    assert (snapshot.commit_kind, snapshot.schema_id) == ("OVERWRITE", 0)
+    assert judge.read(engine_warehouse, name) == wanted == comparable(read_rows(engine_warehouse, name))
+    assert judge.read(engine_warehouse, name, snapshot=5) == before
+    judge.compact(engine_warehouse, name)
+    assert judge.read(engine_warehouse, name) == wanted
+
+
+def test_rows_written_later_win_over_those_an_overwrite_wrote(
+    engine: Engine, engine_warehouse: Path, judge: Judge
+) -> None:
+    name = own_table(engine_warehouse, "upserted")
+    lineage = lineage_of(engine_warehouse, name)
+    written(engine, order(lineage, "SELECT * FROM old", overwrite=True, old=version(lineage, 3)))
+    sql = "SELECT order_id, concat(customer, '!') AS customer, price FROM old WHERE order_id > 3"
+    written(engine, order(lineage, sql, old=version(lineage, 3)))
+    expected = [
+        {**row, "customer": f"{row['customer']}!"} if row["order_id"] > 3 else row
+        for row in judge.read(engine_warehouse, name, snapshot=3)
+    ]
+    assert judge.read(engine_warehouse, name) == comparable(expected)
+    judge.write(engine_warehouse, name, [{"order_id": 4, "customer": "theirs", "price": 0.0}])
+    assert [row for row in judge.read(engine_warehouse, name) if row["order_id"] == 4] == [
+        {"order_id": 4, "customer": "theirs", "price": 0.0}
+    ]
+
+
+def test_an_append_adds_rows_to_the_branch_it_names(
+    engine: Engine, engine_warehouse: Path, judge: Judge
+) -> None:
+    name = own_table(engine_warehouse, "appended", "events")
+    open_table(engine_warehouse, name).create_tag("fork", 1)
+    open_table(engine_warehouse, name).branch_manager().create_branch("fix", "fork")
+    main, branch = lineage_of(engine_warehouse, name), lineage_of(engine_warehouse, name, "fix")
+    main_rows, fork_rows = judge.read(engine_warehouse, name), judge.read(engine_warehouse, name, snapshot=1)
+    added = [row for row in main_rows if row not in fork_rows]
+    task = order(
+        branch, "SELECT * FROM main EXCEPT ALL SELECT * FROM old", main=version(main, 2), old=version(main, 1)
+    )
+    assert written(engine, task) == 2
+    assert branch.snapshot(2).commit_kind == "APPEND"
+    assert judge.read(engine_warehouse, f"{name}$branch_fix") == comparable(fork_rows + added)
+    assert judge.read(engine_warehouse, name) == main_rows
+    assert main.latest_id() == 2
+
+
+def test_only_the_partitions_asked_for_are_replaced(
+    engine: Engine, engine_warehouse: Path, judge: Judge
+) -> None:
+    name = own_table(engine_warehouse, "partly", "events")
+    lineage = lineage_of(engine_warehouse, name)
+    before = judge.read(engine_warehouse, name)
+    # One is emptied, and one that was not there comes.
+    task = order(
+        lineage,
+        "SELECT '2026-05-09' AS day, kind FROM now WHERE day = '2026-05-01'",
+        overwrite=True,
+        partitions_sql="SELECT * FROM VALUES ('2026-05-01'), ('2026-05-09') AS each(day)",
+        now=version(lineage, 2),
+    )
+    written(engine, task)
+    moved = [{**row, "day": "2026-05-09"} if row["day"] == "2026-05-01" else row for row in before]
+    assert judge.read(engine_warehouse, name) == comparable(moved)
+    strays = order(
+        lineage,
+        "SELECT * FROM now",
+        overwrite=True,
+        partitions_sql="SELECT '2026-05-09' AS day",
+        now=version(lineage, 2),
+    )
+    assert "partitions that are not replaced" in refused(engine, strays).message
+    none = order(
+        lineage,
+        "SELECT * FROM now",
+        overwrite=True,
+        partitions_sql="SELECT day FROM now LIMIT 0",
+        now=version(lineage, 2),
+    )
+    assert written(engine, none) is None
+    assert lineage.latest_id() == 3
+
+
+def test_an_overwrite_without_rows_empties_the_table(
+    engine: Engine, engine_warehouse: Path, judge: Judge
+) -> None:
+    name = own_table(engine_warehouse, "emptied")
+    lineage = lineage_of(engine_warehouse, name)
+    task = order(lineage, "SELECT * FROM now LIMIT 0", overwrite=True, now=version(lineage, 5))
+    assert written(engine, task) == 6
+    assert judge.read(engine_warehouse, name) == read_rows(engine_warehouse, name) == []
+
+
+def test_buckets_that_the_table_makes_as_it_grows(
+    engine: Engine, engine_warehouse: Path, judge: Judge
+) -> None:
+    name = "dynamic.orders"
+    schema = pa.schema([pa.field("day", pa.string(), nullable=False), *ORDERS])
+    create_table(
+        engine_warehouse,
+        name,
+        schema,
+        primary_keys=["day", "order_id"],
+        partition_keys=["day"],
+        options={"dynamic-bucket.target-row-num": "3"},
+    )
+    given = {
+        "day": [f"d{number % 2}" for number in range(20)],
+        "order_id": list(range(20)),
+        "customer": ["c"] * 20,
+        "price": [1.0] * 20,
+    }
+    commit(engine_warehouse, name, pa.table(given, schema=schema))
+    lineage = lineage_of(engine_warehouse, name)
+    wanted = judge.read(engine_warehouse, name)
+    sql = "SELECT * FROM now WHERE order_id < 15"
+    written(engine, order(lineage, sql, overwrite=True, now=version(lineage, 1)))
+    kept = [row for row in wanted if int(str(row["order_id"])) < 15]
+    assert judge.read(engine_warehouse, name) == kept == comparable(read_rows(engine_warehouse, name))
+    # Keys are found again in the buckets that the overwrite gave them.
+    upsert = "SELECT day, order_id, 'new' AS customer, price FROM now"
+    written(engine, order(lineage, upsert, now=version(lineage, 1)))
+    assert judge.read(engine_warehouse, name) == comparable([{**row, "customer": "new"} for row in wanted])
+
+
+def moved(warehouse: Path, name: str, task: Write) -> Write:
+    """The same order, and another writer who is faster."""
+    newer = pa.table({"order_id": [77], "customer": ["other"], "price": [7.0]}, schema=ORDERS)
+    commit(warehouse, name, newer)
+    return task
+
+
+def test_a_commit_that_comes_between_is_never_overwritten(engine: Engine, engine_warehouse: Path) -> None:
+    name = own_table(engine_warehouse, "raced")
+    lineage = lineage_of(engine_warehouse, name)
+    task = order(lineage, "SELECT * FROM old", overwrite=True, old=version(lineage, 2))
+    failed = refused(engine, moved(engine_warehouse, name, task))
+    assert failed.message == "main of raced.orders moved while its rows were written: snapshot 5, now 6"
+    assert lineage.latest_id() == 6
+    assert 77 in {row["order_id"] for row in read_rows(engine_warehouse, name)}
+
+
+def test_a_definition_that_changed_meanwhile_stops_the_commit(engine: Engine, engine_warehouse: Path) -> None:
+    name = own_table(engine_warehouse, "altered")
+    lineage = lineage_of(engine_warehouse, name)
+    task = order(lineage, "SELECT * FROM old", overwrite=True, old=version(lineage, 2))
+    directory = engine_warehouse / "altered.db" / "orders" / "schema"
+    changed = msgspec.json.decode((directory / "schema-0").read_bytes())
+    (directory / "schema-1").write_bytes(msgspec.json.encode({**changed, "id": 1}))
+    failed = refused(engine, task)
+    assert "The definition of altered.orders changed" in failed.message
+    assert lineage.latest_id() == 5
+
+
+def test_another_main_meanwhile_stops_the_commit(engine: Engine, engine_warehouse: Path) -> None:
+    name = own_table(engine_warehouse, "repointed")
+    open_table(engine_warehouse, name).branch_manager().create_branch("next", "v2")
+    lineage = lineage_of(engine_warehouse, name)
+    sql = "SELECT * FROM old"
+    task = order(lineage, sql, overwrite=True, follows_main=True, old=version(lineage, 2))
+    (engine_warehouse / "repointed.db" / "orders" / "branch" / "MAIN-BRANCH").write_text("next")
+    assert "Another branch of repointed.orders became main" in refused(engine, task).message
+    assert lineage.latest_id() == 5
+    assert lineage_of(engine_warehouse, name, "next").latest_id() == 2
+
+
+def test_a_task_that_fails_leaves_no_file_and_no_commit(engine: Engine, engine_warehouse: Path) -> None:
+    name = own_table(engine_warehouse, "failed")
+    lineage = lineage_of(engine_warehouse, name)
+    directory = engine_warehouse / "failed.db" / "orders"
+    before = {path for path in directory.rglob("*") if path.is_file()}
+    sql = "SELECT order_id, customer, IF(order_id = 3, raise_error('no'), price) AS price FROM old"
+    refused(engine, order(lineage, sql, overwrite=True, old=version(lineage, 5)))
+    nulls = "SELECT IF(order_id = 3, NULL, order_id) AS order_id, customer, price FROM old"
+    assert (
+        "order_id may not be null" in refused(engine, order(lineage, nulls, old=version(lineage, 5))).message
+    )
+    assert {path for path in directory.rglob("*") if path.is_file()} == before
+
+
+def test_an_older_version_is_written_by_todays_definition(
+    engine: Engine, engine_warehouse: Path, judge: Judge
+) -> None:
+    name = own_table(engine_warehouse, "renamed")
+    lineage = lineage_of(engine_warehouse, name)
+    schema = lineage.latest_schema()
+    assert schema is not None
+    fields = [msgspec.to_builtins(each) for each in schema.as_written()["fields"]]
+    fields[2]["name"] = "amount"
+    fields.append({"id": 3, "name": "note", "type": "STRING"})
+    changed = {**schema.as_written(), "id": 1, "fields": fields, "highestFieldId": 3}
+    path = engine_warehouse / "renamed.db" / "orders" / "schema" / "schema-1"
+    path.write_bytes(TableSchema.from_json(msgspec.json.encode(changed), "test").to_json())
+    old = judge.read(engine_warehouse, name, snapshot=2)
+    written(engine, order(lineage, "SELECT * FROM old", overwrite=True, old=version(lineage, 2)))
+    assert lineage.snapshot(6).schema_id == 1
+    assert judge.read(engine_warehouse, name) == comparable(
+        {"order_id": row["order_id"], "customer": row["customer"], "amount": row["price"], "note": None}
+        for row in old
+    )
+
+
+PROGRAM = """
+import sys
+from pathlib import Path
+from core.spark.protocol import Start
+from core.spark.launch.session import start_spark
+from core.spark.writing.write import clustered
+
+warehouse, scratch = sys.argv[1:]
+spark = start_spark(Start(warehouse, {}, "local[2]", {}, scratch, False))
+session = spark.session
+source = {"warehouse": warehouse}
+
+def save(frame, mode, table, **options):
+    frame.write.format("paimark").mode(mode).options(**source, table=table, **options).save()
+
+orders = session.sql("SELECT id AS order_id, 'spark' AS customer FROM range(0, 40, 1, 4)")
+try:
+    save(orders, "append", "shop.orders")
+except Exception as error:
+    assert "core.spark.writing.write.clustered" in str(error), error
+else:
+    raise SystemExit("one bucket was written by several tasks")
+save(clustered(orders, table="shop.orders", **source), "append", "shop.orders")
+save(session.sql("SELECT '2026-05-02' AS day, 'new' AS kind"), "overwrite", "shop.events",
+     partitionOverwriteMode="dynamic")
+save(session.sql("SELECT 'x' AS day, 'y' AS kind"), "append", "shop.events", branch="b")
+for wrong in ("SELECT 1 AS nothing", "SELECT 'a' AS customer"):
+    try:
+        save(session.sql(wrong), "append", "shop.orders")
+    except Exception as error:
+        assert "order_id" in str(error) or "no column nothing" in str(error), error
+    else:
+        raise SystemExit("wrong columns were taken")
+spark.stop()
+"""
+
+
+def set_interval(warehouse: Path, table: str, text: str) -> None:
+    path = warehouse / "shop.db" / table / "schema" / "schema-0"
+    schema = msgspec.json.decode(path.read_bytes())
+    schema["options"]["savepoint.create-interval"] = text
+    path.write_bytes(msgspec.json.encode(schema))
+
+
+def test_a_program_writes_through_the_data_source(warehouse: Path, tmp_path: Path, judge: Judge) -> None:
+    """Where the table wants savepoints, the commit is followed by one; where that fails, it is told."""
+    set_interval(warehouse, "orders", "1 h")
+    set_interval(warehouse, "events", "often")
+    open_table(warehouse, "shop.events").create_tag("fork", 1)
+    open_table(warehouse, "shop.events").branch_manager().create_branch("b", "fork")
+    (tmp_path / "scratch").mkdir()
+    words = [sys.executable, "-c", PROGRAM, str(warehouse), str(tmp_path / "scratch")]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr[-3000:]
+    expected = [{"order_id": number, "customer": "spark", "price": None} for number in range(40)]
+    assert judge.read(warehouse, "shop.orders") == comparable(expected)
+    assert lineage_of(warehouse, "shop.orders").latest_id() == 6
+    kept = {
+        name: SavepointManager(LocalFiles(str(warehouse)), parse_table_name(name)).all() for name in TABLES
+    }
+    assert [each.saved_snapshot_id for each in kept["shop.orders"]] == [6]
+    assert kept["shop.events"] == []
+    assert done.stderr.count("The rows were committed to shop.events, but what should follow failed") == 2
+    events = judge.read(warehouse, "shop.events")
+    assert {"day": "2026-05-02", "kind": "new"} in events
+    assert len(events) == 4
+    assert {"day": "x", "kind": "y"} in judge.read(warehouse, "shop.events$branch_b")
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_sql_still_reads_what_was_written(engine: Engine, engine_warehouse: Path, table: str) -> None:
+    name = own_table(engine_warehouse, f"again_{table[5:]}", table[5:])
+    lineage = lineage_of(engine_warehouse, name)
+    written(engine, order(lineage, "SELECT * FROM old", overwrite=True, old=version(lineage, 1)))
+    now, then = rows(engine, f"SELECT * FROM {name}"), rows(engine, f"SELECT * FROM {name} VERSION AS OF 1")
+    assert in_order(now) == in_order(then)
+    assert EVENTS.names == ["day", "kind"]
+
+
+@pytest.mark.parametrize("keys", [(), ("id",)])
+def test_every_type_is_written_as_it_was_read(
+    engine: Engine, engine_warehouse: Path, keys: tuple[str, ...]
+) -> None:
+    name = f"written_{len(keys)}.everything"
+    options = {"bucket": "2"} if keys else {}
+    create_table(engine_warehouse, name, EVERY_TYPE, primary_keys=keys, options=options)
+    commit(engine_warehouse, name, pa.Table.from_pylist(EVERY_VALUE, schema=EVERY_TYPE))
+    before = read_rows(engine_warehouse, name)
+    lineage = lineage_of(engine_warehouse, name)
+    task = order(lineage, "SELECT * FROM old", overwrite=True, old=version(lineage, 1))
+    assert written(engine, task) == 2
+    assert in_order(read_rows(engine_warehouse, name)) == in_order(before) == in_order(EVERY_VALUE)
+
+
+PARTS: dict[str, tuple[pa.DataType, list[object]]] = {
+    "day": (pa.date32(), [dt.date(2026, 5, 1), dt.date(1969, 12, 31), None]),
+    "money": (pa.decimal128(18, 2), [Decimal("1.50"), Decimal("-2.00"), None]),
+    "flag": (pa.bool_(), [True, False, None]),
+    "hour": (pa.timestamp("ms"), [dt.datetime(2026, 5, 1, 12), dt.datetime(1969, 1, 1, 0, 0, 1), None]),
+    "text": (pa.string(), ["a/b=c%", "a longer one", None]),
+    "number": (pa.int64(), [-1, 2**40, None]),
+}
+
+
+@pytest.mark.parametrize("kind", PARTS)
+def test_partitions_of_every_type_are_replaced_and_no_other(
+    engine: Engine, engine_warehouse: Path, kind: str
+) -> None:
+    name, (arrow_type, values) = f"parts_{kind}.t", PARTS[kind]
+    schema = pa.schema([pa.field("p", arrow_type), pa.field("n", pa.int64())])
+    create_table(engine_warehouse, name, schema, partition_keys=["p"])
+    given = [{"p": value, "n": number} for number, value in enumerate(values)]
+    commit(engine_warehouse, name, pa.Table.from_pylist(given, schema=schema))
+    lineage = lineage_of(engine_warehouse, name)
+    for replaced in (0, 2):
+        before = read_rows(engine_warehouse, name)
+        newest = lineage.latest_id()
+        assert newest is not None
+        task = order(
+            lineage,
+            f"SELECT p, n + 10 AS n FROM now WHERE n % 10 = {replaced}",
+            overwrite=True,
+            partitions_sql=f"SELECT p FROM now WHERE n % 10 = {replaced}",
+            now=version(lineage, newest),
+        )
+        assert written(engine, task) == newest + 1
+        expected = [{**row, "n": row["n"] + 10} if row["n"] % 10 == replaced else row for row in before]
+        assert in_order(read_rows(engine_warehouse, name)) == in_order(expected)
