@@ -31,11 +31,13 @@ from core.actions.undo import truncation as undo_truncation
 from core.demo.directory import MARKER
 from core.spark.streaming.landing import Attempt
 from core.storage.conditions import SCRATCH
+from core.storage.local import LocalFiles
 from core.table import layout
 from core.table.definition.retention import RETENTION_OFF
 from core.table.operations import Operation, Undoable
 from core.table.read_tags import READ_TAG_PREFIX
 from core.table.records import Consumer, Point, Record, Savepoint, SchemaField, Snapshot, TableSchema, Tag
+from tests.actions.acting import ORDERS, Wrapped, context_on, done
 
 PAGE = (Path(__file__).parents[2] / "docs/table-format.md").read_text()
 # What is written, by the name that the page gives it.
@@ -181,7 +183,7 @@ def test_every_record_of_a_file_has_an_example() -> None:
     embedded = {Owner, Plan, Step, Refusal, Point, Undoable}
     files = {name for name, kind in WRITTEN.items() if kind not in embedded}
     assert {name for name, _ in examples()} == files | {"Tag", "LATEST", "MAIN-BRANCH", "notice"}
-    assert PAGE.count("```json\n") + PAGE.count("```text\n") == len(examples())
+    assert PAGE.count("```json\n") + PAGE.count("```text\n") == len(examples()) + len(orders())
 
 
 @pytest.mark.parametrize(("name", "text"), examples())
@@ -204,3 +206,62 @@ def test_the_journal_in_the_page_can_be_resumed() -> None:
     assert found.planned().action == found.action
     kind: type[Change[Any]] = change_named(found.change)
     assert msgspec.to_builtins(msgspec.convert(found.state, kind.State)) == found.state
+
+
+class Recorded(Wrapped):
+    """A store that says what was written and deleted below a table, with names of chance taken out."""
+
+    def __init__(self, warehouse: Path) -> None:
+        super().__init__(LocalFiles(str(warehouse)))
+        self.lines: list[str] = []
+
+    def create(self, path: str, data: bytes) -> bool:
+        created = super().create(path, data)
+        if created:
+            self._say("create", path, json.loads(data)["step"] if layout.STEP_PREFIX in path else "")
+        return created
+
+    def replace(self, path: str, data: bytes) -> None:
+        super().replace(path, data)
+        self._say("replace", path)
+
+    def delete(self, path: str) -> None:
+        if self.exists(path):
+            self._say("delete", path)
+        super().delete(path)
+
+    def _say(self, verb: str, path: str, step: str = "") -> None:
+        name = path.removeprefix("shop.db/orders/")
+        for chance, told in (
+            (r"\b[0-9a-f]{32}\b", "<token>"),
+            (r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "<uuid>"),
+            (r"main-\d{8}T\d{6}-[0-9a-f]{6}", "main-<time>-<hex>"),
+        ):
+            name = re.sub(chance, told, name)
+        if verb == "delete":
+            name = re.sub(r"(STEP-<token>)-\d+", r"\1-<n>", name)
+            # All of a root goes in no particular order, schemas last.
+            name = re.sub(r"^(branch/branch-main-.*)/(tag|snapshot)/.*", r"\1/...", name)
+        line = f"{verb:7} {name}" + (f"  {step}" if step else "")
+        if line not in self.lines[-1:]:
+            self.lines.append(line)
+
+
+def orders() -> dict[str, str]:
+    return dict(re.findall(r"^<!-- order: (\S+) -->\n\n```text\n(.*?)\n```$", PAGE, re.M | re.S))
+
+
+def test_files_are_written_and_deleted_in_the_order_that_the_page_shows(warehouse: Path) -> None:
+    changes: dict[str, dict[str, object]] = {
+        "create-savepoint": {},
+        "create-branch": {"name": "fix", "tag": "v2"},
+        "replace-main-branch": {"name": "fix"},
+        "undo": {},
+        "delete-savepoint": {"id": 1},
+    }
+    found = {}
+    for name, arguments in changes.items():
+        recorded = Recorded(warehouse)
+        done(context_on(warehouse, recorded), name, ORDERS, **arguments)
+        found[name] = "\n".join(recorded.lines)
+    assert found == orders()
