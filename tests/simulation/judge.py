@@ -68,7 +68,8 @@ class Judge:
         try:
             rows, needed = self.rows(root, path)
         except Unreadable as error:
-            if name.startswith("snapshot ") and found in self._world.expiring:
+            is_unproven = name.removeprefix("tag ") in self._watch.unproven
+            if is_unproven or (name.startswith("snapshot ") and found in self._world.expiring):
                 self.has_holes = True
                 return self._as_far_as_there(path)
             raise Violation(f"{name} of {root.label} can't be read: {error} is gone") from error

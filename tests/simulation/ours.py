@@ -108,6 +108,8 @@ class Ours:
         if not is_recovery:
             operation.state = "in doubt"
             self._watch.doubts.append(operation)
+            if operation.action == "create-tag":
+                self._watch.unproven.add(str(operation.arguments["name"]))
 
     def _told(self, line: str) -> None:
         self.world.tell(self.actor, f"  {line}")

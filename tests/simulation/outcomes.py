@@ -69,7 +69,14 @@ class Outcomes:
     def recovered(self, operation: Operation) -> None:
         """It was interrupted, and recovered: it is done, or nothing of it is left. Raises `Violation`."""
         # A pin of a tag that was not made keeps a few files until its branch goes, and nothing else.
-        if left := [each for each in self.left_of(operation) if not str(each[-1]).startswith("paimark.")]:
+        left = [each for each in self.left_of(operation) if not str(each[-1]).startswith("paimark.")]
+        # A copy of a root stays when somebody wrote to it meanwhile.
+        others = {
+            key[1]
+            for key, writer in self._watch.last_writer.items()
+            if writer not in (None, operation) and _is_of_copy(key)
+        }
+        if left := [each for each in left if not _is_of_copy(each) or each[1] not in others]:
             try:
                 self.acknowledged(operation)
             except Violation as error:
@@ -274,6 +281,11 @@ class Outcomes:
 def _sure(identity: Identity | None) -> Identity:
     assert identity is not None, "there is no snapshot"
     return identity
+
+
+def _is_of_copy(key: tuple[object, ...]) -> bool:
+    root = key[1] if len(key) > 1 else None
+    return isinstance(root, Root) and (root.branch or "").startswith(("main-", "retired-"))
 
 
 def _root(key: tuple[object, ...]) -> Root:

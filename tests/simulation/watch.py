@@ -24,6 +24,8 @@ class Watch:
         self.operations: dict[Actor, Operation] = {}
         # Those of which nobody knows how they ended.
         self.doubts: list[Operation] = []
+        # Tags whose maker died, so that nobody proved that they came in time.
+        self.unproven: set[str] = set()
         # References that somebody was told of: a root and a name, with what it holds.
         self.promised: dict[tuple[Root, str], Identity] = {}
         # Commits of ours that a stock engine overwrote, with what their makers had done until then.
