@@ -70,13 +70,13 @@ class Outcomes:
         """It was interrupted, and recovered: it is done, or nothing of it is left. Raises `Violation`."""
         # A pin of a tag that was not made keeps a few files until its branch goes, and nothing else.
         left = [each for each in self.left_of(operation) if not str(each[-1]).startswith("paimark.")]
-        # A copy of a root stays when somebody wrote to it meanwhile.
+        # What was added to the copy of a root stays when somebody wrote to that meanwhile.
         others = {
             key[1]
             for key, writer in self._watch.last_writer.items()
             if writer not in (None, operation) and _is_of_copy(key)
         }
-        if left := [each for each in left if not _is_of_copy(each) or each[1] not in others]:
+        if left := [each for each in left if operation.touched[each] or each[1] not in others]:
             try:
                 self.acknowledged(operation)
             except Violation as error:
