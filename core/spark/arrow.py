@@ -1,4 +1,4 @@
-"""A result's batches as pyarrow's, for whoever shows or writes them. Imports pyarrow when first used."""
+"""Batches of rows as pyarrow's. Imports pyarrow when first used."""
 
 from __future__ import annotations
 
@@ -16,3 +16,19 @@ def read_batch(batch: Batch) -> pa.RecordBatch:
 
     with pa.ipc.open_stream(batch.ipc) as reader:
         return reader.read_next_batch()
+
+
+def fit_batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """The batch's columns in the schema's order and types; a column it does not have is all nulls."""
+    import pyarrow as pa
+
+    have = {name: index for index, name in enumerate(batch.schema.names)}
+    columns = []
+    for field in schema:
+        if field.name not in have:
+            columns.append(pa.nulls(batch.num_rows, field.type))
+            continue
+        column = batch.column(have[field.name])
+        # Not safe: nanoseconds lose what is finer than a microsecond.
+        columns.append(column if column.type == field.type else column.cast(field.type, safe=False))
+    return pa.RecordBatch.from_arrays(columns, schema=schema)

@@ -14,22 +14,13 @@ from core.spark.datasource.scan import Scan
 
 def main() -> int:
     import pyarrow as pa
-    from pypaimon.schema.data_types import PyarrowFieldParser
 
-    from core.spark.datasource.paimon import open_table, plan_splits, read_splits
-    from core.spark.datasource.types import as_spark_reads
+    from core.spark.datasource.table_rows import arrow_schema, row_batches
 
-    scan, left = Scan.from_text(sys.stdin.read()), int(sys.argv[1])
-    schema = PyarrowFieldParser.from_paimon_schema(open_table(scan).fields)
-    with pa.ipc.new_stream(sys.stdout.buffer, schema) as out:
-        # Split by split: a limit given to the reader counts rows before they are merged.
-        for split in plan_splits(scan, ()) if scan.snapshot else ():
-            for batch in read_splits(scan, (), [split]):
-                rows = as_spark_reads(batch.slice(0, left), schema)
-                out.write_batch(rows)
-                left -= rows.num_rows
-                if left <= 0:
-                    return 0
+    scan = Scan.from_text(sys.stdin.read())
+    with pa.ipc.new_stream(sys.stdout.buffer, arrow_schema(scan)) as out:
+        for batch in row_batches(scan, int(sys.argv[1])):
+            out.write_batch(batch)
     return 0
 
 

@@ -12,9 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
 
-import msgspec
 from pyspark.sql.datasource import (
     EqualTo,
     Filter,
@@ -27,6 +25,8 @@ from pyspark.sql.datasource import (
     LessThanOrEqual,
     StringStartsWith,
 )
+
+from core.spark.datasource.conditions import Condition
 
 _COMPARISONS: dict[type[Filter], str] = {
     EqualTo: "equal",
@@ -41,14 +41,6 @@ _EXACT = re.compile(
     r"(\(\d+\))?( NOT NULL)?"
 )
 _TEXT = re.compile(r"(STRING|CHAR|VARCHAR)(\(.*\))?( NOT NULL)?")
-
-
-class Condition(msgspec.Struct, frozen=True):
-    """`method` is a method of pypaimon's predicate builder."""
-
-    method: str
-    column: str
-    values: tuple[Any, ...] = ()
 
 
 def conditions(filters: Iterable[Filter], columns: Mapping[str, str]) -> list[Condition]:
@@ -76,10 +68,3 @@ def _condition(each: Filter, columns: Mapping[str, str]) -> Condition | None:
     method = _COMPARISONS.get(type(each))
     value = getattr(each, "value", None)
     return Condition(method, column, (value,)) if method and value is not None else None
-
-
-def predicate(builder: Any, wanted: Iterable[Condition]) -> Any:
-    """pypaimon's predicate for all of the conditions; None for none."""
-    return builder.and_predicates(
-        [getattr(builder, each.method)(each.column, *each.values) for each in wanted]
-    )

@@ -17,7 +17,7 @@ from pypaimon.snapshot.snapshot import Snapshot
 from pypaimon.table.file_store_table import FileStoreTable
 
 from core.errors import Corrupt, Refused
-from core.spark.datasource.filters import Condition, predicate
+from core.spark.datasource.conditions import Condition, predicate
 from core.spark.datasource.scan import Scan
 from core.spark.datasource.table_options import ignored_deletes
 from core.spark.datasource.type_changes import columns_of_one_type, require_convertible

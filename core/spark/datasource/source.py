@@ -41,7 +41,7 @@ from core.spark.launch.worker_imports import settle
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from core.spark.datasource.filters import Condition
+    from core.spark.datasource.conditions import Condition
     from core.spark.streaming.reader import PaimarkStreamReader
     from core.spark.streaming.writer import PaimarkStreamWriter
     from core.spark.writing.write import PaimarkWriter
@@ -152,14 +152,14 @@ class PaimarkReader(DataSourceReader):
         return parts
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
+        from core.spark.arrow import fit_batch
         from core.spark.datasource.paimon import read_splits
-        from core.spark.datasource.types import as_spark_reads
 
         if not isinstance(partition, Part):
             return
         schema = to_arrow_schema(self.spark_schema)
         for batch in read_splits(self.scan, self.conditions, partition.splits):
-            yield as_spark_reads(batch, schema)
+            yield fit_batch(batch, schema)
 
 
 class _Pushing:

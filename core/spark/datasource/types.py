@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import pyarrow as pa
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
@@ -105,17 +104,3 @@ def _unknown(column: str, kind: object) -> StatementFailed:
         f"Column {column} has the type {kind}, which Spark has no equivalent of",
         "Read the table's other columns with `paimark` or another engine.",
     )
-
-
-def as_spark_reads(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """The batch's columns in the schema's order and types; a column it does not have is all nulls."""
-    have = {name: index for index, name in enumerate(batch.schema.names)}
-    columns = []
-    for field in schema:
-        if field.name not in have:
-            columns.append(pa.nulls(batch.num_rows, field.type))
-            continue
-        column = batch.column(have[field.name])
-        # Not safe: nanoseconds lose what is finer than a microsecond.
-        columns.append(column if column.type == field.type else column.cast(field.type, safe=False))
-    return pa.RecordBatch.from_arrays(columns, schema=schema)

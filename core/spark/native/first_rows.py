@@ -13,7 +13,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from core.errors import Corrupt
-from core.spark.datasource.types import as_spark_reads
+from core.spark.arrow import fit_batch
 from core.spark.merging.model import Bits
 from core.spark.merging.opening import OpenFile
 from core.spark.native.state import TableFile, TableState
@@ -44,7 +44,7 @@ def first_rows(
             for batch in _batches(source, file, state, bits.get(file.address), columns, limit):
                 # Spark takes an empty batch for the end of all.
                 if batch.num_rows:
-                    batches.append(as_spark_reads(batch.slice(0, left), schema))
+                    batches.append(fit_batch(batch.slice(0, left), schema))
                     left -= batches[-1].num_rows
                 if not left:
                     return pa.Table.from_batches(batches, schema)

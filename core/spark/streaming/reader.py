@@ -121,7 +121,7 @@ class PaimarkStreamReader(DataSourceStreamReader):
         return [StreamPart(text, task, rows) for task in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        from core.spark.datasource.types import as_spark_reads
+        from core.spark.arrow import fit_batch
         from core.spark.streaming.changes import read_task
 
         if not isinstance(partition, StreamPart):
@@ -129,7 +129,7 @@ class PaimarkStreamReader(DataSourceStreamReader):
         scan, schema = Scan.from_text(partition.scan), to_arrow_schema(self._schema)
         with hints_told():
             for batch in read_task(scan, partition.splits, partition.rows, self._asked.with_kinds):
-                yield as_spark_reads(batch, schema)
+                yield fit_batch(batch, schema)
 
     def commit(self, end: dict[str, Any]) -> None:
         self._seen = end

@@ -1,0 +1,49 @@
+"""The rows of a scan in this process, without Spark: merged where the table has a primary key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+from pypaimon.schema.data_types import PyarrowFieldParser
+
+from core.errors import NotFound, Unavailable
+from core.spark.arrow import fit_batch
+from core.spark.datasource.paimon import open_table, plan_splits, read_splits
+from core.spark.datasource.scan import Scan
+
+
+def arrow_schema(scan: Scan) -> pa.Schema:
+    """The columns that the scan asks for, in its order."""
+    schema = PyarrowFieldParser.from_paimon_schema(open_table(scan).fields)
+    if scan.columns is None:
+        return schema
+    return pa.schema([schema.field(name) for name in scan.columns])
+
+
+def row_batches(scan: Scan, limit: int | None = None) -> Iterator[pa.RecordBatch]:
+    """The rows in the columns of `arrow_schema`, at most `limit` of them, read as they are asked for.
+
+    Raises `Refused` for what can't be read rightly, `Corrupt` for a file that is not what its manifest says,
+    `NotFound` for one that is gone, and `Unavailable`.
+    """
+    try:
+        yield from _row_batches(scan, limit)
+    except FileNotFoundError as error:
+        raise NotFound(
+            f"A file that this version of {scan.database}.{scan.table} needs is not there: {error}",
+            "An expiry or a clean-up took it; `paimark verify` says what is lost.",
+        ) from error
+    except OSError as error:
+        raise Unavailable(f"{scan.database}.{scan.table} could not be read: {error}") from error
+
+
+def _row_batches(scan: Scan, limit: int | None) -> Iterator[pa.RecordBatch]:
+    schema, left = arrow_schema(scan), limit
+    # Split by split: a limit given to the reader counts rows before they are merged.
+    for split in plan_splits(scan, ()) if scan.snapshot and left != 0 else ():
+        for batch in read_splits(scan, (), [split]):
+            rows = fit_batch(batch.slice(0, left), schema)
+            yield rows
+            if left is not None and (left := left - rows.num_rows) <= 0:
+                return
