@@ -76,7 +76,10 @@ class Outcomes:
             for key, writer in self._watch.last_writer.items()
             if writer not in (None, operation) and _is_of_copy(key)
         }
-        if left := [each for each in left if operation.touched[each] or each[1] not in others]:
+        left = [
+            each for each in left if not _is_of_copy(each) or operation.touched[each] or each[1] not in others
+        ]
+        if left:
             try:
                 self.acknowledged(operation)
             except Violation as error:
