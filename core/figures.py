@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
-_SIZES = ("kB", "MB", "GB", "TB", "PB", "EB")
+from humanize import intcomma, naturalsize
+
 _AGES = ((60, 1, "s"), (3600, 60, "min"), (86400, 3600, "h"), (86400 * 60, 86400, "d"))
 _YEAR = 86400 * 365
 # Writers' clocks may say anything.
@@ -14,17 +15,13 @@ _LENGTHS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s"), (
 
 def counted(count: int, one: str, many: str = "") -> str:
     """`1 row`, `1,200 rows`, `2 branches`."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
+    return f"{intcomma(count)} {one if count == 1 else many or one + 's'}"
 
 
 def size(count: int) -> str:
     """Bytes: `812 B`, `1.4 MB`."""
-    if count < 1000:
-        return f"{count} B"
-    power = min((len(str(count)) - 1) // 3, len(_SIZES))
-    if float(f"{count / 1000**power:.1f}") >= 1000 and power < len(_SIZES):
-        power += 1
-    return f"{count / 1000**power:.1f} {_SIZES[power - 1]}"
+    words = naturalsize(count, format="%.0f" if count < 1000 else "%.1f")
+    return words.replace(" Bytes", " B").replace(" Byte", " B")
 
 
 def duration(milliseconds: int) -> str:
