@@ -1,4 +1,18 @@
-"""One family of errors: a sentence for a person, a hint, and the exit code of the command."""
+"""One family of errors: a sentence for a person, a hint, and the exit code of the command.
+
+    PaimarkError              1  what a person must read
+    ├── NotFound              1  a table, branch, version or file that was named does not exist
+    │   └── FileMissing       1  a path that was read
+    ├── Corrupt               1  a metadata file that can't be read
+    ├── Refused               1  unsafe or not allowed: nothing was written
+    ├── StatementFailed       1  SQL that can't be run as written, with its position
+    ├── Cancelled             1  somebody stopped it: nothing was written
+    ├── UsageError            2  the words of the command don't fit together
+    └── Unavailable           3  storage, catalog or engine did not answer
+
+Kinds that one package raises and catches are subclasses there, such as `TakenOver`, a `Refused` of
+`core.actions.change.journal`.
+"""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""What people install and read: the wheel, the Makefile, the pins, the pages."""

@@ -1,0 +1,1 @@
+"""Statements and versions, held to Spark's own parser and to models."""

@@ -1,0 +1,1 @@
+"""`verify`: what it finds, and whom it names."""

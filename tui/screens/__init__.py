@@ -1,0 +1,4 @@
+"""The one screen that is always there: the tables on the left, the tabs of a table on the right.
+
+Begin with `browse`.
+"""

@@ -1,1 +1,4 @@
-"""What the console knows of the terminal: keys as they come, bytes as they go, the clipboard, the editor."""
+"""What the console knows of the terminal: keys as they come, bytes as they go, the clipboard, the editor.
+
+Begin with `sent_cells`.
+"""

@@ -1,1 +1,4 @@
-"""`paimark doctor` and `verify`."""
+"""`paimark doctor` and `paimark verify`: what is missing or broken, here and in a table.
+
+Begin with `doctor`.
+"""

@@ -1,0 +1,1 @@
+"""Branches: created, deleted, rescued; and a thousand of them."""

@@ -1,0 +1,1 @@
+"""The driver, the journal, the log of operations, and `recover`."""

@@ -1,0 +1,1 @@
+"""Reference counting, and deleting while others make references."""

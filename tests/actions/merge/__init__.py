@@ -1,0 +1,1 @@
+"""Merges, also against a model."""

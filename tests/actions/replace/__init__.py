@@ -1,0 +1,1 @@
+"""A branch becomes main, and stops being it."""

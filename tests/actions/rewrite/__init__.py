@@ -1,0 +1,1 @@
+"""Rollbacks, truncations, and commits that another engine overwrites."""

@@ -1,0 +1,1 @@
+"""The files of roots: guards, links, odd files, leftovers."""

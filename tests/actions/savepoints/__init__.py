@@ -1,0 +1,1 @@
+"""Savepoints: made by hand and by the clock, deleted, protected again."""

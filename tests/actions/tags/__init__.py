@@ -1,0 +1,1 @@
+"""Tags: made and deleted."""

@@ -1,0 +1,1 @@
+"""`undo` and `redo` of each kind of change."""

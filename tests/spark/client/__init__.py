@@ -1,0 +1,1 @@
+"""The client: cancels, deaths, idle ends, and the frames of the protocol."""

@@ -1,0 +1,1 @@
+"""The data source `paimark`: options, types, pushed conditions."""

@@ -1,0 +1,1 @@
+"""Java, Spark's home, settings, clusters."""

@@ -1,0 +1,1 @@
+"""Streams: read, written, killed and started again."""

@@ -1,0 +1,1 @@
+"""Rows written by Spark: one commit or none."""
