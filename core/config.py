@@ -91,10 +91,7 @@ def state_directory(environment: Mapping[str, str] = os.environ) -> Path:
     """
     home = environment.get("XDG_STATE_HOME")
     if not home and sys.platform == "darwin":
-        # Slow to import, and elsewhere it says what is below.
-        from platformdirs import user_state_path
-
-        return user_state_path("paimark")
+        return Path(os.path.expanduser("~"), "Library", "Application Support", "paimark")
     return Path(home or os.path.join(os.path.expanduser("~"), ".local", "state")) / "paimark"
 
 

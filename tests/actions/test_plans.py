@@ -117,7 +117,7 @@ def test_an_unknown_action_is_told_with_near_ones() -> None:
 
 
 def test_listing_the_actions_imports_none_of_them() -> None:
-    heavy = "'fastavro', 'fsspec', 'platformdirs', 'core.actions.savepoints.create_savepoint'"
+    heavy = "'fastavro', 'fsspec', 'core.actions.savepoints.create_savepoint'"
     code = (
         "import sys, core.actions.registry, core.actions.context\n"
         f"print([name for name in ({heavy}) if name in sys.modules])"
