@@ -21,7 +21,7 @@ from core.spark.engine.answers import answer, tell_answer
 from core.spark.engine.constants import Constants
 from core.spark.engine.failures import failed
 from core.spark.engine.holding_reads import HeldReads, snapshots_read
-from core.spark.engine.plans import Plans, is_session_command, is_sorted, without_limit
+from core.spark.engine.plans import is_session_command, is_sorted, without_limit
 from core.spark.engine.tables import OpenedTable, Opener
 from core.spark.engine.views import PREFIX, Views
 from core.spark.launch.session import Spark
@@ -97,7 +97,6 @@ class Runner:
         self._reads = HeldReads(files, start.read_only)
         self._natives = NativeScans(spark.session, self._warehouse)
         self._views = Views(spark.session, self._natives)
-        self._plans = Plans(spark.session)
         self._results = Results(spark)
         self._constants = Constants(spark.session)
         self._progress = ProgressWatch(spark.session)
@@ -291,7 +290,7 @@ class Runner:
     def _ask_spark(self, job: Job, statement: Statement, insert: Insert | None, began: float) -> Finished:
         sql = self._text(job)
         plan = self._session._jsparkSession.sessionState().sqlParser().parsePlan(sql)
-        reads = self._plans.is_query(plan)
+        reads = self._views.plans.is_query(plan)
         # Queries have two judges, the words and Spark's plan: each knows forms that the other does not.
         if statement.kind == "show" and not is_session_command(plan):
             raise Refused(f"{_head(sql)} is not answered here", _SHOWS)
@@ -352,7 +351,7 @@ class Runner:
         limit, most = job.order.limit, None
         analyzed = frame._jdf.queryExecution().analyzed()
         if (inner := without_limit(analyzed)) is not None:
-            frame, most = self._plans.frame(inner[0]), inner[1]
+            frame, most = self._views.plans.frame(inner[0]), inner[1]
         elif limit is not None and is_sorted(analyzed):
             frame = frame.limit(limit + 1)
         frame = presentable(frame)

@@ -37,7 +37,7 @@ class Views:
     def __init__(self, session: SparkSession, natives: NativeScans) -> None:
         self._session = session
         self._natives = natives
-        self._plans = Plans(session)
+        self.plans = Plans(session)
         # Of Spark over Connect there is none to be had.
         java: Any = getattr(session, "_jsparkSession", None)
         self._catalog: Any = None if java is None else java.sessionState().catalog()
@@ -70,10 +70,10 @@ class Views:
         """What was planned, with the tables' rows."""
         if not any(table.scan for table in named.values()):
             return frame
-        needed = self._plans.needs(frame, limit)
+        needed = self.plans.needs(frame, limit)
         opened = {str(place): table for place, table in enumerate(named.values())}
         tables = {place: self._table(opened[place], need) for place, need in needed.items()}
-        return self._plans.with_tables(frame, tables) if tables else frame
+        return self.plans.with_tables(frame, tables) if tables else frame
 
     def register(self, named: Mapping[str, OpenedTable]) -> None:
         """Make views of the tables with all that is in them."""
