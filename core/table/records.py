@@ -176,6 +176,16 @@ class Snapshot(Record, frozen=True, kw_only=True):
     writer_version: str | None = None
 
 
+def commit_key(snapshot: Snapshot) -> tuple[int, str, str]:
+    """Equal for a snapshot and its copies in tags and branches: each commit names its lists anew."""
+    return snapshot.id, snapshot.base_manifest_list, snapshot.delta_manifest_list
+
+
+def is_same_commit(left: Snapshot, right: Snapshot) -> bool:
+    """Whether two records are of one commit, as a snapshot and its copies in tags and branches are."""
+    return commit_key(left) == commit_key(right)
+
+
 class Point(Record, frozen=True, kw_only=True):
     """A snapshot of a root, told from a later one of its id by the name of its delta manifest list."""
 

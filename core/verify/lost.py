@@ -8,13 +8,12 @@ from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
-from core.actions.garbage.references import identity
 from core.storage.files import Files
 from core.storage.parallel import each_of
 from core.table.layout import TablePath
 from core.table.lineage.chain import Break, break_between
 from core.table.manifests.files import manifest_list_paths
-from core.table.records import Snapshot
+from core.table.records import Snapshot, commit_key
 from core.verify.needs import Needs
 from core.verify.versions import Version, Versions
 
@@ -45,7 +44,7 @@ def _pairs(there: Versions) -> Iterator[tuple[Version, Version]]:
     for snapshots in by_root.values():
         for before, after in pairwise(snapshots):
             if _record(after).id == _record(before).id + 1:
-                key = identity(_record(before)), identity(_record(after))
+                key = commit_key(_record(before)), commit_key(_record(after))
                 if key not in known:
                     known.add(key)
                     yield before, after

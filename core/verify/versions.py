@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Literal, NamedTuple
 
-from core.actions.garbage.references import identity, roots_and_guards
+from core.actions.garbage.references import roots_and_guards
 from core.storage.files import Files
 from core.storage.parallel import each_of
 from core.table.layout import CHANGELOG_PREFIX, Root, TablePath, savepoint_tag
 from core.table.lineage.lineage import Lineage, numbered
 from core.table.lineage.main_branch import all_roots, main_root
 from core.table.reading import read_records
-from core.table.records import Savepoint, Snapshot, Tag
+from core.table.records import Savepoint, Snapshot, Tag, commit_key
 from core.table.savepoints import SavepointManager
 
 
@@ -69,7 +69,7 @@ def same_state(version: Version) -> tuple[object, ...]:
     """Equal for versions that need the same files; copies of one commit in tags and branches do."""
     if version.record is None:
         return ("savepoint", version.path)
-    return (version.kind == "changelog", *identity(version.record))
+    return (version.kind == "changelog", *commit_key(version.record))
 
 
 def _of_root(files: Files, main: Root, damaged: dict[str, str], root: Root) -> list[Version]:

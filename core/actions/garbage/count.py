@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from core.actions.garbage.estimate import told
 from core.actions.garbage.reachability import Metadata, Progress
-from core.actions.garbage.references import Leaving, Reference, identity
+from core.actions.garbage.references import Leaving, Reference
 from core.errors import FileMissing
 from core.storage.files import Files
 from core.storage.parallel import each_of
@@ -23,6 +23,7 @@ from core.table.manifests.files import Places, StoredFile
 from core.table.manifests.fold import Fold, Told
 from core.table.manifests.manifests import file_facts, index_facts, read_in_batches
 from core.table.manifests.runs import Runs, add, both, meet, members, minus, union
+from core.table.records import commit_key
 
 
 @dataclass(frozen=True)
@@ -286,5 +287,5 @@ class Tally:
 
 def _key(reference: Reference) -> tuple[object, ...]:
     """Equal for references that keep the same files."""
-    record = identity(reference.record) if reference.record is not None else (reference.full_list,)
+    record = commit_key(reference.record) if reference.record is not None else (reference.full_list,)
     return (*record, reference.is_partial, reference.keeps_changelog)

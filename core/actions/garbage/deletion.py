@@ -24,7 +24,7 @@ from core.actions.checks import (
 from core.actions.context import Context, Progress
 from core.actions.features import feature_refusals
 from core.actions.garbage.dependents import dependents
-from core.actions.garbage.references import Leaving, identity
+from core.actions.garbage.references import Leaving
 from core.actions.garbage.sweep import Removed, remove, stranger
 from core.actions.garbage.unreferenced import Count, Freed
 from core.actions.plan import Plan, Refusal, Step, raise_first
@@ -36,7 +36,7 @@ from core.storage.files import Files
 from core.table.layout import Root, TablePath
 from core.table.lineage.main_branch import main_root
 from core.table.manifests.files import StoredFile
-from core.table.records import Savepoint, Tag
+from core.table.records import Savepoint, Tag, is_same_commit
 
 # Names shown of many.
 _SHOWN = 5
@@ -315,4 +315,4 @@ def _is_still(files: Files, root: Root, target: Target) -> bool:
         found = Tag.from_json(files.read(path), path)
     except FileMissing:
         return False
-    return target.tag is not None and identity(found) == identity(target.tag)
+    return target.tag is not None and is_same_commit(found, target.tag)

@@ -15,11 +15,11 @@ from core.errors import FileMissing
 from core.storage.files import Files
 from core.storage.parallel import each_of
 from core.table.layout import TablePath
-from core.table.lineage.forks import Side, find_fork, is_same_commit
+from core.table.lineage.forks import Side, find_fork
 from core.table.lineage.main_branch import all_roots, main_root
 from core.table.manifests.files import data_manifests, live_facts
 from core.table.manifests.manifests import FileFacts
-from core.table.records import Snapshot, Tag
+from core.table.records import Snapshot, Tag, is_same_commit
 
 
 def dependents(files: Files, table: TablePath, tag: Tag, going: Collection[str]) -> list[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from core.actions.change.journal import Hold
 from core.actions.context import Context, Progress
-from core.actions.garbage.references import Leaving, identity
+from core.actions.garbage.references import Leaving
 from core.actions.garbage.sweep import LISTS_GONE, Removed, remove
 from core.actions.garbage.unreferenced import Count
 from core.actions.roots.root_files import remove_root
@@ -16,7 +16,7 @@ from core.storage.files import Files
 from core.table.layout import Root
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import root_exists
-from core.table.records import Snapshot
+from core.table.records import Snapshot, commit_key
 
 
 def leaving_of(files: Files, root: Root, kept: frozenset[str] = frozenset()) -> Leaving:
@@ -28,8 +28,8 @@ def leaving_of(files: Files, root: Root, kept: frozenset[str] = frozenset()) -> 
         raise Refused(
             f"What {root.label} keeps can't be told: {sentence}", "Repair or remove that file first."
         )
-    records: dict[tuple[int, str, str], Snapshot] = {identity(tag): tag for _, tag in tags}
-    records |= {identity(each): each for each in snapshots}
+    records: dict[tuple[int, str, str], Snapshot] = {commit_key(tag): tag for _, tag in tags}
+    records |= {commit_key(each): each for each in snapshots}
     ascending = sorted(records.values(), key=lambda each: each.id)
     paths = [root.snapshot(each.id) for each in snapshots] + [root.tag(name) for name, _ in tags]
     return Leaving(

@@ -34,10 +34,8 @@ from core.table.layout import (
 )
 from core.table.lineage.lineage import Lineage, numbered
 from core.table.lineage.main_branch import all_roots, main_branch_name
-from core.table.records import Savepoint, Snapshot, Tag
+from core.table.records import Savepoint, Snapshot, Tag, commit_key, is_same_commit
 from core.table.savepoints import SavepointManager
-
-Identity = tuple[int, str, str]
 
 
 @dataclass(frozen=True)
@@ -70,11 +68,6 @@ class Reference:
     full_list: str | None = None
     is_partial: bool = False
     keeps_changelog: bool = False
-
-
-def identity(record: Snapshot) -> Identity:
-    """Equal for a snapshot and its copies in tags and branches: each commit names its lists anew."""
-    return record.id, record.base_manifest_list, record.delta_manifest_list
 
 
 def roots_and_guards(files: Files, table: TablePath) -> list[Root]:
@@ -117,7 +110,7 @@ def surviving(
     found: dict[tuple[object, ...], Reference] = {}
     for of_root in told(each_of(deciding, views), len(views), "branches' histories", progress):
         for each in of_root:
-            key = identity(each.record) if each.record else ()
+            key = commit_key(each.record) if each.record else ()
             found.setdefault((*key, each.is_partial, each.keeps_changelog), each)
     references = [*found.values(), *_loose(savepoints, table, views)]
     # Its own snapshot keeps all that a tag does.
@@ -127,9 +120,11 @@ def surviving(
 def _twins(leaving: Leaving, references: Iterable[Reference]) -> list[Reference]:
     if leaving.is_expiry or len(leaving.records) != 1:
         return []
-    wanted = identity(leaving.records[0])
+    [wanted] = leaving.records
     return [
-        each for each in references if each.record and not each.is_partial and identity(each.record) == wanted
+        each
+        for each in references
+        if each.record and not each.is_partial and is_same_commit(each.record, wanted)
     ]
 
 
@@ -233,7 +228,7 @@ class _RootView:
         records += [self._snapshots[each] for each in wanted]
         by_id: dict[int, Snapshot] = {}
         for each in records:
-            if identity(by_id.setdefault(each.id, each)) != identity(each):
+            if not is_same_commit(by_id.setdefault(each.id, each), each):
                 return False
         if ends and max(by_id) > ends[-1]:
             return False
@@ -261,7 +256,7 @@ def _fork(left: _RootView, right: _RootView) -> tuple[float, float] | None:
     low, high = 0, len(common)
     while low < high:
         middle = (low + high) // 2
-        if identity(left.record(common[middle])) == identity(right.record(common[middle])):
+        if is_same_commit(left.record(common[middle]), right.record(common[middle])):
             low = middle + 1
         else:
             high = middle

@@ -11,10 +11,11 @@ from collections.abc import Collection
 
 from core.actions.garbage.count import Freed, Incomplete, Tally
 from core.actions.garbage.reachability import Progress
-from core.actions.garbage.references import Leaving, Reference, identity, surviving
+from core.actions.garbage.references import Leaving, Reference, surviving
 from core.errors import Corrupt, FileMissing, Refused
 from core.storage.files import Files
 from core.table.layout import Root, TablePath
+from core.table.records import commit_key
 
 __all__ = ["Count", "Freed", "freed_by"]
 
@@ -139,4 +140,4 @@ class Count:
 
 
 def _held_by(leaving: Leaving) -> frozenset[object]:
-    return frozenset([*map(identity, leaving.records), leaving.full_list, *leaving.paths])
+    return frozenset([*map(commit_key, leaving.records), leaving.full_list, *leaving.paths])

@@ -38,8 +38,7 @@ from core.errors import NotFound, Refused, UsageError
 from core.figures import counted
 from core.storage.files import Files
 from core.table.layout import Root, TablePath
-from core.table.lineage.forks import is_same_commit
-from core.table.records import Snapshot, point_of
+from core.table.records import Snapshot, is_same_commit, point_of
 
 ACTION = "merge-branch"
 _CHOICES = ("fail", "branch", "main")

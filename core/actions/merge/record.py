@@ -7,8 +7,7 @@ from core.actions.merge.history import Event, record
 from core.actions.merge.survey import Survey
 from core.actions.roots.merge_tags import merge_tag
 from core.actions.roots.shadow_tags import guard
-from core.table.lineage.forks import is_same_commit
-from core.table.records import Point, Snapshot, point_of
+from core.table.records import Point, Snapshot, is_same_commit, point_of
 
 
 def record_merge(context: Context, found: Survey, made: Snapshot | Point) -> None:

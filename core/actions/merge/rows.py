@@ -15,8 +15,8 @@ from core.actions.rewrite.spark_rewrite import Rows, asked, rewriting_refusals, 
 from core.errors import FileMissing, Refused
 from core.figures import counted
 from core.spark.protocol import Version
-from core.table.lineage.forks import is_same_commit
 from core.table.manifests.files import size_of
+from core.table.records import is_same_commit
 
 
 def merged_rows(context: Context, found: Survey, choice: str, progress: Progress) -> Rows:

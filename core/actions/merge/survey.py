@@ -15,11 +15,11 @@ from core.errors import Corrupt, Refused
 from core.storage.files import Files
 from core.table.definition.retention import RETENTION_OFF
 from core.table.layout import Root, TablePath
-from core.table.lineage.forks import Side, find_fork, is_same_commit
+from core.table.lineage.forks import Side, find_fork
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import branch_root
 from core.table.manifests.files import data_manifests, live_facts
-from core.table.records import Snapshot, TableSchema
+from core.table.records import Snapshot, TableSchema, is_same_commit
 
 Kind = Literal["nothing", "fast-forward", "append", "keyed"]
 

@@ -33,10 +33,9 @@ from core.errors import FileMissing
 from core.storage.files import Files
 from core.table.definition.retention import RETENTION_OFF
 from core.table.layout import BARRIER, SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root, TablePath
-from core.table.lineage.forks import is_same_commit
 from core.table.lineage.lineage import Lineage
 from core.table.reading import numbered
-from core.table.records import Record, Snapshot, Tag
+from core.table.records import Record, Snapshot, Tag, is_same_commit
 
 _LATEST = f"{SNAPSHOTS}/LATEST"
 _FIRST_SCHEMA = f"{SCHEMAS}/{SCHEMA_PREFIX}0"

@@ -15,10 +15,11 @@ from core.errors import Corrupt, FileMissing, NotFound, Refused
 from core.storage.files import Files
 from core.storage.parallel import each_of
 from core.table.layout import Root, TablePath
-from core.table.lineage.forks import Fork, Side, find_fork, is_same_commit
+from core.table.lineage.forks import Fork, Side, find_fork
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import all_roots, main_root
 from core.table.manifests.files import each_needed_file, missing_files
+from core.table.records import is_same_commit
 from core.table.savepoints import SavepointManager, tagged_savepoints
 
 

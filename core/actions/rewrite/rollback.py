@@ -29,7 +29,7 @@ from core.table.layout import Root, TablePath
 from core.table.lineage.lineage import Lineage
 from core.table.manifests.files import size_of
 from core.table.names import is_safe_name
-from core.table.records import Snapshot, point_of
+from core.table.records import Snapshot, is_same_commit, point_of
 from core.travel.version import Resolved, resolve_time, resolve_version
 
 ACTION = "rollback"
@@ -65,9 +65,9 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     head = start.head.snapshot
     truncates = arguments.get("truncate") is True
     what = f"{way.version.name} (snapshot {snapshot.id})"
-    if truncates and not _is_same(head, snapshot):
+    if truncates and not is_same_commit(head, snapshot):
         return rollback_truncate.plan(context, ACTION, start.head, snapshot, asked, way.fingerprint)
-    if _is_same(head, snapshot):
+    if is_same_commit(head, snapshot):
         return Plan(
             action=ACTION,
             table=table.full_name,
@@ -214,10 +214,6 @@ def way_as_planned(work: Work) -> _Way:
     if not (has_gone_on and way.lasting == plan.lasting):
         require_unmoved(work.table, plan, way.fingerprint)
     return way
-
-
-def _is_same(left: Snapshot, right: Snapshot) -> bool:
-    return (left.id, left.delta_manifest_list) == (right.id, right.delta_manifest_list)
 
 
 def _warnings(way: _Way) -> list[str]:

@@ -7,14 +7,14 @@ from collections.abc import Collection, Mapping
 
 from core.actions.change.journal import Hold
 from core.actions.context import Context, Progress
-from core.actions.garbage.references import Leaving, identity
+from core.actions.garbage.references import Leaving
 from core.actions.garbage.sweep import Removed, remove
 from core.actions.garbage.unreferenced import Count
 from core.storage.files import Files
 from core.table.layout import Root
-from core.table.lineage.forks import Side, find_forks, is_same_commit
+from core.table.lineage.forks import Side, find_forks
 from core.table.lineage.main_branch import all_roots, main_root
-from core.table.records import Tag
+from core.table.records import Tag, commit_key, is_same_commit
 
 _RETIRED = re.compile(r"retired-(?P<name>.+)-\d{8}T\d{6}", re.DOTALL)
 
@@ -62,7 +62,7 @@ def _is_held_besides(main: Side, tag: Tag, found: Collection[str]) -> bool:
 def leaving_of_pins(main: Root, pins: Mapping[str, Tag]) -> Leaving:
     """One or more pins while their files, and the copies that guard them, are still there."""
     roots = (main,) if main.branch is None else (main, main.table.root())
-    records = {identity(tag): tag for tag in pins.values()}
+    records = {commit_key(tag): tag for tag in pins.values()}
     ascending = sorted(records.values(), key=lambda each: each.id)
     paths = frozenset(root.tag(name) for root in roots for name in pins)
     return Leaving(roots, ascending[-1].schema_id, tuple(ascending), paths)

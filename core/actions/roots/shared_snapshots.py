@@ -8,9 +8,8 @@ from __future__ import annotations
 from core.actions.roots.pin_snapshot import ChosenSnapshot
 from core.actions.roots.shadow_tags import guard
 from core.storage.files import Files
-from core.table.lineage.forks import is_same_commit
 from core.table.lineage.main_branch import main_root
-from core.table.records import Snapshot
+from core.table.records import Snapshot, is_same_commit
 
 
 def tag_in_main(files: Files, chosen: ChosenSnapshot, name: str) -> str | None:

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from core.storage.files import Files
 from core.table.layout import SNAPSHOT_PREFIX, TablePath
-from core.table.lineage.forks import is_same_commit
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import branch_names, main_branch_name
 from core.table.reading import numbered
-from core.table.records import Snapshot
+from core.table.records import Snapshot, is_same_commit
 
 
 def stray_commits(files: Files, table: TablePath) -> list[Snapshot]:

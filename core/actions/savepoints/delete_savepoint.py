@@ -9,13 +9,13 @@ from core.actions.checks import integer_argument
 from core.actions.context import Context
 from core.actions.garbage import deletion
 from core.actions.garbage.deletion import DeleteReference, Target, dependents_refusals, seen, tags_named
-from core.actions.garbage.references import identity, roots_and_guards
+from core.actions.garbage.references import roots_and_guards
 from core.actions.plan import Plan, Refusal
 from core.actions.savepoints import savepoint_claim
 from core.errors import NotFound, UsageError
 from core.table.layout import Root, TablePath, savepoint_tag
 from core.table.lineage.main_branch import main_root
-from core.table.records import Savepoint, Tag
+from core.table.records import Savepoint, Tag, commit_key
 from core.table.savepoints import SavepointManager
 
 ACTION = "delete-savepoint"
@@ -85,7 +85,7 @@ def _refusals(
         if tag.id != savepoint.saved_snapshot_id:
             reason = f"Tag {name} of {root.label} holds snapshot {tag.id}, not {savepoint.saved_snapshot_id}"
             found.append(Refusal(reason, "Another engine made it: delete it with that first."))
-    if len({identity(tag) for tag, _ in tags.values()}) > 1:
+    if len({commit_key(tag) for tag, _ in tags.values()}) > 1:
         roots = ", ".join(root.label for root in tags)
         found.append(
             Refusal(f"Tag {name} holds different snapshots in {roots}", "Delete the wrong one first.")

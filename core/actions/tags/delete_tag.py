@@ -9,13 +9,12 @@ from core.actions.checks import required_text, text_argument
 from core.actions.context import Context
 from core.actions.garbage import deletion
 from core.actions.garbage.deletion import DeleteReference, Target, dependents_refusals, seen, tags_named
-from core.actions.garbage.references import identity
 from core.actions.plan import Plan, Refusal
 from core.table.layout import SAVEPOINT_TAG_PREFIX, TablePath
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import branch_root, main_root
 from core.table.read_tags import is_left_over, is_read_tag
-from core.table.records import Tag
+from core.table.records import Tag, is_same_commit
 
 ACTION = "delete-tag"
 _OURS = "paimark."
@@ -47,7 +46,7 @@ def _find(context: Context, table: TablePath, name: str, branch: str | None) -> 
         # Its copy in the table directory guards it there, and would be left without it.
         roots.append(table.root())
     tags = tags_named(files, roots, name)
-    same = {each: found for each, found in tags.items() if identity(found[0]) == identity(tag)}
+    same = {each: found for each, found in tags.items() if is_same_commit(found[0], tag)}
     target = Target(table, name, root, tuple(same), tag, None, seen(b"", same))
     return target, _refusals(context, target, tag)
 

@@ -14,7 +14,7 @@ from core.table.definition.kinds import Way
 from core.table.layout import Root, TablePath
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import main_root
-from core.table.records import Snapshot, TableSchema
+from core.table.records import Snapshot, TableSchema, commit_key
 
 # `module:function`, called with the warehouse, its options and the root; it says what it did, if anything.
 DUE_SAVEPOINT = "core.actions.savepoints.auto_savepoint:after_write"
@@ -104,16 +104,9 @@ def require_head(target: Target, latest: Snapshot | None) -> None:
     if target.head is None:
         return
     expected = Snapshot.from_json(target.head.encode(), "the target") if target.head else None
-    if _identity(latest) != _identity(expected):
+    if (latest and commit_key(latest)) != (expected and commit_key(expected)):
         raise Refused(
             f"{target.root.label} of {target.root.table.full_name} moved while its rows were written: "
             f"snapshot {expected.id if expected else 'none'}, now {latest.id if latest else 'none'}",
             "Nothing was committed: start again.",
         )
-
-
-def _identity(snapshot: Snapshot | None) -> tuple[object, ...]:
-    """Each commit gives its manifest lists new names."""
-    if snapshot is None:
-        return ()
-    return snapshot.id, snapshot.base_manifest_list, snapshot.delta_manifest_list

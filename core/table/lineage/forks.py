@@ -15,7 +15,7 @@ from core.storage.parallel import each_of
 from core.table.layout import SNAPSHOT_PREFIX, Root
 from core.table.lineage.lineage import Lineage, numbered
 from core.table.read_tags import is_read_tag
-from core.table.records import Snapshot, Tag
+from core.table.records import Snapshot, Tag, is_same_commit
 from core.table.rows import SnapshotRow
 
 
@@ -106,18 +106,6 @@ class Side:
         path = self.root.snapshot(snapshot_id)
         [data] = self.lineage.files.read_many([path])
         return self._tagged.get(snapshot_id) if data is None else Snapshot.from_json(data, path)
-
-
-def is_same_commit(left: Snapshot, right: Snapshot) -> bool:
-    """Whether two records are of one commit, as a snapshot and its copies in tags and branches are.
-
-    Each commit gives its manifest lists new names.
-    """
-    return (left.id, left.base_manifest_list, left.delta_manifest_list) == (
-        right.id,
-        right.base_manifest_list,
-        right.delta_manifest_list,
-    )
 
 
 def find_fork(main: Side, branch: Side) -> Fork:
