@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from core.actions.registry import ACTIONS, Action, Argument
 from core.errors import StatementFailed, UsageError
+from core.figures import counted
 from core.table.catalog import parse_table_name
 from core.table.layout import TablePath
 from core.table.names import near_names, split_name
@@ -58,7 +59,7 @@ def _given(call: Call, parameters: Mapping[str, Argument]) -> dict[str, CallArgu
     found: dict[str, CallArgument] = {}
     for place, argument in enumerate(call.arguments):
         if argument.name is None and place >= len(names):
-            reason = f"{SCHEMA}.{call.procedure} takes {len(names)} arguments"
+            reason = f"{SCHEMA}.{call.procedure} takes {counted(len(names), 'argument')}"
             raise call.refused(reason, _signature(call.procedure, parameters), argument.position)
         name = argument.name or names[place]
         if name not in parameters:

@@ -14,7 +14,7 @@ from typing import Protocol
 import msgspec
 
 from core.errors import Corrupt, NotFound
-from core.figures import duration
+from core.figures import counted, duration
 from core.storage.files import Files
 from core.storage.parallel import each_of
 from core.table.layout import MAIN, Root, savepoint_tag
@@ -218,7 +218,7 @@ class _Versions:
                 f"snapshots {ids[0]} to {ids[-1]} exist" if len(ids) > 1 else f"only snapshot {ids[0]} exists"
             )
         else:
-            exist = f"{len(ids):,} snapshots from {ids[0]} to {ids[-1]} exist"
+            exist = f"{counted(len(ids), 'snapshot')} from {ids[0]} to {ids[-1]} exist"
         target = ids[-1] if near is None and ids else near or 0
         savepoints = sorted(self.states.kept_savepoints, key=lambda state: abs(state.snapshot.id - target))[
             :3

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from core.figures import counted
 from core.table.layout import MAIN
 from core.table.records import Snapshot
 from core.travel.wanted import Wanted
@@ -60,7 +61,7 @@ def why_no_pair(marks: Sequence[Mark]) -> str:
 
 
 def _count(marks: Sequence[Mark]) -> str:
-    return "1 row is marked" if len(marks) == 1 else f"{len(marks):,} rows are marked"
+    return f"{counted(len(marks), 'row')} {'is' if len(marks) == 1 else 'are'} marked"
 
 
 def mark_of(target: Target, version: Version | None) -> Mark | None:

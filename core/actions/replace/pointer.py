@@ -30,6 +30,7 @@ from core.actions.roots.root_files import (
 )
 from core.actions.roots.temp_files import delete_temporaries
 from core.errors import FileMissing
+from core.figures import counted
 from core.storage.files import Files
 from core.table.definition.retention import RETENTION_OFF
 from core.table.layout import BARRIER, SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root, TablePath
@@ -130,7 +131,7 @@ def prepare(hold: Hold, begun: Begun, progress: Progress) -> None:
         copy_files(files, between.main, between.branch, copied)
         if begun.older and begun.earliest_hint is not None:
             files.replace(between.branch.earliest_hint, str(begun.first_older).encode())
-        progress(f"copied {len(copied)} older files to {begun.branch}")
+        progress(f"copied {counted(len(copied), 'older file')} to {begun.branch}")
     switched_off = _switched_off(between.branch, begun)
     if switched_off != begun.branch_schema.encode():
         files.replace(between.branch.schema(begun.branch_schema_id), switched_off)

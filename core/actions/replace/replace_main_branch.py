@@ -37,6 +37,7 @@ from core.actions.replace.takeover import survey
 from core.actions.roots.barrier import put_barrier
 from core.actions.roots.stray_commits import stray_commits
 from core.errors import UsageError
+from core.figures import counted
 from core.table.layout import TablePath
 from core.table.lineage.main_branch import branch_root, main_branch_name, main_root
 
@@ -200,7 +201,8 @@ def _done(work: Work, begun: Begun, late: str) -> Done:
     message = f"Branch {begun.branch} is main of {work.plan.table}; {kept}"
     strays = stray_commits(work.files, work.table)
     if strays:
-        message += f"; {len(strays)} later commits to the table directory by a stale writer are no part of it"
+        later = counted(len(strays), "later commit")
+        message += f"; no part of it: {later} to the table directory by a stale writer"
     return Done(
         message=message,
         result={

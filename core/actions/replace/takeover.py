@@ -12,6 +12,7 @@ from core.actions.roots.pin_snapshot import ChosenSnapshot, choose
 from core.actions.roots.root_files import PARTS, TAGS, part_of
 from core.actions.roots.temp_files import meant_for
 from core.errors import Corrupt, FileMissing, NotFound, Refused
+from core.figures import counted
 from core.storage.files import Files
 from core.storage.parallel import each_of
 from core.table.layout import Root, TablePath
@@ -150,7 +151,7 @@ def unreadable_refusals(context: Context, branch: State) -> list[Refusal]:
     except (FileMissing, Corrupt, Refused) as error:
         return [Refusal(f"{name} can't be read: {error.message}", "Repair the branch first.")]
     if missing:
-        more = f" and {len(missing) - 1} more files" if len(missing) > 1 else ""
+        more = f" and {counted(len(missing) - 1, 'more file')}" if len(missing) > 1 else ""
         return [Refusal(f"{name} can't be read: {missing[0]}{more} is missing", "Repair the branch first.")]
     return []
 

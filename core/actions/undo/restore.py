@@ -16,6 +16,7 @@ from core.actions.checks import (
 from core.actions.context import Context, Progress, Remark
 from core.actions.plan import Outcome, Plan, Refusal, Step
 from core.errors import NotFound, Refused, UsageError
+from core.figures import counted
 from core.table.catalog import parse_table_name
 from core.table.layout import TablePath
 from core.table.operations import Operation, read_operations
@@ -40,10 +41,11 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     verb, tokens = way or ("undo", [])
     by_token = {each.token: each for each in known}
     steps = [Step("replace", f"{verb} {by_token[each].action}", by_token[each].summary) for each in tokens]
+    changes = counted(len(tokens), "change")
     return Plan(
         action=ACTION,
         table=table.full_name,
-        summary=f"Restore {table.full_name} to operation {number}: {verb} {len(tokens)} changes, one by one",
+        summary=f"Restore {table.full_name} to operation {number}: {verb} {changes}, one by one",
         arguments={"to": number, "verb": verb, "count": len(tokens)},
         fingerprint=fingerprint(*(each.token for each in known)),
         steps=tuple(steps),
@@ -69,7 +71,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
             raise Refused(reason, step.refusals[0].hint)
         progress(Remark(step.summary))
         action(verb).apply(context, step, progress)
-    message = f"{plan.table} is at operation {plan.arguments['to']}: {count} changes by {verb}"
+    message = f"{plan.table} is at operation {plan.arguments['to']}: {counted(count, 'change')} by {verb}"
     return Outcome(action=ACTION, table=plan.table, message=message, result={"walked": count})
 
 

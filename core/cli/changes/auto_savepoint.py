@@ -100,7 +100,7 @@ def _all_once(context: Context, found: Given) -> None:
     else:
         _print_outcomes(made, found)
     if failed:
-        raise Refused(f"{failed} table{'s' * (failed > 1)} could not be looked after")
+        raise Refused(f"{counted(failed, 'table')} could not be looked after")
 
 
 def _made(context: Context, plan: Plan, found: Given) -> list[Outcome]:

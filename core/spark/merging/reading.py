@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from core.cancelling import check_cancelled
 from core.errors import Corrupt
+from core.figures import counted
 from core.spark.merging.limbs import Limb
 from core.spark.merging.model import RETRACTING, MergeFile, MergeRules
 from core.spark.merging.opening import OpenFile
@@ -142,7 +143,9 @@ def _opened(file: MergeFile, open_file: OpenFile) -> Iterator[_Opened]:
         try:
             opened: _Opened = _Parquet(source) if file.format == "parquet" else _Orc(source)
             if opened.rows != file.row_count:
-                raise Corrupt(f"{file.path} has {opened.rows:,} rows; its manifest says {file.row_count:,}")
+                raise Corrupt(
+                    f"{file.path} has {counted(opened.rows, 'row')}; its manifest says {file.row_count:,}"
+                )
             yield opened
         except (pa.ArrowInvalid, pa.ArrowKeyError, OSError) as error:
             raise Corrupt(f"{file.path} can't be read ({error})") from error

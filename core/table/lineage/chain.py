@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from core.errors import Corrupt, FileMissing
+from core.figures import counted
 from core.storage.files import Files
 from core.table.layout import Root, TablePath
 from core.table.manifests.manifests import file_facts, manifest_facts, read_in_batches
@@ -30,10 +31,10 @@ class Break(NamedTuple):
     foreign: int
 
     def __str__(self) -> str:
-        files = "file" if self.lacking + self.foreign == 1 else "files"
         return (
             f"snapshot {self.snapshot_id + 1} was built on another snapshot {self.snapshot_id} than is there "
-            f"now, which differs in {self.lacking + self.foreign:,} {files}: one commit overwrote another"
+            f"now, which differs in {counted(self.lacking + self.foreign, 'file')}: one commit overwrote "
+            "another"
         )
 
 

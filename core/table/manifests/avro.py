@@ -18,7 +18,7 @@ from typing import Any
 
 import fastavro
 
-from core.figures import size
+from core.figures import counted, size
 
 MAGIC = b"Obj\x01"
 _SYNC_BYTES = 16
@@ -143,7 +143,7 @@ def _plain(
         if left < 0:
             raise BadAvro("it unpacks to more than its size allows")
         if not 0 <= count <= len(block):
-            raise BadAvro(f"a block of {size(len(block))} says that it holds {count:,} records")
+            raise BadAvro(f"a block of {size(len(block))} says that it holds {counted(count, 'record')}")
         if source.take(_SYNC_BYTES) != sync:
             raise BadAvro("its blocks are damaged")
         yield _number(count) + _number(len(block))
