@@ -67,11 +67,10 @@ class PaimarkSource(DataSource):
 
     @hints_told()
     def schema(self) -> StructType:
-        from core.spark.datasource.paimon import open_table
-        from core.spark.datasource.types import spark_schema
+        from core.spark.datasource.paimon import spark_columns
 
         require_known(self.options, READ_ANY)
-        columns = spark_schema(open_table(self._scan(is_for_rows=False)).fields)
+        columns = spark_columns(self._scan(is_for_rows=False))
         if not self._with_kinds():
             return columns
         from core.spark.streaming.reader import KIND_FIELD

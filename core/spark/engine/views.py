@@ -15,9 +15,8 @@ from msgspec.structs import replace
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructField, StructType
 
-from core.spark.datasource.paimon import open_table
+from core.spark.datasource.paimon import open_table, spark_columns
 from core.spark.datasource.scan import Scan
-from core.spark.datasource.types import spark_schema
 from core.spark.engine.plans import VIEW_KEY, Needs, Plans
 from core.spark.engine.tables import OpenedTable
 from core.spark.native.scans import NativeScans
@@ -97,7 +96,7 @@ class Views:
         return self._kept(("stand-in " + place, scan.schema), lambda: self._made_stand_in(place, scan))
 
     def _made_stand_in(self, place: str, scan: Scan) -> Any:
-        fields = spark_schema(open_table(scan).fields).fields
+        fields = spark_columns(scan).fields
         # They say in a plan which of the statement's tables they are of.
         marked = [StructField(each.name, each.dataType, True, {VIEW_KEY: place}) for each in fields]
         name = f"{PREFIX}stand_in"
@@ -113,7 +112,7 @@ class Views:
         assert table.scan is not None
         scan = replace(table.scan, filters=False) if need is None else _narrowed(table.scan, need)
         text = scan.to_text()
-        schema = spark_schema(open_table(scan).fields)
+        schema = spark_columns(scan)
         reader = self._session.read.format("paimark").schema(schema).option("scan", text)
         # Once Spark has told a source the conditions of a statement, it reads every later one by them.
         return reader.load() if scan.filters else self._kept(("", text), reader.load)

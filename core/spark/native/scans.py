@@ -12,9 +12,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import LongType, StructField, StructType
 
 from core.errors import Corrupt, FileMissing
-from core.spark.datasource.paimon import open_table
+from core.spark.datasource.paimon import spark_columns
 from core.spark.datasource.scan import Scan, Warehouse
-from core.spark.datasource.types import spark_schema
 from core.spark.engine.plans import Needs
 from core.spark.launch.session_settings import SCAN
 from core.spark.merging.model import Bits, MergeGroup, Unmergeable, joined
@@ -224,7 +223,7 @@ class NativeScans:
                 self._unread_schemes[scheme] = self._why_unread(scheme)
             if why := self._unread_schemes[scheme]:
                 raise NotNative(why)
-        types = spark_schema(open_table(scan).fields)
+        types = spark_columns(scan)
         pruner = Pruner(schema, state.schemas)
         require_no_old_dates(state, types, pruner)
         if numbered := [group for group in state.merged if _by_number(group)]:

@@ -160,12 +160,11 @@ class PaimarkStreamReader(DataSourceStreamReader):
 
     def _scan(self, warehouse: Warehouse, root: Root) -> Scan:
         """By the newest definition of the root. Raises `Refused` when it lacks what the query reads."""
-        from core.spark.datasource.paimon import open_table
-        from core.spark.datasource.types import spark_schema
+        from core.spark.datasource.paimon import spark_columns
 
         # What the table's own options say of where to begin counts where the query says nothing.
         scan = make_scan(warehouse, root, None, pinned=False, asked=asked_by(self._options))
-        now = {field.name: field.dataType for field in spark_schema(open_table(scan).fields)}
+        now = {field.name: field.dataType for field in spark_columns(scan)}
         for field in self._schema:
             if field == KIND_FIELD and self._asked.with_kinds:
                 continue

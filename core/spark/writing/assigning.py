@@ -26,9 +26,7 @@ from pyspark.sql.types import (
 
 from core.errors import StatementFailed
 from core.figures import counted
-from core.spark.datasource.paimon import open_table
-from core.spark.datasource.scan import Scan
-from core.spark.datasource.types import spark_schema
+from core.spark.datasource.paimon import spark_columns
 from core.spark.writing.target import Target
 from core.table.records import SchemaField
 from core.travel.statements.inserts import Insert, Named
@@ -61,7 +59,7 @@ class _Columns:
         self._name = f"{target.database}.{target.table}"
         schema = target.table_schema
         self._definitions = {field.name: field for field in schema.fields}
-        self.fields = spark_schema(open_table(_scan_of(target)).fields).fields
+        self.fields = spark_columns(target.scan).fields
         self._partition_keys = schema.partition_keys
         self._static = {self._known(each): each for each in insert.static}
         for each in insert.partition or ():
@@ -207,9 +205,3 @@ def _fails(name: str, value: Column) -> Column:
 
 def _position(names: Sequence[str], wanted: str) -> int:
     return [name.lower() for name in names].index(wanted.lower())
-
-
-def _scan_of(target: Target) -> Scan:
-    return Scan(
-        target.warehouse, target.options, target.database, target.table, target.branch, "", target.schema
-    )

@@ -11,10 +11,9 @@ import msgspec
 from pyspark.sql import DataFrame, SparkSession
 
 from core.errors import Refused
-from core.spark.datasource.paimon import open_table
+from core.spark.datasource.paimon import spark_columns
 from core.spark.datasource.scan import Scan, Warehouse
 from core.spark.datasource.table_options import require_obeyed
-from core.spark.datasource.types import spark_schema
 from core.spark.engine.tables import NATIVE, SCANNED, OpenedTable
 from core.spark.engine.views import Views
 from core.spark.native.columns import NotNative
@@ -159,11 +158,5 @@ def _is_small(files: Files, order: Write) -> bool:
 
 def _as_declared(frame: DataFrame, target: Target) -> DataFrame:
     """The columns in the types that Spark has for the table's."""
-    fields = spark_schema(open_table(_scan_of(target)).fields).fields
+    fields = spark_columns(target.scan).fields
     return frame.select(*(frame[field.name].cast(field.dataType).alias(field.name) for field in fields))
-
-
-def _scan_of(target: Target) -> Scan:
-    return Scan(
-        target.warehouse, target.options, target.database, target.table, target.branch, "", target.schema
-    )

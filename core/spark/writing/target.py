@@ -8,6 +8,7 @@ import msgspec
 
 from core.errors import Refused
 from core.redaction import Guarded
+from core.spark.datasource.scan import Scan
 from core.storage.files import Files
 from core.table.definition import kinds
 from core.table.definition.kinds import Way
@@ -62,6 +63,11 @@ class Target(Guarded, frozen=True, kw_only=True):
     @property
     def root(self) -> Root:
         return TablePath(self.database, self.table).root(self.branch)
+
+    @property
+    def scan(self) -> Scan:
+        """Reads the root's columns, and no rows."""
+        return Scan(self.warehouse, self.options, self.database, self.table, self.branch, "", self.schema)
 
     @property
     def way(self) -> Way:
