@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from core.config import Settings
+from core.quoting import quoted_if_needed
 from core.redaction import without_secrets
 from core.storage.files import Files
 from core.storage.open import open_files
@@ -32,7 +33,7 @@ class Target:
     def sql_name(self) -> str:
         """As a FROM clause takes it."""
         name = self.table.name if self.branch is None else f"{self.table.name}$branch_{self.branch}"
-        return f"{quoted(self.table.database)}.{quoted(name)}"
+        return f"{quoted_if_needed(self.table.database)}.{quoted_if_needed(name)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +102,3 @@ class Session:
         main = main_root(self.files, target.table)
         root = main if target.branch is None else branch_root(self.files, target.table, target.branch)
         return Opened(target, root, main.branch or MAIN, Lineage(self.files, root))
-
-
-def quoted(name: str) -> str:
-    """A SQL identifier: plain where Spark takes it plain, else in backticks."""
-    plain = name.isascii() and name.replace("_", "a").isalnum() and not name[0].isdigit()
-    return name if plain else "`" + name.replace("`", "``") + "`"

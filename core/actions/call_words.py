@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from core.actions.registry import ACTIONS
-from core.travel.parse.quoting import literal
+from core.quoting import literal
 from core.travel.statements.calls import SCHEMA
 
 # By their command-line options.

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from core.actions.registry import ACTIONS, Action, Argument
 from core.errors import StatementFailed, UsageError
 from core.figures import counted
+from core.quoting import quoted
 from core.table.catalog import parse_table_name
 from core.table.layout import TablePath
 from core.table.names import near_names, split_name
@@ -92,7 +93,7 @@ def _table(call: Call, argument: CallArgument, database: str | None) -> TablePat
     try:
         parts = split_name(str(argument.value))
         if len(parts) == 1 and database is not None:
-            return parse_table_name(".".join(f"`{part.replace('`', '``')}`" for part in (database, *parts)))
+            return parse_table_name(".".join(map(quoted, (database, *parts))))
         return parse_table_name(str(argument.value))
     except UsageError as error:
         raise StatementFailed(error.message, error.hint, argument.value_position) from error

@@ -9,6 +9,8 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 
+from core.quoting import quoted
+
 DATABASE_SUFFIX = ".db"
 SNAPSHOT_PREFIX = "snapshot-"
 SCHEMA_PREFIX = "schema-"
@@ -47,7 +49,7 @@ class TablePath:
     @property
     def full_name(self) -> str:
         """`shop.orders`, with a part in backticks where it would be misread: it is parsed back."""
-        return ".".join(_quoted(part) for part in (self.database, self.name))
+        return ".".join(_readable(part) for part in (self.database, self.name))
 
     @property
     def word(self) -> str:
@@ -201,9 +203,9 @@ class Root:
         return f"{self.changelogs}/{CHANGELOG_PREFIX}{snapshot_id}"
 
 
-def _quoted(part: str) -> str:
+def _readable(part: str) -> str:
     is_plain = part == part.strip() and not set(".`") & set(part)
-    return part if is_plain else "`" + part.replace("`", "``") + "`"
+    return part if is_plain else quoted(part)
 
 
 def number_in(name: str, prefix: str) -> int | None:

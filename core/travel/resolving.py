@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from core.errors import NotFound, PaimarkError, StatementFailed
+from core.quoting import quoted
 from core.storage.files import Files
 from core.table.catalog import databases, find_table, table_exists
 from core.table.layout import TablePath
 from core.table.lineage.main_branch import branch_root
 from core.table.names import SystemName, is_safe_name, near_names, split_system_name
-from core.travel.parse.quoting import quoted
 from core.travel.statements.uses import Statement, TableUse
 from core.travel.version import resolve_version
 

@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.quoting import quoted_if_needed
 from core.table.layout import TablePath
 from tui.formats import format_value, whole_text
 from tui.query.history import Ran, add_to_history, read_history
 from tui.query.statements import select_all
 from tui.records.row_actions import arguments_from
-from tui.session import Target, Version, quoted
+from tui.session import Target, Version
 from tui.terminal.clipboard import MOST_BYTES, copy_sequence
 from tui.widgets.grid.cells import cut, fit, width_of, wrap
 from tui.widgets.sql_editor import highlights, statement_at
@@ -74,7 +75,7 @@ def test_copying_is_wrapped_for_tmux_and_screen_and_capped() -> None:
     ],
 )
 def test_names_are_quoted_where_spark_needs_it(name: str, written: str) -> None:
-    assert quoted(name) == written
+    assert quoted_if_needed(name) == written
 
 
 def test_the_prepared_statement_reads_the_row() -> None:

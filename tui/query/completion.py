@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from core.travel.parse.quoting import literal
+from core.quoting import literal, quoted_if_needed
 from core.travel.parse.tokens import Token, keywords, tokenize
-from tui.session import quoted
 
 _BEFORE_TABLE = keywords("FROM JOIN INTO TABLE UPDATE DESCRIBE OVERWRITE")
 _ENDS_ALIAS = keywords(
@@ -103,9 +102,9 @@ def _others(sql: str, written: str, known: Known) -> Iterable[str]:
     for named in tables_named(sql):
         columns = known.tables.get(named.name, TableNames()).columns
         if not dot:
-            yield from map(quoted, columns)
+            yield from map(quoted_if_needed, columns)
         elif owner in (named.alias, named.name):
-            yield from (f"{owner}.{quoted(column)}" for column in columns)
+            yield from (f"{owner}.{quoted_if_needed(column)}" for column in columns)
     if not dot:
         yield from known.words
 
@@ -120,13 +119,13 @@ def _table_choices(written: str, known: Known) -> Iterable[str]:
         return
     for database, table in known.all_tables:
         if database == known.database and "." not in plain:
-            yield quoted(table)
-        yield f"{quoted(database)}.{quoted(table)}"
+            yield quoted_if_needed(table)
+        yield f"{quoted_if_needed(database)}.{quoted_if_needed(table)}"
 
 
 def _system(name: str, suffix: str) -> str:
     *database, table = name.split(".")
-    return ".".join([*map(quoted, database), quoted(f"{table}${suffix}")])
+    return ".".join([*map(quoted_if_needed, database), quoted_if_needed(f"{table}${suffix}")])
 
 
 def _versions(sql: str, before: Sequence[Token], known: Known) -> Sequence[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from core.quoting import literal
 from core.table.layout import MAIN
 from tui.session import Target, Version
 
@@ -12,5 +13,4 @@ def select_all(target: Target, version: Version) -> str:
         target = Target(target.table, None if version.branch == MAIN else version.branch)
     if version.version is None:
         return f"SELECT *\nFROM {target.sql_name}"
-    literal = version.version.replace("\\", "\\\\").replace("'", "\\'")
-    return f"SELECT *\nFROM {target.sql_name} VERSION AS OF '{literal}'"
+    return f"SELECT *\nFROM {target.sql_name} VERSION AS OF {literal(version.version)}"

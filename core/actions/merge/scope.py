@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.actions.merge.survey import Survey
+from core.quoting import literal, quoted
 from core.storage.files import Files
 from core.table.definition.column_types import ColumnType
 from core.table.manifests.files import data_manifests, live_entries
 from core.table.manifests.partitions import RowTexts
-from core.travel.parse.quoting import literal, quoted
 
 # A condition with more values than this spares little, and costs to plan.
 _MOST_VALUES = 500

@@ -9,6 +9,7 @@ from pypaimon.common.json_util import JSON
 from pypaimon.schema.table_schema import TableSchema as PypaimonSchema
 
 from core.errors import NotFound, PaimarkError, StatementFailed, UsageError
+from core.quoting import literal, quoted
 from core.spark.datasource.types import spark_schema
 from core.storage.files import Files
 from core.table.layout import Root
@@ -18,7 +19,6 @@ from core.table.manifests.files import data_manifests, live_facts
 from core.table.manifests.partitions import PartitionNames
 from core.table.records import TableSchema
 from core.table.system_tables import system_table
-from core.travel.parse.quoting import literal, quoted
 from core.travel.resolving import resolve_name
 from core.travel.statements.shows import Show, read_show
 from core.travel.statements.uses import TableUse

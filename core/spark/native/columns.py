@@ -78,11 +78,6 @@ def _require_distinct(names: Collection[str]) -> None:
         raise NotNative("columns differ by upper and lower case only")
 
 
-def quoted(name: str) -> str:
-    """The name of a column as Spark's expressions take it, whatever it holds."""
-    return "`" + name.replace("`", "``") + "`"
-
-
 def _check(wanted: Any, found: Any, file_format: str) -> None:
     """Raises `NotNative` unless Spark reads the column and its cast is Paimon's."""
     is_nested = type(found.type).__name__ != "AtomicType"

@@ -15,7 +15,7 @@ import msgspec
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from core.spark.native.columns import quoted
+from core.quoting import quoted
 from core.spark.native.compiled import new_instance
 
 _FORMATS = {

@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
 from core.errors import NotFound, UsageError, hints_told
+from core.quoting import quoted
 from core.spark.datasource.options import catalog_options
 from core.spark.writing.target import Target
 from core.storage.open import open_files
 from core.table.catalog import find_table
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import branch_root
-from core.travel.parse.quoting import quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa

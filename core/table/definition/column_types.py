@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 import msgspec
 
+from core.quoting import quoted_if_needed
+
 _WORDS = re.compile(r"\s*([A-Z_]+)\s*(?:\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\))?(.*)", re.DOTALL)
 _NOT_NULL = " NOT NULL"
-_PLAIN_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
 class ColumnType(NamedTuple):
@@ -83,8 +84,4 @@ def _parts(name: str, kind: Mapping[str, object]) -> list[str]:
     fields = kind["fields"] if name == "ROW" else None
     if not isinstance(fields, list):
         raise TypeError(kind)
-    return [f"{_column_name(str(each['name']))} {_nested(each['type'])}" for each in fields]
-
-
-def _column_name(name: str) -> str:
-    return name if _PLAIN_NAME.fullmatch(name) else "`" + name.replace("`", "``") + "`"
+    return [f"{quoted_if_needed(str(each['name']))} {_nested(each['type'])}" for each in fields]

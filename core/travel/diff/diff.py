@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from core.quoting import literal, quoted
 from core.storage.files import Files
 from core.table.layout import TablePath
 from core.table.lineage.main_branch import main_root
@@ -26,7 +27,6 @@ from core.travel.diff.columns import (
     pair_columns,
 )
 from core.travel.diff.versions import DiffVersion, find_version, shared_field_id
-from core.travel.parse.quoting import literal, quoted
 from core.travel.wanted import Wanted
 
 CHANGES = ("added", "removed", "changed")

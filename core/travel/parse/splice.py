@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from core.quoting import quoted
 from core.travel.parse.errors import SqlRefused
-from core.travel.parse.quoting import quoted
 from core.travel.statements.uses import Reference, Relation, Statement, TableUse
 
 # Of more parts than a table's name can have only the last are looked at.

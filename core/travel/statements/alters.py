@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from core.quoting import literal, quoted
 from core.travel.parse.cursor import Cursor
 from core.travel.parse.errors import SqlRefused
-from core.travel.parse.quoting import literal, quoted
 from core.travel.parse.tokens import keywords, tokenize
 
 AlterKind = Literal["add", "drop", "rename", "widen", "nullable", "set", "unset"]
