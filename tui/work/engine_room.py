@@ -36,17 +36,7 @@ class EngineRoom:
             return self._given
         from core.spark.client.client import Engine, EngineConfig
 
-        settings = self._settings
-        self._made = Engine(
-            EngineConfig(
-                warehouse=settings.warehouse,
-                options=settings.options,
-                master=settings.spark_master,
-                conf=settings.spark_conf,
-                log_path=self.log_path,
-                read_only=settings.read_only,
-            )
-        )
+        self._made = Engine(EngineConfig.of(self._settings, self.log_path))
         return self._made
 
     @property

@@ -22,6 +22,7 @@ from core.actions.context import Context, Counting, Progress
 from core.actions.plan import Refusal, Step
 from core.actions.roots.pin_snapshot import ChosenSnapshot, choose, require_whole
 from core.actions.savepoints import savepoint_claim
+from core.config import Settings
 from core.errors import PaimarkError, Refused, Unavailable
 from core.figures import counted
 from core.spark.client.client import Engine, EngineConfig
@@ -174,16 +175,8 @@ def engine_of(context: Context) -> Iterator[Engine]:
     if context.engine is not None:
         yield context.engine()
         return
-    engine = Engine(
-        EngineConfig(
-            warehouse=context.files.uri,
-            options=context.options,
-            master=None,
-            conf={},
-            log_path=context.audit_path.parent / "engine.log",
-            read_only=context.read_only,
-        )
-    )
+    settings = Settings(context.files.uri, context.options, context.read_only)
+    engine = Engine(EngineConfig.of(settings, context.audit_path.parent / "engine.log"))
     try:
         yield engine
     finally:

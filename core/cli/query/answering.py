@@ -19,16 +19,7 @@ from core.spark.protocol import Batch, Columns, Event, Explained, Failed, Finish
 
 def open_engine(settings: Settings) -> Engine:
     """The engine of one command. It starts nothing before the first order."""
-    return Engine(
-        EngineConfig(
-            warehouse=settings.warehouse,
-            log_path=state_directory() / "engine.log",
-            options=settings.options,
-            master=settings.spark_master,
-            conf=settings.spark_conf,
-            read_only=settings.read_only,
-        )
-    )
+    return Engine(EngineConfig.of(settings, state_directory() / "engine.log"))
 
 
 def show_events(events: Iterable[Event], text: str, result: Result, narrator: Narrator) -> bool:

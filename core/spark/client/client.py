@@ -16,6 +16,7 @@ from typing import Literal, NamedTuple
 
 from msgspec.structs import replace
 
+from core.config import Settings
 from core.errors import Unavailable
 from core.spark.client.child import EngineProcess
 from core.spark.client.idle import Idle, idle_seconds
@@ -38,6 +39,17 @@ class EngineConfig:
     conf: Mapping[str, str] = field(repr=False)
     log_path: Path
     read_only: bool
+
+    @classmethod
+    def of(cls, settings: Settings, log_path: Path) -> EngineConfig:
+        return cls(
+            settings.warehouse,
+            settings.options,
+            settings.spark_master,
+            settings.spark_conf,
+            log_path,
+            settings.read_only,
+        )
 
 
 class _Sent(NamedTuple):
