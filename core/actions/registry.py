@@ -263,7 +263,7 @@ ACTIONS: dict[str, Action] = {
         ),
         _defined(
             "rollback",
-            "core.actions.rewrite.rollback",
+            "core.actions.rollback.rollback",
             "Give main the rows of an earlier version, as one new commit.",
             (
                 Argument("to", "text", "snapshot.N, savepoint.N, a tag, or a time.", required=True),

@@ -18,7 +18,7 @@ COMMANDS = {
     "tables": "core.cli.browse:tables",
     "snapshots": "core.cli.browse:snapshots",
     "operations": "core.cli.browse:operations",
-    "apply": "core.cli.changes.saved_plans:apply",
+    "apply": "core.cli.changes.apply:apply",
     "savepoints": "core.cli.browse:savepoints",
     "branches": "core.cli.browse:branches",
     "tags": "core.cli.browse:tags",

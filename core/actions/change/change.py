@@ -19,7 +19,7 @@ from core.actions.context import Context, Progress
 from core.actions.plan import Plan, Step
 from core.errors import Corrupt
 from core.storage.files import Files
-from core.table.layout import TablePath
+from core.table.layout import Root, TablePath
 from core.table.lineage.landed import Landed
 from core.table.records import Point
 
@@ -51,7 +51,25 @@ class Done(NamedTuple):
     undo: str = ""
 
 
-__all__ = ["Change", "Done", "Landed", "Work"]
+__all__ = ["Change", "Done", "Landed", "Work", "move_of"]
+
+
+def move_of(
+    work: Work, root: Root, before: Point, after: Point, *, branch: str = "", to: str | None = None
+) -> Undoable:
+    """What undoes a change that took main from one snapshot to another."""
+    return Undoable(
+        token=work.token,
+        action=work.plan.action,
+        user=work.user,
+        time=work.since,
+        branch=branch,
+        root=root.branch,
+        before=before,
+        after=after,
+        to=to,
+    )
+
 
 S = TypeVar("S", bound=msgspec.Struct)
 

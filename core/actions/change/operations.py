@@ -7,12 +7,11 @@ operation that it undid from the top, a redo puts it back.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from core.actions.context import Context
-from core.table.layout import Root, TablePath
+from core.table.layout import TablePath
 from core.table.operations import (
     REPLACEMENT,
     Operation,
@@ -23,27 +22,7 @@ from core.table.operations import (
 )
 from core.table.records import Point
 
-if TYPE_CHECKING:
-    from core.actions.change.change import Work
-
-__all__ = ["REPLACEMENT", "Operation", "Stacks", "Undoable", "append", "move_of", "stacks", "undoable"]
-
-
-def move_of(
-    work: Work, root: Root, before: Point, after: Point, *, branch: str = "", to: str | None = None
-) -> Undoable:
-    """What undoes a change that took main from one snapshot to another."""
-    return Undoable(
-        token=work.token,
-        action=work.plan.action,
-        user=work.user,
-        time=work.since,
-        branch=branch,
-        root=root.branch,
-        before=before,
-        after=after,
-        to=to,
-    )
+__all__ = ["REPLACEMENT", "Operation", "Stacks", "Undoable", "append", "stacks", "undoable"]
 
 
 class Stacks(msgspec.Struct, frozen=True):

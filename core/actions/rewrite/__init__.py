@@ -1,4 +1,4 @@
-"""Spark writes main's rows anew as one commit, or main is cut off at an earlier snapshot.
+"""Main gets other rows through Spark, as one commit.
 
-Begin with `rewrite_main`.
+Begin with `rewrite_main`; `insert` is INSERT, whose commit holds no lock.
 """

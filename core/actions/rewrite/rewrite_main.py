@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from core.actions.change.change import Change, Landed, Work
+from core.actions.change.change import Change, Landed, Work, move_of
 from core.actions.change.journal import COMMITTED, Begun, Hold
 from core.actions.change.landing import find_commit, hold_expiry, release_expiry
-from core.actions.change.operations import Undoable, move_of
+from core.actions.change.operations import Undoable
 from core.actions.context import Remark
 from core.actions.plan import Plan, Step
 from core.actions.rewrite.spark_rewrite import Rows, Start, keep_safe, rewrite, start_of

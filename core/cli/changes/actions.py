@@ -15,6 +15,7 @@ from core.actions.plan import Outcome, Plan
 from core.actions.registry import ACTIONS, Action, Argument, must_be_agreed_to
 from core.cli.changes.asking import confirm, require_writable
 from core.cli.changes.plans import say_plan
+from core.cli.changes.saved_plans import save_plan
 from core.cli.options import Given, GlobalCommand, given
 from core.cli.output import narrate
 from core.cli.query.answering import open_engine
@@ -69,8 +70,6 @@ def _plan_and_apply(
     plan = action.plan(planning, find_table(context.files, table_name), arguments)
     narrator.clear()
     if found.plan_out is not None and not plan.refusals:
-        from core.cli.changes.saved_plans import save_plan
-
         say_plan(plan, narrate)
         save_plan(found.plan_out, context.files.uri, plan)
         narrate(f"To apply it: paimark apply {shlex.quote(str(found.plan_out))}")

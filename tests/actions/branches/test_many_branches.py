@@ -11,7 +11,7 @@ import pytest
 from core.actions.change.landing import left_readers
 from core.actions.garbage.dependents import dependents
 from core.actions.replace.takeover import savepoints_held_alone
-from core.actions.rewrite.truncation import stranded
+from core.actions.rollback.truncation import stranded
 from core.actions.roots import merge_tags
 from core.actions.roots.shadow_tags import is_last_of_savepoint
 from core.actions.savepoints import savepoint_claim

@@ -1,1 +1,1 @@
-"""Rollbacks, truncations, and commits that another engine overwrites."""
+"""Commits that another engine overwrites."""

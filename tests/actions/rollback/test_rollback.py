@@ -16,7 +16,8 @@ import pytest
 from core.actions.change import driver
 from core.actions.context import Context
 from core.actions.plan import Outcome, Plan
-from core.actions.rewrite import rewrite_main, rollback
+from core.actions.rewrite import rewrite_main
+from core.actions.rollback import rollback
 from core.errors import NotFound, Refused, UsageError
 from core.spark.client.client import Engine
 from core.table.layout import TablePath

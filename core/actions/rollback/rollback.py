@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Self
 
 import msgspec
@@ -14,59 +11,37 @@ from core.actions.change import journal
 from core.actions.change.change import Done, Work
 from core.actions.change.journal import Hold
 from core.actions.change.operations import Undoable
-from core.actions.checks import fingerprint, read_only_refusals, require_unmoved, required_text
+from core.actions.checks import read_only_refusals, required_text
 from core.actions.context import Context
 from core.actions.merge.history import Event, record
 from core.actions.plan import Plan, Refusal, Step
-from core.actions.rewrite import truncate as rollback_truncate
 from core.actions.rewrite.column_compatibility import column_refusals
-from core.actions.rewrite.rewrite_main import RewriteMain, snapshot_of, went_on
-from core.actions.rewrite.spark_rewrite import Rows, Start, copied_rows, rewriting_refusals, rows_of, start_of
+from core.actions.rewrite.rewrite_main import RewriteMain, snapshot_of
+from core.actions.rewrite.spark_rewrite import Rows, Start, copied_rows, rewriting_refusals, rows_of
+from core.actions.rollback import truncate
+from core.actions.rollback.way import Way, way_as_planned, way_to
 from core.actions.savepoints import savepoint_claim
-from core.errors import FileMissing, NotFound, Refused, UsageError
+from core.errors import FileMissing
 from core.storage.files import Files
 from core.table.layout import Root, TablePath
 from core.table.lineage.lineage import Lineage
 from core.table.manifests.files import size_of
-from core.table.names import is_safe_name
 from core.table.records import Snapshot, is_same_commit, point_of
-from core.travel.version import Resolved, resolve_time, resolve_version
 
 ACTION = "rollback"
-_TIME = re.compile(r"\d{4}-\d\d-\d\d.*", re.DOTALL)
-
-
-@dataclass(frozen=True)
-class _Way:
-    """From main as it is to the version."""
-
-    start: Start
-    version: Resolved
-
-    @property
-    def fingerprint(self) -> str:
-        return fingerprint(
-            self.start.fingerprint, self.version.root.directory, self.version.snapshot.to_json()
-        )
-
-    @property
-    def lasting(self) -> str:
-        """The fingerprint of all but main's newest snapshot, which jobs may replace with a later one."""
-        definition = (self.start.root.directory, self.start.schema_text)
-        return fingerprint(*definition, self.version.root.directory, self.version.snapshot.to_json())
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
     """Arguments: `to`, a version of main (`snapshot.3`, `savepoint.1`, a tag) or a local date and time;
     `truncate`, to let main end there instead of writing its rows anew."""
     files, asked = context.files, required_text(arguments, "to")
-    way = _way(files, table, asked)
+    way = way_to(files, table, asked)
     start, snapshot = way.start, way.version.snapshot
     head = start.head.snapshot
     truncates = arguments.get("truncate") is True
     what = f"{way.version.name} (snapshot {snapshot.id})"
     if truncates and not is_same_commit(head, snapshot):
-        return rollback_truncate.plan(context, ACTION, start.head, snapshot, asked, way.fingerprint)
+        return truncate.plan(context, ACTION, start.head, snapshot, asked, way.fingerprint)
     if is_same_commit(head, snapshot):
         return Plan(
             action=ACTION,
@@ -184,39 +159,7 @@ class Rollback(RewriteMain[RollbackState]):
         )
 
 
-def _way(files: Files, table: TablePath, asked: str) -> _Way:
-    start = start_of(files, table)
-    return _Way(start, _resolved(files, start.root, asked.strip()))
-
-
-def _resolved(files: Files, root: Root, asked: str) -> Resolved:
-    is_tag = is_safe_name(asked) and Lineage(files, root).has_tag(asked)
-    if is_tag or not _TIME.fullmatch(asked):
-        return resolve_version(files, root, asked)
-    try:
-        moment = datetime.fromisoformat(asked)
-    except ValueError as error:
-        raise UsageError(f"{asked!r} is not a time", "Write it like 2026-05-01 12:00.") from error
-    zone = moment.astimezone().tzinfo
-    assert zone is not None
-    # A time to the second means all of that second's commits up to its beginning.
-    return resolve_time(files, root, int(moment.timestamp() * 1000), asked, zone=zone)
-
-
-def way_as_planned(work: Work) -> _Way:
-    """Raises `Refused` when the version is another, or main moved otherwise than by going on."""
-    plan, files = work.plan, work.files
-    try:
-        way = _way(files, work.table, str(plan.arguments["to"]))
-    except NotFound as error:
-        raise Refused(f"{error.message}, since the plan was made", "Make a new plan.") from error
-    has_gone_on = plan.main_at is not None and went_on(files, way.start.root, plan.main_at)
-    if not (has_gone_on and way.lasting == plan.lasting):
-        require_unmoved(work.table, plan, way.fingerprint)
-    return way
-
-
-def _warnings(way: _Way) -> list[str]:
+def _warnings(way: Way) -> list[str]:
     found = ["Streaming readers skip OVERWRITE commits by default: they will not see the rows go back"]
     if way.version.note:
         found.append(way.version.note)
@@ -229,6 +172,6 @@ def _warnings(way: _Way) -> list[str]:
     return found
 
 
-def _column_refusals(files: Files, way: _Way) -> list[Refusal]:
+def _column_refusals(files: Files, way: Way) -> list[Refusal]:
     then = Lineage(files, way.version.root).schema(way.version.snapshot.schema_id)
     return column_refusals(then, way.version.name, way.start)

@@ -14,8 +14,9 @@ from core.actions.context import Context
 from core.actions.names import archive_name
 from core.actions.plan import Plan, Refusal, Step, raise_first
 from core.actions.replace.checks import claim_refusals
-from core.actions.rewrite import truncation
-from core.actions.rewrite.truncation import Cut, cut_of
+from core.actions.rollback import truncation
+from core.actions.rollback.truncation import Cut, cut_of
+from core.actions.rollback.way import way_as_planned
 from core.actions.roots.merge_tags import truncation_tag
 from core.actions.roots.pin_snapshot import ChosenSnapshot
 from core.errors import Corrupt, FileMissing
@@ -165,8 +166,6 @@ class Truncate(Change[Undoable]):
 
 def as_planned(work: Work) -> tuple[ChosenSnapshot, Snapshot]:
     """Main's newest snapshot and the one to keep. Raises `Refused` when they are not as planned."""
-    from core.actions.rewrite.rollback import way_as_planned
-
     way = way_as_planned(work)
     return way.start.head, way.version.snapshot
 

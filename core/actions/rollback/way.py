@@ -1,0 +1,73 @@
+"""The way from main as it is to the version that it is to go back to."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+
+from core.actions.change.change import Work
+from core.actions.checks import fingerprint, require_unmoved
+from core.actions.rewrite.rewrite_main import went_on
+from core.actions.rewrite.spark_rewrite import Start, start_of
+from core.errors import NotFound, Refused, UsageError
+from core.storage.files import Files
+from core.table.layout import Root, TablePath
+from core.table.lineage.lineage import Lineage
+from core.table.names import is_safe_name
+from core.travel.version import Resolved, resolve_time, resolve_version
+
+_TIME = re.compile(r"\d{4}-\d\d-\d\d.*", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Way:
+    """From main as it is to the version."""
+
+    start: Start
+    version: Resolved
+
+    @property
+    def fingerprint(self) -> str:
+        return fingerprint(
+            self.start.fingerprint, self.version.root.directory, self.version.snapshot.to_json()
+        )
+
+    @property
+    def lasting(self) -> str:
+        """The fingerprint of all but main's newest snapshot, which jobs may replace with a later one."""
+        definition = (self.start.root.directory, self.start.schema_text)
+        return fingerprint(*definition, self.version.root.directory, self.version.snapshot.to_json())
+
+
+def way_to(files: Files, table: TablePath, asked: str) -> Way:
+    """`asked` is a version of main, or a local date and time. Raises `NotFound` and `UsageError`."""
+    start = start_of(files, table)
+    return Way(start, _resolved(files, start.root, asked.strip()))
+
+
+def _resolved(files: Files, root: Root, asked: str) -> Resolved:
+    is_tag = is_safe_name(asked) and Lineage(files, root).has_tag(asked)
+    if is_tag or not _TIME.fullmatch(asked):
+        return resolve_version(files, root, asked)
+    try:
+        moment = datetime.fromisoformat(asked)
+    except ValueError as error:
+        raise UsageError(f"{asked!r} is not a time", "Write it like 2026-05-01 12:00.") from error
+    zone = moment.astimezone().tzinfo
+    assert zone is not None
+    # A time to the second means all of that second's commits up to its beginning.
+    return resolve_time(files, root, int(moment.timestamp() * 1000), asked, zone=zone)
+
+
+def way_as_planned(work: Work) -> Way:
+    """Raises `Refused` when the version is another, or main moved otherwise than by going on."""
+    plan, files = work.plan, work.files
+    try:
+        way = way_to(files, work.table, str(plan.arguments["to"]))
+    except NotFound as error:
+        raise Refused(f"{error.message}, since the plan was made", "Make a new plan.") from error
+    has_gone_on = plan.main_at is not None and went_on(files, way.start.root, plan.main_at)
+    if not (has_gone_on and way.lasting == plan.lasting):
+        require_unmoved(work.table, plan, way.fingerprint)
+    return way

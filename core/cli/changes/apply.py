@@ -1,0 +1,36 @@
+"""`paimark apply FILE`: a plan that `--plan-out` saved."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+import click
+
+from core.actions.context import open_context
+from core.actions.registry import action
+from core.cli.changes.actions import carry_out
+from core.cli.changes.asking import require_writable
+from core.cli.changes.saved_plans import load_plan
+from core.cli.options import GlobalCommand, given
+from core.cli.query.answering import open_engine
+from core.errors import Refused
+
+
+@click.command(cls=GlobalCommand)
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@click.pass_context
+def apply(ctx: click.Context, file: Path) -> None:
+    """Apply a plan that --plan-out saved. It is refused when anything that it stands on moved since."""
+    found, saved = given(ctx), load_plan(file)
+    settings = found.settings()
+    if not found.dry_run:
+        require_writable(settings)
+    with closing(open_engine(settings)) as engine:
+        context = open_context(settings.warehouse, settings.options, settings.read_only, lambda: engine)
+        if context.files.uri != saved.warehouse:
+            raise Refused(
+                f"{file} was planned on {saved.warehouse}, and this is {context.files.uri}",
+                "Name that warehouse with --warehouse.",
+            )
+        carry_out(action(saved.plan.action), context, saved.plan, found)

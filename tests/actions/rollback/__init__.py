@@ -1,0 +1,1 @@
+"""Rollbacks and truncations."""
