@@ -12,11 +12,11 @@ import click
 from core.cli.launch import open_console
 from core.cli.options import Given, GlobalCommand, given
 from core.cli.output import narrate
-from core.cli.query.json_rows import json_text
 from core.cli.root import invoke
 from core.config import read_only_environment
 from core.demo.directory import check_directory
 from core.errors import Refused
+from core.export.json_rows import json_text
 from core.shell import shell_line
 
 STORY = (

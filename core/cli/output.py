@@ -8,9 +8,9 @@ import sys
 from collections.abc import Sequence
 
 from core.cli.options import Given
-from core.cli.query.json_rows import JsonRows
 from core.cli.query.table_rows import TableRows
 from core.errors import shortened
+from core.export.json_rows import JsonRows
 from core.figures import moment
 from core.redaction import redacted
 from core.text import clean_text

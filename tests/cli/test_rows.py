@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.cli.query.json_rows import JsonRows, distinct
 from core.cli.query.table_rows import TableRows, cell_width, fit
+from core.export.json_rows import JsonRows, distinct
 
 
 def as_json(names: Sequence[str], rows: Sequence[Sequence[object]]) -> Any:

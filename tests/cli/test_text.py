@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.cli.query.json_rows import json_text
+from core.export.json_rows import json_text
 from core.text import clean_text, unseen_in
 from tests.cli.command import Paimark
 

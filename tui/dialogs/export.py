@@ -9,13 +9,12 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
+from core.export import FORMATS
 from core.text import clean_text
 from tui.dialogs.dialog import Dialog
 from tui.widgets.grid.scroll_lines import ScrollLines
 from tui.widgets.key_bar import KeyBar
 from tui.widgets.lines import Line
-
-FORMATS = (".csv", ".json", ".parquet", ".arrow")
 
 
 class NameInput(Input):

@@ -41,8 +41,8 @@ def write_file(path: Path, batches: Iterable[Any], names: Sequence[str], types: 
     """
     import pyarrow as pa
 
-    from core.cli.query.export import ResultFile
-    from core.cli.query.result_schema import empty_rows
+    from core.export.empty_rows import empty_rows
+    from core.export.result_file import ResultFile
 
     out: ResultFile | None = None
     count = 0

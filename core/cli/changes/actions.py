@@ -19,9 +19,9 @@ from core.cli.changes.saved_plans import save_plan
 from core.cli.options import Given, GlobalCommand, given
 from core.cli.output import narrate
 from core.cli.query.answering import open_engine
-from core.cli.query.json_rows import json_text
 from core.cli.query.narrator import Narrator
 from core.errors import Refused
+from core.export.json_rows import json_text
 from core.redaction import redacted
 from core.spark.client.client import Engine
 from core.table.catalog import find_table

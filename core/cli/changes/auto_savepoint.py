@@ -18,8 +18,8 @@ from core.cli.changes.asking import require_writable
 from core.cli.changes.plans import say_plan
 from core.cli.options import Given, GlobalCommand, given
 from core.cli.output import narrate, row_writer
-from core.cli.query.json_rows import json_text
 from core.errors import PaimarkError, Refused, UsageError
+from core.export.json_rows import json_text
 from core.figures import counted
 from core.table.catalog import databases, find_table
 from core.table.catalog import tables as tables_of

@@ -12,9 +12,9 @@ from core.cli.changes.actions import arguments_of, params_of, run_action
 from core.cli.options import Given, GlobalCommand, given
 from core.cli.output import row_writer
 from core.cli.query.answering import ended_by_signals, open_engine
-from core.cli.query.json_rows import json_text
 from core.cli.query.narrator import Narrator
 from core.errors import UsageError
+from core.export.json_rows import json_text
 from core.table.catalog import find_table
 
 _ACTION = ACTIONS["merge-branch"]

@@ -9,9 +9,10 @@ from pathlib import Path
 from types import FrameType
 
 from core.cli.query.narrator import Narrator
-from core.cli.query.result import FORMATS, Result
+from core.cli.query.result import Result
 from core.config import Settings, state_directory
 from core.errors import PaimarkError, StatementFailed, Unavailable, UsageError
+from core.export import FORMATS
 from core.figures import counted, seconds
 from core.spark.client.client import Engine, EngineConfig
 from core.spark.protocol import Batch, Columns, Event, Explained, Failed, Finished, Reading, StageProgress

@@ -16,9 +16,8 @@ from core.text import clean_text
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from core.cli.query.export import ResultFile
+    from core.export.result_file import ResultFile
 
-FORMATS = (".csv", ".json", ".parquet", ".arrow")
 # As many rows as become Python objects at a time.
 _ROWS_AT_ONCE = 4096
 
@@ -58,7 +57,7 @@ class Result:
             if self._path is None:
                 self._sink = _Printed(self._found, self._columns.names)
             else:
-                from core.cli.query.result_schema import empty_rows
+                from core.export.empty_rows import empty_rows
 
                 self._write(empty_rows(self._columns.names, self._columns.types))
         if self._sink is not None:
@@ -74,7 +73,7 @@ class Result:
             if self._path is None:
                 self._sink = _Printed(self._found, rows.column_names)
             else:
-                from core.cli.query.export import ResultFile
+                from core.export.result_file import ResultFile
 
                 self._sink = ResultFile(self._path, rows.schema)
         self._sink.write(rows)

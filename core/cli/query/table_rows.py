@@ -7,7 +7,7 @@ from decimal import Decimal
 from itertools import islice
 from typing import TextIO
 
-from core.cli.query.json_rows import as_text
+from core.export.json_rows import as_text
 from core.text import clean_text
 
 # Widths are settled by this many rows; a later, wider cell pushes its line to the right.

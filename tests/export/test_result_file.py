@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from core.cli.query.export import ResultFile
 from core.errors import Refused, Unavailable
+from core.export.result_file import ResultFile
 
 ROWS = pa.table(
     {

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from core.cli.query.json_rows import JsonRows, as_text, distinct
 from core.errors import Refused, Unavailable
+from core.export.json_rows import JsonRows, as_text, distinct
 
 
 class ResultFile:
