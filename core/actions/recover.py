@@ -25,9 +25,9 @@ from core.actions.checks import (
 from core.actions.context import Context, Progress, Remark
 from core.actions.plan import Outcome, Plan, Refusal, Step
 from core.actions.replace import restore_main
+from core.actions.roots import savepoint_claim
 from core.actions.roots.abandoned import abandoned, store_now
 from core.actions.roots.pin_snapshot import ChosenSnapshot
-from core.actions.savepoints import savepoint_claim
 from core.actions.savepoints.unprotected import Unprotected, protect, unprotected
 from core.actions.tags import stale_read_tags
 from core.errors import Corrupt, FileMissing, NotFound, Refused, UsageError

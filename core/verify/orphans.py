@@ -8,7 +8,7 @@ from functools import partial
 from typing import NamedTuple
 
 from core.actions.roots.root_files import PARTS
-from core.actions.roots.temp_files import meant_for
+from core.actions.temp_files import meant_for
 from core.storage.files import Entry, Files
 from core.storage.parallel import each_of
 from core.table.layout import (

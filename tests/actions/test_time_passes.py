@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from core.actions.context import Context
-from core.actions.merge import history as merge_base
-from core.actions.savepoints.savepoint_claim import forget_savepoint
+from core.actions.merge import history as merge_history
+from core.actions.roots.savepoint_claim import forget_savepoint
 from core.errors import Refused
 from core.storage.files import Files
 from core.storage.local import LocalFiles
@@ -241,15 +241,15 @@ def test_what_was_merged_stays_so_when_main_moves_and_branches_are_renamed(conte
     add(context, "shop.orders$branch_b", 100)
     # As a merge of rows is recorded.
     at_main, at_branch = (head(context, root) for root in (ORDERS.root(), ORDERS.root("b")))
-    merge_base.record(
-        context.files, ORDERS, merge_base.Event(kind="merge", main=at_main, branch="b", head=at_branch)
+    merge_history.record(
+        context.files, ORDERS, merge_history.Event(kind="merge", main=at_main, branch="b", head=at_branch)
     )
     branched(context, "next", tag="fork", order_id=200)
     done(context, "create-tag", name="merged")
     done(context, "create-branch", name="later", tag="merged")
 
     def is_merged(name: str = "b") -> bool:
-        known = merge_base.merged(context.files, main_root(context.files, ORDERS), name)
+        known = merge_history.merged(context.files, main_root(context.files, ORDERS), name)
         return known is not None and known.head == at_branch
 
     assert is_merged()

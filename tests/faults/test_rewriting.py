@@ -19,7 +19,7 @@ import pytest
 from core.actions.context import Context
 from core.actions.merge.history import events
 from core.actions.registry import action
-from core.actions.roots.temp_files import meant_for
+from core.actions.temp_files import meant_for
 from core.errors import Refused, Unavailable
 from core.spark.client.client import Engine
 from core.storage.local import LocalFiles

@@ -25,7 +25,7 @@ from core.actions.replace import replace_main_branch
 from core.actions.rewrite import rewrite_main
 from core.actions.roots import merge_tags
 from core.actions.roots.notices import notice
-from core.actions.savepoints.savepoint_claim import Claim
+from core.actions.roots.savepoint_claim import Claim
 from core.actions.undo import replacement as undo_replacement
 from core.actions.undo import truncation as undo_truncation
 from core.demo.directory import MARKER

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.savepoints.savepoint_claim import Claim
+from core.actions.roots.savepoint_claim import Claim
 from core.errors import Corrupt
 from core.storage.files import Files
 from core.storage.local import LocalFiles

@@ -19,7 +19,7 @@ from core.actions.checks import (
 from core.actions.context import Context, Remark
 from core.actions.names import name_refusal
 from core.actions.plan import Plan, Refusal, Step, raise_first
-from core.actions.replace.takeover import own_state
+from core.actions.roots import savepoint_claim
 from core.actions.roots.branch_files import (
     BranchSource,
     branch_source,
@@ -30,7 +30,7 @@ from core.actions.roots.branch_files import (
     take_back,
     write_branch,
 )
-from core.actions.savepoints import savepoint_claim
+from core.actions.roots.root_state import own_state
 from core.errors import Corrupt, FileMissing, NotFound, Refused
 from core.figures import moment
 from core.table.layout import SAVEPOINT_TAG_PREFIX, Root, TablePath, number_in

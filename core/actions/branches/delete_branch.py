@@ -24,15 +24,16 @@ from core.actions.checks import (
 )
 from core.actions.context import Context, Progress
 from core.actions.features import changelog_refusals, feature_refusals
+from core.actions.garbage import release_pins
 from core.actions.garbage.deletion import freed_steps, kept_by
 from core.actions.garbage.drop_root import drop_root, leaving_of
 from core.actions.garbage.sweep import Removed
 from core.actions.garbage.unreferenced import Count, Freed
 from core.actions.plan import Plan, Refusal, Step, raise_first
 from core.actions.replace.checks import claim_refusals
-from core.actions.replace.takeover import State, held_by, savepoints_held_alone, state
-from core.actions.roots import merge_tags
+from core.actions.replace.takeover import savepoints_held_alone
 from core.actions.roots.root_files import root_files
+from core.actions.roots.root_state import State, held_by, state
 from core.errors import NotFound, Refused
 from core.figures import counted, moment, size
 from core.storage.files import Files
@@ -116,7 +117,7 @@ class DeleteBranch(Change[BranchState]):
         context, name, progress = self.work.context, self.state.name, self.work.progress
         root = self.work.table.root(name)
         self._removed = drop_root(context, hold, root, progress, self._counts.branch)
-        self._removed += merge_tags.release(context, hold, name, progress, self._counts.pins)
+        self._removed += release_pins.release(context, hold, name, progress, self._counts.pins)
 
     def done(self) -> Done:
         name, removed = self.state.name, self._removed
@@ -205,10 +206,10 @@ def _counts(files: Files, root: Root, progress: Progress) -> Counts:
     """Raises `NotFound` and `Refused`."""
     leaving, main = leaving_of(files, root), main_root(files, root.table)
     branch = Count(files, root.table, leaving, progress) if leaving.records else None
-    released = merge_tags.released(files, main, root.label)
+    released = release_pins.released(files, main, root.label)
     if not released:
         return Counts(branch)
-    pinned = merge_tags.leaving_of_pins(main, released)
+    pinned = release_pins.leaving_of_pins(main, released)
     both = replace(pinned, paths=leaving.paths | pinned.paths)
     return Counts(branch, Count(files, root.table, both, progress), tuple(sorted(pinned.paths)))
 

@@ -11,9 +11,9 @@ from abc import abstractmethod
 from core.actions.change.change import Change, Landed
 from core.actions.change.journal import Begun, Hold
 from core.actions.change.operations import Undoable
-from core.actions.merge import history as merge_base
+from core.actions.merge import history as merge_history
 from core.actions.plan import Step
-from core.actions.replace.takeover import moved, state
+from core.actions.replace.takeover import moved
 from core.actions.roots.root_files import (
     PARTS,
     Swap,
@@ -24,6 +24,7 @@ from core.actions.roots.root_files import (
     root_files,
     take_back_copy,
 )
+from core.actions.roots.root_state import state
 from core.errors import Refused
 from core.storage.files import Files
 from core.table.layout import Root
@@ -65,7 +66,7 @@ class RootMove(Change[Undoable]):
         return Landed.NO
 
     def finish(self, hold: Hold) -> None:
-        merge_base.rename(self.work.files, self.source, self.target)
+        merge_history.rename(self.work.files, self.source, self.target)
         move_rest(self.work.files, self.source, self.target, self.swap())
         self.work.progress(f"{self.source.label} is {self.target.label} now")
 

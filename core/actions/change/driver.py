@@ -20,7 +20,7 @@ from core.actions.change.registry import change_named
 from core.actions.checks import require_allowed
 from core.actions.context import Context, Progress, Remark
 from core.actions.plan import Outcome, Plan, Step
-from core.actions.roots.temp_files import delete_temporaries, meant_for
+from core.actions.temp_files import delete_temporaries, meant_for
 from core.cancelling import pass_no_return, to_the_end
 from core.errors import PaimarkError, Refused, Unavailable
 from core.table.catalog import parse_table_name

@@ -18,7 +18,7 @@ import msgspec
 from core.actions.change.owner import Owner, Standing, standing, this_process
 from core.actions.context import Context
 from core.actions.plan import Plan, Refusal
-from core.actions.roots.temp_files import meant_for
+from core.actions.temp_files import meant_for
 from core.errors import Corrupt, FileMissing, Refused
 from core.table.layout import HEARTBEAT_PREFIX, STEP_PREFIX, TablePath
 from core.table.reading import numbered

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from core.actions.roots.temp_files import delete_temporaries
+from core.actions.temp_files import delete_temporaries
 from core.storage.files import Files
 from core.storage.parallel import each_of
 from core.table.layout import CONSUMER_PREFIX, Root, TablePath

@@ -28,8 +28,7 @@ from core.actions.garbage.references import Leaving
 from core.actions.garbage.sweep import Removed, remove, stranger
 from core.actions.garbage.unreferenced import Count, Freed
 from core.actions.plan import Plan, Refusal, Step, raise_first
-from core.actions.roots import shadow_tags
-from core.actions.savepoints import savepoint_claim
+from core.actions.roots import savepoint_claim, shadow_tags
 from core.errors import FileMissing, Refused
 from core.figures import counted, size
 from core.storage.files import Files

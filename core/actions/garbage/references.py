@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from core.actions.garbage.estimate import told
-from core.actions.savepoints.savepoint_claim import Claim
+from core.actions.roots.savepoint_claim import Claim
 from core.errors import Corrupt, FileMissing
 from core.storage.files import Files
 from core.storage.parallel import each_of

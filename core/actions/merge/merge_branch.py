@@ -32,8 +32,8 @@ from core.actions.plan import Plan, Refusal, Step, raise_first
 from core.actions.rewrite.column_compatibility import column_refusals
 from core.actions.rewrite.rewrite_main import RewriteMain, snapshot_of, went_on
 from core.actions.rewrite.spark_rewrite import Rows, Start
+from core.actions.roots import savepoint_claim
 from core.actions.roots.merge_tags import merge_tag
-from core.actions.savepoints import savepoint_claim
 from core.errors import NotFound, Refused, UsageError
 from core.figures import counted
 from core.storage.files import Files

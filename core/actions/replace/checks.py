@@ -7,10 +7,11 @@ from core.actions.checks import fingerprint
 from core.actions.context import Context, Progress, Remark
 from core.actions.plan import Plan, Refusal, raise_first
 from core.actions.replace.pointer import Begun, Sides, begun_of, sides
-from core.actions.replace.takeover import State, Takeover, moved, savepoints_held_alone, state, survey
+from core.actions.replace.takeover import Takeover, moved, savepoints_held_alone, survey
 from core.actions.roots.json_edit import with_options
+from core.actions.roots.root_state import State, state
+from core.actions.roots.savepoint_claim import claimed_ids, read_claim
 from core.actions.roots.stray_commits import stray_commits
-from core.actions.savepoints.savepoint_claim import claimed_ids, read_claim
 from core.errors import NotFound, Refused
 from core.storage.files import Files
 from core.table.definition.retention import RETENTION_OFF

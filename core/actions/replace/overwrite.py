@@ -24,7 +24,7 @@ from core.actions.plan import Plan, Refusal, Step
 from core.actions.rewrite.column_compatibility import column_refusals
 from core.actions.rewrite.rewrite_main import RewriteMain, snapshot_of, went_on
 from core.actions.rewrite.spark_rewrite import Rows, Start, copied_rows, rewriting_refusals, rows_of
-from core.actions.savepoints import savepoint_claim
+from core.actions.roots import savepoint_claim
 from core.errors import FileMissing, NotFound, Refused, UsageError
 from core.table.layout import Root, TablePath
 from core.table.lineage.lineage import Lineage

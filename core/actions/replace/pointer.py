@@ -28,7 +28,7 @@ from core.actions.roots.root_files import (
     same_files,
     take_back_copy,
 )
-from core.actions.roots.temp_files import delete_temporaries
+from core.actions.temp_files import delete_temporaries
 from core.errors import FileMissing
 from core.figures import counted
 from core.storage.files import Files

@@ -16,7 +16,7 @@ from core.actions.change.operations import REPLACEMENT, Undoable
 from core.actions.checks import read_only_refusals, required_text, text_argument
 from core.actions.context import Context, Remark
 from core.actions.garbage.drop_root import drop_root
-from core.actions.merge import history as merge_base
+from core.actions.merge import history as merge_history
 from core.actions.names import archive_name
 from core.actions.plan import Plan, Step
 from core.actions.replace import overwrite as replace_overwrite
@@ -131,9 +131,9 @@ class ReplaceMain(Change[Begun]):
         if _CLEARED not in hold.steps:
             progress(f"branch {self.state.branch} is main")
             # What was merged into main before both parted is in the branch too.
-            merge_base.hand_on(files, between.main, between.branch, self.state.shared)
+            merge_history.hand_on(files, between.main, between.branch, self.state.shared)
             if between.archive is not None:
-                merge_base.hand_on(files, between.main, between.archive)
+                merge_history.hand_on(files, between.main, between.archive)
             if _CLEARING not in hold.steps and between.archive is not None:
                 # Until the barrier stands other engines take the table directory for main, and expire there.
                 put_barrier(files, table, between.branch.label)

@@ -17,7 +17,8 @@ from core.actions.checks import fingerprint, read_only_refusals, require_unmoved
 from core.actions.context import Context
 from core.actions.plan import Plan, Step
 from core.actions.replace.pointer import clean_table_directory, clear_table_directory
-from core.actions.replace.takeover import State, state, unreadable_refusals
+from core.actions.replace.takeover import unreadable_refusals
+from core.actions.roots.root_state import State, state
 from core.errors import Refused
 from core.storage.files import Files
 from core.table.layout import Root, TablePath

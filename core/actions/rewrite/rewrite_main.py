@@ -20,7 +20,7 @@ from core.actions.context import Remark
 from core.actions.plan import Plan, Step
 from core.actions.rewrite.spark_rewrite import Rows, Start, keep_safe, rewrite, start_of
 from core.actions.roots.pin_snapshot import choose
-from core.actions.savepoints.savepoint_claim import forget_savepoint
+from core.actions.roots.savepoint_claim import forget_savepoint
 from core.errors import Refused, Unavailable
 from core.storage.files import Files
 from core.table.layout import Root

@@ -20,8 +20,8 @@ from core.actions.change.owner import running
 from core.actions.checks import fingerprint, undone_on_failure
 from core.actions.context import Context, Counting, Progress
 from core.actions.plan import Refusal, Step
+from core.actions.roots import savepoint_claim
 from core.actions.roots.pin_snapshot import ChosenSnapshot, choose, require_whole
-from core.actions.savepoints import savepoint_claim
 from core.config import Settings
 from core.errors import PaimarkError, Refused, Unavailable
 from core.figures import counted

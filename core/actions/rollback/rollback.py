@@ -20,7 +20,7 @@ from core.actions.rewrite.rewrite_main import RewriteMain, snapshot_of
 from core.actions.rewrite.spark_rewrite import Rows, Start, copied_rows, rewriting_refusals, rows_of
 from core.actions.rollback import truncate
 from core.actions.rollback.way import Way, way_as_planned, way_to
-from core.actions.savepoints import savepoint_claim
+from core.actions.roots import savepoint_claim
 from core.errors import FileMissing
 from core.storage.files import Files
 from core.table.layout import Root, TablePath

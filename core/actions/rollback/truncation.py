@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from core.actions.change.operations import Undoable
 from core.actions.context import Progress
-from core.actions.merge import history as merge_base
+from core.actions.merge import history as merge_history
 from core.actions.merge.fast_forward import append_between
 from core.actions.roots.json_edit import with_options
 from core.actions.roots.merge_tags import truncation_tag
@@ -25,7 +25,7 @@ from core.actions.roots.root_files import (
     same_files,
     take_back_copy,
 )
-from core.actions.roots.temp_files import delete_temporaries
+from core.actions.temp_files import delete_temporaries
 from core.storage.files import Files
 from core.storage.parallel import each_of
 from core.table.definition.retention import RETENTION_OFF
@@ -129,7 +129,7 @@ def cut_off(files: Files, cut: Cut) -> int:
     copied = set(root_files(files, cut.archive))
     copy_files(files, cut.main, cut.archive, [name for name in going if name not in copied])
     delete_files(files, cut.main, going)
-    merge_base.move(files, cut.main, cut.archive, reached)
+    merge_history.move(files, cut.main, cut.archive, reached)
     return reached
 
 
@@ -181,7 +181,7 @@ def put_back(files: Files, cut: Cut) -> int:
     """Append the rest to main, as far as nobody else has committed there; main's newest of them."""
     last = append_between(files, cut.archive, cut.main, cut.keep, cut.head)
     assert last is not None
-    merge_base.move(files, cut.archive, cut.main, cut.keep, until=last.id)
+    merge_history.move(files, cut.archive, cut.main, cut.keep, until=last.id)
     if last.id == cut.head:
         if not files.exists(cut.main.snapshot(cut.head + 1)):
             files.replace(cut.main.latest_hint, str(cut.head).encode())

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 
 from core.actions.roots.root_files import PARTS
-from core.actions.roots.temp_files import meant_for
+from core.actions.temp_files import meant_for
 from core.storage.files import Files
 from core.storage.parallel import each_of
 from core.table.layout import BRANCH_PREFIX, TablePath

@@ -12,7 +12,7 @@ import msgspec
 
 from core.actions.checks import fingerprint
 from core.actions.roots.json_edit import with_options, without_time_to_live
-from core.actions.roots.temp_files import delete_temporaries, meant_for
+from core.actions.temp_files import delete_temporaries, meant_for
 from core.errors import FileMissing, Refused
 from core.storage.files import Files
 from core.table.definition.retention import RETENTION_OFF

@@ -1,22 +1,6 @@
-"""Tags by which main keeps what a branch stands on, or what the next merge needs, and when they may go."""
+"""The names of tags by which main keeps what a branch stands on, or what the next merge needs."""
 
 from __future__ import annotations
-
-import re
-from collections.abc import Collection, Mapping
-
-from core.actions.change.journal import Hold
-from core.actions.context import Context, Progress
-from core.actions.garbage.references import Leaving
-from core.actions.garbage.sweep import Removed, remove
-from core.actions.garbage.unreferenced import Count
-from core.storage.files import Files
-from core.table.layout import Root
-from core.table.lineage.forks import Side, find_forks
-from core.table.lineage.main_branch import all_roots, main_root
-from core.table.records import Tag, commit_key, is_same_commit
-
-_RETIRED = re.compile(r"retired-(?P<name>.+)-\d{8}T\d{6}", re.DOTALL)
 
 
 def merge_tag(branch: str, snapshot_id: int) -> str:
@@ -27,61 +11,3 @@ def merge_tag(branch: str, snapshot_id: int) -> str:
 def truncation_tag(branch: str, snapshot_id: int) -> str:
     """The tag of main's newest snapshot that it shares with the branch that has what came later."""
     return f"paimark.truncate.{branch}.{snapshot_id}"
-
-
-def released(files: Files, main: Root, branch: str) -> dict[str, Tag]:
-    """Main's tags that stood there for a branch and that nobody needs once it is gone, by name.
-
-    Not while it is only retired, and may come back; nor where another branch parts from main right there, or
-    nobody knows where, and no other tag of main holds that commit. Raises `Corrupt`.
-    """
-    side, name = Side(files, main), _first_name(branch)
-    own = re.compile(rf"paimark\.(merge|truncate)\.{re.escape(name)}\.\d+")
-    found = {each: tag for each, tag in side.tags.items() if own.fullmatch(each)}
-    others = [root for root in all_roots(files, main.table) if root not in (main, main.table.root(branch))]
-    if not found or name in {_first_name(root.label) for root in others}:
-        return {}
-    forks = {each.snapshot_id for each in find_forks(files, side, others)}
-    return {
-        each: tag
-        for each, tag in found.items()
-        if forks.isdisjoint({tag.id, None}) or _is_held_besides(side, tag, found)
-    }
-
-
-def _first_name(branch: str) -> str:
-    """What a branch was called before it was retired."""
-    retired = _RETIRED.fullmatch(branch)
-    return retired["name"] if retired else branch
-
-
-def _is_held_besides(main: Side, tag: Tag, found: Collection[str]) -> bool:
-    return any(is_same_commit(tag, other) for name, other in main.tags.items() if name not in found)
-
-
-def leaving_of_pins(main: Root, pins: Mapping[str, Tag]) -> Leaving:
-    """One or more pins while their files, and the copies that guard them, are still there."""
-    roots = (main,) if main.branch is None else (main, main.table.root())
-    records = {commit_key(tag): tag for tag in pins.values()}
-    ascending = sorted(records.values(), key=lambda each: each.id)
-    paths = frozenset(root.tag(name) for root in roots for name in pins)
-    return Leaving(roots, ascending[-1].schema_id, tuple(ascending), paths)
-
-
-def release(
-    context: Context, hold: Hold, branch: str, progress: Progress, count: Count | None = None
-) -> Removed:
-    """Once the branch is gone: its pins go, with the files that only they kept. It can be done twice.
-
-    `count` may have counted them before.
-    """
-    files, main = context.files, main_root(context.files, hold.table)
-    pins = released(files, main, branch)
-    if not pins:
-        return Removed()
-    leaving = leaving_of_pins(main, pins)
-    removed = remove(context, hold, leaving, progress, part="pins: ", count=count)
-    for path in sorted(leaving.paths):
-        files.delete(path)
-    progress(f"released tag {', '.join(pins)}")
-    return removed

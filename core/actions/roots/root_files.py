@@ -12,7 +12,7 @@ from functools import partial
 from typing import NamedTuple
 
 from core.actions.context import Progress, Remark
-from core.actions.roots.temp_files import meant_for
+from core.actions.temp_files import meant_for
 from core.errors import Refused
 from core.storage.files import Files
 from core.table.layout import SCHEMA_PREFIX, SNAPSHOT_PREFIX, Root

@@ -19,9 +19,9 @@ from core.actions.checks import read_only_refusals, require_allowed, text_argume
 from core.actions.context import Context, Progress, Remark, open_context
 from core.actions.features import newest_options
 from core.actions.plan import Outcome, Plan
-from core.actions.roots import shadow_tags
+from core.actions.roots import savepoint_claim, shadow_tags
 from core.actions.roots.pin_snapshot import ChosenSnapshot, choose_as_planned, keep, require_whole
-from core.actions.savepoints import create_savepoint, savepoint_claim
+from core.actions.savepoints import create_savepoint
 from core.durations import parse_duration
 from core.errors import PaimarkError, UsageError
 from core.figures import moment

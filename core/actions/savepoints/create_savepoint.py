@@ -17,7 +17,8 @@ from core.actions.checks import (
 from core.actions.context import Context, Progress
 from core.actions.garbage.retention import stock_expiry_warnings
 from core.actions.plan import Outcome, Plan, Refusal, Step
-from core.actions.roots import shadow_tags
+from core.actions.roots import savepoint_claim, shadow_tags
+from core.actions.roots.as_made import log
 from core.actions.roots.pin_snapshot import (
     ChosenSnapshot,
     choose,
@@ -26,8 +27,6 @@ from core.actions.roots.pin_snapshot import (
     require_whole,
     slow_check_warning,
 )
-from core.actions.savepoints import savepoint_claim
-from core.actions.undo.inverse import log
 from core.figures import counted
 from core.table.catalog import parse_table_name
 from core.table.layout import Root, TablePath, savepoint_tag

@@ -11,7 +11,7 @@ from core.actions.garbage import deletion
 from core.actions.garbage.deletion import DeleteReference, Target, dependents_refusals, seen, tags_named
 from core.actions.garbage.references import roots_and_guards
 from core.actions.plan import Plan, Refusal
-from core.actions.savepoints import savepoint_claim
+from core.actions.roots import savepoint_claim
 from core.errors import NotFound, UsageError
 from core.table.layout import Root, TablePath, savepoint_tag
 from core.table.lineage.main_branch import main_root

@@ -19,8 +19,8 @@ from core.actions.checks import (
 )
 from core.actions.context import Context
 from core.actions.plan import Plan, Refusal, Step
-from core.actions.roots.temp_files import delete_temporaries
 from core.actions.schema.changes import Changed, changed
+from core.actions.temp_files import delete_temporaries
 from core.errors import FileMissing, NotFound, Refused, StatementFailed, UsageError
 from core.redaction import keep_secrets
 from core.shell import shell_line

@@ -18,6 +18,7 @@ from core.actions.garbage.retention import stock_expiry_warnings
 from core.actions.names import name_refusal
 from core.actions.plan import Outcome, Plan, Refusal, Step
 from core.actions.roots import shadow_tags
+from core.actions.roots.as_made import log
 from core.actions.roots.json_edit import without_time_to_live
 from core.actions.roots.merge_tags import merge_tag
 from core.actions.roots.pin_snapshot import (
@@ -31,7 +32,6 @@ from core.actions.roots.pin_snapshot import (
     slow_check_warning,
 )
 from core.actions.roots.shared_snapshots import tag_in_main
-from core.actions.undo.inverse import log
 from core.durations import parse_duration
 from core.errors import FileMissing, Refused
 from core.figures import moment

@@ -16,7 +16,7 @@ from core.actions.change.journal import Hold
 from core.actions.change.operations import Undoable
 from core.actions.checks import fingerprint
 from core.actions.context import Context
-from core.actions.merge import history as merge_base
+from core.actions.merge import history as merge_history
 from core.actions.plan import Plan, Refusal, Step, raise_first
 from core.actions.rewrite.column_compatibility import column_refusals
 from core.actions.rewrite.rewrite_main import RewriteMain, snapshot_of
@@ -120,8 +120,8 @@ class UndoCommit(RewriteMain[UndoCommitState]):
         entry, now = self.state.entry, self.now()
         assert entry.before is not None
         before = entry.before
-        event = merge_base.Event(kind="rollback", root=entry.root, main=now, to=before.id, then=before)
-        merge_base.record(self.work.files, self.work.table, event)
+        event = merge_history.Event(kind="rollback", root=entry.root, main=now, to=before.id, then=before)
+        merge_history.record(self.work.files, self.work.table, event)
 
     def now(self) -> Point:
         return self.moved[1]

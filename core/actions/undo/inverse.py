@@ -5,20 +5,10 @@ Only while it is as the change left it: what somebody built on it since is not t
 
 from __future__ import annotations
 
-from typing import Any
-
-from core.actions.change.journal import new_token
-from core.actions.change.operations import Operation, Undoable, append
-from core.actions.checks import fingerprint
+from core.actions.change.operations import Undoable
 from core.actions.context import Context
-from core.actions.plan import Outcome, Plan
-from core.actions.replace.takeover import own_state
-from core.errors import NotFound
-from core.storage.files import Files
+from core.actions.plan import Plan
 from core.table.layout import TablePath
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import branch_root
-from core.text import whole_number
 
 
 def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
@@ -27,73 +17,3 @@ def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
 
     assert entry.inverse is not None
     return action(entry.inverse).plan(context, table, entry.arguments or {})
-
-
-def is_untouched(files: Files, table: TablePath, entry: Undoable) -> bool:
-    """Whether what the change made is as it left it. True for a change that has no inverse action."""
-    if entry.inverse is None:
-        return True
-    try:
-        return holds(files, table, entry.inverse, entry.arguments or {}) == entry.holds
-    except NotFound:
-        return False
-
-
-def holds(files: Files, table: TablePath, inverse: str, arguments: dict[str, object]) -> str:
-    """The fingerprint of what the inverse action would take away. Raises `NotFound`."""
-    branch = arguments.get("branch")
-    named = None if branch is None else str(branch)
-    if inverse == "delete-branch":
-        return own_state(files, branch_root(files, table, str(arguments["name"])))
-    if inverse == "delete-savepoint":
-        return fingerprint(files.read(table.savepoint(whole_number(str(arguments["id"])) or 0)))
-    root = branch_root(files, table, named)
-    if inverse == "delete-tag":
-        return fingerprint(files.read(root.tag(str(arguments["name"]))))
-    schema = Lineage(files, root).latest_schema()
-    return "" if schema is None else fingerprint(schema.to_json())
-
-
-def log(
-    context: Context,
-    table: TablePath,
-    plan: Plan,
-    outcome: Outcome,
-    *,
-    inverse: str,
-    arguments: dict[str, Any],
-    snapshot: int,
-) -> None:
-    """Write what an action that needs no lock did into the log of operations, with what undoes it.
-
-    A redo holds the same `snapshot`, where the newest was asked for then.
-    """
-    token, now = new_token(), context.clock()
-    try:
-        entry = Undoable(
-            token=token,
-            action=plan.action,
-            user=context.user,
-            time=now,
-            inverse=inverse,
-            arguments=arguments,
-            holds=holds(context.files, table, inverse, arguments),
-        )
-    except NotFound:
-        # Main is another root by now, and has not what was made: it is done, and an undo can't find it.
-        entry = None
-    operation = Operation(
-        number=0,
-        token=token,
-        action=plan.action,
-        request={**plan.request, "snapshot": snapshot},
-        user=context.user,
-        host=context.host,
-        time=now,
-        summary=outcome.message,
-        before="",
-        after=outcome.message,
-        way_back=entry,
-        redoes=plan.redoes,
-    )
-    append(context, table, operation)

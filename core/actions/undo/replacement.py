@@ -15,7 +15,7 @@ from core.actions.change.journal import Begun, Hold
 from core.actions.change.operations import Undoable
 from core.actions.checks import fingerprint
 from core.actions.context import Context, Remark
-from core.actions.merge import history as merge_base
+from core.actions.merge import history as merge_history
 from core.actions.plan import Plan, Refusal, Step, raise_first
 from core.actions.replace.checks import claim_refusals
 from core.actions.replace.pointer import (
@@ -25,8 +25,9 @@ from core.actions.replace.pointer import (
     drop_guards,
     restore,
 )
-from core.actions.replace.takeover import State, state, unreadable_refusals
+from core.actions.replace.takeover import unreadable_refusals
 from core.actions.roots.root_files import has_more, remove_root, root_files
+from core.actions.roots.root_state import State, state
 from core.actions.roots.stray_commits import stray_commits
 from core.actions.undo.undone import as_planned, moved_since, undone, undone_by
 from core.errors import NotFound, Refused
@@ -141,7 +142,7 @@ class UndoReplacement(Change[UndoState]):
         if archive is None:
             clear_table_directory(files, table, table.root(entry.previous), None)
             return
-        merge_base.hand_on(files, archive, table.root())
+        merge_history.hand_on(files, archive, table.root())
         has_late = has_more(files, archive, self.state.head, table.root())
         if _RESTORED not in hold.steps:
             drop_guards(files, table, archive)

@@ -12,9 +12,9 @@ from core.actions.checks import fingerprint
 from core.actions.context import Context
 from core.actions.plan import Plan, Refusal, Step, raise_first
 from core.actions.replace.checks import claim_refusals
-from core.actions.replace.takeover import State, state
 from core.actions.roots.json_edit import with_options
 from core.actions.roots.root_files import SCHEMAS, Swap, root_files
+from core.actions.roots.root_state import State, state
 from core.actions.undo.undone import moved_since, undone, undone_by
 from core.errors import NotFound, Refused
 from core.figures import counted, moment

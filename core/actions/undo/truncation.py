@@ -16,10 +16,10 @@ from core.actions.checks import fingerprint
 from core.actions.context import Context, Remark
 from core.actions.plan import Plan, Refusal, Step, raise_first
 from core.actions.replace.checks import claim_refusals
-from core.actions.replace.takeover import State, state
 from core.actions.rollback import truncation
 from core.actions.rollback.truncation import Cut, cut_of
 from core.actions.roots.root_files import has_more
+from core.actions.roots.root_state import State, state
 from core.actions.undo.undone import as_planned, moved_since, undone, undone_by
 from core.errors import NotFound, Refused
 from core.figures import counted, moment

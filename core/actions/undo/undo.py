@@ -12,6 +12,7 @@ from core.actions.change.operations import Undoable
 from core.actions.checks import read_only_refusals
 from core.actions.context import Context, Progress
 from core.actions.plan import Outcome, Plan, Refusal
+from core.actions.roots.as_made import is_untouched
 from core.actions.undo import commit as undo_commit
 from core.actions.undo import inverse as undo_inverse
 from core.actions.undo import replacement as undo_replacement
@@ -86,7 +87,7 @@ def _last(context: Context, table: TablePath, *, replacement_only: bool) -> Undo
     if replacement_only:
         return _last_replacement(context, table, known)
     # What others built on since is theirs too: it is passed over, and not taken away.
-    untouched = (each for each in reversed(known) if undo_inverse.is_untouched(context.files, table, each))
+    untouched = (each for each in reversed(known) if is_untouched(context.files, table, each))
     entry = next(untouched, None)
     if entry is None:
         first = known[-1].description

@@ -15,7 +15,7 @@ from core.actions.change import journal
 from core.actions.change.journal import new_token
 from core.actions.change.owner import running, this_process
 from core.actions.context import Context
-from core.actions.savepoints.savepoint_claim import Claim
+from core.actions.roots.savepoint_claim import Claim
 from core.errors import NotFound, Refused
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import branch_names

@@ -9,12 +9,12 @@ from random import Random
 import pytest
 
 from core.actions.change.landing import left_readers
+from core.actions.garbage import release_pins
 from core.actions.garbage.dependents import dependents
 from core.actions.replace.takeover import savepoints_held_alone
 from core.actions.rollback.truncation import stranded
-from core.actions.roots import merge_tags
+from core.actions.roots import savepoint_claim
 from core.actions.roots.shadow_tags import is_last_of_savepoint
-from core.actions.savepoints import savepoint_claim
 from core.actions.savepoints.unprotected import unprotected
 from core.actions.tags.stale_read_tags import left_reads
 from core.storage.files import Files
@@ -52,7 +52,7 @@ QUESTIONS: dict[str, Callable[[History, Files], object]] = {
         files, TABLE, Lineage(history.files, MAIN).tag("t"), [MAIN.tag("t")]
     ),
     "the next savepoint's id": lambda history, files: savepoint_claim.next_id(files, TABLE),
-    "which pins a branch leaves": lambda history, files: merge_tags.released(files, MAIN, "b0"),
+    "which pins a branch leaves": lambda history, files: release_pins.released(files, MAIN, "b0"),
     "which savepoints a branch alone holds": lambda history, files: savepoints_held_alone(
         files, TABLE.root("b0")
     ),

@@ -18,7 +18,7 @@ from core.actions.change import journal
 from core.actions.change.owner import Owner, running, this_process
 from core.actions.context import Context
 from core.actions.registry import action
-from core.actions.savepoints.savepoint_claim import Claim
+from core.actions.roots.savepoint_claim import Claim
 from core.errors import Corrupt, Refused, Unavailable
 from core.storage.files import Files
 from core.storage.local import LocalFiles

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from core.actions.merge import history as merge_base
+from core.actions.merge import history as merge_history
 from core.actions.merge.history import Event
 from core.actions.merge.survey import base_of
 from core.storage.local import LocalFiles
@@ -103,12 +103,12 @@ class Model:
             base_head=point_of(head),
             base_main=point_of(main),
         )
-        merge_base.record(self.files, TABLE, event)
+        merge_history.record(self.files, TABLE, event)
 
     def back(self, to: int) -> None:
         then = self.point(MAIN, to)
         event = Event(kind="rollback", main=self.commit(self.has[to]), to=to, then=then)
-        merge_base.record(self.files, TABLE, event)
+        merge_history.record(self.files, TABLE, event)
 
     def cut(self, to: int) -> None:
         self.archives += 1
@@ -128,7 +128,7 @@ class Model:
         for number in numbers:
             self.copy(source, target, number)
             self.files.delete(source.snapshot(number))
-        merge_base.move(self.files, source, target, after)
+        merge_history.move(self.files, source, target, after)
 
     def do(self, step: Step) -> None:
         what, number = step

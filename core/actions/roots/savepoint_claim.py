@@ -16,7 +16,7 @@ from core.actions.context import Context, Progress, Remark
 from core.actions.roots import shadow_tags
 from core.actions.roots.pin_snapshot import ChosenSnapshot, require_held
 from core.actions.roots.shared_snapshots import tag_in_main
-from core.actions.roots.temp_files import delete_temporaries
+from core.actions.temp_files import delete_temporaries
 from core.errors import FileMissing, Refused
 from core.figures import size
 from core.storage.files import Files

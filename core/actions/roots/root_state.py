@@ -1,0 +1,84 @@
+"""A branch root as a plan saw it, and whether it is so still."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core.actions.checks import fingerprint
+from core.actions.roots.pin_snapshot import ChosenSnapshot, choose
+from core.actions.roots.root_files import PARTS, TAGS, part_of
+from core.actions.temp_files import meant_for
+from core.errors import NotFound
+from core.storage.files import Files
+from core.table.layout import Root
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import main_root
+
+
+@dataclass(frozen=True)
+class State:
+    """A root as a plan saw it: its newest snapshot and its newest schema, with their bytes.
+
+    `held` is the fingerprint of all else that it holds.
+    """
+
+    root: Root
+    head: ChosenSnapshot | None
+    schema_id: int
+    schema: bytes
+    held: str
+
+    @property
+    def newest(self) -> str:
+        """The fingerprint of its newest state: for who leaves the root where it is."""
+        head = self.head.data if self.head else b""
+        return fingerprint(self.root.directory, head, str(self.schema_id), self.schema)
+
+    @property
+    def fingerprint(self) -> str:
+        """Of all that goes when the root is moved or removed."""
+        return fingerprint(self.newest, self.held)
+
+    @property
+    def said(self) -> str:
+        """`fix at snapshot 7`."""
+        at = f"snapshot {self.head.snapshot.id}" if self.head else "no snapshot"
+        return f"{self.root.label} at {at}"
+
+
+def state(files: Files, root: Root) -> State:
+    """Raises `NotFound` for a root without a schema, and `Corrupt`."""
+    lineage = Lineage(files, root)
+    ids = lineage.schema_ids()
+    if not ids:
+        raise NotFound(f"{root.label} of {root.table.full_name} has no schema", "Delete it, or restore one.")
+    held = held_by(files, root)
+    # The newest snapshot last: what moved meanwhile shows as soon as it can.
+    schema = files.read(root.schema(ids[-1]))
+    return State(root, choose(files, root, None), ids[-1], schema, held)
+
+
+def held_by(files: Files, root: Root) -> str:
+    """A fingerprint of the names of all files of a root, and of its tags, which may change under a name.
+
+    A snapshot that changes under its name changes the newest one too.
+    """
+    names = [
+        f"{part}/{name}"
+        for part in PARTS
+        for name in sorted(files.names(f"{root.directory}/{part}"))
+        if meant_for(name) is None
+    ]
+    tags = files.read_many(f"{root.directory}/{each}" for each in part_of(names, TAGS))
+    return fingerprint(*names, *(data or b"" for data in tags))
+
+
+def own_state(files: Files, root: Root) -> str:
+    """The fingerprint of a root's newest snapshot and schema, and of the tags that only it has."""
+    names = sorted(name for name in files.names(root.tags) if meant_for(name) is None)
+    own = files.read_many(f"{root.tags}/{name}" for name in names)
+    mains = files.read_many(f"{main_root(files, root.table).tags}/{name}" for name in names)
+    alone = [name for name, data, other in zip(names, own, mains, strict=True) if data != other]
+    found = state(files, root)
+    head = found.head.data if found.head else b""
+    return fingerprint(root.directory, head, found.schema, *alone)
