@@ -11,7 +11,7 @@ from core.config import Settings
 from core.errors import Refused
 from core.spark.client.client import Engine, EngineConfig
 from core.spark.protocol import Failed, Finished
-from core.statements import CallMode, action_called, run_statement
+from core.statements.run import CallMode, action_called, run_statement
 from tests.cli.command import Paimark, on_terminal
 
 

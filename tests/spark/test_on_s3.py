@@ -16,7 +16,7 @@ from core.errors import Refused
 from core.spark.arrow import read_batch
 from core.spark.client.client import Engine, EngineConfig
 from core.spark.protocol import Batch, Failed
-from core.statements import CallMode, run_statement
+from core.statements.run import CallMode, run_statement
 from core.storage.open import open_files
 from core.table.layout import TablePath
 from tests.actions.acting import contents, context_on, done

@@ -11,7 +11,7 @@ from tui.widgets.detail_strip import Detail
 from tui.widgets.grid.record_grid import RecordGrid
 
 if TYPE_CHECKING:
-    from core.actions.called import Called
+    from core.statements.call import Called
     from tui.records.marks import Mark
 
 TABS = ("Snapshots", "Savepoints", "Branches", "Tags", "Schema", "Query")

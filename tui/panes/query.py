@@ -19,7 +19,7 @@ from core.errors import PaimarkError
 from core.figures import counted
 from core.spark.arrow import read_batch
 from core.spark.protocol import Batch, Event, Failed, Finished
-from core.statements import action_called
+from core.statements.run import action_called
 from core.travel.parse.sql import read_statement
 from tui.formats import whole_text
 from tui.messages import Noted, Said

@@ -33,8 +33,8 @@ from tui.widgets.tab_bar import TabBar
 from tui.work.background import Slot, post
 
 if TYPE_CHECKING:
-    from core.actions.called import Called
     from core.actions.plan import Outcome
+    from core.statements.call import Called
     from tui.dialogs.record import RecordScreen
     from tui.work.running_change import RunningChange
 

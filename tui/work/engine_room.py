@@ -58,7 +58,7 @@ class EngineRoom:
 
     def run(self, sql: str, database: str | None, limit: int | None) -> Iterator[Event]:
         """The statement's events, as the engine gives them. For a thread: it blocks."""
-        from core.statements import run_statement
+        from core.statements.run import run_statement
 
         return run_statement(self.engine, sql, database=database, limit=limit)
 

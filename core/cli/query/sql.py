@@ -19,7 +19,7 @@ from core.cli.query.narrator import Narrator
 from core.cli.query.result import Result
 from core.config import Settings
 from core.errors import NotFound, Refused, StatementFailed, UsageError
-from core.statements import CallMode, is_action, run_statement
+from core.statements.run import CallMode, is_action, run_statement
 from core.storage.open import open_files
 from core.table.catalog import databases
 from core.table.names import near_names

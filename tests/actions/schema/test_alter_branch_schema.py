@@ -13,7 +13,7 @@ from core.actions.context import Context
 from core.actions.plan import Plan
 from core.cli.main import run
 from core.errors import Refused, UsageError
-from core.statements import action_called
+from core.statements.run import action_called
 from core.table.definition.retention import RETENTION_OFF, branch_health
 from core.table.lineage.lineage import Lineage
 from core.table.records import TableSchema

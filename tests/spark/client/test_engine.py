@@ -81,7 +81,9 @@ def the_end(events: Iterator[Event]) -> Finished | Failed:
 
 
 def test_the_side_that_asks_imports_no_spark_and_no_arrow() -> None:
-    script = "import sys, core.spark.client.client, core.spark.arrow, core.statements; print(*sys.modules)"
+    script = (
+        "import sys, core.spark.client.client, core.spark.arrow, core.statements.run; print(*sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
     assert not loaded & {"pyspark", "py4j", "pyarrow", "pandas", "numpy", "pypaimon"}

@@ -12,11 +12,11 @@ import pyarrow as pa
 import pytest
 
 from core.actions.context import Context
-from core.actions.rewrite.insert import inserting_action
 from core.errors import Refused
 from core.spark.client.client import Engine
 from core.spark.streaming.writer import stream_writer
 from core.spark.writing.write import writer
+from core.statements.insert import inserting_action
 from core.table.layout import TablePath
 from tests.actions.acting import context_on, done, planned
 from tests.conftest import ORDERS

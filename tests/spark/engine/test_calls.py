@@ -8,7 +8,7 @@ import pytest
 
 from core.spark.client.client import Engine
 from core.spark.protocol import Failed, Finished
-from core.statements import CallMode, run_statement
+from core.statements.run import CallMode, run_statement
 from tests.spark.engine.test_reads import at, own_table
 from tests.spark.engine_fixture import in_order, rows
 

@@ -10,7 +10,7 @@ import pytest
 
 from core.spark.client.client import Engine
 from core.spark.protocol import Finished
-from core.statements import CallMode, run_statement
+from core.statements.run import CallMode, run_statement
 from tests.paimon import commit, create_table, open_table
 from tests.spark.engine_fixture import ask, rows
 

@@ -9,7 +9,7 @@ import pytest
 
 from core.spark.client.client import Engine
 from core.spark.protocol import Failed, Finished
-from core.statements import run_statement
+from core.statements.run import run_statement
 from tests.spark.engine_fixture import ODD_SETTING, ask, rows
 
 

@@ -16,12 +16,12 @@ import pyarrow as pa
 import pytest
 
 from core.actions.registry import must_be_agreed_to
-from core.actions.rewrite.insert import inserting_action
 from core.errors import Refused, StatementFailed
 from core.spark.arrow import read_batch
 from core.spark.client.client import Engine, EngineConfig
 from core.spark.protocol import Batch, Event, Failed, Finished, Task
-from core.statements import CallMode, action_called, run_statement
+from core.statements.insert import inserting_action
+from core.statements.run import CallMode, action_called, run_statement
 from core.table.layout import TablePath
 from core.table.records import TableSchema
 from tests.actions.acting import context_on, done

@@ -13,10 +13,10 @@ import pytest
 
 from core.actions.context import Context
 from core.actions.plan import Outcome
-from core.actions.rewrite.insert import inserting_action
 from core.errors import StatementFailed, Unavailable
 from core.spark.client.client import Engine
 from core.spark.protocol import Event, Failed, Finished, Task, Told
+from core.statements.insert import inserting_action
 from core.table.layout import TablePath
 from tests.actions.acting import context_on, done
 from tests.conftest import ORDERS

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 from core.actions.context import Context
-from core.actions.rewrite.insert import inserting_action
 from core.spark.client.client import Engine
 from core.spark.protocol import Event, Finished, Task
+from core.statements.insert import inserting_action
 from core.table.layout import TablePath
 from core.table.lineage.commits import Overwritten
 from core.table.savepoints import SavepointManager

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from core.actions.called import called_action
 from core.actions.registry import ACTIONS, Argument
 from core.errors import StatementFailed
+from core.statements.call import called_action
 from core.table.layout import TablePath
 
 # One value of each kind, as SQL and as the action gets it.

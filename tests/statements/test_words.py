@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.actions.call_words import in_call_words
+from core.statements.words import in_call_words
 
 
 @pytest.mark.parametrize(

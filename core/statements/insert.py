@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import msgspec
 
 from core.actions import audit
-from core.actions.called import Called
 from core.actions.checks import fingerprint, read_only_refusals, require_allowed, require_unmoved
 from core.actions.context import Context, Counting, Progress, Remark
 from core.actions.plan import Outcome, Plan, Refusal, Step
@@ -22,6 +21,7 @@ from core.actions.roots.pin_snapshot import ChosenSnapshot, choose
 from core.errors import Cancelled, FileMissing, NotFound, StatementFailed, Unavailable, UsageError
 from core.figures import counted
 from core.spark.protocol import Event, Failed, Finished, Inserting, Reading, Run, StageProgress, Told
+from core.statements.call import Called
 from core.storage.files import Files
 from core.storage.no_follow import link_in_the_way
 from core.table.definition import kinds

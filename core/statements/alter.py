@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from core.actions.called import Called
 from core.actions.registry import action
 from core.actions.schema.alter_branch_schema import ACTION
 from core.actions.schema.types import paimon_type
 from core.errors import UsageError
+from core.statements.call import Called
 from core.table.names import named_table
 from core.travel.statements.alters import read_alter, written
 

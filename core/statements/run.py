@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from core.actions.call_words import in_call_words
-from core.actions.called import Called, called_action
 from core.actions.context import Progress, open_context
 from core.actions.plan import Plan, raise_first
 from core.actions.registry import Action, must_be_agreed_to
 from core.errors import Cancelled, PaimarkError, Refused, StatementFailed, Unavailable
 from core.spark.client.client import Engine
 from core.spark.protocol import Batch, Cause, Columns, Event, Failed, Finished
+from core.statements.call import Called, called_action
+from core.statements.words import in_call_words
 from core.storage.open import open_files
 from core.table.catalog import find_table
 from core.travel.parse.sql import Statement, read_statement
 from core.travel.resolving import require_versions
 
 if TYPE_CHECKING:
-    from core.actions.rewrite.insert import Inserts
+    from core.statements.insert import Inserts
 
 _PLAN_COLUMNS = {"verb": "string", "target": "string", "detail": "string", "size_in_bytes": "bigint"}
 
@@ -112,11 +112,11 @@ def _called(
     match statement.kind:
         case "alter":
             # What these need takes a while to load, and the console's first frame does without.
-            from core.actions.schema.sql import altering_action
+            from core.statements.alter import altering_action
 
             return altering_action(statement.sql, database), None
         case "insert" | "overwrite":
-            from core.actions.rewrite.insert import inserting_action
+            from core.statements.insert import inserting_action
 
             return inserting_action(statement.sql, database, time_zone)
     return called_action(statement.sql, database), None
