@@ -72,7 +72,7 @@ def run_statement(
     if statement.kind == "empty":
         yield Failed("There is no statement to run", "Write one, such as SELECT * FROM database.table.")
     elif is_action(statement):
-        yield from _run_call(engine, sql, database, limit, time_zone, call or CallMode())
+        yield from _run_action(engine, statement, database, limit, time_zone, call or CallMode())
     else:
         if engine.state in _ASLEEP:
             try:
@@ -122,9 +122,9 @@ def _called(
     return called_action(statement.sql, database), None
 
 
-def _run_call(
+def _run_action(
     engine: Engine,
-    sql: str,
+    statement: Statement,
     database: str | None,
     limit: int | None,
     time_zone: str | None,
@@ -132,10 +132,8 @@ def _run_call(
 ) -> Iterator[Event]:
     began = time.monotonic()
     position = None
-    said: Callable[[str], str] = str
+    said: Callable[[str], str] = in_call_words if statement.kind == "call" else str
     try:
-        statement = read_statement(sql)
-        said = in_call_words if statement.kind == "call" else str
         called, inserts = _called(statement, database, time_zone)
         config = engine.config
         context = open_context(config.warehouse, config.options, config.read_only, lambda: engine)
