@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.travel.parse.errors import SqlRefused
-from core.travel.statements.alters import Change, read_alter, read_changes, written
+from core.travel.statements.alters import SchemaChange, read_alter, read_changes, written
 
 NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=8)
 
@@ -64,10 +64,10 @@ def test_a_table_and_each_change_have_their_places() -> None:
 @given(NAMES, NAMES, NAMES, st.booleans())
 def test_what_is_written_is_read_again(name: str, other: str, text: str, if_exists: bool) -> None:
     for change in (
-        Change("add", name, "INT", comment=text, after=other),
-        Change("rename", name, other),
-        Change("drop", name, if_exists=if_exists),
-        Change("set", text, other),
+        SchemaChange("add", name, "INT", comment=text, after=other),
+        SchemaChange("rename", name, other),
+        SchemaChange("drop", name, if_exists=if_exists),
+        SchemaChange("set", text, other),
     ):
         (found,) = read_changes(change.kind, written([change]))
         assert (found.name, found.value, found.comment, found.after, found.if_exists) == (

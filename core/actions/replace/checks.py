@@ -6,7 +6,7 @@ from core.actions.change.journal import Hold
 from core.actions.checks import fingerprint
 from core.actions.context import Context, Progress, Remark
 from core.actions.plan import Plan, Refusal, raise_first
-from core.actions.replace.pointer import Begun, Sides, begun_of, sides
+from core.actions.replace.pointer import Replacement, Sides, begun_of, sides
 from core.actions.replace.takeover import Takeover, moved, savepoints_held_alone, survey
 from core.actions.roots.json_edit import with_options
 from core.actions.roots.root_state import State, state
@@ -35,7 +35,7 @@ def as_planned(context: Context, table: TablePath, plan: Plan) -> Takeover:
     return found
 
 
-def require_free(context: Context, found: Takeover, begun: Begun) -> None:
+def require_free(context: Context, found: Takeover, begun: Replacement) -> None:
     """Raises `Refused` for what came in the way since the plan was made."""
     refusals = claim_refusals(context, found.main.root)
     if begun.drops_previous:
@@ -48,7 +48,7 @@ def require_free(context: Context, found: Takeover, begun: Begun) -> None:
         raise Refused(f"{table.full_name} has a branch {begun.archive} already", "Make a new plan.")
 
 
-def require_still(hold: Hold, begun: Begun, progress: Progress) -> None:
+def require_still(hold: Hold, begun: Replacement, progress: Progress) -> None:
     """The point of no return: main is as planned, and the branch, if it moved, went on from there.
 
     Its jobs keep running: what they commit goes along. Raises `Refused`, with both states, and `TakenOver`.
@@ -103,7 +103,7 @@ def loss_refusals(files: Files, found: Takeover, besides: Root | None = None) ->
     return [Refusal(reason, "Delete what nobody needs first, or leave --drop-previous out.")]
 
 
-def late_in(files: Files, archive: Root, begun: Begun) -> str:
+def late_in(files: Files, archive: Root, begun: Replacement) -> str:
     """What a previous main got after the plan looked at it, and may not be dropped; empty where nothing."""
     lineage = Lineage(files, archive)
     if tags := sorted({*lineage.tag_names()}.difference(begun.main_tags)):
@@ -114,7 +114,7 @@ def late_in(files: Files, archive: Root, begun: Begun) -> str:
     return f"snapshot {committed[-1]} was committed there meanwhile" if committed else ""
 
 
-def _has_expired(files: Files, between: Sides, begun: Begun) -> bool:
+def _has_expired(files: Files, between: Sides, begun: Replacement) -> bool:
     """Whether snapshots that were copied have gone since: the copies would hold nothing."""
     there = set(numbered(files.names(between.main.snapshots), SNAPSHOT_PREFIX))
     if not there.issuperset(begun.older):
@@ -124,7 +124,7 @@ def _has_expired(files: Files, between: Sides, begun: Begun) -> bool:
     return there != set(numbered(files.names(between.archive.snapshots), SNAPSHOT_PREFIX))
 
 
-def _went_on(files: Files, begun: Begun, now: State) -> bool:
+def _went_on(files: Files, begun: Replacement, now: State) -> bool:
     """Whether the branch still holds what was planned, and stock retention is off in its newest schema."""
     path = now.root.schema(now.schema_id)
     if with_options(now.schema, RETENTION_OFF, path) != now.schema or now.schema_id != begun.branch_schema_id:

@@ -42,7 +42,7 @@ _LATEST = f"{SNAPSHOTS}/LATEST"
 _FIRST_SCHEMA = f"{SCHEMAS}/{SCHEMA_PREFIX}0"
 
 
-class Begun(Record, frozen=True, kw_only=True):
+class Replacement(Record, frozen=True, kw_only=True):
     """What the journal keeps of a replacement, for whoever takes it back or finishes it.
 
     `previous` was main before, None for the table directory, which is then kept as branch `archive`.
@@ -80,10 +80,10 @@ class Begun(Record, frozen=True, kw_only=True):
         return range(self.first_older, self.last_older + 1)
 
 
-def begun_of(found: Takeover, files: Files, archive: str | None, *, drops_previous: bool) -> Begun:
+def begun_of(found: Takeover, files: Files, archive: str | None, *, drops_previous: bool) -> Replacement:
     """What is about to be done, as the journal keeps it."""
     older, branch = found.older, found.branch
-    return Begun(
+    return Replacement(
         branch=branch.root.label,
         previous=found.main.root.branch,
         archive=archive,
@@ -117,12 +117,12 @@ class Sides:
     archive: Root | None
 
 
-def sides(table: TablePath, begun: Begun) -> Sides:
+def sides(table: TablePath, begun: Replacement) -> Sides:
     archive = None if begun.archive is None else table.root(begun.archive)
     return Sides(table.root(begun.previous), table.root(begun.branch), archive)
 
 
-def prepare(hold: Hold, begun: Begun, progress: Progress) -> None:
+def prepare(hold: Hold, begun: Replacement, progress: Progress) -> None:
     """Everything before the point of no return; it only adds. Raises `Refused` for what is in the way."""
     files = hold.context.files
     between = sides(hold.table, begun)
@@ -182,7 +182,7 @@ def _is_of_live_snapshot(files: Files, root: Root, path: str) -> bool:
     return snapshot is not None and is_same_commit(Snapshot.from_json(snapshot, path), tag)
 
 
-def take_back(files: Files, table: TablePath, begun: Begun, progress: Progress) -> None:
+def take_back(files: Files, table: TablePath, begun: Replacement, progress: Progress) -> None:
     """Remove what `prepare` added, as far as it came."""
     between = sides(table, begun)
     branch = between.branch
@@ -311,7 +311,7 @@ def _keep_late(files: Files, own: Root, main: Root, archive: Root) -> None:
     copy_files(files, own, archive, late, changed)
 
 
-def _archive(files: Files, main: Root, archive: Root, begun: Begun) -> None:
+def _archive(files: Files, main: Root, archive: Root, begun: Replacement) -> None:
     names = list(root_files(files, main))
     newest = f"{SCHEMAS}/{SCHEMA_PREFIX}{begun.main_schema_id}"
     switched_off = with_options(begun.main_schema.encode(), RETENTION_OFF, main.schema(begun.main_schema_id))
@@ -320,7 +320,7 @@ def _archive(files: Files, main: Root, archive: Root, begun: Begun) -> None:
         copy_files(files, main, archive, part_of(names, part), {newest: switched_off})
 
 
-def _older_names(begun: Begun) -> list[str]:
+def _older_names(begun: Replacement) -> list[str]:
     """What the branch lacks of main's past. Snapshots come downwards, so that ids never have a gap."""
     return [
         *(f"{SCHEMAS}/{SCHEMA_PREFIX}{each}" for each in begun.schema_ids),
@@ -329,11 +329,11 @@ def _older_names(begun: Begun) -> list[str]:
     ]
 
 
-def _switched_off(branch: Root, begun: Begun) -> bytes:
+def _switched_off(branch: Root, begun: Replacement) -> bytes:
     return with_options(begun.branch_schema.encode(), RETENTION_OFF, branch.schema(begun.branch_schema_id))
 
 
-def _copied_tags(files: Files, branch: Root, begun: Begun) -> list[str]:
+def _copied_tags(files: Files, branch: Root, begun: Replacement) -> list[str]:
     """The paths below the branch of its copies of main's tags, also of those that main has no more."""
     found = _digests(files, [branch.tag(name) for name in begun.tags])
     pairs = zip(begun.tags, begun.tag_digests, found, strict=True)

@@ -23,7 +23,7 @@ from core.actions.replace import overwrite as replace_overwrite
 from core.actions.replace.checks import as_planned, late_in, require_free, require_still
 from core.actions.replace.plan import describe
 from core.actions.replace.pointer import (
-    Begun,
+    Replacement,
     Sides,
     begun_of,
     clean_table_directory,
@@ -77,12 +77,12 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     return describe(context, ACTION, found, archive, drops_previous=drops)
 
 
-class ReplaceMain(Change[Begun]):
+class ReplaceMain(Change[Replacement]):
     """The main-branch file names the branch: that is the commit."""
 
-    State = Begun
+    State = Replacement
 
-    def __init__(self, work: Work, state: Begun) -> None:
+    def __init__(self, work: Work, state: Replacement) -> None:
         super().__init__(work, state)
         self._late = ""
 
@@ -190,7 +190,7 @@ class ReplaceMain(Change[Begun]):
         return [Step("delete", what, "did not become main: what was added is removed, and it stays")]
 
 
-def _done(work: Work, begun: Begun, late: str) -> Done:
+def _done(work: Work, begun: Replacement, late: str) -> Done:
     is_dropped = begun.drops_previous and not late
     if is_dropped:
         kept = "the previous one was dropped"

@@ -28,8 +28,7 @@ from core.table.layout import SCHEMA_PREFIX, Root, TablePath
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import branch_root
 from core.table.records import TableSchema
-from core.travel.statements.alters import AlterKind, read_changes
-from core.travel.statements.alters import Change as SchemaChange
+from core.travel.statements.alters import AlterKind, SchemaChange, read_changes
 
 ACTION = "alter-branch-schema"
 KINDS: tuple[AlterKind, ...] = get_args(AlterKind)

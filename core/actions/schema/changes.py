@@ -19,7 +19,7 @@ from core.table.definition.retention import RETENTION_OFF
 from core.table.names import near_names
 from core.table.records import SchemaField, TableSchema
 from core.travel.parse.tokens import keywords
-from core.travel.statements.alters import Change
+from core.travel.statements.alters import SchemaChange
 
 # What engines add to rows of their own accord, in files and in merging.
 _SYSTEM_NAMES = frozenset({"_sequence_number", "_value_kind", "_level", "_row_id", "rowkind"})
@@ -68,7 +68,7 @@ class Changed:
 
 
 def changed(
-    schema: TableSchema, changes: Iterable[Change], *, name: str, is_branch: bool, now_ms: int
+    schema: TableSchema, changes: Iterable[SchemaChange], *, name: str, is_branch: bool, now_ms: int
 ) -> Changed:
     """The definition after `schema`, with the changes made in their order; `name` is the table's.
 
@@ -98,7 +98,7 @@ def changed(
     return Changed(None if is_same else new, tuple(draft.said), undo)
 
 
-def _add(draft: _Draft, change: Change) -> None:
+def _add(draft: _Draft, change: SchemaChange) -> None:
     _require_free(draft, change.name)
     draft.highest_id += 1
     new = SchemaField(
@@ -114,10 +114,10 @@ def _add(draft: _Draft, change: Change) -> None:
         place = min((names.index(key) for key in draft.partition_keys), default=place)
     draft.fields.insert(place, new)
     draft.said.append(f"add column {change.name} {new.type}")
-    _undone_by(draft, "drop", str(Change("drop", change.name)))
+    _undone_by(draft, "drop", str(SchemaChange("drop", change.name)))
 
 
-def _drop(draft: _Draft, change: Change) -> None:
+def _drop(draft: _Draft, change: SchemaChange) -> None:
     if change.if_exists and change.name not in [each.name for each in draft.fields]:
         return
     place = _place(draft, change.name)
@@ -129,7 +129,7 @@ def _drop(draft: _Draft, change: Change) -> None:
     draft.undo = None
 
 
-def _rename(draft: _Draft, change: Change) -> None:
+def _rename(draft: _Draft, change: SchemaChange) -> None:
     place = _place(draft, change.name)
     _require_unused(draft, change.name, "renamed")
     is_case_only = change.name.lower() == change.value.lower() and change.name != change.value
@@ -139,10 +139,10 @@ def _rename(draft: _Draft, change: Change) -> None:
     if unseen_reason(change.name, "a column"):
         # Another engine gave it that name; it is not given again.
         draft.undo = None
-    _undone_by(draft, "rename", str(Change("rename", change.value, change.name)))
+    _undone_by(draft, "rename", str(SchemaChange("rename", change.value, change.name)))
 
 
-def _widen(draft: _Draft, change: Change) -> None:
+def _widen(draft: _Draft, change: SchemaChange) -> None:
     place = _place(draft, change.name)
     if change.name in (*draft.partition_keys, *draft.primary_keys):
         raise UsageError(f"Column {change.name} is a key of {draft.name}, and its type stays", "")
@@ -155,7 +155,7 @@ def _widen(draft: _Draft, change: Change) -> None:
     draft.undo = None
 
 
-def _make_nullable(draft: _Draft, change: Change) -> None:
+def _make_nullable(draft: _Draft, change: SchemaChange) -> None:
     place = _place(draft, change.name)
     if change.name in draft.primary_keys:
         raise UsageError(f"Column {change.name} is of the primary key of {draft.name}, which is never null")
@@ -167,7 +167,7 @@ def _make_nullable(draft: _Draft, change: Change) -> None:
     draft.undo = None
 
 
-def _set(draft: _Draft, change: Change) -> None:
+def _set(draft: _Draft, change: SchemaChange) -> None:
     old = draft.options.get(change.name)
     if old == change.value:
         return
@@ -182,12 +182,12 @@ def _set(draft: _Draft, change: Change) -> None:
     if is_protecting:
         draft.undo = None
     elif old is None:
-        _undone_by(draft, "unset", str(Change("unset", change.name)))
+        _undone_by(draft, "unset", str(SchemaChange("unset", change.name)))
     else:
-        _undone_by(draft, "set", str(Change("set", change.name, old)))
+        _undone_by(draft, "set", str(SchemaChange("set", change.name, old)))
 
 
-def _unset(draft: _Draft, change: Change) -> None:
+def _unset(draft: _Draft, change: SchemaChange) -> None:
     old = draft.options.get(change.name)
     if old is None:
         # As in Spark: what is not set needs no taking away.
@@ -195,10 +195,10 @@ def _unset(draft: _Draft, change: Change) -> None:
     _require_free_option(draft, change.name)
     del draft.options[change.name]
     draft.said.append(f"unset {change.name}")
-    _undone_by(draft, "set", str(Change("set", change.name, old)))
+    _undone_by(draft, "set", str(SchemaChange("set", change.name, old)))
 
 
-_BY_KIND: Mapping[str, Callable[[_Draft, Change], None]] = {
+_BY_KIND: Mapping[str, Callable[[_Draft, SchemaChange], None]] = {
     "add": _add,
     "drop": _drop,
     "rename": _rename,

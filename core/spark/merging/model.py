@@ -25,7 +25,7 @@ class Unmergeable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class FileColumns:
+class MergeColumns:
     """What the columns that merging reads are called in files of one schema; None: it lacks the column."""
 
     key: tuple[str, ...]
@@ -45,7 +45,7 @@ class MergeRules:
     sequence_types: tuple[str, ...]
     descending: bool
     ignore_delete: bool
-    columns: Mapping[int, FileColumns]
+    columns: Mapping[int, MergeColumns]
     uncounted_deletes: bool = False
 
 

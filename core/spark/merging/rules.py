@@ -7,7 +7,7 @@ from typing import Any
 
 from core.cancelling import check_cancelled
 from core.spark.merging.keys import KeyReader
-from core.spark.merging.model import FileColumns, MergeFile, MergeRules, Unmergeable
+from core.spark.merging.model import MergeColumns, MergeFile, MergeRules, Unmergeable
 from core.table.definition.column_types import ColumnType
 from core.table.records import SchemaField, TableSchema
 
@@ -76,7 +76,7 @@ def merge_file(rules: MergeRules, path: str, file_format: str, record: Mapping[s
     )
 
 
-def _columns(key: list[SchemaField], sequence: list[SchemaField], written: TableSchema) -> FileColumns:
+def _columns(key: list[SchemaField], sequence: list[SchemaField], written: TableSchema) -> MergeColumns:
     names = {field.id: field.name for field in written.fields}
     missing = [field.name for field in key if field.id not in names]
     if missing:
@@ -85,7 +85,7 @@ def _columns(key: list[SchemaField], sequence: list[SchemaField], written: Table
     for field in sequence:
         if not _compares_as(types.get(field.id, str(field.type)), str(field.type)):
             raise Unmergeable(f"sequence field {field.name} was {types[field.id]} once")
-    return FileColumns(
+    return MergeColumns(
         key=tuple(_KEY_PREFIX + names[field.id] for field in key),
         sequence=tuple(names.get(field.id) for field in sequence),
     )

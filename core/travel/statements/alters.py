@@ -26,7 +26,7 @@ _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class SchemaChange:
     """One change. `value` is the new name, the type as written, or the option's value.
 
     `after` is the column that a new one comes after, empty for the first place, None for the last.
@@ -65,7 +65,7 @@ class Alter:
     sql: str
     parts: tuple[str, ...]
     table_position: int
-    changes: tuple[Change, ...]
+    changes: tuple[SchemaChange, ...]
 
     def refused(self, reason: str, hint: str, position: int) -> SqlRefused:
         return SqlRefused(reason, hint, self.sql, position)
@@ -79,12 +79,12 @@ def read_alter(sql: str) -> Alter:
     return _Reader(sql, tokens).read()
 
 
-def read_changes(kind: AlterKind, text: str) -> tuple[Change, ...]:
+def read_changes(kind: AlterKind, text: str) -> tuple[SchemaChange, ...]:
     """What stands behind the words of one kind: `a INT, b STRING`. Raises `SqlRefused`."""
     return _Reader(text, tokenize(text)).read_changes(kind)
 
 
-def written(changes: Iterable[Change]) -> str:
+def written(changes: Iterable[SchemaChange]) -> str:
     """Changes of one kind as `read_changes` reads them."""
     found = list(changes)
     head = "IF EXISTS " if any(each.if_exists for each in found) else ""
@@ -123,18 +123,18 @@ class _Reader(Cursor):
         self.index += 2
         return kind
 
-    def read_changes(self, kind: AlterKind) -> tuple[Change, ...]:
+    def read_changes(self, kind: AlterKind) -> tuple[SchemaChange, ...]:
         """A list, in parentheses or not, up to the end of the text."""
         if_exists = kind in ("drop", "unset") and self.takes("IF", "EXISTS")
         in_parentheses = self.takes("(")
-        readers: dict[AlterKind, Callable[[], Change]] = {
+        readers: dict[AlterKind, Callable[[], SchemaChange]] = {
             "add": self._added,
-            "drop": lambda: Change("drop", self._column(), if_exists=if_exists),
+            "drop": lambda: SchemaChange("drop", self._column(), if_exists=if_exists),
             "rename": self._renamed,
             "widen": self._widened,
             "nullable": self._made_nullable,
             "set": self._option_set,
-            "unset": lambda: Change("unset", self._option(), if_exists=if_exists),
+            "unset": lambda: SchemaChange("unset", self._option(), if_exists=if_exists),
         }
         changes = []
         while True:
@@ -149,7 +149,7 @@ class _Reader(Cursor):
             self.refuse(f"{self.text(self.index)} can't follow here", _FORMS)
         return tuple(changes)
 
-    def _added(self) -> Change:
+    def _added(self) -> SchemaChange:
         name, kind = self._column(), self._type()
         comment: str | None = None
         after: str | None = None
@@ -168,35 +168,35 @@ class _Reader(Cursor):
             elif self.upper(self.index) == "DEFAULT":
                 self.refuse(f"Column {name} can't be given a default here", "Leave DEFAULT out.")
             else:
-                return Change("add", name, kind, comment, after)
+                return SchemaChange("add", name, kind, comment, after)
 
-    def _renamed(self) -> Change:
+    def _renamed(self) -> SchemaChange:
         name = self._column()
         if not self.takes("TO"):
             self.refuse("TO and the new name are missing", "Write RENAME COLUMN a TO b.")
-        return Change("rename", name, self._column())
+        return SchemaChange("rename", name, self._column())
 
-    def _widened(self) -> Change:
+    def _widened(self) -> SchemaChange:
         name = self._column()
         said = " ".join(filter(None, (self.upper(self.index), self.upper(self.index + 1))))
         if not self.takes("TYPE") and said.startswith(("SET", "COMMENT", "FIRST", "AFTER", "DROP")):
             self.refuse(f"ALTER COLUMN {name} can't {said} here", _FORMS)
-        return Change("widen", name, self._type())
+        return SchemaChange("widen", name, self._type())
 
-    def _made_nullable(self) -> Change:
+    def _made_nullable(self) -> SchemaChange:
         name = self._column()
         if self.takes("DROP") and not self.takes("NOT", "NULL"):
             self.refuse(f"ALTER COLUMN {name} DROP {self.text(self.index)} is not done here", _FORMS)
-        return Change("nullable", name)
+        return SchemaChange("nullable", name)
 
-    def _option_set(self) -> Change:
+    def _option_set(self) -> SchemaChange:
         name = self._option()
         self.takes("=")
         token = self.tokens[self.index] if self.index < len(self.tokens) else None
         if token is None or token.kind == "symbol":
             self.refuse(f"The value of {name} is missing", "Write 'option' = 'value'.")
         self.index += 1
-        return Change("set", name, token.value)
+        return SchemaChange("set", name, token.value)
 
     def _option(self) -> str:
         if self.index < len(self.tokens) and self.tokens[self.index].kind == "string":

@@ -23,7 +23,7 @@ from pypaimon.table.row.generic_row import GenericRow, GenericRowSerializer
 from core.errors import Corrupt, FileMissing
 from core.spark.merging.keys import KeyReader
 from core.spark.merging.limbs import is_text, limbs_of, ranked, reversed_order, text_values
-from core.spark.merging.model import Bits, FileColumns, MergeFile, MergeGroup, MergeRules, joined
+from core.spark.merging.model import Bits, MergeColumns, MergeFile, MergeGroup, MergeRules, joined
 from core.spark.merging.opening import file_opener
 from core.spark.merging.overlap import overlap_groups
 from core.spark.merging.survive import first_survivors, survivors
@@ -144,10 +144,10 @@ def _age(field: int | None, descending: bool) -> tuple[bool, int]:
 def written(bucket: Bucket) -> tuple[MergeRules, list[MergeFile], Any]:
     """The bucket's files, and what opens them."""
     columns = {
-        0: FileColumns(
+        0: MergeColumns(
             tuple(f"_KEY_k{i}" for i in range(len(bucket.key_types))), (None,) * len(bucket.sequence_types)
         ),
-        1: FileColumns(
+        1: MergeColumns(
             tuple(f"_KEY_was{i}.x" for i in range(len(bucket.key_types))),
             tuple(f"s{i}" for i in range(len(bucket.sequence_types))),
         ),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from core.spark.merging.kept import KeptBits
-from core.spark.merging.model import Bits, FileColumns, MergeFile, MergeGroup, MergeRules, Unmergeable
+from core.spark.merging.model import Bits, MergeColumns, MergeFile, MergeGroup, MergeRules, Unmergeable
 from core.spark.merging.rules import merge_rules
 from core.table.records import SchemaField, TableSchema
 
@@ -36,8 +36,8 @@ NEW = schema(
 def test_columns_go_by_their_ids() -> None:
     rules = merge_rules(NEW, {0: OLD, 1: NEW})
     assert rules.columns == {
-        0: FileColumns(("_KEY_k",), ("s", None)),
-        1: FileColumns(("_KEY_id",), ("at", "more")),
+        0: MergeColumns(("_KEY_k",), ("s", None)),
+        1: MergeColumns(("_KEY_id",), ("at", "more")),
     }
     assert rules.key_types == ("BIGINT NOT NULL",)
     assert not rules.descending
@@ -78,7 +78,7 @@ def test_a_sequence_field_that_was_of_another_kind_is_not_compared() -> None:
 
 
 def group(name: str, **changes: Any) -> MergeGroup:
-    rules = MergeRules(("INT",), (), False, False, {0: FileColumns(("_KEY_k",), ())})
+    rules = MergeRules(("INT",), (), False, False, {0: MergeColumns(("_KEY_k",), ())})
     file = MergeFile(name, "parquet", 0, 0, 64, 0, 63, 0, ((True, 0),), ((True, 63),))
     return MergeGroup(MergeRules(**{**_fields(rules), **changes}), (file,))
 
@@ -104,4 +104,4 @@ def test_what_is_merged_in_another_way_is_another_choice() -> None:
     kept.put(group("a"), [Bits.of(np.ones(1, dtype=np.bool_))])
     assert kept.get(group("a", ignore_delete=True)) is None
     assert kept.get(group("a", sequence_types=("INT",))) is None
-    assert kept.get(group("a", columns={0: FileColumns(("_KEY_id",), ())})) is None
+    assert kept.get(group("a", columns={0: MergeColumns(("_KEY_id",), ())})) is None
