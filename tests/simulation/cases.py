@@ -66,6 +66,11 @@ def _new_branch(bench: Bench) -> None:
     bench.write("b")
 
 
+def _others_are_faster(bench: Bench) -> None:
+    """Main moves on while the next rewriting writes its rows, which then tries again."""
+    bench.world.faster_commits = 2
+
+
 def _stray(bench: Bench) -> None:
     """A session that was open before a branch became main commits to the table directory."""
     writer = StockWriter(bench.world, Actor("stale"), TABLE.root())
@@ -106,6 +111,7 @@ CASES = (
     Case("second merge", "merge-branch", {"name": "b"}, (*_MERGED, _commits("b"), _commits())),
     Case("merge by key", "merge-branch", {"name": "b", "on_conflict": "branch"}, _BRANCH, keyed=True),
     Case("rollback", "rollback", {"to": "fork"}, _SAVED),
+    Case("rollback on a main that moves", "rollback", {"to": "fork"}, (*_SAVED, _others_are_faster)),
     Case("rollback of a merge", "rollback", {"to": "snapshot.4"}, _MERGED),
     Case("truncation", "rollback", {"to": "fork", "truncate": True}, _SAVED),
     Case("overwrite", "replace-main-branch", {"name": "b", "layout": "overwrite"}, _ALTERED),

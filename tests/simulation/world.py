@@ -63,6 +63,8 @@ class World:
         self.hdfs_replaces_in_two_steps = False
         # Files that dead or beaten writers left, which nobody owns.
         self.litter: set[str] = set()
+        # How many commits others make between the plan of the next rewriting and its own commit.
+        self.faster_commits = 0
         # Commits whose files a stock expiry began to delete, with the round.
         self.expiring: dict[Identity, int] = {}
         # The root that a stock engine was told to roll back, or to delete.

@@ -95,7 +95,9 @@ class RewriteMain(Change[S]):
             if rows is None:
                 self.made = head
                 return {"made": head.as_written()}
-            hold_expiry(work.files, start.root, work.token, head.id + 1)
+            if number == 1:
+                # From the first head on, so that whoever recovers can tell of each try what became of it.
+                hold_expiry(work.files, start.root, work.token, head.id + 1)
             hold.note(_TRY, {"head": head.as_written()})
             try:
                 made = rewrite(work.context, self.target(start), rows, work.token, work.progress)
