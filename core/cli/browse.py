@@ -10,7 +10,7 @@ import msgspec
 
 from core.cli.options import Given, GlobalCommand, given
 from core.cli.output import local_time, narrate, row_writer
-from core.cli.query.table_rows import Count
+from core.cli.table_rows import Count
 from core.errors import PaimarkError, Unavailable
 from core.storage.files import Files
 from core.storage.open import open_files

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from core.cli.options import Given
-from core.cli.query.table_rows import TableRows
+from core.cli.table_rows import TableRows
 from core.errors import shortened
 from core.export.json_rows import JsonRows
 from core.figures import moment

@@ -26,9 +26,9 @@ from core.storage.files import Files
 from core.storage.no_follow import link_in_the_way
 from core.table.definition import kinds
 from core.table.definition.kinds import Way
+from core.table.landed import Fate, Landed, find_commit
 from core.table.layout import Root, TablePath
 from core.table.lineage.commits import Overwritten, overwritten
-from core.table.lineage.landed import Fate, Landed, find_commit
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import branch_root
 from core.table.links import linked_directories

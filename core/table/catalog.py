@@ -14,7 +14,6 @@ __all__ = [
     "find_table",
     "parse_table_name",
     "table_exists",
-    "table_missing",
     "tables",
 ]
 
@@ -66,11 +65,6 @@ def find_table(files: Files, name: str) -> TablePath:
             f"There is no table {table.full_name}", hint or "`paimark tables` lists those there are."
         )
     return table
-
-
-def table_missing(table: TablePath) -> NotFound:
-    """The one sentence for a table that was there."""
-    return NotFound(f"Table {table.full_name} does not exist", "It may have been dropped: refresh.")
 
 
 def _has_roots(files: Files, table: TablePath) -> bool:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from core.errors import UsageError
+from core.errors import NotFound, UsageError
 from core.table.layout import MAIN, TablePath
 
 # The halves of characters stand for bytes of a name that are not UTF-8.
@@ -100,3 +100,8 @@ def near_names(wanted: str, names: Iterable[str]) -> str:
     known = {name.lower(): name for name in names}
     near = [known[name] for name in difflib.get_close_matches(wanted.lower(), known, n=3, cutoff=0.6)]
     return f"Did you mean {' or '.join(near)}?" if near else ""
+
+
+def table_missing(table: TablePath) -> NotFound:
+    """The one sentence for a table that was there."""
+    return NotFound(f"Table {table.full_name} does not exist", "It may have been dropped: refresh.")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from core.errors import FileMissing, NotFound
 from core.storage.files import Files
 from core.storage.parallel import each_of
-from core.table.catalog import table_exists, table_missing
+from core.table.catalog import table_exists
 from core.table.layout import (
     SAVEPOINT_PREFIX,
     SAVEPOINT_TAG_PREFIX,
@@ -21,6 +21,7 @@ from core.table.layout import (
     savepoint_tag,
 )
 from core.table.lineage.main_branch import all_roots
+from core.table.names import table_missing
 from core.table.reading import numbered, read_records
 from core.table.records import Savepoint
 

@@ -9,7 +9,7 @@ from core.table.catalog import databases, find_table, table_exists
 from core.table.layout import TablePath
 from core.table.lineage.main_branch import branch_root
 from core.table.names import SystemName, is_safe_name, near_names, split_system_name
-from core.travel.statements.uses import Statement, TableUse
+from core.travel.parse.uses import Statement, TableUse
 from core.travel.version import resolve_version
 
 

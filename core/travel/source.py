@@ -9,7 +9,7 @@ from typing import Protocol
 from core.storage.files import Files
 from core.table.layout import Root
 from core.travel.parse.tokens import Span
-from core.travel.statements.uses import TableUse
+from core.travel.parse.uses import TableUse
 from core.travel.times.times import NeedsSpark, fold_time
 from core.travel.version import (
     Resolved,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from core.storage.files import Files
 from core.storage.parallel import each_of
 from core.table.layout import TablePath
-from core.table.lineage.chain import Break, break_between
+from core.table.manifests.chain import Break, break_between
 from core.table.manifests.files import manifest_list_paths
 from core.table.records import Snapshot, commit_key
 from core.verify.needs import Needs

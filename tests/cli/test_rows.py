@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.cli.query.table_rows import TableRows, cell_width, fit
+from core.cli.table_rows import TableRows, cell_width, fit
 from core.export.json_rows import JsonRows, distinct
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
-from core.table.lineage.chain import breaks
 from core.table.lineage.lineage import Lineage
+from core.table.manifests.chain import breaks
 from core.table.manifests.manifests import read_manifest_list
 from core.table.records import Snapshot
 from tests.conftest import ORDERS

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from core.table.landed import Fate, Landed, find_commit
 from core.table.layout import Root
-from core.table.lineage.landed import Fate, Landed, find_commit
 from core.table.lineage.lineage import Lineage
 from tests.table.lineages import TABLE, write_lineage
 

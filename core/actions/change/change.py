@@ -19,8 +19,8 @@ from core.actions.context import Context, Progress
 from core.actions.plan import Plan, Step
 from core.errors import Corrupt
 from core.storage.files import Files
+from core.table.landed import Landed
 from core.table.layout import Root, TablePath
-from core.table.lineage.landed import Landed
 from core.table.records import Point
 
 

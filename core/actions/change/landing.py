@@ -12,9 +12,9 @@ from collections.abc import Collection
 from core.actions.temp_files import delete_temporaries
 from core.storage.files import Files
 from core.storage.parallel import each_of
+from core.table import landed
+from core.table.landed import Landed
 from core.table.layout import CONSUMER_PREFIX, Root, TablePath
-from core.table.lineage import landed
-from core.table.lineage.landed import Landed
 from core.table.lineage.main_branch import all_roots
 from core.table.records import Snapshot
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from core.storage.files import Files
-from core.table.definition.retention import NEVER, branch_health
+from core.table.definition.retention import NEVER
 from core.table.layout import Root
+from core.table.lineage.branches import branch_health
 
 
 def stock_expiry_warnings(files: Files, root: Root) -> list[str]:

@@ -36,10 +36,10 @@ from core.table.layout import (
     Root,
     TablePath,
 )
-from core.table.lineage.chain import break_between
 from core.table.lineage.forks import Side, find_forks
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import all_roots, root_exists
+from core.table.manifests.chain import break_between
 from core.table.reading import numbered
 from core.table.records import Snapshot, is_same_commit
 

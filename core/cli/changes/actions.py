@@ -13,11 +13,11 @@ import click
 from core.actions.context import Context, open_context
 from core.actions.plan import Outcome, Plan
 from core.actions.registry import ACTIONS, Action, Argument, must_be_agreed_to
-from core.cli.changes.asking import confirm, require_writable
-from core.cli.changes.plans import say_plan
+from core.cli.asking import confirm, require_writable
 from core.cli.changes.saved_plans import save_plan
 from core.cli.options import Given, GlobalCommand, given
 from core.cli.output import narrate
+from core.cli.plans import say_plan
 from core.cli.query.answering import open_engine
 from core.cli.query.narrator import Narrator
 from core.errors import Refused

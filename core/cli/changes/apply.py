@@ -9,8 +9,8 @@ import click
 
 from core.actions.context import open_context
 from core.actions.registry import action
+from core.cli.asking import require_writable
 from core.cli.changes.actions import carry_out
-from core.cli.changes.asking import require_writable
 from core.cli.changes.saved_plans import load_plan
 from core.cli.options import GlobalCommand, given
 from core.cli.query.answering import open_engine

@@ -14,10 +14,10 @@ import click
 from core.actions.context import Context, open_context
 from core.actions.plan import Outcome, Plan, raise_first
 from core.actions.savepoints import auto_savepoint as automatic
-from core.cli.changes.asking import require_writable
-from core.cli.changes.plans import say_plan
+from core.cli.asking import require_writable
 from core.cli.options import Given, GlobalCommand, given
 from core.cli.output import narrate, row_writer
+from core.cli.plans import say_plan
 from core.errors import PaimarkError, Refused, UsageError
 from core.export.json_rows import json_text
 from core.figures import counted

@@ -11,9 +11,9 @@ import click
 
 from core.actions.plan import Plan
 from core.actions.registry import Action, must_be_agreed_to
-from core.cli.changes.asking import confirm, require_writable
-from core.cli.changes.plans import say_plan
+from core.cli.asking import confirm, require_writable
 from core.cli.options import Given, GlobalCommand, given
+from core.cli.plans import say_plan
 from core.cli.query.answering import ended_by_signals, open_engine, result_path, show_events
 from core.cli.query.narrator import Narrator
 from core.cli.query.result import Result

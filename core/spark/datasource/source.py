@@ -36,7 +36,7 @@ from core.spark.datasource.options import (
     require_known,
 )
 from core.spark.datasource.scan import Scan
-from core.spark.launch.worker_imports import settle
+from core.spark.datasource.worker_imports import settle
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,7 +7,6 @@ optimised plan all at once: `native/Plans.java` says what there is to say.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -15,7 +14,8 @@ import msgspec
 from pyspark.sql import DataFrame, SparkSession
 
 from core.spark.native.compiled import new_instance
-from core.spark.native.conditions import Condition, conditions
+from core.spark.native.conditions import conditions
+from core.spark.native.needs import Needs
 from core.travel.parse.tokens import keywords
 
 # Statements that change nothing but this session. Whatever is not listed is taken to write.
@@ -96,20 +96,6 @@ def simple_name(plan: Any) -> str:
 def is_session_command(plan: Any) -> bool:
     """Whether a parsed plan that is no query changes nothing outside the session."""
     return simple_name(plan) in _SESSION_COMMANDS
-
-
-@dataclass(slots=True)
-class Needs:
-    """What a statement needs of one view: columns by name, and rows of each reader at most (None: all).
-
-    Rows that do not satisfy all the `conditions` are not needed. `again`: the view is more than once in the
-    plan, as a common table expression that is used twice is.
-    """
-
-    columns: set[str] = field(default_factory=set)
-    limit: int | None = None
-    conditions: tuple[Condition, ...] = ()
-    again: bool = False
 
 
 def needs(plans: Sequence[Node], limit: int | None) -> dict[str, Needs]:

@@ -19,9 +19,9 @@ from core.table.manifests.files import data_manifests, live_facts
 from core.table.manifests.partitions import PartitionNames
 from core.table.records import TableSchema
 from core.table.system_tables import system_table
+from core.travel.parse.uses import TableUse
 from core.travel.resolving import resolve_name
 from core.travel.statements.shows import Show, read_show
-from core.travel.statements.uses import TableUse
 
 _COLUMNS = {
     "columns": ("col_name",),

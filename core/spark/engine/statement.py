@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame
 from core.cancelling import Cancellation, cancellable
 from core.errors import Refused, StatementFailed
 from core.spark.datasource.scan import NO_TABLE, Scan, Warehouse
+from core.spark.engine import rewrite
 from core.spark.engine.answers import answer, tell_answer
 from core.spark.engine.constants import Constants
 from core.spark.engine.failures import failed
@@ -48,15 +49,14 @@ from core.spark.protocol import (
 from core.spark.results.progress import ProgressWatch
 from core.spark.results.results import Results, cut, is_small, presentable
 from core.spark.results.sender import Rows
-from core.spark.writing import rewrite
 from core.spark.writing.insert import insert_rows, target_of
 from core.storage.open import open_files
 from core.travel.parse.errors import SqlRefused
 from core.travel.parse.sql import Spliced, Statement, read_statement, splice
 from core.travel.parse.tokens import tokenize
+from core.travel.parse.uses import TableUse
 from core.travel.statements.inserts import Insert, read_insert
 from core.travel.statements.shows import created_view
-from core.travel.statements.uses import TableUse
 from core.travel.times.zones import zone_of
 
 Tell = Callable[[Report | Batch], None]

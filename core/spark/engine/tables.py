@@ -14,9 +14,9 @@ from core.spark.protocol import Reading
 from core.table.layout import MAIN, Root
 from core.table.lineage.main_branch import branch_root
 from core.table.system_tables import Row, SystemTable, system_table
+from core.travel.parse.uses import TableUse
 from core.travel.resolving import resolve_name
 from core.travel.source import Fold, TravelSource
-from core.travel.statements.uses import TableUse
 from core.travel.version import Resolved
 
 NATIVE = "native"

@@ -17,8 +17,9 @@ from pyspark.sql.types import StructField, StructType
 
 from core.spark.datasource.paimon import open_table, spark_columns
 from core.spark.datasource.scan import Scan
-from core.spark.engine.plans import VIEW_KEY, Needs, Plans
+from core.spark.engine.plans import VIEW_KEY, Plans
 from core.spark.engine.tables import OpenedTable
+from core.spark.native.needs import Needs
 from core.spark.native.scans import NativeScans
 
 PREFIX = "__paimark_"

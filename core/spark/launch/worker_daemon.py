@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from contextlib import suppress
 
-from core.spark.launch.worker_imports import leave_out_spark_jar, settle
+from core.spark.datasource.worker_imports import leave_out_spark_jar, settle
 
 _OPENS_TABLES = frozenset(
     {

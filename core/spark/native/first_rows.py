@@ -18,6 +18,9 @@ from core.spark.merging.model import Bits
 from core.spark.merging.opening import OpenFile
 from core.spark.native.state import TableFile, TableState
 
+# So few rows are collected at once, or read in this process.
+SMALL_RESULT = 2_000
+
 _FEWEST_ROWS = 256
 # A column that nobody asks for: a batch without columns has no rows.
 _ROWS = ""

@@ -14,7 +14,6 @@ from pyspark.sql.types import LongType, StructField, StructType
 from core.errors import Corrupt, FileMissing
 from core.spark.datasource.paimon import spark_columns
 from core.spark.datasource.scan import Scan, Warehouse
-from core.spark.engine.plans import Needs
 from core.spark.launch.session_settings import SCAN
 from core.spark.merging.model import Bits, MergeGroup, Unmergeable, joined
 from core.spark.merging.opening import file_opener
@@ -22,12 +21,12 @@ from core.spark.merging.overlap import overlap_groups
 from core.spark.native.bitmap import first_bits, is_made, merge_bits
 from core.spark.native.columns import NotNative
 from core.spark.native.conditions import Condition
-from core.spark.native.first_rows import first_rows
+from core.spark.native.first_rows import SMALL_RESULT, first_rows
+from core.spark.native.needs import Needs
 from core.spark.native.old_dates import require_no_old_dates
 from core.spark.native.pruning import Pruner
 from core.spark.native.relation import ListedFile, Relations
 from core.spark.native.state import FIRST_BIT, TableFile, TableState, table_state
-from core.spark.results.results import SMALL_RESULT
 from core.table.layout import Root
 from core.table.records import Snapshot, TableSchema
 

@@ -15,13 +15,13 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import CalendarIntervalType, VariantType, YearMonthIntervalType
 
 from core.spark.native.compiled import compiled, new_instance, send_to_executors
+from core.spark.native.first_rows import SMALL_RESULT
 from core.spark.results.outlet import Outlet
 from core.spark.results.sender import HEAD, STREAM_END, Rows, ipc_stream
 
 if TYPE_CHECKING:
     from core.spark.launch.session import Spark
 
-SMALL_RESULT = 2_000
 # These have no Arrow type that others understand; as text they have one.
 _AS_TEXT = (CalendarIntervalType, VariantType, YearMonthIntervalType)
 _JOB_END_SECONDS = 10.0

@@ -17,8 +17,8 @@ from core.errors import NotFound
 from core.spark.writing.target import Target
 from core.storage.files import Files
 from core.storage.open import require_conditions
+from core.table.landed import Landed, find_commit
 from core.table.lineage.commits import note_last, overwritten, require_last_kept
-from core.table.lineage.landed import Landed, find_commit
 from core.table.records import Snapshot
 
 

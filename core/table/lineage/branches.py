@@ -4,15 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from core.errors import Corrupt, NotFound
 from core.storage.files import Files
 from core.storage.parallel import each_of
-from core.table.definition.retention import branch_health
+from core.table.definition.retention import RETENTION_OFF
 from core.table.layout import Root, TablePath
 from core.table.lineage.forks import Fork, Side, find_fork
+from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import branch_names, main_root
+
+# `exposed`: stock expiry on the root can destroy savepoints.
+BranchHealth = Literal["ok", "exposed"]
+
+
+def branch_health(files: Files, root: Root) -> BranchHealth:
+    """Raises `Corrupt` where the newest schema can't be read."""
+    if root.branch is None:
+        return "ok"
+    schema = Lineage(files, root).latest_schema()
+    return "ok" if schema is None or RETENTION_OFF.items() <= schema.options.items() else "exposed"
 
 
 class BranchRow(NamedTuple):

@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 
 from core.errors import Corrupt, FileMissing, NotFound, Unavailable
 from core.storage.files import Files
-from core.table.catalog import table_missing
 from core.table.layout import BARRIER_ID, SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root
 from core.table.lineage.commit_times import CommitTimes, read_commit_times
 from core.table.lineage.main_branch import root_exists
-from core.table.names import checked_name, is_safe_name, near_names
+from core.table.names import checked_name, is_safe_name, near_names, table_missing
 from core.table.reading import numbered, read_records
 from core.table.records import DECODE_ERRORS, UNREADABLE_HINT, Snapshot, TableSchema, Tag, misnamed
 from core.table.rows import SnapshotRow, row_decoder

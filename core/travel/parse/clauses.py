@@ -9,7 +9,7 @@ from core.text import has_halves
 from core.travel.parse.errors import SqlRefused
 from core.travel.parse.expressions import ExpressionReader
 from core.travel.parse.tokens import Token, keywords
-from core.travel.statements.uses import Clause
+from core.travel.parse.uses import Clause
 
 _VERSION_WORDS = keywords("VERSION SYSTEM_VERSION")
 _TIME_WORDS = keywords("TIMESTAMP SYSTEM_TIME")

@@ -8,7 +8,7 @@ from dataclasses import replace
 from core.travel.parse.clauses import read_clause, starts_clause
 from core.travel.parse.errors import SqlRefused
 from core.travel.parse.tokens import Token, keywords
-from core.travel.statements.uses import TableUse
+from core.travel.parse.uses import TableUse
 
 # What ends a FROM list. Those of _WITH_BY do so only before BY: elsewhere they are names.
 _ENDS_FROM = keywords(

@@ -15,7 +15,7 @@ from core.travel.parse.ctes import CteNames
 from core.travel.parse.errors import SqlRefused
 from core.travel.parse.names import NameReader
 from core.travel.parse.tokens import Token, keywords
-from core.travel.statements.uses import Block, Reference, Relation, TableUse
+from core.travel.parse.uses import Block, Reference, Relation, TableUse
 
 _QUERY_STARTS = keywords("SELECT WITH FROM VALUES TABLE")
 _SET_OPERATIONS = keywords("UNION INTERSECT EXCEPT MINUS")

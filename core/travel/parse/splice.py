@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from core.quoting import quoted
 from core.travel.parse.errors import SqlRefused
-from core.travel.statements.uses import Reference, Relation, Statement, TableUse
+from core.travel.parse.uses import Reference, Relation, Statement, TableUse
 
 # Of more parts than a table's name can have only the last are looked at.
 _LONGEST_NAME = 8

@@ -11,11 +11,11 @@ from __future__ import annotations
 from core.errors import UsageError
 from core.text import has_halves
 from core.travel.parse.errors import too_deep
+from core.travel.parse.kinds import classify
 from core.travel.parse.scanner import Scanner
 from core.travel.parse.splice import Spliced, splice
 from core.travel.parse.tokens import Token, tokenize
-from core.travel.statements.kinds import classify
-from core.travel.statements.uses import Clause, Statement, StatementKind, TableUse
+from core.travel.parse.uses import Clause, Statement, StatementKind, TableUse
 
 __all__ = [
     "Clause",

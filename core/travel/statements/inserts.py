@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from core.travel.parse.clauses import starts_clause
 from core.travel.parse.cursor import Cursor
 from core.travel.parse.errors import SqlRefused
+from core.travel.parse.kinds import cte_list_end
 from core.travel.parse.tokens import keywords, tokenize
-from core.travel.statements.kinds import cte_list_end
 
 _QUERY_STARTS = keywords("SELECT WITH FROM VALUES TABLE MAP REDUCE (")
 _FORM = "Write INSERT INTO db.t [PARTITION (p = 'x')] [(columns)] SELECT or VALUES ..."

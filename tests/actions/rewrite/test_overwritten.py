@@ -11,9 +11,9 @@ import pytest
 from core.actions.context import Context
 from core.errors import Refused
 from core.storage.local import LocalFiles
-from core.table.lineage.chain import Break, breaks
-from core.table.lineage.landed import Landed, find_commit
+from core.table.landed import Landed, find_commit
 from core.table.lineage.lineage import Lineage
+from core.table.manifests.chain import Break, breaks
 from core.verify import verify
 from tests.actions.acting import ORDERS, Meanwhile, applied, context_on, done, planned
 from tests.actions.taking_over import add, branched

@@ -14,7 +14,8 @@ from core.actions.plan import Plan
 from core.cli.main import run
 from core.errors import Refused, UsageError
 from core.statements.run import action_called
-from core.table.definition.retention import RETENTION_OFF, branch_health
+from core.table.definition.retention import RETENTION_OFF
+from core.table.lineage.branches import branch_health
 from core.table.lineage.lineage import Lineage
 from core.table.records import TableSchema
 from tests.actions.acting import EVENTS, ORDERS, Meanwhile, applied, contents, context_on, done, planned

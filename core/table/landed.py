@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from core.storage.files import Files
 from core.table.layout import CHANGELOG_PREFIX, Root
-from core.table.lineage.chain import breaks
 from core.table.lineage.lineage import Lineage, numbered
 from core.table.lineage.main_branch import all_roots
+from core.table.manifests.chain import breaks
 from core.table.records import Snapshot
 
 

@@ -28,7 +28,7 @@ from core.storage.files import Files
 from core.table.catalog import parse_table_name
 from core.table.manifests.files import size_of
 from core.table.records import Snapshot, TableSchema
-from core.travel.statements.uses import TableUse
+from core.travel.parse.uses import TableUse
 
 # An overwrite of more partitions than this would name them all at each manifest.
 MOST_PARTITIONS = 10_000

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from core.travel.parse.tokens import Token, keywords
-from core.travel.statements.uses import StatementKind
+from core.travel.parse.uses import StatementKind
 
 
 class Classified(NamedTuple):
