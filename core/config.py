@@ -163,7 +163,7 @@ def load_settings(flags: Flags, environment: Mapping[str, str] = os.environ) -> 
     spark_conf = {**(chosen.spark_conf if chosen else {}), **flags.spark_conf}
     keep_secrets(warehouse, options, spark_conf)
     return Settings(
-        warehouse=_normal(warehouse),
+        warehouse=full_address(warehouse),
         options=options,
         read_only=flags.read_only or read_only_environment(environment) or bool(chosen and chosen.read_only),
         spark_master=flags.spark_master or (chosen.spark_master if chosen else None),
@@ -195,7 +195,8 @@ def _context(config: ConfigFile, name: str | None, path: Path) -> WarehouseConte
     )
 
 
-def _normal(warehouse: str) -> str:
+def full_address(warehouse: str) -> str:
+    """An absolute path, `~` resolved, or the URI as it is."""
     if warehouse.startswith("file:"):
         return os.path.abspath("/" + warehouse.removeprefix("file:").lstrip("/"))
     if "://" in warehouse:

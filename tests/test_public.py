@@ -1,31 +1,172 @@
-"""What scripts may import from `core`."""
+"""The surface of `paimark`: its names, their signatures, and what importing it costs."""
 
 from __future__ import annotations
 
+import inspect
+import json
+import subprocess
+import sys
 from pathlib import Path
+from types import ModuleType
 
+import msgspec
 import pytest
 
-import core
-from core import Savepoint, SavepointManager, find_table, open_files
-from core.table.lineage.lineage import Lineage
-from core.table.manifests.files import data_manifests
-from tests.interop.ours import act
+import paimark
+from core import errors
+from core.actions.registry import ACTIONS, Argument
+from core.table.system_tables import SYSTEM_TABLES
+from paimark.results import RESULTS
+from tests.paimon import read_rows
+
+READING = {
+    paimark.Warehouse: {
+        "databases": "(self) -> 'list[str]'",
+        "table": "(self, name: 'str') -> 'Table'",
+        "tables": "(self, database: 'str | None' = None) -> 'list[Table]'",
+    },
+    paimark.Table: {
+        "apply": "(self, plan: 'Plan') -> 'Result'",
+        "at": "(self, version: 'str | int | None' = None, *, branch: 'str | None' = None) -> 'Version'",
+        "at_time": "(self, time: 'datetime | int', *, branch: 'str | None' = None) -> 'Version'",
+        "branches": "(self) -> 'list[Branch]'",
+        "operations": "(self) -> 'list[Operation]'",
+        "plan": "(self, action: 'str', /, **arguments: 'object') -> 'Plan'",
+        "savepoints": "(self, *, branch: 'str | None' = None) -> 'list[Savepoint]'",
+        "schemas": "(self, *, branch: 'str | None' = None) -> 'list[Schema]'",
+        "snapshots": "(self, *, branch: 'str | None' = None, limit: 'int | None' = None) -> 'list[Snapshot]'",
+        "tags": "(self, *, branch: 'str | None' = None) -> 'list[Tag]'",
+    },
+    paimark.Version: {
+        "to_arrow": "(self, columns: 'Sequence[str] | None' = None, limit: 'int | None' = None)"
+        " -> 'pa.Table'",
+        "to_arrow_batch_reader": "(self, columns: 'Sequence[str] | None' = None,"
+        " limit: 'int | None' = None) -> 'pa.RecordBatchReader'",
+    },
+}
+OPEN = (
+    "(uri: 'str | os.PathLike[str]', *, options: 'Mapping[str, str] | None' = None,"
+    " read_only: 'bool' = False, spark_master: 'str | None' = None,"
+    " spark_conf: 'Mapping[str, str] | None' = None) -> 'Warehouse'"
+)
+TYPES = {"text": "str", "choice": "str", "int": "int", "flag": "bool"}
+RECORDS = {
+    "snapshots": paimark.Snapshot,
+    "savepoints": paimark.Savepoint,
+    "tags": paimark.Tag,
+    "branches": paimark.Branch,
+    "operations": paimark.Operation,
+}
+
+# A program in an environment with neither the console's packages nor Spark, and what it then has imported.
+BARE = """
+import sys
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ABSENT:
+            raise ImportError(name)
+
+ABSENT = {"textual", "rich", "click", "pyspark", "py4j", "sqlglot", "platformdirs"}
+sys.meta_path.insert(0, Missing())
+import json
+import paimark
+
+heavy = {"pyspark", "pyarrow", "pypaimon", "textual", "pandas", "numpy", "fsspec", "fastavro"}
+imported = sorted(heavy & set(sys.modules))
+orders = paimark.open(sys.argv[1], options={"paimark.verify-wait": "1 ms"}).table("shop.orders")
+saved = orders.create_savepoint(comment="kept")
+freed = orders.delete_tag(name="v2").freed_files
+rows = orders.at(f"savepoint.{saved.savepoint_id}").to_arrow(["order_id"]).num_rows
+lists = [orders.snapshots(), orders.savepoints(), orders.branches(), orders.tags(), orders.schemas()]
+print(json.dumps([imported, rows, freed, [len(each) for each in lists]]))
+"""
+
+
+def own_methods(kind: type) -> set[str]:
+    return {name for name, _ in inspect.getmembers(kind, inspect.isfunction) if not name.startswith("_")}
+
+
+def method_of(action: str) -> str:
+    return action.replace("-", "_")
 
 
 def test_each_name_is_there_and_no_other() -> None:
-    assert all(hasattr(core, name) for name in core.__all__)
+    there = {name for name, value in vars(paimark).items() if not isinstance(value, ModuleType)}
+    public = {name for name in there if not name.startswith("_")} - {"Any", "TYPE_CHECKING", "annotations"}
+    assert {*public, "PaimarkSource"} == set(paimark.__all__)
+    assert all(hasattr(paimark, name) for name in paimark.__all__)
     with pytest.raises(AttributeError, match="nothing_of_the_kind"):
-        _ = core.nothing_of_the_kind
+        _ = paimark.nothing_of_the_kind
 
 
-def test_a_savepoint_is_read_by_a_script(warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(warehouse.parent))
-    act(warehouse, "create-savepoint", "shop.orders")
-    files = open_files(str(warehouse))
-    manager = SavepointManager(files, find_table(files, "shop.orders"))
-    saved = Savepoint.from_path(files, manager.savepoint_path(1))
-    assert [saved] == manager.all()
-    lineage = Lineage(files, manager.table.root())
-    manifests = data_manifests(files, manager.table, lineage.snapshot(saved.saved_snapshot_id))
-    assert [each.file_name for each in manager.data_manifests(1)] == [each.file_name for each in manifests]
+def test_every_error_a_person_may_see_is_public() -> None:
+    family = {kind for kind in vars(errors).values() if isinstance(kind, type)}
+    assert {kind.__name__ for kind in family if issubclass(kind, errors.PaimarkError)} <= set(paimark.__all__)
+
+
+def test_signatures_are_as_promised() -> None:
+    assert str(inspect.signature(paimark.open)) == OPEN
+    for kind, methods in READING.items():
+        assert {name: str(inspect.signature(getattr(kind, name))) for name in methods} == methods
+    actions = set(map(method_of, ACTIONS))
+    assert {kind: own_methods(kind) - actions for kind in READING} == {
+        kind: set(methods) for kind, methods in READING.items()
+    }
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+def test_every_action_is_a_method_with_its_arguments_and_its_result(name: str) -> None:
+    signature = inspect.signature(getattr(paimark.Table, method_of(name)))
+    _, *parameters = signature.parameters.values()
+    assert signature.return_annotation == RESULTS[name].__name__
+    assert [promised(each) for each in ACTIONS[name].arguments] == [
+        (each.name, each.annotation, each.default, each.kind) for each in parameters
+    ]
+
+
+def promised(argument: Argument) -> tuple[str, str, object, object]:
+    kind, only = TYPES[argument.kind], inspect.Parameter.KEYWORD_ONLY
+    if argument.required:
+        return argument.name, kind, inspect.Parameter.empty, only
+    if argument.kind == "flag":
+        return argument.name, kind, bool(argument.default), only
+    nullable = kind if argument.default is not None else f"{kind} | None"
+    return argument.name, nullable, argument.default, only
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_a_record_has_the_columns_of_its_system_table(name: str) -> None:
+    columns = tuple(column.name for column in SYSTEM_TABLES[name].columns)
+    assert RECORDS[name].__struct_fields__ == columns
+
+
+def test_everything_returned_is_frozen() -> None:
+    kinds = [getattr(paimark, name) for name in paimark.__all__]
+    structs = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, msgspec.Struct)]
+    assert len(structs) > 20
+    assert [kind for kind in structs if not kind.__struct_config__.frozen] == []
+
+
+def test_the_source_of_spark_needs_only_core_on_workers() -> None:
+    """Spark's workers find the class by its module, and a cluster's get the package `core`."""
+    assert paimark.PaimarkSource.__module__.partition(".")[0] == "core"
+
+
+def test_it_works_without_the_packages_of_the_console_and_of_spark(warehouse: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", BARE, str(warehouse)],
+        env={
+            "PYTHONPATH": str(Path(__file__).parent.parent),
+            "XDG_STATE_HOME": str(warehouse.parent),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    imported, rows, freed, lists = json.loads(done.stdout)
+    assert imported == []
+    assert rows == len(read_rows(warehouse, "shop.orders"))
+    assert freed == 0
+    assert lists == [5, 1, 1, 1, 1]

@@ -19,9 +19,8 @@ from core.table.catalog import tables as tables_of
 from core.table.definition.column_types import type_text
 from core.table.layout import MAIN, Root, TablePath
 from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import branch_names, branch_root, main_root
-from core.table.reading import read_records
-from core.table.records import Snapshot
+from core.table.lineage.main_branch import branch_root, main_root
+from core.table.listings import newest_snapshots, savepoint_rows
 from core.table.system_tables import snapshot_row, system_table
 
 TABLE_COLUMNS = (
@@ -67,16 +66,11 @@ def tables(ctx: click.Context, database: str | None) -> None:
 def snapshots(ctx: click.Context, table: str, branch: str | None, limit: int | None) -> None:
     """The snapshots of TABLE, newest first."""
     root, files = _root(given(ctx), table, branch)
-    lineage = Lineage(files, root)
-    if limit is None:
-        ids = lineage.snapshot_ids()[::-1]
-    else:
-        ids = [row.snapshot_id for row in lineage.newest(limit)]
-    paths = [root.snapshot(each) for each in ids]
-    found = read_records(Snapshot, files, paths, lineage.unreadable)
+    unreadable: dict[str, str] = {}
+    found = newest_snapshots(files, root, limit, unreadable)
     shown = None if given(ctx).as_json else SNAPSHOT_COLUMNS
-    _print_system_table(given(ctx), "snapshots", (snapshot_row(each) for _, each in found), shown)
-    _say_left_out(lineage.unreadable)
+    _print_system_table(given(ctx), "snapshots", map(snapshot_row, found), shown)
+    _say_left_out(unreadable)
 
 
 def _listing(name: str, summary: str) -> click.Command:
@@ -89,14 +83,11 @@ def _listing(name: str, summary: str) -> click.Command:
     def command(ctx: click.Context, table: str, branch: str | None) -> None:
         root, files = _root(given(ctx), table, branch)
         unreadable: dict[str, str] = {}
-        roots = _holding_savepoints(files, root) if name == "savepoints" and branch is None else [root]
-        if len(roots) == 1:
-            rows: Iterable[Row] = system_table(name).read(files, root, unreadable)
+        rows: Iterable[Row]
+        if name == "savepoints":
+            rows = savepoint_rows(files, root.table, branch, unreadable)
         else:
-            found = {
-                row[0]: row for each in roots for row in system_table(name).read(files, each, unreadable)
-            }
-            rows = [found[number] for number in sorted(found)]
+            rows = system_table(name).read(files, root, unreadable)
         _print_system_table(given(ctx), name, rows)
         _say_left_out(unreadable)
 
@@ -108,13 +99,6 @@ branches = _listing("branches", "The branches of TABLE, main first.")
 tags = _listing("tags", "The tags of TABLE by name.")
 operations = _listing("operations", "What was done to TABLE, oldest first: undo and redo walk along it.")
 schemas = _listing("schemas", "The schemas of TABLE by id.")
-
-
-def _holding_savepoints(files: Files, main: Root) -> list[Root]:
-    """Every root, main last: a savepoint of several is shown as main has it."""
-    # A branch whose name nobody can read must not hide the others.
-    named = (main.table.root(name) for name in branch_names(files, main.table))
-    return [*(each for each in named if each != main), main]
 
 
 def _say_left_out(unreadable: Mapping[str, str]) -> None:

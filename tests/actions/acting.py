@@ -15,6 +15,7 @@ from core.actions.registry import action
 from core.storage.files import Entry, Files
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
+from paimark.results import result_of
 
 ORDERS = TablePath("shop", "orders")
 EVENTS = TablePath("shop", "events")
@@ -50,7 +51,10 @@ def done(context: Context, action_name: str, /, table: TablePath = ORDERS, **arg
 
 def applied(context: Context, plan: Plan, told: list[str] | None = None) -> Outcome:
     lines = [] if told is None else told
-    return action(plan.action).apply(context, plan, lines.append)
+    outcome = action(plan.action).apply(context, plan, lines.append)
+    # The public API gives every outcome a shape of its own.
+    assert result_of(plan, outcome).message == outcome.message
+    return outcome
 
 
 def contents(directory: Path) -> dict[str, bytes]:

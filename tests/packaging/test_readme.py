@@ -1,10 +1,11 @@
-"""The README's commands are real: each runs on the demo warehouse, in the order they are told."""
+"""The README's commands and programs are real: each runs on the demo warehouse, in the order told."""
 
 from __future__ import annotations
 
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,7 @@ from core.cli.main import run
 from core.demo.build import build_demo
 
 README = (Path(__file__).parents[2] / "README.md").read_text()
+PROGRAMS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 COMMANDS = re.findall(r"`paimark ([a-z][^`]* [^`]*)`", README)
 
 
@@ -34,3 +36,26 @@ def test_every_command_on_tables_runs(tmp_path: Path, monkeypatch: pytest.Monkey
         for command in commands
     }
     assert codes == dict.fromkeys(commands, 0)
+
+
+def test_programs_import_only_what_is_public() -> None:
+    assert len(PROGRAMS) == 2
+    assert [
+        line for each in PROGRAMS for line in each.splitlines() if re.match(r"(from|import) (core|tui)", line)
+    ] == []
+
+
+def test_the_program_without_spark_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    build_demo(tmp_path / "paimark-demo", lambda line: None)
+    monkeypatch.chdir(tmp_path)
+    for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
+    [program] = [each for each in PROGRAMS if "SparkSession" not in each]
+    found: dict[str, Any] = {}
+    exec(program.replace("options={}", f"options={{{VERIFY_WAIT_OPTION!r}: '1 ms'}}"), found)
+    assert found["before"].column_names == ["order_id", "price"]
+    assert found["before"].num_rows == 100
+    assert found["now"].num_rows > 100
+    assert capsys.readouterr().out.splitlines()[-1].startswith("Deleted savepoint")

@@ -15,7 +15,7 @@ import pytest
 from tests.paimon import commit, create_table, open_table, read_rows
 
 README = (Path(__file__).parents[2] / "README.md").read_text()
-PROGRAM = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+PROGRAM = [each for each in re.findall(r"```python\n(.*?)```", README, re.DOTALL) if "SparkSession" in each]
 
 SCHEMA = pa.schema([pa.field("order_id", pa.int64(), nullable=False), ("price", pa.float64())])
 # Behind the program: what it read, and what its stream does with a row of its own.

@@ -9,11 +9,12 @@ import zipfile
 from pathlib import Path
 
 CHECKOUT = Path(__file__).parents[2]
+PACKAGES = ("core", "paimark", "tui")
 
 
-def test_the_wheel_holds_both_packages_with_their_data_and_no_tests(tmp_path: Path) -> None:
+def test_the_wheel_holds_every_package_with_their_data_and_no_tests(tmp_path: Path) -> None:
     source = tmp_path / "source"
-    for package in ("core", "tui", "tests"):
+    for package in (*PACKAGES, "tests"):
         shutil.copytree(CHECKOUT / package, source / package, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(CHECKOUT / name, source / name)
@@ -25,5 +26,5 @@ def test_the_wheel_holds_both_packages_with_their_data_and_no_tests(tmp_path: Pa
         scripts = next(name for name in archive.namelist() if name.endswith("entry_points.txt"))
         assert b"paimark = core.cli.main:main" in archive.read(scripts)
     ours = {path for path in held if not path.parts[0].endswith(".dist-info")}
-    expected = [p for package in ("core", "tui") for p in (source / package).rglob("*") if p.is_file()]
+    expected = [p for package in PACKAGES for p in (source / package).rglob("*") if p.is_file()]
     assert ours == {path.relative_to(source) for path in expected}

@@ -10,9 +10,12 @@ import pytest
 from core.errors import Corrupt, NotFound
 from core.storage.local import LocalFiles
 from core.table.layout import Root, TablePath, savepoint_tag
+from core.table.lineage.lineage import Lineage
+from core.table.manifests.files import data_manifests
 from core.table.records import Savepoint
 from core.table.savepoints import SavepointManager
 from core.table.system_tables import SYSTEM_TABLES, rows
+from tests.interop.ours import act
 from tests.paimon import open_table
 from tests.table.branches import create_branch
 
@@ -178,3 +181,14 @@ def test_the_system_table_begins_with_the_five_columns(manager: SavepointManager
         (1, 2, 0, 1_800_000_000_001, 8, 1_700_000_000_002, "main", None, "manual", "ok"),
         (2, 5, 0, 1_800_000_000_002, 20, 1_700_000_000_005, "main", "before the sale", "manual", "ok"),
     ]
+
+
+def test_the_manifests_of_a_savepoint_are_those_of_its_snapshot(
+    manager: SavepointManager, warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(warehouse.parent))
+    act(warehouse, "create-savepoint", "shop.orders")
+    [saved] = manager.all()
+    snapshot = Lineage(manager.files, ORDERS.root()).snapshot(saved.saved_snapshot_id)
+    expected = data_manifests(manager.files, ORDERS, snapshot)
+    assert [each.file_name for each in manager.data_manifests(1)] == [each.file_name for each in expected]

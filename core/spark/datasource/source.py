@@ -1,8 +1,8 @@
 """The Python Data Source `paimark`: reads a Paimon table through pypaimon, at exactly the snapshot given.
 
-    from core.spark.datasource.source import PaimarkSource
+    import paimark
 
-    spark.dataSource.register(PaimarkSource)
+    spark.dataSource.register(paimark.PaimarkSource)
     spark.read.format("paimark").option("warehouse", uri).option("table", "db.t").load()
 
 Options: `warehouse`, `table`, and if wanted `branch` and the state to read: one of `version` (as after

@@ -21,7 +21,7 @@ from core.errors import NotFound, Refused, UsageError
 from core.spark.client.client import Engine
 from core.table.layout import TablePath
 from core.table.lineage.lineage import Lineage
-from tests.actions.acting import EVENTS, ORDERS, NoWrites, context_on, done, planned
+from tests.actions.acting import EVENTS, ORDERS, NoWrites, applied, context_on, done, planned
 from tests.actions.taking_over import add, branched, main_rows, rows_of
 from tests.conftest import EVENTS as EVENTS_SCHEMA
 from tests.conftest import ORDERS as ORDERS_SCHEMA
@@ -48,7 +48,7 @@ def state_of(warehouse: Path, name: str) -> dict[int, str]:
 def merged(context: Context, table: TablePath, choice: str = "fail") -> Outcome:
     plan = merge_branch.plan(context, table, {"name": "fix", "on_conflict": choice})
     assert plan.refusals == (), plan.refusals
-    return driver.apply(context, plan, lambda line: None)
+    return applied(context, plan)
 
 
 def test_a_branch_without_keys_that_removed_rows_is_merged_only_when_told(

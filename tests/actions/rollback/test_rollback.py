@@ -24,7 +24,7 @@ from core.table.layout import TablePath
 from core.table.lineage.lineage import Lineage
 from core.table.manifests.files import size_of
 from core.table.savepoints import SavepointManager
-from tests.actions.acting import ORDERS, NoWrites, context_on, done
+from tests.actions.acting import ORDERS, NoWrites, applied, context_on, done
 from tests.conftest import ORDERS as ORDERS_SCHEMA
 from tests.paimon import commit, open_table, read_rows
 from tests.spark.engine.test_reads import at
@@ -37,7 +37,7 @@ def own_table(warehouse: Path, database: str) -> TablePath:
 
 
 def rolled_back(context: Context, table: TablePath, to: str) -> Outcome:
-    return driver.apply(context, rollback.plan(context, table, {"to": to}), lambda line: None)
+    return applied(context, rollback.plan(context, table, {"to": to}))
 
 
 def one_row(order_id: int) -> pa.Table:

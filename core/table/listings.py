@@ -1,0 +1,39 @@
+"""Lists as the command and the public API give them: the newest snapshots, the savepoints of all branches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from core.storage.files import Files
+from core.table.layout import Root, TablePath
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import branch_names, branch_root
+from core.table.reading import read_records
+from core.table.records import Snapshot
+from core.table.system_tables import Row, Unreadable, system_table
+
+
+def newest_snapshots(
+    files: Files, root: Root, limit: int | None, unreadable: Unreadable
+) -> Iterator[Snapshot]:
+    """The `limit` newest snapshots of a root (None: all), whole, newest first."""
+    lineage = Lineage(files, root)
+    lineage.unreadable = unreadable
+    if limit is None:
+        ids = lineage.snapshot_ids()[::-1]
+    else:
+        ids = [row.snapshot_id for row in lineage.newest(limit)]
+    paths = [root.snapshot(each) for each in ids]
+    return (snapshot for _, snapshot in read_records(Snapshot, files, paths, unreadable))
+
+
+def savepoint_rows(files: Files, table: TablePath, branch: str | None, unreadable: Unreadable) -> list[Row]:
+    """The rows of `$savepoints` of a branch, or by id those of all branches where none is named."""
+    read = system_table("savepoints").read
+    main = branch_root(files, table, branch)
+    if branch is not None:
+        return list(read(files, main, unreadable))
+    # Main comes last: a savepoint of several branches is shown as main has it.
+    others = [root for root in map(table.root, branch_names(files, table)) if root != main]
+    rows = {row[0]: row for root in (*others, main) for row in read(files, root, unreadable)}
+    return [rows[number] for number in sorted(rows)]

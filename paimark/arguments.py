@@ -1,0 +1,41 @@
+"""The arguments of an action, checked as the command line checks them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from core.actions.registry import Action, Argument
+from core.errors import UsageError
+from core.table.names import near_names
+
+_KINDS: Mapping[str, tuple[type, str]] = {
+    "text": (str, "a text"),
+    "choice": (str, "a text"),
+    "int": (int, "a whole number"),
+    "flag": (bool, "True or False"),
+}
+
+
+def checked_arguments(action: Action, given: Mapping[str, object]) -> dict[str, object]:
+    """Every argument of the action by name, with its default where none is given.
+
+    Raises `UsageError` for one that the action does not take, that is missing, or of another type.
+    """
+    known = {each.name: each for each in action.arguments}
+    for name in given:
+        if name not in known:
+            hint = near_names(name, known) or f"It takes {', '.join(known) or 'none'}."
+            raise UsageError(f"{action.name} has no argument {name}", hint)
+    return {name: _checked(action, each, given.get(name)) for name, each in known.items()}
+
+
+def _checked(action: Action, argument: Argument, value: object) -> object:
+    if value is None:
+        if argument.required:
+            raise UsageError(f"{action.name} needs {argument.name}", argument.help)
+        return argument.default
+    kind, words = _KINDS[argument.kind]
+    # To Python a truth value is a number.
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise UsageError(f"{argument.name} of {action.name} is {words}, not {value!r}", argument.help)
+    return value

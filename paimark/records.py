@@ -1,0 +1,139 @@
+"""What a table holds, as frozen structs: the columns of the system tables (`t$snapshots`), by their names.
+
+Times are epoch milliseconds. Counts of rows are before rows of one key are merged.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from core.table.definition.column_types import type_text
+from core.table.records import SchemaField, TableSchema
+
+
+class Snapshot(msgspec.Struct, frozen=True):
+    """One commit. `commit_kind` is APPEND, COMPACT, OVERWRITE or ANALYZE."""
+
+    snapshot_id: int
+    schema_id: int
+    commit_user: str
+    commit_identifier: int
+    commit_kind: str
+    commit_time: int
+    base_manifest_list: str
+    delta_manifest_list: str
+    changelog_manifest_list: str | None
+    total_record_count: int | None
+    delta_record_count: int | None
+    changelog_record_count: int | None
+    watermark: int | None
+    next_row_id: int | None
+    writer_version: str | None
+
+
+class Savepoint(msgspec.Struct, frozen=True):
+    """The full state of a table at one snapshot, kept however long ago that snapshot expired.
+
+    `save_time` is when it was made, `snapshot_time` when the saved snapshot was committed, `branch` where it
+    was made, `created_by` is `manual` or `interval`. `health` is `ok`, `unprotected` (its tag is gone: the
+    next expiry may take its files) or `unverified` (it does not say that its tag came in time).
+    """
+
+    savepoint_id: int
+    saved_snapshot_id: int
+    schema_id: int
+    save_time: int
+    record_count: int
+    snapshot_time: int
+    branch: str
+    comment: str | None
+    created_by: str
+    health: str
+
+
+class Tag(msgspec.Struct, frozen=True):
+    """A name for a snapshot. `create_time` and `time_retained` (`PT24H`) are those of tags that expire."""
+
+    tag_name: str
+    snapshot_id: int
+    schema_id: int
+    commit_time: int
+    record_count: int | None
+    create_time: int | None
+    time_retained: str | None
+
+
+class Branch(msgspec.Struct, frozen=True):
+    """A branch; exactly one is main. `created_from` is the tag that it began with.
+
+    `fork_snapshot_id` is where it parted from main, `ahead` and `behind` count the commits of branch and main
+    since; None for main, and where that can't be told. `health` is `ok`, `exposed` (stock expiry on it can
+    delete files of savepoints) or `unreadable`.
+    """
+
+    branch_name: str
+    create_time: int | None
+    is_main: bool
+    created_from: str | None
+    earliest_snapshot_id: int | None
+    latest_snapshot_id: int | None
+    fork_snapshot_id: int | None
+    ahead: int | None
+    behind: int | None
+    health: str
+
+
+class Operation(msgspec.Struct, frozen=True):
+    """One finished change. `before` and `after` name what it moved; `undoes`, `redoes` are operation ids."""
+
+    operation_id: int
+    action: str
+    summary: str
+    before: str
+    after: str
+    user: str
+    host: str
+    time: int
+    undoes: int | None
+    redoes: int | None
+
+
+class Field(msgspec.Struct, frozen=True):
+    """A column. `type` is Paimon's text: `BIGINT NOT NULL`, `ARRAY<STRING>`."""
+
+    id: int
+    name: str
+    type: str
+    description: str | None
+    default_value: Any
+
+
+class Schema(msgspec.Struct, frozen=True):
+    """One version of a table's definition."""
+
+    schema_id: int
+    fields: tuple[Field, ...]
+    partition_keys: tuple[str, ...]
+    primary_keys: tuple[str, ...]
+    options: dict[str, str]
+    comment: str | None
+    update_time: int | None
+
+
+def schema_of(record: TableSchema) -> Schema:
+    """The public shape of a schema file."""
+    return Schema(
+        schema_id=record.id,
+        fields=tuple(map(_field, record.fields)),
+        partition_keys=tuple(record.partition_keys),
+        primary_keys=tuple(record.primary_keys),
+        options=record.options,
+        comment=record.comment,
+        update_time=record.time_millis,
+    )
+
+
+def _field(record: SchemaField) -> Field:
+    return Field(record.id, record.name, type_text(record.type), record.description, record.default_value)

@@ -1,0 +1,192 @@
+"""What each action of a table returns: frozen structs. Sizes are bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from core.actions.plan import Outcome, Plan
+
+Fact = str | int | bool | None
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """What an action did. `message` is one sentence, `facts` is all that `--output json` prints of it.
+
+    `undo` is the command that takes it back; empty where nothing does.
+    """
+
+    action: str
+    table: str
+    message: str
+    undo: str
+    facts: dict[str, Fact]
+
+
+class SavepointCreated(Result, frozen=True, kw_only=True):
+    """`record_count` is of rows before rows of one key are merged."""
+
+    savepoint_id: int
+    saved_snapshot_id: int
+    schema_id: int
+    record_count: int
+    branch: str
+
+
+class AutoSavepointDone(Result, frozen=True, kw_only=True):
+    """Both are None where no savepoint was due."""
+
+    savepoint_id: int | None
+    saved_snapshot_id: int | None
+
+
+class TagCreated(Result, frozen=True, kw_only=True):
+    tag_name: str
+    snapshot_id: int
+    branch: str
+
+
+class BranchCreated(Result, frozen=True, kw_only=True):
+    """`snapshot_id` is that of the tag, and the branch's first."""
+
+    branch_name: str
+    tag_name: str
+    snapshot_id: int
+
+
+class SchemaAltered(Result, frozen=True, kw_only=True):
+    """`schema_id` is the new version's; None where the table is as asked for already."""
+
+    schema_id: int | None
+    branch: str | None = None
+
+
+class SavepointDeleted(Result, frozen=True, kw_only=True):
+    savepoint_id: int
+    freed_files: int
+    freed_bytes: int
+
+
+class TagDeleted(Result, frozen=True, kw_only=True):
+    """`branch` is None for main."""
+
+    tag_name: str
+    branch: str | None
+    freed_files: int
+    freed_bytes: int
+
+
+class SnapshotsExpired(Result, frozen=True, kw_only=True):
+    """`earliest_snapshot_id` is the first that stays."""
+
+    expired_snapshots: int
+    earliest_snapshot_id: int | None
+    freed_files: int
+    freed_bytes: int
+
+
+class BranchDeleted(Result, frozen=True, kw_only=True):
+    """`retired_as` is the branch that has its files now, where it was kept."""
+
+    branch_name: str
+    retired_as: str | None
+    freed_files: int
+    freed_bytes: int
+
+
+class MainReplaced(Result, frozen=True, kw_only=True):
+    """`previous_main` is the branch that the previous main is kept as, `snapshot_id` the newest of main.
+
+    `stray_commits` counts what stale writers left in the table directory. `savepoint_id` is of the savepoint
+    made before main's rows were overwritten, in that layout.
+    """
+
+    branch_name: str
+    previous_main: str | None = None
+    snapshot_id: int | None = None
+    stray_commits: int = 0
+    savepoint_id: int | None = None
+
+
+class CommitsRescued(Result, frozen=True, kw_only=True):
+    branch_name: str
+    commits: int
+
+
+class Undone(Result, frozen=True, kw_only=True):
+    """`undone` is the action that was taken back; `facts` are those of what took it back."""
+
+    undone: str
+
+
+class Restored(Result, frozen=True, kw_only=True):
+    """`walked` counts the changes that were undone or done again."""
+
+    walked: int
+
+
+class BranchMerged(Result, frozen=True, kw_only=True):
+    """`snapshot_id` is the new one of main, None where main had all of the branch already.
+
+    `savepoint_id` is of the savepoint made of main before.
+    """
+
+    snapshot_id: int | None
+    branch_name: str | None = None
+    kind: str | None = None
+    savepoint_id: int | None = None
+
+
+class RolledBack(Result, frozen=True, kw_only=True):
+    """`snapshot_id` is main's newest, None where main had these rows; `rolled_back_to` is whose rows it has.
+
+    `archive` is the branch that has what came later, where main was truncated.
+    """
+
+    snapshot_id: int | None
+    rolled_back_to: int | None = None
+    savepoint_id: int | None = None
+    archive: str | None = None
+
+
+class Recovered(Result, frozen=True, kw_only=True):
+    """`recovered` counts the interrupted changes that were finished or taken back."""
+
+    recovered: int
+
+
+RESULTS: Mapping[str, type[Result]] = {
+    "create-savepoint": SavepointCreated,
+    "auto-savepoint": AutoSavepointDone,
+    "create-tag": TagCreated,
+    "create-branch": BranchCreated,
+    "alter-branch-schema": SchemaAltered,
+    "delete-savepoint": SavepointDeleted,
+    "delete-tag": TagDeleted,
+    "expire-snapshots": SnapshotsExpired,
+    "delete-branch": BranchDeleted,
+    "replace-main-branch": MainReplaced,
+    "rescue-commits": CommitsRescued,
+    "undo": Undone,
+    # Of what is done again: `redo` has no outcome of its own.
+    "redo": Result,
+    "restore": Restored,
+    "merge-branch": BranchMerged,
+    "rollback": RolledBack,
+    "recover": Recovered,
+}
+
+
+def result_of(plan: Plan, outcome: Outcome) -> Result:
+    """The outcome of a plan in its action's own shape."""
+    told = {
+        **({"undone": plan.arguments.get("undone")} if outcome.action == "undo" else {}),
+        **outcome.result,
+        "action": outcome.action,
+        "table": outcome.table,
+        "message": outcome.message,
+        "undo": outcome.undo,
+        "facts": outcome.result,
+    }
+    return msgspec.convert(told, RESULTS[outcome.action])

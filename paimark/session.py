@@ -1,0 +1,59 @@
+"""What every object of an opened warehouse shares: its files, who acts, and where that is told."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
+
+from core.actions.context import Context, Counting, Remark, open_context
+from core.config import Settings, state_directory
+from core.redaction import redacted
+from core.storage.files import Files
+from core.text import clean_text
+
+_LOG = logging.getLogger("paimark")
+
+
+@dataclass(frozen=True, eq=False)
+class Session:
+    """One opened warehouse."""
+
+    settings: Settings = field(repr=False)
+    context: Context = field(repr=False)
+
+    @classmethod
+    def begin(cls, settings: Settings) -> Session:
+        """Touches neither disk nor network. Raises `UsageError` for a faulty option."""
+        return cls(settings, open_context(settings.warehouse, settings.options, settings.read_only))
+
+    @property
+    def files(self) -> Files:
+        return self.context.files
+
+    @contextmanager
+    def acting(self) -> Iterator[Context]:
+        """The context of one action, with a Spark engine that starts when it is needed and ends here."""
+        from core.spark.client.client import Engine, EngineConfig
+
+        config = EngineConfig.of(self.settings, state_directory() / "engine.log")
+        with closing(Engine(config)) as engine:
+            yield replace(self.context, engine=lambda: engine, progress=tell)
+
+
+def tell(line: str) -> None:
+    """Log a line of an action: what must be known afterwards as a warning, counts for debugging."""
+    level = logging.WARNING if isinstance(line, Remark) else logging.INFO
+    _LOG.log(logging.DEBUG if isinstance(line, Counting) else level, "%s", clean_text(redacted(line)))
+
+
+def warn(lines: Iterable[str]) -> None:
+    """Log what somebody must know."""
+    for line in lines:
+        tell(Remark(line))
+
+
+def warn_left_out(unreadable: Iterable[str]) -> None:
+    """Log a sentence about each file that a list leaves out because it can't be read."""
+    warn(f"left out: {sentence}" for sentence in unreadable)

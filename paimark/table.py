@@ -1,0 +1,128 @@
+"""A table: what it holds, and its versions. What changes it is in `actions`."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from core.errors import UsageError
+from core.spark.datasource.table_options import Asked
+from core.table.layout import MAIN, Root
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import branch_root
+from core.table.listings import newest_snapshots, savepoint_rows
+from core.table.system_tables import Row, snapshot_row, system_table
+from core.travel.diff.versions import DiffVersion, find_version
+from core.travel.times.zones import epoch_ms
+from core.travel.version import resolve_time
+from core.travel.wanted import Wanted
+from paimark.actions import TableActions
+from paimark.records import Branch, Operation, Savepoint, Schema, Snapshot, Tag, schema_of
+from paimark.session import warn_left_out
+from paimark.version import Version
+
+
+class Table(TableActions):
+    """A table of a warehouse. It remembers nothing: each call reads the table as it is then.
+
+    Lists leave out a file that is half-written, and log that as a warning. Each call raises `NotFound` when
+    the table or the branch is gone, `Corrupt`, and `Unavailable`. `branch` is a branch's name, None for main.
+    """
+
+    def snapshots(self, *, branch: str | None = None, limit: int | None = None) -> list[Snapshot]:
+        """The snapshots, newest first: the `limit` newest, None for all."""
+        if limit is not None and limit < 1:
+            raise UsageError(f"limit is a whole number from 1 on, not {limit!r}")
+        unreadable: dict[str, str] = {}
+        found = newest_snapshots(self._session.files, self._root(branch), limit, unreadable)
+        snapshots = [Snapshot(*snapshot_row(each)) for each in found]
+        warn_left_out(unreadable.values())
+        return snapshots
+
+    def savepoints(self, *, branch: str | None = None) -> list[Savepoint]:
+        """The savepoints by id: those of a branch, or all where none is named."""
+        unreadable: dict[str, str] = {}
+        rows = savepoint_rows(self._session.files, self._path, branch, unreadable)
+        warn_left_out(unreadable.values())
+        return [Savepoint(*row) for row in rows]
+
+    def branches(self) -> list[Branch]:
+        """The branches, main first, then by name."""
+        return [Branch(*row) for row in self._rows("branches", None)]
+
+    def tags(self, *, branch: str | None = None) -> list[Tag]:
+        """The tags by name, those of savepoints (`savepoint.3`) among them."""
+        return [Tag(*row) for row in self._rows("tags", branch)]
+
+    def schemas(self, *, branch: str | None = None) -> list[Schema]:
+        """Every version of the table's definition, oldest first."""
+        lineage = Lineage(self._session.files, self._root(branch))
+        schemas = [schema_of(each) for each in lineage.schemas()]
+        warn_left_out(lineage.unreadable.values())
+        return schemas
+
+    def operations(self) -> list[Operation]:
+        """What was done to the table, oldest first: `undo`, `redo` and `restore` walk along it."""
+        return [Operation(*row) for row in self._rows("operations", None)]
+
+    def at(self, version: str | int | None = None, *, branch: str | None = None) -> Version:
+        """The table at a version, the newest where none is named.
+
+        A text is what SQL takes after VERSION AS OF: `snapshot.12`, `savepoint.3`, a tag. A number is the id
+        of a snapshot. One that has expired is found where a tag or savepoint keeps it, and `note` says so.
+        A savepoint is found on whichever branch has it where `branch` is None. Raises `NotFound`, which says
+        what there is.
+        """
+        if isinstance(version, bool) or not isinstance(version, str | int | None):
+            raise UsageError(f"A version is a text or a snapshot's id, not {version!r}")
+        asked = f"snapshot.{version}" if isinstance(version, int) else version
+        found = find_version(self._session.files, self._path, Wanted(branch, asked))
+        if version is not None:
+            return self._version(found, "version")
+        return self._version(found, "root" if branch == MAIN else "table")
+
+    def at_time(self, time: datetime | int, *, branch: str | None = None) -> Version:
+        """The newest state at or before a time, with a time zone, or in epoch milliseconds.
+
+        Never one from after it. Raises `NotFound` when all are later, `UsageError` for a time without a zone.
+        """
+        files, root = self._session.files, self._root(branch)
+        found = resolve_time(files, root, _milliseconds(time))
+        schema = Lineage(files, root).schema(found.snapshot.schema_id)
+        named = DiffVersion(root, found.name, found.name, found.snapshot, schema, found.note)
+        return self._version(named, "version")
+
+    def _version(self, found: DiffVersion, asked: Asked) -> Version:
+        return Version(
+            table=self.name,
+            branch=found.root.label,
+            name=found.name,
+            schema=schema_of(found.schema),
+            note=found.note,
+            _session=self._session,
+            _root=found.root,
+            _record=found.snapshot,
+            _asked=asked,
+        )
+
+    def _root(self, branch: str | None) -> Root:
+        return branch_root(self._session.files, self._path, branch)
+
+    def _rows(self, name: str, branch: str | None) -> list[Row]:
+        """The rows of a system table."""
+        unreadable: dict[str, str] = {}
+        rows = list(system_table(name).read(self._session.files, self._root(branch), unreadable))
+        warn_left_out(unreadable.values())
+        return rows
+
+
+def _milliseconds(time: datetime | int) -> int:
+    if isinstance(time, int) and not isinstance(time, bool):
+        return time
+    if not isinstance(time, datetime):
+        raise UsageError(f"A time is a datetime or epoch milliseconds, not {time!r}")
+    if time.tzinfo is None:
+        raise UsageError(
+            f"The time {time} has no time zone",
+            "time.astimezone() gives it this machine's.",
+        )
+    return epoch_ms(time)

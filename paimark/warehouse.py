@@ -1,0 +1,64 @@
+"""A warehouse: where a program begins."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from core.config import Settings, full_address, read_only_environment
+from core.table.catalog import databases, find_table, tables
+from paimark.session import Session
+from paimark.table import Table
+
+
+class Warehouse:
+    """A file system catalog of Paimon. Holds no connection that is to be closed."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def __repr__(self) -> str:
+        return f"Warehouse({self.uri!r})"
+
+    @property
+    def uri(self) -> str:
+        """Its address, without passwords."""
+        return self._session.files.uri
+
+    def databases(self) -> list[str]:
+        """The names of the databases, sorted. Raises `NotFound` when there is no warehouse."""
+        return databases(self._session.files)
+
+    def tables(self, database: str | None = None) -> list[Table]:
+        """The tables of a database, or of all, sorted by name. Raises `NotFound`."""
+        names = self.databases() if database is None else [database]
+        return [Table(self._session, path) for name in names for path in tables(self._session.files, name)]
+
+    def table(self, name: str) -> Table:
+        """The table `database.table`, each part plain or in backticks. Raises `NotFound` and `UsageError`."""
+        return Table(self._session, find_table(self._session.files, name))
+
+
+def open_warehouse(
+    uri: str | os.PathLike[str],
+    *,
+    options: Mapping[str, str] | None = None,
+    read_only: bool = False,
+    spark_master: str | None = None,
+    spark_conf: Mapping[str, str] | None = None,
+) -> Warehouse:
+    """The warehouse at a path or a URI (`s3://lake/warehouse`). Reads nothing yet.
+
+    `options` are Paimon's catalog options (`s3.endpoint`, ...). With `read_only`, and where the environment
+    has PAIMARK_READ_ONLY=1, every change is refused. `spark_master` and `spark_conf` are for the few actions
+    that rewrite rows: only those start Spark, in a process of its own. Raises `UsageError`, and `Unavailable`
+    where the client of a store is not installed.
+    """
+    settings = Settings(
+        warehouse=full_address(os.fspath(uri)),
+        options=dict(options or {}),
+        read_only=read_only or read_only_environment(),
+        spark_master=spark_master,
+        spark_conf=dict(spark_conf or {}),
+    )
+    return Warehouse(Session.begin(settings))
