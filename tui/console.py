@@ -8,8 +8,9 @@ import os
 import signal
 import sys
 import time
+from functools import partial
 from inspect import isawaitable
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events
 from textual._compositor import CompositorUpdate
@@ -18,7 +19,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from core.figures import counted, seconds
-from tui.messages import Copied, Ended, Noted, Said
+from tui.messages import Copied, Noted, Said
 from tui.opening import Opening
 from tui.panes.log import Log
 from tui.screens.browse import BrowseScreen
@@ -27,10 +28,13 @@ from tui.terminal.clipboard import copy_sequence
 from tui.terminal.key_order import Cancellable, RowsScreen, binding_of, settled
 from tui.terminal.sent_cells import SentCells
 from tui.theme import PALETTES, best_theme, make_theme, wants_no_colors
-from tui.widgets.grid.cells import cut
+from tui.widgets.cells import cut
 from tui.widgets.key_bar import KeyBar
 from tui.work.background import Arrived, post
 from tui.work.faults import traceback_of
+
+if TYPE_CHECKING:
+    from tui.work.running_change import Ended
 
 
 class Console(App[None]):
@@ -229,12 +233,13 @@ class Console(App[None]):
 
     async def action_help(self) -> None:
         from tui.dialogs.help import HelpScreen
+        from tui.screens.key_sections import key_sections
 
-        await self.push_screen(HelpScreen())
+        await self.push_screen(HelpScreen(key_sections(self.BINDINGS)))
 
     async def action_palette(self) -> None:
         from tui.dialogs.palette import Entry, PaletteScreen
-        from tui.dialogs.palette_entries import entries
+        from tui.screens.palette_entries import entries
 
         async def chosen(entry: Entry | None) -> None:
             done = entry.run() if entry is not None else None
@@ -243,7 +248,21 @@ class Console(App[None]):
 
         def offered() -> list[Entry]:
             self.browse.tables.learn()
-            return entries(self)
+            themes = [] if self.no_color else PALETTES
+            own = [
+                Entry("keys", "all keys", "?", self.action_help),
+                *(
+                    Entry(
+                        f"theme {name.removeprefix('paimark-')}",
+                        "colours",
+                        "",
+                        partial(setattr, self, "theme", name),
+                    )
+                    for name in themes
+                ),
+                Entry("quit", "leave Paimark", "ctrl+q", self.action_quit),
+            ]
+            return entries(self.browse, own)
 
         await self.push_screen(PaletteScreen(offered, lambda: self.browse.tables.all_listed), chosen)
 

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from textual.message import Message
-
-if TYPE_CHECKING:
-    from tui.work.running_change import RunningChange
 
 
 class Noted(Message):
@@ -25,14 +20,6 @@ class Said(Message):
     def __init__(self, text: str, ink: str = "") -> None:
         self.text = text
         self.ink = ink
-        super().__init__()
-
-
-class Ended(Message):
-    """A change was applied, or failed."""
-
-    def __init__(self, change: RunningChange) -> None:
-        self.change = change
         super().__init__()
 
 

@@ -5,13 +5,17 @@ Under NO_COLOR the sixteen colours' rendering is used, and Textual sends none of
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 
 from rich.style import Style
 from textual.theme import Theme
+
+# A piece of a line: its text and the name of its ink.
+Piece = tuple[str, str]
+Line = Sequence[Piece]
 
 DARK = "paimark-dark"
 LIGHT = "paimark-light"

@@ -44,7 +44,7 @@ MAKE: dict[type[Screen[Any]], Callable[[Session, Path], Dialog[Any]]] = {
     ConflictsScreen: lambda session, place: ConflictsScreen(session, TABLE, "nothing"),
     ConfirmScreen: lambda session, place: ConfirmScreen("Really?", "DELETE FROM t"),
     ExportScreen: lambda session, place: ExportScreen("Two rows."),
-    HelpScreen: lambda session, place: HelpScreen(),
+    HelpScreen: lambda session, place: HelpScreen([]),
     HistoryScreen: lambda session, place: HistoryScreen([Ran(0, "SELECT 1", "1 row")]),
     PaletteScreen: lambda session, place: PaletteScreen(lambda: [Entry("one", "of one", "", int)]),
     PeekScreen: lambda session, place: PeekScreen("t", Peeking(session, Target(NO_TABLE), Wanted())),

@@ -18,7 +18,7 @@ from tui.query.statements import select_all
 from tui.records.row_actions import arguments_from
 from tui.session import Target, Version
 from tui.terminal.clipboard import MOST_BYTES, copy_sequence
-from tui.widgets.grid.cells import cut, fit, width_of, wrap
+from tui.widgets.cells import cut, fit, width_of, wrap
 from tui.widgets.sql_editor import highlights, statement_at
 
 ORDERS = Target(TablePath("shop", "orders"))

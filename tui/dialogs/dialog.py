@@ -11,8 +11,8 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 
 from core.text import clean_text
+from tui.theme import Line
 from tui.widgets.grid.scroll_lines import ScrollLines
-from tui.widgets.lines import Line
 
 # The frame's two lines, and one of the screen left in sight above and below.
 _FRAME = 4

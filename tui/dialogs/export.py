@@ -12,9 +12,9 @@ from textual.widgets import Input
 from core.export import FORMATS
 from core.text import clean_text
 from tui.dialogs.dialog import Dialog
+from tui.theme import Line
 from tui.widgets.grid.scroll_lines import ScrollLines
 from tui.widgets.key_bar import KeyBar
-from tui.widgets.lines import Line
 
 
 class NameInput(Input):

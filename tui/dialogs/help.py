@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from tui.dialogs.dialog import Dialog
+from tui.theme import Line
 from tui.widgets.grid.scroll_lines import ScrollLines
 from tui.widgets.key_bar import KeyBar, written
-from tui.widgets.lines import Line
 
 _KEYS_WIDTH = 20
+# A title, and the bindings below it.
+KeySection = tuple[str, Sequence[BindingType]]
 
 
 class HelpScreen(Dialog[None]):
@@ -22,8 +25,9 @@ class HelpScreen(Dialog[None]):
         Binding("question_mark,q", "close", "close", show=False, id="help.close")
     ]
 
-    def __init__(self) -> None:
+    def __init__(self, sections: Sequence[KeySection]) -> None:
         super().__init__()
+        self._sections = sections
         self._text = ScrollLines()
 
     def compose(self) -> ComposeResult:
@@ -32,30 +36,11 @@ class HelpScreen(Dialog[None]):
             yield KeyBar()
 
     def on_mount(self) -> None:
-        self.show_text(self._text, _sections())
+        self.show_text(self._text, _page(self._sections))
         self.set_focus(self._text)
 
 
-def _sections() -> list[Line]:
-    from tui.console import Console
-    from tui.panes.branches import BranchesPane
-    from tui.panes.query import QueryPane
-    from tui.panes.record_pane import RecordPane
-    from tui.panes.schema import SchemaPane
-    from tui.panes.tables import TablesPane
-    from tui.screens.browse import BrowseScreen
-    from tui.widgets.grid.record_grid import RecordGrid
-    from tui.widgets.sql_editor import SqlEditor
-
-    sections: list[tuple[str, list[BindingType]]] = [
-        ("Everywhere", [*BrowseScreen.BINDINGS, *Console.BINDINGS]),
-        ("In rows", RecordGrid.BINDINGS),
-        ("On a snapshot, savepoint, branch or tag", RecordPane.BINDINGS),
-        ("Branches", BranchesPane.BINDINGS),
-        ("Schema", SchemaPane.BINDINGS),
-        ("Tables", TablesPane.BINDINGS),
-        ("Query", [*QueryPane.BINDINGS, *SqlEditor.BINDINGS]),
-    ]
+def _page(sections: Sequence[KeySection]) -> list[Line]:
     lines: list[Line] = []
     for title, bindings in sections:
         lines += [[("", "")], [(title, "title")]] if lines else [[(title, "title")]]

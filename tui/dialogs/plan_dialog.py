@@ -23,10 +23,10 @@ from tui.dialogs.dialog import Dialog
 from tui.dialogs.plan_text import error_lines, outcome_lines, plan_lines
 from tui.messages import Said
 from tui.session import Session
+from tui.theme import Line
 from tui.widgets.choices import Choices
 from tui.widgets.grid.scroll_lines import ScrollLines
 from tui.widgets.key_bar import KeyBar
-from tui.widgets.lines import Line
 from tui.work.background import Report, Slot
 from tui.work.running_change import RunningChange
 
@@ -280,7 +280,12 @@ class PlanDialog(Dialog[Outcome | None]):
         plan = self._plan
         if plan is None or not self._allowed or self._state != "planned":
             return
-        self._watch(RunningChange(self.app, self._session, self._action, plan))
+        session = self._session
+        self._watch(
+            RunningChange(
+                self.app, lambda: session.context, session.room, session.changes, self._action, plan
+            )
+        )
 
     def _watch(self, change: RunningChange) -> None:
         """Show a change from here on, below its plan."""

@@ -6,7 +6,7 @@ from core.actions.plan import Outcome, Plan, Step
 from core.errors import PaimarkError
 from core.figures import counted, size
 from core.text import clean_text
-from tui.widgets.lines import Line
+from tui.theme import Line
 
 _LABEL = 9
 

@@ -11,11 +11,11 @@ from textual.binding import Binding, BindingType
 from core.text import clean_text
 from tui.dialogs.dialog import Dialog
 from tui.messages import Copied
+from tui.theme import Line
+from tui.widgets.cells import width_of
 from tui.widgets.detail_strip import Detail
-from tui.widgets.grid.cells import width_of
 from tui.widgets.grid.scroll_lines import ScrollLines
 from tui.widgets.key_bar import KeyBar
-from tui.widgets.lines import Line
 
 _WIDEST_NAME = 28
 

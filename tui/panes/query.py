@@ -31,9 +31,9 @@ from tui.query.history import Ran, add_to_history, read_history
 from tui.query.query_result import Result
 from tui.records.sources import Column
 from tui.session import Session, Target
+from tui.theme import Line
 from tui.widgets.detail_strip import Detail
 from tui.widgets.grid.record_grid import Edge, RecordGrid
-from tui.widgets.lines import Line
 from tui.widgets.query_status import QueryStatus
 from tui.widgets.sql_editor import SqlEditor
 from tui.work.background import post

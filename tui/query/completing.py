@@ -12,8 +12,8 @@ from core.text import clean_text
 from tui.query.completion import Completion, Known, complete
 from tui.query.known_names import read_known
 from tui.session import Session
-from tui.widgets.grid.cells import cut
-from tui.widgets.lines import Line
+from tui.theme import Line
+from tui.widgets.cells import cut
 from tui.widgets.sql_editor import SqlEditor
 from tui.work.background import Slot
 

@@ -11,7 +11,7 @@ from core.figures import counted
 from core.spark.arrow import read_batch
 from core.spark.protocol import Batch, Event, Failed
 from core.text import clean_text
-from tui.widgets.lines import Line
+from tui.theme import Line
 from tui.work.cancelling import Cancelling
 
 

@@ -9,7 +9,7 @@ from core.figures import counted, seconds
 from core.spark.protocol import Columns, Event, Explained, Failed, Finished, Reading, StageProgress
 from tui.query.arrow_rows import ArrowRows, result_columns
 from tui.records.sources import Column, tuples
-from tui.widgets.lines import Line
+from tui.theme import Line
 from tui.widgets.query_status import bar, problem, reading
 from tui.work.cancelling import Cancelling
 

@@ -18,11 +18,11 @@ from tui.panes.log import Log
 from tui.panes.pane import TAB_CLASSES, TABS, Pane
 from tui.panes.record_pane import RecordPane
 from tui.panes.snapshots import SnapshotsPane
+from tui.panes.tab_counts import SAVEPOINTS, Around, look_around
 from tui.panes.tables import TablesPane
 from tui.query.statements import select_all
 from tui.records.marks import marked_words
 from tui.records.row_actions import DELETING, OF_THE_TABLE, arguments_from
-from tui.records.tab_counts import SAVEPOINTS, Around, look_around
 from tui.screens.browse_keys import BROWSE, FOR_ROWS, NOT_FOR_ROWS
 from tui.screens.looking import QUERY, LookingScreen
 from tui.session import Opened, Session, Target, Version

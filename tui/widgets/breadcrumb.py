@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.text import clean_text
-from tui.widgets.lines import Line, Lines, Piece, spread
+from tui.theme import Line, Piece
+from tui.widgets.lines import Lines, spread
 
 _STEP = " › "
 _ENGINE_INKS = {"Spark ready": "good", "Spark failed": "bad"}

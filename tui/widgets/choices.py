@@ -8,7 +8,8 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from tui.widgets.lines import Line, Lines, Piece
+from tui.theme import Line, Piece
+from tui.widgets.lines import Lines
 
 
 class Choices(Lines, can_focus=True):

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from core.figures import counted
 from core.text import clean_text
-from tui.widgets.grid.cells import cut, width_of
-from tui.widgets.lines import Line, Lines, Piece, line_width
+from tui.theme import Line, Piece
+from tui.widgets.cells import cut, width_of
+from tui.widgets.lines import Lines, line_width
 
 Facts = Sequence[tuple[str, str]]
 # Room for a short name and its value; more columns than this allows are hard to read.

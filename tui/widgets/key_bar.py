@@ -9,7 +9,8 @@ from textual.screen import Screen
 from textual.timer import Timer
 
 from core.text import clean_text
-from tui.widgets.lines import Line, Lines, Piece, line_width
+from tui.theme import Line, Piece
+from tui.widgets.lines import Lines, line_width
 
 _SIGNS = {"good": "✓ ", "warn": "! ", "bad": "✗ ", "": ""}
 _SHOWN_FOR = 6.0

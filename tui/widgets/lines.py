@@ -11,12 +11,8 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tui.theme import inks
-from tui.widgets.grid.cells import cut, width_of
-
-# A piece of a line: its text and the name of its ink.
-Piece = tuple[str, str]
-Line = Sequence[Piece]
+from tui.theme import Line, Piece, inks
+from tui.widgets.cells import cut, width_of
 
 
 class Lines(Widget):

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from core.text import clean_text
 from core.travel.parse.pointing import pointed
+from tui.theme import Line
 from tui.widgets.grid.scroll_lines import wrap_line
-from tui.widgets.lines import Line, Lines
+from tui.widgets.lines import Lines
 
 _BAR = 20
 _MOST_LINES = 6

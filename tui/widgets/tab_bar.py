@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tui.widgets.lines import Line, Lines, Piece, line_width
+from tui.theme import Line, Piece
+from tui.widgets.lines import Lines, line_width
 
 
 class TabBar(Lines):

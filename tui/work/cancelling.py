@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 from core.figures import whole_seconds
-from tui.widgets.lines import Line
+from tui.theme import Line
 from tui.work.engine_room import EngineRoom
 
 # What has not stopped by then may not stop at all.

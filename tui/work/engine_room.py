@@ -15,7 +15,7 @@ from core.errors import PaimarkError
 if TYPE_CHECKING:
     from core.spark.client.client import Engine
     from core.spark.protocol import Event
-    from tui.widgets.lines import Line
+    from tui.theme import Line
 
 
 class EngineRoom:

@@ -8,28 +8,46 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from textual.app import App
+from textual.message import Message
 
-from core.actions.context import Counting
+from core.actions.context import Context, Counting
 from core.actions.plan import Outcome, Plan
 from core.actions.registry import Action
 from core.cancelling import Cancellation, cancellable
 from core.errors import Cancelled, PaimarkError, Refused
 from core.text import clean_text
-from tui.messages import Ended, Noted
-from tui.widgets.lines import Line
+from tui.messages import Noted
+from tui.theme import Line
 from tui.work.background import post
 from tui.work.faults import unexpected
 from tui.work.spark_work import SparkWork
 
 if TYPE_CHECKING:
     from core.spark.client.client import Engine
-    from tui.session import Session
+    from tui.work.engine_room import EngineRoom
+
+
+class Ended(Message):
+    """A change was applied, or failed."""
+
+    def __init__(self, change: RunningChange) -> None:
+        self.change = change
+        super().__init__()
 
 
 class RunningChange:
-    """Begun when it is made. The session knows it until it has ended; the app hears `Ended`."""
+    """Begun when it is made. It is among the `changes` until it has ended; the app hears `Ended`."""
 
-    def __init__(self, app: App[Any], session: Session, action: Action, plan: Plan) -> None:
+    def __init__(
+        self,
+        app: App[Any],
+        context: Callable[[], Context],
+        room: EngineRoom,
+        changes: list[RunningChange],
+        action: Action,
+        plan: Plan,
+    ) -> None:
+        """`context` may touch the store, so it is asked for in the thread."""
         self.action = action
         self.plan = plan
         self.title = f"{action.name} {plan.table}"
@@ -39,11 +57,12 @@ class RunningChange:
         # Called after each change of what there is to see, while somebody looks.
         self.watcher: Callable[[], None] | None = None
         self._app = app
-        self._session = session
-        self._spark = SparkWork(session.room)
+        self._context = context
+        self._changes = changes
+        self._spark = SparkWork(room)
         self._was_counting = False
         self._cancellation = Cancellation()
-        session.changes.append(self)
+        changes.append(self)
         threading.Thread(target=self._work, name=f"paimark-{plan.action}", daemon=True).start()
 
     @property
@@ -96,7 +115,7 @@ class RunningChange:
         return engine
 
     def _work(self) -> None:
-        context = replace(self._session.context, engine=self._engine)
+        context = replace(self._context(), engine=self._engine)
         try:
             with cancellable(self._cancellation):
                 outcome = self.action.apply(
@@ -125,7 +144,7 @@ class RunningChange:
 
     def _end(self, outcome: Outcome | None, error: PaimarkError | None) -> None:
         self.outcome, self.error = outcome, error
-        self._session.changes.remove(self)
+        self._changes.remove(self)
         self._look()
         self._app.post_message(Ended(self))
 

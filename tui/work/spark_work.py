@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from core.errors import Refused
 from core.figures import whole_seconds
-from tui.widgets.lines import Line
+from tui.theme import Line
 from tui.work.cancelling import Cancelling
 from tui.work.engine_room import EngineRoom
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
+from textual.widget import Widget
 from textual.widgets import Input, Static
-
-from tui.widgets.grid.record_grid import RecordGrid
 
 
 class FilterLine(Horizontal):
@@ -25,30 +25,30 @@ class FilterLine(Horizontal):
         Binding("escape", "drop", "no filter", id="filter.drop"),
     ]
 
-    def __init__(self, grid: RecordGrid) -> None:
+    def __init__(self, grid: Widget, text: str, narrow: Callable[[str], None]) -> None:
+        """`narrow` makes the grid show the rows that hold a text; `text` is the filter that it has now."""
         super().__init__()
         self._grid = grid
-        self.input = Input(
-            grid.order.text, placeholder="words; with ! in front: rows without them", compact=True
-        )
+        self._narrow = narrow
+        self.input = Input(text, placeholder="words; with ! in front: rows without them", compact=True)
 
     def compose(self) -> ComposeResult:
         yield Static("/", markup=False)
         yield self.input
 
     @classmethod
-    async def open_for(cls, grid: RecordGrid) -> None:
+    async def open_for(cls, grid: Widget, text: str, narrow: Callable[[str], None]) -> None:
         """Show the line under the grid, or go to it when it is there already; keys go there from now on."""
         parent = grid.parent
         found = next(iter(parent.query(cls)), None) if parent is not None else None
-        line = cls(grid) if found is None else found
+        line = cls(grid, text, narrow) if found is None else found
         if found is None:
             await grid.screen.mount(line, after=grid)
         grid.screen.set_focus(line.input)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
-        self._grid.filter(event.value)
+        self._narrow(event.value)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
@@ -58,7 +58,7 @@ class FilterLine(Horizontal):
         self._close()
 
     def action_drop(self) -> None:
-        self._grid.filter("")
+        self._narrow("")
         self._close()
 
     def _close(self) -> None:

@@ -12,8 +12,8 @@ from textual.strip import Strip
 from core.text import clean_text
 from tui.formats import format_value
 from tui.records.sources import Column, RowSource
-from tui.widgets.grid.cells import fit, width_of, wrap
-from tui.widgets.lines import Line
+from tui.theme import Line
+from tui.widgets.cells import fit, width_of, wrap
 
 GAP = "  "
 GUTTER = 2

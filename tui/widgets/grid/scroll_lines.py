@@ -7,8 +7,9 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from tui.widgets.grid.cells import width_of, wrap
-from tui.widgets.lines import Line, Lines, Piece
+from tui.theme import Line, Piece
+from tui.widgets.cells import width_of, wrap
+from tui.widgets.lines import Lines
 
 
 class ScrollLines(Lines, can_focus=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -9,10 +10,9 @@ from core.actions.registry import ACTIONS
 from tui.dialogs.palette import Entry
 from tui.panes.pane import TABS
 from tui.session import Target
-from tui.theme import PALETTES
 
 if TYPE_CHECKING:
-    from tui.console import Console
+    from tui.screens.browse import BrowseScreen
 
 _ACTION_KEYS = {
     "create-savepoint": "s",
@@ -26,12 +26,11 @@ _ACTION_KEYS = {
 }
 
 
-def entries(console: Console) -> list[Entry]:
-    """In the order people look for them; all are found by typing."""
-    browse = console.browse
+def entries(browse: BrowseScreen, own: Sequence[Entry]) -> list[Entry]:
+    """In the order people look for them; all are found by typing. `own` are the application's."""
     found = [
         Entry(change.title, f"running, {change.elapsed}", "", partial(browse.show_change, change))
-        for change in console.session.changes
+        for change in browse.session.changes
     ]
     if browse.target is not None:
         found += [
@@ -52,15 +51,8 @@ def entries(console: Console) -> list[Entry]:
         Entry("log", "what was done, and what went wrong", "L", browse.action_log),
         Entry("refresh", "read the pane again", "r", browse.action_refresh),
         Entry("zoom", "hide or show the tables", "z", browse.action_zoom),
-        Entry("keys", "all keys", "?", console.action_help),
+        *own,
     ]
-    found += [
-        Entry(
-            f"theme {name.removeprefix('paimark-')}", "colours", "", partial(setattr, console, "theme", name)
-        )
-        for name in ([] if console.no_color else PALETTES)
-    ]
-    found.append(Entry("quit", "leave Paimark", "ctrl+q", console.action_quit))
     for tables in browse.tables.tables.values():
         if isinstance(tables, list):
             found += [
