@@ -26,7 +26,8 @@ CROWDED = {
 }
 # What stands between backticks, and the dotted names in it that begin with a folder of ours.
 CODE = re.compile(r"`([^`\n]+)`")
-DOTTED = re.compile(rf"(?<![\w./$-])(?:{'|'.join(TOPS)})(?:\.[A-Za-z_]\w*)+(?![\w/])")
+# Tags of ours go on: `paimark.merge.<branch>.<id>`.
+DOTTED = re.compile(rf"(?<![\w./$-])(?:{'|'.join(TOPS)})(?:\.[A-Za-z_]\w*)+(?![\w/]|\.[<*])")
 IN_FOLDERS = re.compile(rf"(?<![\w./-])(?:{'|'.join([*TOPS, 'docs', 'screenshots'])})/[\w./-]*")
 
 

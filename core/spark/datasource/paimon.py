@@ -15,14 +15,12 @@ from pypaimon.common.options.config import CatalogOptions
 from pypaimon.schema.table_schema import TableSchema
 from pypaimon.snapshot.snapshot import Snapshot
 from pypaimon.table.file_store_table import FileStoreTable
-from pyspark.sql.types import StructType
 
 from core.errors import Corrupt, Refused
 from core.spark.datasource.conditions import Condition, predicate
 from core.spark.datasource.scan import Scan
 from core.spark.datasource.table_options import ignored_deletes
 from core.spark.datasource.type_changes import columns_of_one_type, require_convertible
-from core.spark.datasource.types import spark_schema
 
 _OPTIONS = {
     # pypaimon's own 1024 rows cost a Python call and an Arrow message for each few kilobytes.
@@ -52,11 +50,6 @@ def open_table(scan: Scan) -> Any:
     # again by rules of its own, and can't read a snapshot that expired and is held by a savepoint or tag.
     table._read_snapshot = JSON.from_json(scan.snapshot, Snapshot) if scan.snapshot else None
     return table
-
-
-def spark_columns(scan: Scan) -> StructType:
-    """The table's columns in the types that Spark has for them."""
-    return spark_schema(open_table(scan).fields)
 
 
 def condition_columns(table: Any) -> dict[str, str]:

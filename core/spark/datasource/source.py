@@ -67,7 +67,7 @@ class PaimarkSource(DataSource):
 
     @hints_told()
     def schema(self) -> StructType:
-        from core.spark.datasource.paimon import spark_columns
+        from core.spark.datasource.types import spark_columns
 
         require_known(self.options, READ_ANY)
         columns = spark_columns(self._scan(is_for_rows=False))

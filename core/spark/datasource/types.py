@@ -33,6 +33,7 @@ from pyspark.sql.types import (
 )
 
 from core.errors import StatementFailed
+from core.spark.datasource.scan import Scan
 
 _PLAIN: dict[str, DataType] = {
     "BOOLEAN": BooleanType(),
@@ -54,6 +55,13 @@ _PLAIN: dict[str, DataType] = {
     "VARIANT": VariantType(),
 }
 _WORDS = re.compile(r"([A-Z_]+)(?:\((\d+)(?:,\s*(\d+))?\))?( WITH LOCAL TIME ZONE)?")
+
+
+def spark_columns(scan: Scan) -> StructType:
+    """The columns that a scan's table has, in the types that Spark has for them."""
+    from core.spark.datasource.paimon import open_table
+
+    return spark_schema(open_table(scan).fields)
 
 
 def spark_schema(fields: Any) -> StructType:

@@ -11,9 +11,9 @@ import msgspec
 from pyspark.sql import DataFrame, SparkSession
 
 from core.errors import Refused
-from core.spark.datasource.paimon import spark_columns
 from core.spark.datasource.scan import Scan, Warehouse
 from core.spark.datasource.table_options import require_obeyed
+from core.spark.datasource.types import spark_columns
 from core.spark.engine.tables import NATIVE, SCANNED, OpenedTable
 from core.spark.engine.views import Views
 from core.spark.native.columns import NotNative

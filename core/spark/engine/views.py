@@ -15,8 +15,9 @@ from msgspec.structs import replace
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructField, StructType
 
-from core.spark.datasource.paimon import open_table, spark_columns
+from core.spark.datasource.paimon import open_table
 from core.spark.datasource.scan import Scan
+from core.spark.datasource.types import spark_columns
 from core.spark.engine.plans import VIEW_KEY, Plans
 from core.spark.engine.tables import OpenedTable
 from core.spark.native.needs import Needs

@@ -12,8 +12,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import LongType, StructField, StructType
 
 from core.errors import Corrupt, FileMissing
-from core.spark.datasource.paimon import spark_columns
 from core.spark.datasource.scan import Scan, Warehouse
+from core.spark.datasource.types import spark_columns
 from core.spark.launch.session_settings import SCAN
 from core.spark.merging.model import Bits, MergeGroup, Unmergeable, joined
 from core.spark.merging.opening import file_opener

@@ -160,7 +160,7 @@ class PaimarkStreamReader(DataSourceStreamReader):
 
     def _scan(self, warehouse: Warehouse, root: Root) -> Scan:
         """By the newest definition of the root. Raises `Refused` when it lacks what the query reads."""
-        from core.spark.datasource.paimon import spark_columns
+        from core.spark.datasource.types import spark_columns
 
         # What the table's own options say of where to begin counts where the query says nothing.
         scan = make_scan(warehouse, root, None, pinned=False, asked=asked_by(self._options))

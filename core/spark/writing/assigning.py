@@ -26,7 +26,7 @@ from pyspark.sql.types import (
 
 from core.errors import StatementFailed
 from core.figures import counted
-from core.spark.datasource.paimon import spark_columns
+from core.spark.datasource.types import spark_columns
 from core.spark.writing.target import Target
 from core.table.records import SchemaField
 from core.travel.statements.inserts import Insert, Named
