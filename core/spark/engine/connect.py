@@ -23,8 +23,9 @@ from core.spark.datasource.scan import NO_TABLE, Scan, Warehouse
 from core.spark.engine.answers import answer, tell_answer
 from core.spark.engine.failures import failed, sentences
 from core.spark.engine.holding_reads import HeldReads, snapshots_read
-from core.spark.engine.tables import OpenedTable, Opener
-from core.spark.engine.views import PREFIX, Views
+from core.spark.engine.session_state import SessionState
+from core.spark.engine.tables import OpenedTable, explained
+from core.spark.engine.views import Views
 from core.spark.launch.cluster import package, require_listening
 from core.spark.launch.home import pyspark_version
 from core.spark.native.scans import NativeScans
@@ -38,23 +39,20 @@ from core.spark.protocol import (
     Finished,
     ParentGone,
     Report,
-    Run,
     StageProgress,
     Start,
     Task,
     Write,
 )
-from core.spark.results.results import in_zone, presentable
-from core.spark.results.sender import ipc_stream
+from core.spark.results.results import in_zone, presentable, tell_rows
+from core.spark.results.sender import Rows, ipc_stream
 from core.storage.open import open_files
 from core.travel.parse.sql import Spliced, Statement, read_statement, splice
-from core.travel.times.zones import zone_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 Tell = Callable[[Report | Batch], None]
-_ZONE = "spark.sql.session.timeZone"
 _PORT = 15002
 _AGAIN_SECONDS = 0.3
 _PACKAGES = ("grpc", "grpc_status", "google.rpc", "zstandard")
@@ -121,9 +119,7 @@ class ConnectRunner:
         self._natives = NativeScans(session, self._warehouse)
         self._views = Views(session, self._natives)
         self._reads = HeldReads(files, start.read_only)
-        self._machine_zone = session.conf.get(_ZONE) or "UTC"
-        self._given_database: str | None = None
-        self._database: str | None = None
+        self._state = SessionState(session)
         self._running: int | None = None
         self._cancelled = False
         self._tell: Tell | None = None
@@ -175,20 +171,20 @@ class ConnectRunner:
         began = time.monotonic()
         if isinstance(order, Ask | Write) or order.inserting is not None:
             raise Refused("Nothing is written over Spark Connect", "Use another --spark-master: local[*].")
-        self._settle(order)
+        self._state.settle(order)
         statement = read_statement(order.sql)
         if statement.kind == "empty":
             raise StatementFailed("There is no statement to run")
-        said = answer(order.sql, self._warehouse.files, self._database, self._temporary_views)
+        said = answer(order.sql, self._warehouse.files, self._state.database, self._views.temporary)
         if said is not None:
-            self._database = said.database or self._database
+            self._state.database = said.database or self._state.database
             return tell_answer(said, tell, began)
         if statement.writes or statement.kind not in ("query", "explain"):
             raise Refused("Over Spark Connect queries and EXPLAIN run, and no other statement", "")
         opened = self._open(statement)
         self._named = self._views.names(opened)
         by_use = {table.use: name for name, table in self._named.items()}
-        self._text = splice(statement, by_use, database=self._database)
+        self._text = splice(statement, by_use, database=self._state.database)
         for table in opened:
             tell(self._reads.reading(table))
         self._views.register(self._named)
@@ -196,51 +192,34 @@ class ConnectRunner:
             with self._reads.held(snapshots_read(opened), tell):
                 frame = self._session.sql(self._text.sql)
                 if statement.kind == "explain":
-                    tell(Explained(_explained(opened, str(frame.collect()[0][0]))))
+                    tell(Explained(explained(opened, str(frame.collect()[0][0]))))
                     return Finished(0, False, time.monotonic() - began)
                 sent, truncated = self._tell_rows(frame, order.limit, tell)
         finally:
             self._views.drop(self._named)
         return Finished(sent, truncated, time.monotonic() - began)
 
-    def _settle(self, order: Run) -> None:
-        self._session.conf.set(_ZONE, order.time_zone or self._machine_zone)
-        if order.database != self._given_database or self._database is None:
-            self._given_database = self._database = order.database
-
     def _open(self, statement: Statement) -> list[OpenedTable]:
-        zone = zone_of(self._session.conf.get(_ZONE) or "UTC")
-        opener = Opener(self._warehouse, self._natives, self._database, zone, time.time_ns() // 1_000_000)
+        opener = self._state.opener(self._warehouse, self._natives)
         opened = (opener.open(statement.sql, use) for use in statement.uses)
         return [table for table in opened if table is not None]
-
-    def _temporary_views(self) -> list[str]:
-        listed = self._session.catalog.listTables()
-        return sorted(each.name for each in listed if each.isTemporary and not each.name.startswith(PREFIX))
 
     def _tell_rows(self, frame: DataFrame, limit: int | None, tell: Tell) -> tuple[int, bool]:
         """Rows told, and whether there were more than `limit`."""
         frame = presentable(frame if limit is None else frame.limit(limit + 1))
         types = tuple(each.dataType.simpleString() for each in frame.schema.fields)
         tell(Columns(tuple(frame.columns), types))
-        sent = 0
-        for batch in self._batches(frame):
-            if limit is not None and sent + batch.num_rows > limit:
-                if limit > sent:
-                    tell(Batch(ipc_stream(batch.slice(0, limit - sent)).to_pybytes()))
-                return limit, True
-            tell(Batch(ipc_stream(batch).to_pybytes()))
-            sent += batch.num_rows
-        return sent, False
+        return tell_rows(self._rows(frame), tell, limit)
 
-    def _batches(self, frame: Any) -> Iterator[pa.RecordBatch]:
+    def _rows(self, frame: Any) -> Iterator[Rows]:
         """As they come."""
-        zone = self._session.conf.get(_ZONE) or "UTC"
         plan = frame._plan.to_proto(self._client)
         for part in self._client.to_table_as_iterator(plan, frame._plan.observations):
             if isinstance(part, pa.Table):
-                table = part.cast(pa.schema([in_zone(field, zone) for field in part.schema]))
-                yield from (batch for batch in table.to_batches() if batch.num_rows)
+                table = part.cast(pa.schema([in_zone(field, self._state.zone) for field in part.schema]))
+                for batch in table.to_batches():
+                    if batch.num_rows:
+                        yield ipc_stream(batch).to_pybytes(), batch.num_rows
 
     def _progress(self, stages: Any, inflight_tasks: int, operation_id: str, done: bool) -> None:
         tell = self._tell
@@ -251,8 +230,3 @@ class ConnectRunner:
         ended = sum(each.num_completed_tasks == each.num_tasks for each in stages)
         with suppress(ParentGone):
             tell(StageProgress(completed, tasks, f"stage {min(ended + 1, len(stages))} of {len(stages)}"))
-
-
-def _explained(opened: list[OpenedTable], plan: str) -> str:
-    lines = [table.explained for table in opened]
-    return "\n".join([*lines, *([""] if lines else []), plan.strip()])

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 import msgspec
 from py4j.protocol import Py4JError, Py4JJavaError
@@ -23,8 +24,9 @@ from core.spark.engine.constants import Constants
 from core.spark.engine.failures import failed
 from core.spark.engine.holding_reads import HeldReads, snapshots_read
 from core.spark.engine.plans import is_session_command, is_sorted, without_limit
-from core.spark.engine.tables import OpenedTable, Opener
-from core.spark.engine.views import PREFIX, Views
+from core.spark.engine.session_state import SessionState
+from core.spark.engine.tables import OpenedTable, explained
+from core.spark.engine.views import Views
 from core.spark.launch.session import Spark
 from core.spark.launch.session_settings import check_setting
 from core.spark.launch.workers import kill_workers
@@ -47,8 +49,7 @@ from core.spark.protocol import (
     Write,
 )
 from core.spark.results.progress import ProgressWatch
-from core.spark.results.results import Results, cut, is_small, presentable
-from core.spark.results.sender import Rows
+from core.spark.results.results import Results, is_small, presentable, tell_rows
 from core.spark.writing.insert import insert_rows, target_of
 from core.storage.open import open_files
 from core.travel.parse.errors import SqlRefused
@@ -57,14 +58,12 @@ from core.travel.parse.tokens import tokenize
 from core.travel.parse.uses import TableUse
 from core.travel.statements.inserts import Insert, read_insert
 from core.travel.statements.shows import created_view
-from core.travel.times.zones import zone_of
 
 Tell = Callable[[Report | Batch], None]
 _SHOWS = (
     "SHOW lists DATABASES, TABLES, VIEWS, FUNCTIONS, and of a table COLUMNS, PARTITIONS, TBLPROPERTIES and "
     "CREATE TABLE; `t$snapshots` and its like are tables."
 )
-_ZONE = "spark.sql.session.timeZone"
 # A cancelled statement whose Python workers have not let go by then loses them.
 _WORKERS_END_SECONDS = 1.0
 _AGAIN_SECONDS = 0.3
@@ -104,9 +103,7 @@ class Runner:
             # It went well once; a variable that it needs may be gone.
             with suppress(PySparkException):
                 self._session.sql(sql)
-        self._zone = self._chosen_zone = self._session.conf.get(_ZONE) or "UTC"
-        self._given_database: str | None = None
-        self._database: str | None = None
+        self._state = SessionState(self._session)
         self._job: Job | None = None
         # What each temporary view reads, by its name in lower case.
         self._view_tables: dict[str, tuple[OpenedTable, ...]] = {}
@@ -198,7 +195,7 @@ class Runner:
     def _run(self, job: Job) -> Finished:
         began = time.monotonic()
         order = job.order
-        self._settle(order)
+        self._state.settle(order)
         statement = read_statement(order.sql)
         if statement.kind == "empty":
             raise StatementFailed("There is no statement to run")
@@ -206,16 +203,16 @@ class Runner:
         if order.inserting is not None and statement.kind in ("insert", "overwrite"):
             insert = read_insert(order.sql)
             statement = read_statement(insert.query)
-        said = answer(order.sql, self._warehouse.files, self._database, self._temporary_views)
+        said = answer(order.sql, self._warehouse.files, self._state.database, self._views.temporary)
         if said is not None:
             if said.database is not None:
-                self._database = said.database
+                self._state.database = said.database
             return tell_answer(said, job.tell, began)
         opened = self._open(statement)
         beneath = self._beneath(statement)
         job.named = self._views.names(opened)
         by_use = {table.use: name for name, table in job.named.items()}
-        job.spliced = splice(statement, by_use, database=self._database)
+        job.spliced = splice(statement, by_use, database=self._state.database)
         for table in (*opened, *beneath):
             job.tell(self._reads.reading(table))
         with self._reads.held(snapshots_read((*opened, *beneath)), job.tell), self._tagged(job):
@@ -227,19 +224,8 @@ class Runner:
                 self._view_tables[view] = (*opened, *beneath)
             return end
 
-    def _settle(self, order: Run) -> None:
-        """The session's time zone and database for this statement."""
-        self._zone = order.time_zone or self._chosen_zone
-        self._session.conf.set(_ZONE, self._zone)
-        # A USE holds until whoever asks comes with another database.
-        if order.database != self._given_database or self._database is None:
-            self._given_database = self._database = order.database
-
     def _open(self, statement: Statement) -> list[OpenedTable]:
-        zone = zone_of(self._zone)
-        now = time.time_ns() // 1_000_000
-        fold = self._constants.fold
-        opener = Opener(self._warehouse, self._natives, self._database, zone, now, fold)
+        opener = self._state.opener(self._warehouse, self._natives, self._constants.fold)
         opened = (
             opener.open(statement.sql, use)
             for use in statement.uses
@@ -273,18 +259,13 @@ class Runner:
             return None
         return name.text.lower()
 
-    def _temporary_views(self) -> list[str]:
-        listed = self._session.catalog.listTables()
-        return sorted(each.name for each in listed if each.isTemporary and not each.name.startswith(PREFIX))
-
     def _explain(self, job: Job, began: float, beneath: list[OpenedTable]) -> Finished:
         self._views.register(job.named)
         text = str(self._session.sql(self._text(job)).collect()[0][0])
         for name, table in job.named.items():
             text = text.replace(name, table.label)
         self._views.drop(job.named)
-        lines = [table.explained for table in (*job.named.values(), *beneath)]
-        job.tell(Explained("\n".join([*lines, *([""] if lines else []), text.strip()])))
+        job.tell(Explained(explained((*job.named.values(), *beneath), text)))
         return Finished(0, False, time.monotonic() - began)
 
     def _ask_spark(self, job: Job, statement: Statement, insert: Insert | None, began: float) -> Finished:
@@ -310,26 +291,12 @@ class Runner:
         self._views.register(job.named)
         try:
             frame = self._session.sql(sql)
-            self._note_zone()
+            self._state.note_zone()
             return self._tell_rows(job, frame, began)
         finally:
             # A temporary view goes on using the names it was made of.
             if created_view(job.order.sql) is None:
                 self._views.drop(job.named)
-
-    def _note_zone(self) -> None:
-        """Keep the time zone that a statement has set. Raises `StatementFailed` for one not known here."""
-        zone = self._session.conf.get(_ZONE) or "UTC"
-        if zone == self._zone:
-            return
-        try:
-            zone_of(zone)
-        except ValueError as error:
-            self._session.conf.set(_ZONE, self._zone)
-            raise StatementFailed(
-                f"{zone} is no time zone that is known here", "Write a region: 'America/Los_Angeles'."
-            ) from error
-        self._chosen_zone = zone
 
     def _insert(self, job: Job, insert: Insert, reads: bool, began: float) -> Finished:
         assert job.order.inserting is not None
@@ -337,7 +304,7 @@ class Runner:
             raise Refused("Nothing is changed in read-only mode", "Start without --read-only.")
         if not reads:
             raise insert.refused("Rows come of a query or of VALUES", "", insert.query_position)
-        target = target_of(self._warehouse, insert, self._database, job.order.inserting)
+        target = target_of(self._warehouse, insert, self._state.database, job.order.inserting)
         try:
             frame = self._views.query(self._text(job), job.named, None)
             made = insert_rows(self._session, self._warehouse, insert, target, frame)
@@ -365,28 +332,9 @@ class Runner:
         small = is_small(frame._jdf.queryExecution().optimizedPlan())
         rows = self._results.collected(frame) if small else self._results.streamed(frame, job.tag)
         with closing(rows):
-            sent, truncated = self._tell_batches(job, rows, most, limit)
+            until_cancelled = takewhile(lambda _: not job.cancelled, rows)
+            sent, truncated = tell_rows(until_cancelled, job.tell, limit, most)
         return Finished(sent, truncated, time.monotonic() - began)
-
-    def _tell_batches(
-        self, job: Job, rows: Iterator[Rows], most: int | None, limit: int | None
-    ) -> tuple[int, bool]:
-        """Rows told, and whether there were more than `limit`. `most` is the statement's own LIMIT."""
-        sent = 0
-        for batch in rows:
-            if job.cancelled:
-                break
-            if most is not None:
-                batch = cut(batch, most - sent)
-            if limit is not None and sent + batch[1] > limit:
-                if limit > sent:
-                    job.tell(Batch(cut(batch, limit - sent)[0]))
-                return limit, True
-            job.tell(Batch(batch[0]))
-            sent += batch[1]
-            if most is not None and sent >= most:
-                break
-        return sent, False
 
     def _text(self, job: Job) -> str:
         assert job.spliced is not None

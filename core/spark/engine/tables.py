@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 
@@ -47,6 +48,12 @@ class OpenedTable:
         note = f": {self.reading.note}" if self.reading.note else ""
         asked = f", for {self.use.clause.words} {_asked(self.use)}" if self.use.clause else ""
         return f"scan: {self.reading.scan}{reason} {self.label} at {self.reading.version}{asked}{note}"
+
+
+def explained(opened: Sequence[OpenedTable], plan: str) -> str:
+    """What EXPLAIN says: a line a table, and Spark's plan."""
+    lines = [table.explained for table in opened]
+    return "\n".join([*lines, *([""] if lines else []), plan.strip()])
 
 
 @dataclass(frozen=True, slots=True)

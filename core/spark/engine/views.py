@@ -89,6 +89,11 @@ class Views:
         for name in named:
             drop(name)
 
+    def temporary(self) -> list[str]:
+        """The names of the temporary views that the user has made."""
+        listed = self._session.catalog.listTables()
+        return sorted(each.name for each in listed if each.isTemporary and not each.name.startswith(PREFIX))
+
     def is_temporary(self, name: str) -> bool:
         """Whether the user has made a temporary view of that name."""
         return bool(self._catalog.getTempView(name).isDefined())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from functools import cached_property
@@ -16,6 +16,7 @@ from pyspark.sql.types import CalendarIntervalType, VariantType, YearMonthInterv
 
 from core.spark.native.compiled import compiled, new_instance, send_to_executors
 from core.spark.native.first_rows import SMALL_RESULT
+from core.spark.protocol import Batch
 from core.spark.results.outlet import Outlet
 from core.spark.results.sender import HEAD, STREAM_END, Rows, ipc_stream
 
@@ -119,6 +120,25 @@ def _schema(frame: DataFrame) -> bytes:
 
 def _stream(schema: bytes, batch: bytes) -> bytes:
     return b"".join((schema, batch, STREAM_END))
+
+
+def tell_rows(
+    rows: Iterable[Rows], tell: Callable[[Batch], None], limit: int | None, most: int | None = None
+) -> tuple[int, bool]:
+    """Rows told, and whether there were more than `limit`. `most` is the statement's own LIMIT."""
+    sent = 0
+    for batch in rows:
+        if most is not None:
+            batch = cut(batch, most - sent)
+        if limit is not None and sent + batch[1] > limit:
+            if limit > sent:
+                tell(Batch(cut(batch, limit - sent)[0]))
+            return limit, True
+        tell(Batch(batch[0]))
+        sent += batch[1]
+        if most is not None and sent >= most:
+            break
+    return sent, False
 
 
 def cut(batch: Rows, rows: int) -> Rows:
