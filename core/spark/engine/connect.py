@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,8 +21,9 @@ from pyspark.errors.exceptions.base import PySparkException
 from core.errors import Refused, StatementFailed, Unavailable
 from core.spark.datasource.scan import NO_TABLE, Scan, Warehouse
 from core.spark.engine.answers import answer, tell_answer
-from core.spark.engine.failures import failed, sentences
+from core.spark.engine.failures import sentences
 from core.spark.engine.holding_reads import HeldReads, snapshots_read
+from core.spark.engine.job import Job, Tell
 from core.spark.engine.session_state import SessionState
 from core.spark.engine.tables import OpenedTable, explained
 from core.spark.engine.views import Views
@@ -31,28 +32,24 @@ from core.spark.launch.home import pyspark_version
 from core.spark.native.scans import NativeScans
 from core.spark.protocol import (
     CANCELLED,
-    Ask,
-    Batch,
     Columns,
     Explained,
     Failed,
     Finished,
     ParentGone,
-    Report,
+    Run,
     StageProgress,
     Start,
     Task,
-    Write,
 )
 from core.spark.results.results import in_zone, presentable, tell_rows
 from core.spark.results.sender import Rows, ipc_stream
 from core.storage.open import open_files
-from core.travel.parse.sql import Spliced, Statement, read_statement, splice
+from core.travel.parse.sql import Statement, read_statement, splice
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-Tell = Callable[[Report | Batch], None]
 _PORT = 15002
 _AGAIN_SECONDS = 0.3
 _PACKAGES = ("grpc", "grpc_status", "google.rpc", "zstandard")
@@ -120,9 +117,7 @@ class ConnectRunner:
         self._views = Views(session, self._natives)
         self._reads = HeldReads(files, start.read_only)
         self._state = SessionState(session)
-        self._running: int | None = None
-        self._cancelled = False
-        self._tell: Tell | None = None
+        self._job: Job | None = None
         connected: Any = session
         self._client = connected.client
         self._client.register_progress_handler(self._progress)
@@ -135,42 +130,41 @@ class ConnectRunner:
 
     def run(self, order: Task, tell: Tell) -> None:
         """Raises `ParentGone` when nobody listens any more; all else is told."""
-        self._running, self._cancelled, self._tell = order.number, False, tell
-        self._text = Spliced(order.sql, ())
-        self._named: Mapping[str, OpenedTable] = {}
-        tag = f"paimark-{order.number}"
-        self._session.addTag(tag)
+        self._job = job = Job.of(order, tell)
+        self._session.addTag(job.tag)
         end: Finished | Failed
         try:
-            end = self._run(order, tell)
+            if not isinstance(order, Run) or order.inserting is not None:
+                hint = "Use another --spark-master: local[*]."
+                raise Refused("Nothing is written over Spark Connect", hint)
+            end = self._run(job)
         except ParentGone:
             raise
         except Exception as error:
             # Whatever Spark raises ends this statement and not the engine.
-            names = {name: table.label for name, table in self._named.items()}
-            end = failed(error, self._text.sql, self._text.original_position, names)
+            end = job.failed(error)
         finally:
-            self._running = self._tell = None
-            self._session.removeTag(tag)
-        tell(CANCELLED if self._cancelled else end)
+            self._job = None
+            self._session.removeTag(job.tag)
+        tell(CANCELLED if job.cancelled else end)
 
     def cancel(self, number: int) -> None:
         """Stop statement `number` if it runs. Returns at once."""
-        if self._running == number:
-            self._cancelled = True
-            threading.Thread(target=self._stop, args=(number,), name="cancel", daemon=True).start()
+        job = self._job
+        if job is not None and job.order.number == number:
+            job.cancelled = True
+            threading.Thread(target=self._stop, args=(job,), name="cancel", daemon=True).start()
 
-    def _stop(self, number: int) -> None:
-        while self._running == number:
+    def _stop(self, job: Job) -> None:
+        while self._job is job:
             with suppress(Exception):
                 # Whoever waits for the statement sees what became of the server.
-                self._session.interruptTag(f"paimark-{number}")
+                self._session.interruptTag(job.tag)
             time.sleep(_AGAIN_SECONDS)
 
-    def _run(self, order: Task, tell: Tell) -> Finished:
+    def _run(self, job: Job) -> Finished:
         began = time.monotonic()
-        if isinstance(order, Ask | Write) or order.inserting is not None:
-            raise Refused("Nothing is written over Spark Connect", "Use another --spark-master: local[*].")
+        order, tell = job.order, job.tell
         self._state.settle(order)
         statement = read_statement(order.sql)
         if statement.kind == "empty":
@@ -182,21 +176,21 @@ class ConnectRunner:
         if statement.writes or statement.kind not in ("query", "explain"):
             raise Refused("Over Spark Connect queries and EXPLAIN run, and no other statement", "")
         opened = self._open(statement)
-        self._named = self._views.names(opened)
-        by_use = {table.use: name for name, table in self._named.items()}
-        self._text = splice(statement, by_use, database=self._state.database)
+        job.named = self._views.names(opened)
+        by_use = {table.use: name for name, table in job.named.items()}
+        job.spliced = splice(statement, by_use, database=self._state.database)
         for table in opened:
             tell(self._reads.reading(table))
-        self._views.register(self._named)
+        self._views.register(job.named)
         try:
             with self._reads.held(snapshots_read(opened), tell):
-                frame = self._session.sql(self._text.sql)
+                frame = self._session.sql(job.text)
                 if statement.kind == "explain":
                     tell(Explained(explained(opened, str(frame.collect()[0][0]))))
                     return Finished(0, False, time.monotonic() - began)
                 sent, truncated = self._tell_rows(frame, order.limit, tell)
         finally:
-            self._views.drop(self._named)
+            self._views.drop(job.named)
         return Finished(sent, truncated, time.monotonic() - began)
 
     def _open(self, statement: Statement) -> list[OpenedTable]:
@@ -222,11 +216,11 @@ class ConnectRunner:
                         yield ipc_stream(batch).to_pybytes(), batch.num_rows
 
     def _progress(self, stages: Any, inflight_tasks: int, operation_id: str, done: bool) -> None:
-        tell = self._tell
-        if tell is None or not stages:
+        job = self._job
+        if job is None or not stages:
             return
         tasks = sum(each.num_tasks for each in stages)
         completed = sum(each.num_completed_tasks for each in stages)
         ended = sum(each.num_completed_tasks == each.num_tasks for each in stages)
         with suppress(ParentGone):
-            tell(StageProgress(completed, tasks, f"stage {min(ended + 1, len(stages))} of {len(stages)}"))
+            job.tell(StageProgress(completed, tasks, f"stage {min(ended + 1, len(stages))} of {len(stages)}"))

@@ -5,9 +5,8 @@ from __future__ import annotations
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, field
 from itertools import takewhile
 
 import msgspec
@@ -15,14 +14,14 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import DataFrame
 
-from core.cancelling import Cancellation, cancellable
+from core.cancelling import cancellable
 from core.errors import Refused, StatementFailed
 from core.spark.datasource.scan import NO_TABLE, Scan, Warehouse
 from core.spark.engine import rewrite
 from core.spark.engine.answers import answer, tell_answer
 from core.spark.engine.constants import Constants
-from core.spark.engine.failures import failed
 from core.spark.engine.holding_reads import HeldReads, snapshots_read
+from core.spark.engine.job import Job, Tell
 from core.spark.engine.plans import is_session_command, is_sorted, without_limit
 from core.spark.engine.session_state import SessionState
 from core.spark.engine.tables import OpenedTable, explained
@@ -34,14 +33,12 @@ from core.spark.native.scans import NativeScans
 from core.spark.protocol import (
     CANCELLED,
     Ask,
-    Batch,
     Columns,
     Explained,
     Failed,
     Finished,
     JavaGone,
     ParentGone,
-    Report,
     Run,
     Start,
     Task,
@@ -53,13 +50,12 @@ from core.spark.results.results import Results, is_small, presentable, tell_rows
 from core.spark.writing.insert import insert_rows, target_of
 from core.storage.open import open_files
 from core.travel.parse.errors import SqlRefused
-from core.travel.parse.sql import Spliced, Statement, read_statement, splice
+from core.travel.parse.sql import Statement, read_statement, splice
 from core.travel.parse.tokens import tokenize
 from core.travel.parse.uses import TableUse
 from core.travel.statements.inserts import Insert, read_insert
 from core.travel.statements.shows import created_view
 
-Tell = Callable[[Report | Batch], None]
 _SHOWS = (
     "SHOW lists DATABASES, TABLES, VIEWS, FUNCTIONS, and of a table COLUMNS, PARTITIONS, TBLPROPERTIES and "
     "CREATE TABLE; `t$snapshots` and its like are tables."
@@ -68,19 +64,6 @@ _SHOWS = (
 _WORKERS_END_SECONDS = 1.0
 _AGAIN_SECONDS = 0.3
 _DEATH_SECONDS = 2.0
-
-
-@dataclass(slots=True)
-class Job:
-    """The statement that runs. `named` are its tables under the names Spark knows them by."""
-
-    order: Run
-    tell: Tell
-    tag: str
-    cancelled: bool = False
-    cancellation: Cancellation = field(default_factory=Cancellation)
-    spliced: Spliced | None = None
-    named: Mapping[str, OpenedTable] = field(default_factory=dict)
 
 
 class Runner:
@@ -110,9 +93,7 @@ class Runner:
 
     def run(self, order: Task, tell: Tell) -> None:
         """Raises `ParentGone` when nobody listens any more, `JavaGone` without Spark; all else is told."""
-        statement = order if isinstance(order, Run) else Run(order.number, order.sql)
-        job = Job(statement, tell, f"paimark-{order.number}")
-        self._job = job
+        self._job = job = Job.of(order, tell)
         end: Finished | Failed
         try:
             with cancellable(job.cancellation):
@@ -123,9 +104,7 @@ class Runner:
             if self._is_java_gone(error):
                 raise JavaGone from error
             # Whatever Spark raises ends this statement and not the engine.
-            spliced = job.spliced or Spliced(order.sql, ())
-            names = {name: table.label for name, table in job.named.items()}
-            end = failed(error, spliced.sql, spliced.original_position, names)
+            end = job.failed(error)
         finally:
             self._job = None
         tell(CANCELLED if job.cancelled else end)
@@ -261,7 +240,7 @@ class Runner:
 
     def _explain(self, job: Job, began: float, beneath: list[OpenedTable]) -> Finished:
         self._views.register(job.named)
-        text = str(self._session.sql(self._text(job)).collect()[0][0])
+        text = str(self._session.sql(job.text).collect()[0][0])
         for name, table in job.named.items():
             text = text.replace(name, table.label)
         self._views.drop(job.named)
@@ -269,7 +248,7 @@ class Runner:
         return Finished(0, False, time.monotonic() - began)
 
     def _ask_spark(self, job: Job, statement: Statement, insert: Insert | None, began: float) -> Finished:
-        sql = self._text(job)
+        sql = job.text
         plan = self._session._jsparkSession.sessionState().sqlParser().parsePlan(sql)
         reads = self._views.plans.is_query(plan)
         # Queries have two judges, the words and Spark's plan: each knows forms that the other does not.
@@ -306,7 +285,7 @@ class Runner:
             raise insert.refused("Rows come of a query or of VALUES", "", insert.query_position)
         target = target_of(self._warehouse, insert, self._state.database, job.order.inserting)
         try:
-            frame = self._views.query(self._text(job), job.named, None)
+            frame = self._views.query(job.text, job.named, None)
             made = insert_rows(self._session, self._warehouse, insert, target, frame)
         finally:
             self._views.drop(job.named)
@@ -335,11 +314,6 @@ class Runner:
             until_cancelled = takewhile(lambda _: not job.cancelled, rows)
             sent, truncated = tell_rows(until_cancelled, job.tell, limit, most)
         return Finished(sent, truncated, time.monotonic() - began)
-
-    def _text(self, job: Job) -> str:
-        assert job.spliced is not None
-        # Spark's parser takes one statement without its end.
-        return job.spliced.sql
 
 
 def _head(sql: str) -> str:
