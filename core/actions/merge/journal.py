@@ -8,7 +8,7 @@ import msgspec
 
 from core.actions.merge.survey import Kind, Survey
 from core.actions.rewrite.rewrite_main import snapshot_of
-from core.actions.rewrite.spark_rewrite import Start
+from core.actions.rewrite.spark_rewrite import RewriteBase
 from core.actions.roots.pin_snapshot import ChosenSnapshot
 from core.storage.files import Files
 from core.table.layout import TablePath
@@ -59,7 +59,7 @@ def survey_of(files: Files, table: TablePath, state: MergeState, main: Snapshot)
     head, base = snapshot_of(state.head), snapshot_of(state.base)
     schema = TableSchema.from_json(files.read(root.schema(main.schema_id)), root.schemas)
     return Survey(
-        start=Start(ChosenSnapshot(root, main, main.to_json()), schema),
+        start=RewriteBase(ChosenSnapshot(root, main, main.to_json()), schema),
         branch=ChosenSnapshot(branch, head, _as_stored(files, branch.snapshot(head.id), head)),
         base=base,
         main_base=snapshot_of(state.main_base),

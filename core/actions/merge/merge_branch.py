@@ -31,7 +31,7 @@ from core.actions.merge.survey import Survey, survey
 from core.actions.plan import Plan, Refusal, Step, raise_first
 from core.actions.rewrite.column_compatibility import column_refusals
 from core.actions.rewrite.rewrite_main import RewriteMain, snapshot_of, went_on
-from core.actions.rewrite.spark_rewrite import Rows, Start
+from core.actions.rewrite.spark_rewrite import RewriteBase, Rows
 from core.actions.roots import savepoint_claim
 from core.actions.roots.merge_tags import merge_tag
 from core.errors import NotFound, Refused, UsageError
@@ -130,7 +130,7 @@ class MergeBranch(RewriteMain[MergeState]):
             # Whether it can be merged comes first: what is refused leaves no savepoint.
             self.rows(found.start)
 
-    def rows(self, start: Start) -> Rows | None:
+    def rows(self, start: RewriteBase) -> Rows | None:
         if self._rows is None or point_of(self._rows[0]) != point_of(start.head.snapshot):
             work, found = self.work, self._on(start)
             choice = str(work.plan.arguments["on_conflict"])
@@ -140,17 +140,17 @@ class MergeBranch(RewriteMain[MergeState]):
     def safety_comment(self) -> str:
         return f"before merge of {self.state.branch}"
 
-    def target(self, start: Start) -> Start:
+    def target(self, start: RewriteBase) -> RewriteBase:
         return self._on(start).target
 
-    def follow(self, start: Start) -> None:
+    def follow(self, start: RewriteBase) -> None:
         state, found = self.state, survey(self.work.files, self.work.table, self.state.branch)
         is_same_branch = is_same_commit(found.branch.snapshot, snapshot_of(state.head))
         is_same_base = is_same_commit(found.base, snapshot_of(state.base))
         if not is_same_branch or not is_same_base or start.schema_text not in state.schema_texts:
             super().follow(start)
 
-    def _on(self, start: Start) -> Survey:
+    def _on(self, start: RewriteBase) -> Survey:
         return replace(self._survey(start.head.snapshot), start=start)
 
     def prepare(self, hold: Hold) -> None:

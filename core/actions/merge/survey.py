@@ -8,7 +8,7 @@ from typing import Any, Literal
 from core.actions.checks import fingerprint
 from core.actions.merge.history import merged
 from core.actions.plan import Refusal
-from core.actions.rewrite.spark_rewrite import Start, start_of
+from core.actions.rewrite.spark_rewrite import RewriteBase, start_of
 from core.actions.roots.json_edit import with_options
 from core.actions.roots.pin_snapshot import ChosenSnapshot, choose
 from core.errors import Corrupt, Refused
@@ -31,7 +31,7 @@ class Survey:
     `new_schemas` are those of the branch that main lacks and follows to, by id, as main is to hold them.
     """
 
-    start: Start
+    start: RewriteBase
     branch: ChosenSnapshot
     base: Snapshot
     main_base: Snapshot
@@ -55,13 +55,13 @@ class Survey:
         return fingerprint(*definition, self.branch.fingerprint, self.base.to_json(), *schemas)
 
     @property
-    def target(self) -> Start:
+    def target(self) -> RewriteBase:
         """Main with the schema that the merged rows are written by."""
         if not self.new_schemas:
             return self.start
         number, data = self.new_schemas[-1]
         path = self.start.root.schema(number)
-        return Start(self.start.head, TableSchema.from_json(data, path))
+        return RewriteBase(self.start.head, TableSchema.from_json(data, path))
 
 
 def survey(files: Files, table: TablePath, name: str, *, whole: bool = False) -> Survey:
@@ -120,7 +120,7 @@ def base_of(files: Files, main: Side, branch: Side) -> tuple[Snapshot, Snapshot,
     return at_fork, at_fork, branch.root
 
 
-def _kind(files: Files, start: Start, head: ChosenSnapshot, base: Snapshot) -> Kind:
+def _kind(files: Files, start: RewriteBase, head: ChosenSnapshot, base: Snapshot) -> Kind:
     if is_same_commit(head.snapshot, base):
         return "nothing"
     between = range(base.id + 1, head.snapshot.id)
@@ -132,7 +132,7 @@ def _kind(files: Files, start: Start, head: ChosenSnapshot, base: Snapshot) -> K
 
 
 def _schemas(
-    files: Files, start: Start, root: Root, base: Snapshot, kind: Kind, head: Snapshot
+    files: Files, start: RewriteBase, root: Root, base: Snapshot, kind: Kind, head: Snapshot
 ) -> tuple[tuple[tuple[int, bytes], ...], tuple[Refusal, ...]]:
     if kind == "nothing":
         return (), ()

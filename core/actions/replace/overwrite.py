@@ -23,7 +23,7 @@ from core.actions.merge.survey import Survey, survey
 from core.actions.plan import Plan, Refusal, Step
 from core.actions.rewrite.column_compatibility import column_refusals
 from core.actions.rewrite.rewrite_main import RewriteMain, snapshot_of, went_on
-from core.actions.rewrite.spark_rewrite import Rows, Start, copied_rows, rewriting_refusals, rows_of
+from core.actions.rewrite.spark_rewrite import RewriteBase, Rows, copied_rows, rewriting_refusals, rows_of
 from core.actions.roots import savepoint_claim
 from core.errors import FileMissing, NotFound, Refused, UsageError
 from core.table.layout import Root, TablePath
@@ -101,16 +101,16 @@ class OverwriteMain(RewriteMain[MergeState]):
     def check(self, hold: Hold) -> None:
         _as_planned(self.work)
 
-    def rows(self, start: Start) -> Rows:
+    def rows(self, start: RewriteBase) -> Rows:
         return rows_of(self.work.table.root(self.state.branch), snapshot_of(self.state.head))
 
     def safety_comment(self) -> str:
         return f"before main got the rows of {self.state.branch}"
 
-    def target(self, start: Start) -> Start:
+    def target(self, start: RewriteBase) -> RewriteBase:
         return replace(self._survey(start.head.snapshot), start=start).target
 
-    def follow(self, start: Start) -> None:
+    def follow(self, start: RewriteBase) -> None:
         if start.schema_text not in self.state.schema_texts:
             super().follow(start)
 

@@ -7,7 +7,7 @@ import re
 import msgspec
 
 from core.actions.plan import Refusal
-from core.actions.rewrite.spark_rewrite import Start
+from core.actions.rewrite.spark_rewrite import RewriteBase
 from core.table.definition.column_types import type_text
 from core.table.records import TableSchema
 
@@ -16,7 +16,7 @@ _ORDERS = (("TINYINT", "SMALLINT", "INT", "BIGINT"), ("FLOAT", "DOUBLE"))
 _TEXTS = ("CHAR", "VARCHAR", "STRING")
 
 
-def column_refusals(then: TableSchema, what: str, start: Start) -> list[Refusal]:
+def column_refusals(then: TableSchema, what: str, start: RewriteBase) -> list[Refusal]:
     """Columns of `then`, the definition of `what`, that main dropped or made narrower, by name."""
     now = {field.id: field for field in start.schema.fields}
     name, found = start.root.table.full_name, []
@@ -33,7 +33,7 @@ def column_refusals(then: TableSchema, what: str, start: Start) -> list[Refusal]
     return found + _key_refusals(then, start)
 
 
-def _key_refusals(then: TableSchema, start: Start) -> list[Refusal]:
+def _key_refusals(then: TableSchema, start: RewriteBase) -> list[Refusal]:
     now, name = start.schema, start.root.table.full_name
     if (then.primary_keys, then.partition_keys) == (now.primary_keys, now.partition_keys):
         return []

@@ -18,7 +18,7 @@ from core.actions.change.landing import find_commit, hold_expiry, release_expiry
 from core.actions.change.operations import Undoable
 from core.actions.context import Remark
 from core.actions.plan import Plan, Step
-from core.actions.rewrite.spark_rewrite import Rows, Start, keep_safe, rewrite, start_of
+from core.actions.rewrite.spark_rewrite import RewriteBase, Rows, keep_safe, rewrite, start_of
 from core.actions.roots.pin_snapshot import choose
 from core.actions.roots.savepoint_claim import forget_savepoint
 from core.errors import Refused, Unavailable
@@ -47,7 +47,7 @@ class RewriteMain(Change[S]):
         self.made: Snapshot | None = None
         self.before: Snapshot | None = None
         self.safety: int | None = None
-        self._start: Start | None = None
+        self._start: RewriteBase | None = None
 
     @classmethod
     def nothing(cls, plan: Plan) -> dict[str, str | int | bool | None]:
@@ -64,21 +64,21 @@ class RewriteMain(Change[S]):
         """Main's newest snapshot when the change began."""
 
     @abstractmethod
-    def rows(self, start: Start) -> Rows | None:
+    def rows(self, start: RewriteBase) -> Rows | None:
         """What main gets, on this state of it; None where that is all there already. Raises `Refused`."""
 
     def safety_comment(self) -> str | None:
         """Why a savepoint keeps main as it was; None for a change that needs none."""
         return None
 
-    def follow(self, start: Start) -> None:
+    def follow(self, start: RewriteBase) -> None:
         """Main moved on while rows were written. Raises `Refused` where the change can't go on from there."""
         raise Refused(
             f"main of {self.work.table.full_name} moved while its rows were written",
             "Nothing was committed: make a new plan.",
         )
 
-    def target(self, start: Start) -> Start:
+    def target(self, start: RewriteBase) -> RewriteBase:
         """Main with the schema that the rows are written by."""
         return start
 
@@ -190,7 +190,7 @@ class RewriteMain(Change[S]):
             return [Step("check", "main", "nothing tells any more whether it was committed")]
         return [Step("check", "main", "nothing was committed: it is as it was")]
 
-    def _keep_safe(self, hold: Hold, start: Start) -> None:
+    def _keep_safe(self, hold: Hold, start: RewriteBase) -> None:
         comment = self.safety_comment()
         if comment is None:
             return
@@ -205,7 +205,7 @@ class RewriteMain(Change[S]):
         if is_new:
             forget_savepoint(self.work.context, self.root, savepoint, self.work.progress)
 
-    def _has_moved(self, start: Start) -> bool:
+    def _has_moved(self, start: RewriteBase) -> bool:
         now = choose(self.work.files, start.root, None)
         return now is None or point_of(now.snapshot) != point_of(start.head.snapshot)
 

@@ -40,7 +40,7 @@ _KINDS: Mapping[str, type[PaimarkError]] = {"engine": Unavailable, "overwritten"
 
 
 @dataclass(frozen=True)
-class Start:
+class RewriteBase:
     """Main as the plan sees it: its newest snapshot and schema."""
 
     head: ChosenSnapshot
@@ -73,14 +73,14 @@ class Rows:
     common_sql: str | None = None
 
 
-def start_of(files: Files, table: TablePath) -> Start:
+def start_of(files: Files, table: TablePath) -> RewriteBase:
     """Main now. Raises `Refused` for a table without a snapshot."""
     root = main_root(files, table)
     head = choose(files, root, None)
     schema = Lineage(files, root).latest_schema()
     if head is None or schema is None:
         raise Refused(f"main of {table.full_name} has no snapshot", "Commit some rows first.")
-    return Start(head, schema)
+    return RewriteBase(head, schema)
 
 
 def version_of(root: Root, snapshot: Snapshot) -> Version:
@@ -100,7 +100,7 @@ def copied_rows(of: str, count: int, size: int) -> Step:
     )
 
 
-def rewriting_refusals(start: Start) -> list[Refusal]:
+def rewriting_refusals(start: RewriteBase) -> list[Refusal]:
     """Why the table's rows can't be read and written again without loss, by name."""
     name = start.root.table.full_name
     return [Refusal(f"{name} {reason}", kinds.HINT) for reason in kinds.reasons(start.schema, "rewrite")]
@@ -112,7 +112,7 @@ def saved(files: Files, root: Root, snapshot_id: int) -> int | None:
     return next((each.id for each in found if each.saved_snapshot_id == snapshot_id), None)
 
 
-def keep_safe(context: Context, start: Start, comment: str, progress: Progress) -> tuple[int, bool]:
+def keep_safe(context: Context, start: RewriteBase, comment: str, progress: Progress) -> tuple[int, bool]:
     """The id of a savepoint that holds main as it is, and whether it is a new one."""
     head, table = start.head, start.root.table
     if (there := saved(context.files, start.root, head.snapshot.id)) is not None:
@@ -125,7 +125,9 @@ def keep_safe(context: Context, start: Start, comment: str, progress: Progress) 
             return savepoint_claim.complete(context, head, claim, needed, progress).id, True
 
 
-def rewrite(context: Context, start: Start, rows: Rows, token: str, progress: Progress) -> Snapshot | None:
+def rewrite(
+    context: Context, start: RewriteBase, rows: Rows, token: str, progress: Progress
+) -> Snapshot | None:
     """Write the rows to main as one commit, and return it; None when there was nothing to write.
 
     Raises `Refused` when main or its definition moved, and what the engine says of a failure. When the engine
@@ -161,7 +163,7 @@ def rewrite(context: Context, start: Start, rows: Rows, token: str, progress: Pr
 
 
 def asked(
-    context: Context, start: Start, versions: Mapping[str, Version], sql: str, progress: Progress
+    context: Context, start: RewriteBase, versions: Mapping[str, Version], sql: str, progress: Progress
 ) -> list[dict[str, Any]]:
     """The handful of rows that a query over versions gives. Raises what the engine says of a failure."""
     ask = Ask(0, start.root.table.full_name, start.schema_text, versions, sql)

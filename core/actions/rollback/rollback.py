@@ -17,7 +17,7 @@ from core.actions.merge.history import Event, record
 from core.actions.plan import Plan, Refusal, Step
 from core.actions.rewrite.column_compatibility import column_refusals
 from core.actions.rewrite.rewrite_main import RewriteMain, snapshot_of
-from core.actions.rewrite.spark_rewrite import Rows, Start, copied_rows, rewriting_refusals, rows_of
+from core.actions.rewrite.spark_rewrite import RewriteBase, Rows, copied_rows, rewriting_refusals, rows_of
 from core.actions.rollback import truncate
 from core.actions.rollback.way import Way, way_as_planned, way_to
 from core.actions.roots import savepoint_claim
@@ -124,13 +124,13 @@ class Rollback(RewriteMain[RollbackState]):
     def check(self, hold: Hold) -> None:
         way_as_planned(self.work)
 
-    def rows(self, start: Start) -> Rows:
+    def rows(self, start: RewriteBase) -> Rows:
         return rows_of(self.work.table.root(self.state.version_root), snapshot_of(self.state.version))
 
     def safety_comment(self) -> str:
         return f"before rollback to {self.work.plan.arguments['to']}"
 
-    def follow(self, start: Start) -> None:
+    def follow(self, start: RewriteBase) -> None:
         if start.schema_text != self.state.schema:
             super().follow(start)
 

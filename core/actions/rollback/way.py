@@ -9,7 +9,7 @@ from datetime import datetime
 from core.actions.change.change import Work
 from core.actions.checks import fingerprint, require_unmoved
 from core.actions.rewrite.rewrite_main import went_on
-from core.actions.rewrite.spark_rewrite import Start, start_of
+from core.actions.rewrite.spark_rewrite import RewriteBase, start_of
 from core.errors import NotFound, Refused, UsageError
 from core.storage.files import Files
 from core.table.layout import Root, TablePath
@@ -24,7 +24,7 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\d.*", re.DOTALL)
 class Way:
     """From main as it is to the version."""
 
-    start: Start
+    start: RewriteBase
     version: Resolved
 
     @property

@@ -21,8 +21,8 @@ from core.actions.plan import Plan, Refusal, Step, raise_first
 from core.actions.rewrite.column_compatibility import column_refusals
 from core.actions.rewrite.rewrite_main import RewriteMain, snapshot_of
 from core.actions.rewrite.spark_rewrite import (
+    RewriteBase,
     Rows,
-    Start,
     copied_rows,
     rewriting_refusals,
     rows_of,
@@ -45,7 +45,7 @@ class GoingBack:
     """`start` is main as the change left it, `then` its snapshot from before."""
 
     entry: Undoable
-    start: Start
+    start: RewriteBase
     then: Snapshot
 
     @property
@@ -109,7 +109,7 @@ class UndoCommit(RewriteMain[UndoCommitState]):
         found = as_planned(self.work, _find(files, self.work.table, self.state.entry))
         raise_first(_refusals(files, found))
 
-    def rows(self, start: Start) -> Rows:
+    def rows(self, start: RewriteBase) -> Rows:
         return rows_of(self.root, snapshot_of(self.state.then))
 
     def safety_comment(self) -> str:
@@ -197,7 +197,7 @@ def _warnings(found: GoingBack) -> list[str]:
     return warnings
 
 
-def _by_hand(files: Files, start: Start, number: int) -> str:
+def _by_hand(files: Files, start: RewriteBase, number: int) -> str:
     kept = saved(files, start.root, number)
     to = f"snapshot.{number}" if kept is None else f"savepoint.{kept}"
     return f"paimark rollback {start.root.table.word} --to {to}"
