@@ -100,7 +100,8 @@ class StockMaintenance(StockTable):
             return
         tags = self._tags()
         self.files.delete(path)
-        if sum(each["id"] == tagged["id"] for each in tags) > 1:
+        # None where another stock engine deletes the same tag: Java would take the files of a second tag then.
+        if sum(each["id"] == tagged["id"] for each in tags) != 1:
             return
         others = [each for each in tags if each["id"] != tagged["id"]]
         earliest = self.earliest_id()
