@@ -99,9 +99,11 @@ class StockMaintenance(StockTable):
             self.files.delete(path)
             return
         tags = self._tags()
+        if not self.files.exists(path):
+            # Of two stock engines that delete it at once Java's second takes the files of another tag's.
+            raise StockError(f"somebody deleted tag {name}")
         self.files.delete(path)
-        # None where another stock engine deletes the same tag: Java would take the files of a second tag then.
-        if sum(each["id"] == tagged["id"] for each in tags) != 1:
+        if sum(each["id"] == tagged["id"] for each in tags) > 1:
             return
         others = [each for each in tags if each["id"] != tagged["id"]]
         earliest = self.earliest_id()
