@@ -163,8 +163,8 @@ def test_arguments_that_do_not_fit_are_refused(
 
 
 def test_what_one_should_know_is_logged(orders: paimark.Table, caplog: pytest.LogCaptureFixture) -> None:
-    orders.alter_branch_schema(set="'savepoint.create-interval' = '1 min'")
     orders.create_branch(name="fix", tag="v2")
+    orders.alter_branch_schema(set="'savepoint.create-interval' = '1 min'", branch="fix")
     plan = orders.plan("replace-main-branch", name="fix")
     caplog.clear()
     with caplog.at_level(logging.INFO, "paimark"):
