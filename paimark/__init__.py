@@ -58,7 +58,7 @@ from paimark.warehouse import Warehouse
 from paimark.warehouse import open_warehouse as open
 
 if TYPE_CHECKING:
-    from core.spark.datasource.source import PaimarkSource
+    from core.spark.source import PaimarkSource
 
 __all__ = [
     "AutoSavepointDone",
@@ -108,7 +108,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     # It takes pyspark, which no other name does.
     if name == "PaimarkSource":
-        from core.spark.datasource.source import PaimarkSource
+        from core.spark.source import PaimarkSource
 
         return PaimarkSource
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,6 +1,6 @@
 """Reading and writing with Spark, which runs in a process of its own: the engine.
 
 Begin with `protocol`, the messages between the two processes. `client` is the side of the console and the
-command; `launch`, `engine`, `native`, `merging`, `results` and `writing` run in the engine; `datasource`
-and `streaming` are the data source `paimark`, which runs in Spark's Python workers too.
+command; `launch`, `engine`, `native`, `merging`, `results` and `writing` run in the engine; `source`,
+`datasource` and `streaming` are the data source `paimark`, which runs in Spark's Python workers too.
 """

@@ -26,8 +26,10 @@ CROWDED = {
 }
 # What stands between backticks, and the dotted names in it that begin with a folder of ours.
 CODE = re.compile(r"`([^`\n]+)`")
-# Tags of ours go on: `paimark.merge.<branch>.<id>`.
-DOTTED = re.compile(rf"(?<![\w./$-])(?:{'|'.join(TOPS)})(?:\.[A-Za-z_]\w*)+(?![\w/]|\.[<*])")
+DOTTED = re.compile(
+    # Tags are called paimark.merge.<branch>.<id> and the like: no modules.
+    rf"(?<![\w./$-])(?!paimark\.(?:merge|truncate|read)\.)(?:{'|'.join(TOPS)})(?:\.[A-Za-z_]\w*)+(?![\w/-])"
+)
 IN_FOLDERS = re.compile(rf"(?<![\w./-])(?:{'|'.join([*TOPS, 'docs', 'screenshots'])})/[\w./-]*")
 
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import CaseInsensitiveDict
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
-from core.spark.datasource.source import PaimarkSource
+from core.spark.source import PaimarkSource
 from core.spark.streaming import committing
 
 ROWS = 2

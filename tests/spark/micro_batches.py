@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql.datasource import CaseInsensitiveDict
 
-from core.spark.datasource.source import PaimarkSource
+from core.spark.source import PaimarkSource
 from core.storage.local import LocalFiles
 from core.table.catalog import parse_table_name
 from core.table.lineage.lineage import Lineage

@@ -20,9 +20,9 @@ from pyspark.sql.datasource import WriterCommitMessage
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 from pyspark.sql.types import StructType
 
-from core.spark.datasource.source import PaimarkSource
 from core.spark.launch.session import start_spark
 from core.spark.protocol import Start
+from core.spark.source import PaimarkSource
 from core.spark.streaming.writer import PaimarkStreamWriter
 from core.spark.writing.target import Target
 from tests.spark.dying import die_at

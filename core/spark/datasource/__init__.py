@@ -1,4 +1,4 @@
-"""The Python Data Source `paimark`: a table read through pypaimon at one snapshot.
+"""The data source `paimark` in batches: a table read through pypaimon at one snapshot.
 
-Begin with `source`.
+Begin with `reader`; `core.spark.source` is what Spark is given.
 """

@@ -78,7 +78,7 @@ def connect(start: Start) -> ConnectRunner:
 def _session(master: str, start: Start) -> SparkSession:
     from pyspark.sql import SparkSession
 
-    from core.spark.datasource.source import PaimarkSource
+    from core.spark.source import PaimarkSource
 
     session = SparkSession.builder.remote(master).getOrCreate()
     theirs, ours = str(session.version), pyspark_version()

@@ -76,7 +76,7 @@ def start_spark(start: Start) -> Spark:
     from pyspark.sql import SparkSession
 
     import core.spark.datasource.paimon  # noqa: F401
-    from core.spark.datasource.source import PaimarkSource
+    from core.spark.source import PaimarkSource
 
     port, secret = jvm.listening(process, java, scratch)
     os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"] = str(port), secret

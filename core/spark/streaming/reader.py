@@ -6,7 +6,7 @@
         .option("scan.mode", "from-snapshot-full").option("scan.snapshot-id", "savepoint.3").load()
     )
 
-Options besides those of `core.spark.datasource.source`:
+Options besides those of `core.spark.source`:
 
 - `scan.mode`: `latest-full` (the whole table, then changes; default), `latest` (changes from now on),
   `from-snapshot` (changes, those of that snapshot first), `from-snapshot-full` (the whole table at that
@@ -38,8 +38,8 @@ from pyspark.sql.types import StringType, StructField, StructType
 from core.errors import NotFound, Refused, UsageError, hints_told
 from core.spark.datasource.asked_state import asked_by
 from core.spark.datasource.options import READ_STREAM, catalog_options, require_known
+from core.spark.datasource.reader import grouped
 from core.spark.datasource.scan import Scan, Warehouse, make_scan
-from core.spark.datasource.source import grouped
 from core.spark.streaming.following import changes, in_new_main, main_moved, next_end, whole_state
 from core.spark.streaming.offsets import NOTHING_READ, Offset, Place, read_offset
 from core.spark.streaming.options import read_options

@@ -13,7 +13,7 @@ from pyspark.sql.types import LongType, StructField, StructType
 
 from core.errors import NotFound, PaimarkError, UsageError
 from core.spark.datasource.options import catalog_options
-from core.spark.datasource.source import PaimarkSource
+from core.spark.source import PaimarkSource
 from tests.paimon import commit, create_table, open_table
 
 SCHEMA = pa.schema([("id", pa.int64())])

@@ -59,7 +59,7 @@ def test_python_imports_this_package_from_what_executors_are_sent(tmp_path: Path
     path = package(tmp_path)
     [(name, python_path)] = cluster_settings({"PYTHONPATH": "/theirs"}).items()
     assert name == "spark.executorEnv.PYTHONPATH" and python_path == f"{path.name}:/theirs"
-    ours = ("core.spark.datasource.source", "core.spark.launch.worker_daemon")
+    ours = ("core.spark.source", "core.spark.launch.worker_daemon")
     words = f"import {ours[0]} as s, {ours[1]} as d; print(s.__file__, d.__file__)"
     found = subprocess.run(
         [sys.executable, "-c", words],

@@ -14,7 +14,7 @@ from pyspark.sql.datasource import CaseInsensitiveDict
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from core.errors import PaimarkError, Refused, UsageError
-from core.spark.datasource.source import PaimarkSource
+from core.spark.source import PaimarkSource
 from core.spark.streaming import landing
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath

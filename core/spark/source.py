@@ -18,11 +18,10 @@ modules `reader` and `writer`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, InputPartition
-from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.datasource import DataSource
 from pyspark.sql.types import StructType
 
 from core.errors import UsageError, hints_told
@@ -35,22 +34,14 @@ from core.spark.datasource.options import (
     catalog_options,
     require_known,
 )
+from core.spark.datasource.reader import PaimarkReader
 from core.spark.datasource.scan import Scan
 from core.spark.datasource.worker_imports import settle
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from core.spark.datasource.conditions import Condition
     from core.spark.streaming.reader import PaimarkStreamReader
     from core.spark.streaming.writer import PaimarkStreamWriter
     from core.spark.writing.write import PaimarkWriter
-
-# Fewer bytes than this are not worth a task of their own.
-_TASK_BYTES = 32 << 20
-_MOST_TASKS = 10_000
-# A byte of files that must be merged row by row, in bytes of files read as they are.
-_MERGING_COSTS = 16
 
 
 class PaimarkSource(DataSource):
@@ -113,88 +104,6 @@ class PaimarkSource(DataSource):
         if "scan" in options:
             return Scan.from_text(options["scan"])
         return _looked_up(options, is_for_rows=is_for_rows)
-
-
-class Part(InputPartition):
-    """The splits that one task reads."""
-
-    def __init__(self, splits: list[Any]) -> None:
-        self.splits = splits
-
-
-class PaimarkReader(DataSourceReader):
-    def __init__(self, scan: Scan, schema: StructType) -> None:
-        self.scan = scan
-        self.spark_schema = schema
-        self.conditions: list[Condition] = []
-
-    @property
-    def pushFilters(self) -> _Pushing:
-        return _Pushing(self)
-
-    def push(self, filters: list[Filter]) -> None:
-        """Note what pypaimon can be told of them."""
-        from core.spark.datasource.filters import conditions
-        from core.spark.datasource.paimon import condition_columns, open_table
-
-        if self.scan.filters:
-            self.conditions = conditions(filters, condition_columns(open_table(self.scan)))
-
-    @hints_told()
-    def partitions(self) -> list[InputPartition]:
-        from core.spark.datasource.paimon import plan_splits
-
-        parts: list[InputPartition] = [
-            Part(group) for group in grouped(plan_splits(self.scan, self.conditions))
-        ]
-        settle()
-        return parts
-
-    def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
-        from core.spark.arrow import fit_batch
-        from core.spark.datasource.paimon import read_splits
-
-        if not isinstance(partition, Part):
-            return
-        schema = to_arrow_schema(self.spark_schema)
-        for batch in read_splits(self.scan, self.conditions, partition.splits):
-            yield fit_batch(batch, schema)
-
-
-class _Pushing:
-    """`pushFilters` of a reader.
-
-    Where filters are not pushed, as in any Spark that nobody has set up, a reader with such a method of its
-    own is an error to Spark. It looks for that by this attribute; where they are pushed it just calls.
-    """
-
-    __func__ = staticmethod(DataSourceReader.pushFilters)
-
-    def __init__(self, reader: PaimarkReader) -> None:
-        self._reader = reader
-
-    def __call__(self, filters: list[Filter]) -> Iterable[Filter]:
-        self._reader.push(filters)
-        # All go back: what pypaimon is told only spares reading, Spark decides.
-        return filters
-
-
-def grouped(splits: list[Any]) -> list[list[Any]]:
-    """Neighbours together until they are worth a task."""
-    sizes = [
-        sum(file.file_size for file in split.files) * (1 if split.raw_convertible else _MERGING_COSTS)
-        for split in splits
-    ]
-    enough = max(_TASK_BYTES, sum(sizes) // _MOST_TASKS)
-    groups: list[list[Any]] = []
-    filled = enough
-    for split, size in zip(splits, sizes, strict=True):
-        if filled + size > enough:
-            groups.append([])
-            filled = 0
-        groups[-1].append(split)
-        filled += size
-    return groups
 
 
 def _looked_up(options: Mapping[str, str], *, is_for_rows: bool) -> Scan:
