@@ -69,7 +69,9 @@ def test_python_imports_this_package_from_what_executors_are_sent(tmp_path: Path
         text=True,
         check=True,
     )
-    assert [Path(each).parent for each in found.stdout.split()] == [path / "core" / "spark"] * 2
+    spark = path / "core" / "spark"
+    expected = [spark / "source.py", spark / "launch" / "worker_daemon.py"]
+    assert [Path(each) for each in found.stdout.split()] == expected
 
 
 @pytest.mark.parametrize(
