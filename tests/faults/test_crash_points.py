@@ -6,7 +6,7 @@ import io
 import re
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import fastavro
@@ -21,12 +21,9 @@ from core.storage.local import LocalFiles
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import all_roots, main_root, root_exists
 from core.table.savepoints import SavepointManager
-from tests.actions.acting import ORDERS, Meanwhile, applied, contents, context_on, done, planned
-from tests.faults.fault_files import MODES, Death, FaultFiles, Mode, can_be_half, some_of
-from tests.faults.trees import put_back
-
-NOW = 1_780_000_000_000
-ORDERS_DIRECTORY = "shop.db/orders"
+from tests.actions.acting import ORDERS, Meanwhile, applied, contents, done
+from tests.faults.fault_files import MODES, FaultFiles, Mode, can_be_half, some_of
+from tests.faults.scene import KilledScene
 
 # Half-written files that no journal names: a recovery can't tell them from those of a living writer.
 _ANYBODYS = re.compile(r"(^|/)\.(LATEST|EARLIEST|ACTION|CLAIM-\d+|RECOVER-[^/]+|tag-new)\.[0-9a-f-]{36}$")
@@ -140,14 +137,12 @@ def test_a_recovery_can_be_killed_too(
     assert recoveries > 0 or case.action == "create-tag"
 
 
-class Scene:
+class Scene(KilledScene):
     """One case on a copy of the template, again and again from its start."""
 
     def __init__(self, case: Case, template: Path, tmp_path: Path) -> None:
+        super().__init__(tmp_path)
         self._case = case
-        self._warehouse = tmp_path / "warehouse"
-        self._orders = self._warehouse / ORDERS_DIRECTORY
-        self._start, self._kept = tmp_path / "start", tmp_path / "kept"
         shutil.copytree(template, self._warehouse)
         for name in case.prepare:
             PREPARE[name](self._orders, self._context())
@@ -161,39 +156,6 @@ class Scene:
         after = self.state()
         assert after.keys() < before.keys() if case.lost_after else after.keys() > before.keys()
         self.right_states = [before, after]
-
-    def reset(self) -> None:
-        self._put(self._start)
-
-    def keep(self) -> None:
-        put_back(self._warehouse, self._kept)
-
-    def return_to_kept(self) -> None:
-        self._put(self._kept)
-
-    def die(self, point: int, mode: Mode) -> None:
-        with pytest.raises(Death):
-            self._run(FaultFiles(self._files(), point, mode))
-
-    def die_recovering(self, point: int) -> None:
-        files = FaultFiles(LocalFiles(str(self._warehouse)), point, "after")
-        with pytest.raises(Death):
-            done(self._context(files), "recover")
-
-    def writes_of_recovery(self) -> list[str]:
-        counting = FaultFiles(LocalFiles(str(self._warehouse)))
-        done(self._context(counting), "recover")
-        return counting.writes
-
-    def recover(self) -> None:
-        done(self._context(), "recover")
-
-    def assert_nothing_to_recover(self) -> None:
-        found = self.state()
-        plan = planned(self._context(), "recover")
-        assert plan.empty and not plan.warnings
-        applied(self._context(), plan)
-        assert self.state() == found
 
     def assert_reads_rightly(self, when: str) -> None:
         now = contents(self._orders)
@@ -231,9 +193,6 @@ class Scene:
             if not _ANYBODYS.search(path)
         }
 
-    def _put(self, directory: Path) -> None:
-        put_back(directory, self._warehouse)
-
     def _run(self, files: FaultFiles) -> None:
         context = self._context(files)
         plan = action(self._case.action).plan(context, ORDERS, self._case.arguments)
@@ -252,9 +211,6 @@ class Scene:
     def _lose(self) -> None:
         for path in self._lost:
             (self._orders / path).unlink()
-
-    def _context(self, files: FaultFiles | None = None) -> Context:
-        return replace(context_on(self._warehouse, files), clock=lambda: NOW)
 
 
 def _told(path: str, data: bytes) -> object:
