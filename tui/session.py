@@ -98,7 +98,7 @@ class Session:
         return address if len(address) <= 24 else "…/" + "/".join(parts[-1:])
 
     def open(self, target: Target) -> Opened:
-        """Look up the target's root. Raises what the table room raises."""
+        """Look up the target's root. Raises `NotFound`, `Corrupt`, `Unavailable`."""
         main = main_root(self.files, target.table)
         root = main if target.branch is None else branch_root(self.files, target.table, target.branch)
         return Opened(target, root, main.branch or MAIN, Lineage(self.files, root))

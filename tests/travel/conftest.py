@@ -1,4 +1,4 @@
-"""Spark's own parser and calendar, without a session: the judge of what this room says of statements."""
+"""Spark's own parser and calendar, without a session: the judge of what `core.travel` says of statements."""
 
 from __future__ import annotations
 

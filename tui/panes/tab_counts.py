@@ -23,7 +23,7 @@ class Around:
 
 
 def look_around(session: Session, target: Target) -> Around:
-    """One read and two listings, for a thread. Raises what the table room raises.
+    """One read and two listings, for a thread. Raises `NotFound`, `Corrupt`, `Unavailable`.
 
     Savepoints are those with a tag: the few that lost theirs are counted when their tab is opened.
     """

@@ -48,7 +48,7 @@ def guard(files: Files, root: Root, tag_name: str) -> None:
 
 
 def reconcile(files: Files, table: TablePath, main: Root) -> None:
-    """Make the tags of the table directory the guards of `main`, a branch. Twice does nothing more.
+    """Make the tags of the table directory the guards of `main`, a branch. Idempotent.
 
     A savepoint's tag that no other root holds stays, whatever it holds: the savepoint would be lost without.
     """
@@ -111,7 +111,7 @@ def repair(files: Files, table: TablePath) -> None:
 
 
 def repair_held(files: Files, table: TablePath) -> None:
-    """All of what is needed, for a change that holds the table. Twice does nothing more."""
+    """All of what is needed, for a change that holds the table. Idempotent."""
     found, name = repair_needed(files, table), main_branch_name(files, table)
     for path, data in found.missing.items():
         _put(files, path, data)
