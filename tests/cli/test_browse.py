@@ -12,8 +12,6 @@ from tests.cli.command import Paimark
 from tests.conftest import ORDERS
 from tests.paimon import commit
 
-SAVEPOINT_COLUMNS = ["savepoint_id", "saved_snapshot_id", "schema_id", "save_time", "record_count"]
-
 
 def test_tables_name_every_table_with_its_newest_commit(paimark: Paimark, warehouse: Path) -> None:
     rows = paimark("--warehouse", warehouse, "tables", "--output", "json").rows

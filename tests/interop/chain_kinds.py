@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 K, V, S, P = range(4)
 COLUMNS = {"k": "INT", "v": "INT", "s": "STRING", "p": "INT"}
@@ -16,7 +16,6 @@ COLUMNS = {"k": "INT", "v": "INT", "s": "STRING", "p": "INT"}
 Row = Mapping[int, Any]
 # The rows that a key comes to when a newer row is written over an older one.
 Rule = Callable[[Row, Row], Row]
-Rewriting = Literal["works", "refused"]
 
 
 def _newest(older: Row, newer: Row) -> Row:

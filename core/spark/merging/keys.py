@@ -9,18 +9,9 @@ from typing import Any
 from core.errors import Corrupt
 from core.spark.merging.model import Unmergeable
 from core.table.definition.column_types import ColumnType
-from core.table.manifests.binary_row import starts, timestamp, unscaled, variable
+from core.table.manifests.binary_row import INTEGERS, starts, timestamp, unscaled, variable
 
-_INTEGERS = {
-    "TINYINT": "<b",
-    "SMALLINT": "<h",
-    "INT": "<i",
-    "INTEGER": "<i",
-    "BIGINT": "<q",
-    "DATE": "<i",
-    "TIME": "<i",
-    "BOOLEAN": "<?",
-}
+_INTEGERS = {**INTEGERS, "DATE": "<i", "TIME": "<i", "BOOLEAN": "<?"}
 _BYTES = frozenset({"CHAR", "VARCHAR", "STRING", "BINARY", "VARBINARY", "BYTES"})
 # A float's sign, and all its bits: the unsigned form and how wide it is.
 _FLOATS = {"FLOAT": ("<f", "<I", 32), "DOUBLE": ("<d", "<Q", 64)}

@@ -8,17 +8,9 @@ from decimal import Decimal
 from typing import Any
 
 from core.table.definition.column_types import ColumnType
-from core.table.manifests.binary_row import timestamp, unscaled, variable
+from core.table.manifests.binary_row import INTEGERS, timestamp, unscaled, variable
 
-_FIXED = {
-    "BOOLEAN": "<?",
-    "TINYINT": "<b",
-    "SMALLINT": "<h",
-    "INT": "<i",
-    "INTEGER": "<i",
-    "BIGINT": "<q",
-    "DATE": "<i",
-}
+_FIXED = {**INTEGERS, "DATE": "<i", "BOOLEAN": "<?"}
 
 Reader = Callable[[bytes, int], Any]
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import struct
 
+# How a field of these types is packed.
+INTEGERS = {"TINYINT": "<b", "SMALLINT": "<h", "INT": "<i", "INTEGER": "<i", "BIGINT": "<q"}
 # Up to these the value itself lies in the row's fixed part.
 _COMPACT_DECIMAL = 18
 _COMPACT_TIMESTAMP = 3

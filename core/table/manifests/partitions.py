@@ -13,13 +13,12 @@ from decimal import Decimal
 
 from core.errors import Corrupt, Refused
 from core.table.definition.column_types import ColumnType
-from core.table.manifests.binary_row import starts, timestamp, unscaled, variable
+from core.table.manifests.binary_row import INTEGERS, starts, timestamp, unscaled, variable
 from core.table.records import TableSchema
 
 _DEFAULT_NAME = "__DEFAULT_PARTITION__"
 _ESCAPED = frozenset("\"#%'*/:=?\\{}[]^\x7f" + "".join(map(chr, range(32))))
 _EPOCH = datetime(1970, 1, 1)
-_INTEGERS = {"TINYINT": "<b", "SMALLINT": "<h", "INT": "<i", "INTEGER": "<i", "BIGINT": "<q"}
 
 # The text of one value: the row without its arity, and where the field's eight bytes begin.
 _Text = Callable[[bytes, int], str]
@@ -81,8 +80,8 @@ def _escape(text: str) -> str:
 def _text_of(column: str, type_text: str, legacy: bool) -> _Text:
     kind = ColumnType.of(type_text)
     name = kind.name
-    if name in _INTEGERS:
-        code = _INTEGERS[name]
+    if name in INTEGERS:
+        code = INTEGERS[name]
         return lambda row, at: str(struct.unpack_from(code, row, at)[0])
     if name in ("CHAR", "VARCHAR", "STRING"):
         return lambda row, at: variable(row, at).decode()
