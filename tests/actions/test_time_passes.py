@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -310,6 +311,67 @@ def test_a_tag_of_a_savepoint_that_is_half_taken_back_goes(context: Context, ord
     expired(orders, 1, 2, 3, 4, 5)
     forget_savepoint(context, ORDERS.root(), 1, lambda line: None)
     assert "savepoint.1" not in [name for name, _ in Lineage(context.files, ORDERS.root()).tags()]
+
+
+def gone_on_and_expired(context: Context, orders: Path) -> list[dict[str, object]]:
+    """Jobs commit, and an engine that knows no consumers expires all but the newest; main's rows."""
+    for number in (700, 701, 702):
+        add(context, "shop.orders", number)
+    shutil.rmtree(orders / "consumer", ignore_errors=True)
+    lineage = Lineage(context.files, ORDERS.root())
+    *gone, newest = lineage.snapshot_ids()
+    expired(orders, *gone)
+    (orders / "snapshot/EARLIEST").write_text(str(newest))
+    return main_rows(context)
+
+
+def has_gone_on_whole(context: Context, orders: Path, rows: list[dict[str, object]]) -> bool:
+    """Main reads as before, by the hint too, and a job's next commit is its newest."""
+    newest = Lineage(context.files, ORDERS.root()).snapshot_ids()[-1]
+    is_whole = main_rows(context) == rows and (orders / "snapshot/LATEST").read_text() == str(newest)
+    add(context, "shop.orders", 999)
+    return is_whole and len(main_rows(context)) == len(rows) + 1
+
+
+@pytest.mark.parametrize("at", [r"orders/snapshot/LATEST$", r"STEP-\w+-3$"])
+def test_main_that_went_on_past_a_fast_forward_that_died_gets_nothing_twice(
+    context: Context, warehouse: Path, orders: Path, at: str
+) -> None:
+    done(context, "create-tag", name="now")
+    done(context, "create-branch", name="fix", tag="now")
+    add(context, "shop.orders$branch_fix", 900)
+    died(warehouse, at, "merge-branch", name="fix")
+    rows = gone_on_and_expired(context, orders)
+    if "STEP" not in at:
+        with pytest.raises(Refused, match="Nothing tells any more"):
+            done(context, "recover")
+        assert main_rows(context) == rows
+        done(context, "recover", assume="committed")
+    else:
+        done(context, "recover")
+    assert planned(context, "recover").empty
+    assert any(
+        name.startswith("paimark.merge.fix") for name in Lineage(context.files, ORDERS.root()).tag_names()
+    )
+    assert planned(context, "merge-branch", name="fix").empty
+    assert has_gone_on_whole(context, orders, rows)
+
+
+@pytest.mark.parametrize("is_noted", [False, True])
+def test_main_that_went_on_past_an_undone_truncation_gets_nothing_twice(
+    context: Context, warehouse: Path, orders: Path, is_noted: bool
+) -> None:
+    done(context, "rollback", to="snapshot.3", truncate=True)
+    died(warehouse, r"orders/snapshot/LATEST$" if is_noted else r"orders/snapshot/snapshot-4$", "undo")
+    rows = gone_on_and_expired(context, orders)
+    if not is_noted:
+        with pytest.raises(Refused, match="Nothing tells any more"):
+            done(context, "recover")
+        done(context, "recover", assume="not-committed")
+    else:
+        done(context, "recover")
+    assert planned(context, "recover").empty
+    assert has_gone_on_whole(context, orders, rows)
 
 
 def head(context: Context, root: Root) -> Point:

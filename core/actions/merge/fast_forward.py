@@ -12,10 +12,12 @@ from core.actions.roots.merge_tags import merge_tag
 from core.actions.roots.shadow_tags import guard
 from core.errors import FileMissing, Refused
 from core.storage.files import Files
-from core.table.layout import Root
+from core.table.landed import Landed
+from core.table.layout import SNAPSHOT_PREFIX, Root
 from core.table.lineage.commits import is_kept
 from core.table.lineage.forks import Side
 from core.table.lineage.lineage import Lineage
+from core.table.reading import numbered
 from core.table.records import Snapshot
 
 
@@ -79,29 +81,50 @@ def append_snapshots(context: Context, found: Survey, progress: Progress) -> Sna
         # What main has of the branch is pinned, and nothing that it has not.
         files.create(main.tag(merge_tag(branch.label, last.id)), files.read(branch.snapshot(last.id)))
         files.delete(pin)
-    elif not files.exists(main.snapshot(head.id + 1)):
-        files.replace(main.latest_hint, str(last.id).encode())
+    else:
+        point_at_newest(files, main, last.id)
     progress(f"appended snapshots {found.base.id + 1} to {last.id}")
     return last
 
 
-def has_any_of(files: Files, found: Survey) -> bool:
-    """Whether main has any of the branch's later snapshots: the first may have expired since."""
-    main, branch = found.start.root, found.branch.root
-    numbers = range(found.base.id + 1, found.branch.snapshot.id + 1)
-    own = files.read_many(main.snapshot(number) for number in numbers)
-    theirs = files.read_many(branch.snapshot(number) for number in numbers)
-    return any(data is not None and data == copy for data, copy in zip(own, theirs, strict=True))
+def has_appended(files: Files, source: Root, target: Root, after: int, until: int) -> Landed:
+    """Whether the target has any of the source's snapshots after `after`: the first may have expired since.
+
+    UNKNOWN where it has gone on and the first is missing: that may have been a copy, or another's.
+    """
+    numbers = range(after + 1, until + 1)
+    copies = list(files.read_many(target.snapshot(number) for number in numbers))
+    own = files.read_many(source.snapshot(number) for number in numbers)
+    if any(data is not None and data == copy for data, copy in zip(own, copies, strict=True)):
+        return Landed.YES
+    is_passed = copies[0] is None and newest_id(files, target) > after
+    return Landed.UNKNOWN if is_passed else Landed.NO
+
+
+def newest_id(files: Files, root: Root) -> int:
+    """By the files, never by the hint; 0 for none."""
+    return max(numbered(files.names(root.snapshots), SNAPSHOT_PREFIX), default=0)
+
+
+def point_at_newest(files: Files, root: Root, number: int) -> None:
+    """Raise the hint to a snapshot, unless somebody has committed after it: a hint is never lowered."""
+    if newest_id(files, root) == number:
+        files.replace(root.latest_hint, str(number).encode())
 
 
 def append_between(files: Files, source: Root, target: Root, after: int, until: int) -> Snapshot | None:
     """Append a root's snapshots to another's, as far as nobody else has committed there; the last of them.
 
-    Each is looked at again before the next: another engine may have put its own in its place.
+    Each is looked at again before the next: another engine may have put its own in its place. One whose id
+    the target has passed is not written again: it, or another's, has expired there.
     """
     last: Snapshot | None = None
     for number in range(after + 1, until + 1):
         data = files.read(source.snapshot(number))
+        before, there = files.read_many([target.snapshot(number - 1), target.snapshot(number)])
+        if before is None and there is None:
+            # The newest never expires.
+            continue
         if files.create(target.snapshot(number), data):
             is_there = is_kept(files, target, number, data)
         else:

@@ -19,7 +19,7 @@ from core.actions.context import Context
 from core.actions.merge.fast_forward import (
     append_snapshots,
     copy_tags,
-    has_any_of,
+    has_appended,
     new_tags,
     remove_schemas,
     write_schemas,
@@ -169,8 +169,8 @@ class MergeBranch(RewriteMain[MergeState]):
     def landed(self, hold: Hold) -> Landed:
         if not self._is_append:
             return super().landed(hold)
-        found = self._survey(self.first_head)
-        return Landed.YES if has_any_of(self.work.files, found) else Landed.NO
+        branch, head = self.work.table.root(self.state.branch), snapshot_of(self.state.head)
+        return has_appended(self.work.files, branch, self.root, snapshot_of(self.state.base).id, head.id)
 
     def is_overwritten(self, hold: Hold) -> bool:
         if not self._is_append:
@@ -184,16 +184,19 @@ class MergeBranch(RewriteMain[MergeState]):
     def record(self, hold: Hold) -> None:
         found = self._survey(self.head(hold))
         if self._is_append:
-            # Whoever recovers goes on where the first of them landed.
-            self.made = append_snapshots(self.work.context, found, self.work.progress)
-            copy_tags(self.work.context, found, self.made.id, self.work.progress)
+            if self.made is None and self.landed(hold) is Landed.YES:
+                # Whoever recovers goes on where the first of them landed.
+                self.made = append_snapshots(self.work.context, found, self.work.progress)
+            if self.made is not None:
+                copy_tags(self.work.context, found, self.made.id, self.work.progress)
         record_merge(self.work.context, found, self.made or self.moved[1])
 
     def take_back(self, hold: Hold) -> None:
         super().take_back(hold)
         files, root, head = self.work.files, self.root, snapshot_of(self.state.head)
         remove_schemas(files, root, self.state.new_schemas, self.first_head.id)
-        if self._is_append and not files.exists(root.snapshot(head.id)):
+        # Nobody but the person who says so knows that main does not stand on it: the pin stays then.
+        if self._is_append and not self.is_assumed and not files.exists(root.snapshot(head.id)):
             files.delete(root.tag(merge_tag(self.state.branch, head.id)))
 
     def _changed(self) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from core.actions.change.operations import Undoable
 from core.actions.context import Progress
 from core.actions.merge import history as merge_history
-from core.actions.merge.fast_forward import append_between
+from core.actions.merge.fast_forward import append_between, has_appended, point_at_newest
 from core.actions.roots.json_edit import with_options
 from core.actions.roots.merge_tags import truncation_tag
 from core.actions.roots.root_files import (
@@ -29,6 +29,7 @@ from core.actions.temp_files import delete_temporaries
 from core.storage.files import Files
 from core.storage.parallel import each_of
 from core.table.definition.retention import RETENTION_OFF
+from core.table.landed import Landed
 from core.table.layout import (
     SCHEMA_PREFIX,
     SNAPSHOT_PREFIX,
@@ -172,19 +173,26 @@ def put_back_first(files: Files, cut: Cut) -> bool:
 
 def is_put_back(files: Files, cut: Cut) -> bool:
     """Whether main has any of the later snapshots: the first may have expired since."""
-    there = files.read_many(cut.main.snapshot(number) for number in cut.later)
-    copies = files.read_many(cut.archive.snapshot(number) for number in cut.later)
-    return any(data is not None and data == copy for data, copy in zip(there, copies, strict=True))
+    return came_back(files, cut) is Landed.YES
+
+
+def came_back(files: Files, cut: Cut) -> Landed:
+    """Whether main has any of the later snapshots again, where that can be told."""
+    return has_appended(files, cut.archive, cut.main, cut.keep, cut.head)
 
 
 def put_back(files: Files, cut: Cut) -> int:
-    """Append the rest to main, as far as nobody else has committed there; main's newest of them."""
+    """Append the rest to main, as far as nobody else has committed there; main's newest of them.
+
+    That is the one it was cut to where main has gone on and all of them have expired there.
+    """
     last = append_between(files, cut.archive, cut.main, cut.keep, cut.head)
-    assert last is not None
+    if last is None:
+        # Main may stand on any of them: their tags stay.
+        return cut.keep
     merge_history.move(files, cut.archive, cut.main, cut.keep, until=last.id)
     if last.id == cut.head:
-        if not files.exists(cut.main.snapshot(cut.head + 1)):
-            files.replace(cut.main.latest_hint, str(cut.head).encode())
+        point_at_newest(files, cut.main, cut.head)
     else:
         delete_files(files, cut.main, later_tags(files, cut.main, last.id, cut.archive))
     return last.id

@@ -105,18 +105,22 @@ class UndoTruncation(Change[Undoable]):
             raise moved_since(self.work, now.said)
 
     def landed(self, hold: Hold) -> Landed:
-        return Landed.YES if truncation.is_put_back(self.work.files, self._cut) else Landed.NO
+        return truncation.came_back(self.work.files, self._cut)
 
     def finish(self, hold: Hold) -> None:
         files, cut, progress = self.work.files, self._cut, self.work.progress
         if _PUT_BACK not in hold.steps:
             last = truncation.put_back(files, cut)
-            progress(f"main goes on to snapshot {last}")
-            if last < cut.head:
-                archive = cut.archive.label
+            archive = cut.archive.label
+            if last == cut.keep:
+                progress(Remark(f"main has gone on, and what came back has expired: branch {archive} stays"))
+            elif last < cut.head:
+                progress(f"main goes on to snapshot {last}")
                 progress(
                     Remark(f"somebody committed there just then: branch {archive} stays, and has the rest")
                 )
+            else:
+                progress(f"main goes on to snapshot {last}")
             hold.note(_PUT_BACK, {"last": last})
         # From here on it may expire: whoever recovers this must not put it back again.
         release_expiry(files, cut.main, self.work.token)
