@@ -19,6 +19,7 @@ from core.table.lineage.forks import Side, find_fork
 from core.table.lineage.main_branch import all_roots, main_root
 from core.table.manifests.files import data_manifests, live_facts
 from core.table.manifests.manifests import FileFacts
+from core.table.read_tags import holds_for_good
 from core.table.records import Snapshot, Tag, is_same_commit
 
 
@@ -29,7 +30,8 @@ def dependents(files: Files, table: TablePath, tag: Tag, going: Collection[str])
     another tag of the commit for good. Raises `Corrupt`.
     """
     own = main_root(files, table)
-    if any(_holds_for_good(other, tag) for other in Side(files, own, going).tags.values()):
+    others = Side(files, own, going).tags.items()
+    if any(holds_for_good(name, other) and is_same_commit(other, tag) for name, other in others):
         return []
     main = Side(files, own).read()
     sides = [Side(files, root, going) for root in all_roots(files, table) if root not in (own, table.root())]
@@ -46,10 +48,6 @@ class _Untold(NamedTuple):
 
     branch: Side
     oldest: int
-
-
-def _holds_for_good(other: Tag, tag: Tag) -> bool:
-    return other.tag_time_retained is None and is_same_commit(other, tag)
 
 
 def _dependence(main: Side, tag: Tag, branch: Side) -> str | _Untold | None:

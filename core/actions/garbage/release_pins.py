@@ -14,6 +14,7 @@ from core.storage.files import Files
 from core.table.layout import Root
 from core.table.lineage.forks import Side, find_forks
 from core.table.lineage.main_branch import all_roots, main_root
+from core.table.read_tags import holds_for_good
 from core.table.records import Tag, commit_key, is_same_commit
 
 _RETIRED = re.compile(r"retired-(?P<name>.+)-\d{8}T\d{6}", re.DOTALL)
@@ -23,7 +24,7 @@ def released(files: Files, main: Root, branch: str) -> dict[str, Tag]:
     """Main's tags that stood there for a branch and that nobody needs once it is gone, by name.
 
     Not while it is only retired, and may come back; nor where another branch parts from main right there, or
-    nobody knows where, and no other tag of main holds that commit. Raises `Corrupt`.
+    nobody knows where, and no other tag of main holds that commit for good. Raises `Corrupt`.
     """
     side, name = Side(files, main), _first_name(branch)
     own = re.compile(rf"paimark\.(merge|truncate)\.{re.escape(name)}\.\d+")
@@ -46,7 +47,8 @@ def _first_name(branch: str) -> str:
 
 
 def _is_held_besides(main: Side, tag: Tag, found: Collection[str]) -> bool:
-    return any(is_same_commit(tag, other) for name, other in main.tags.items() if name not in found)
+    others = [(name, other) for name, other in main.tags.items() if name not in found]
+    return any(holds_for_good(name, other) and is_same_commit(tag, other) for name, other in others)
 
 
 def leaving_of_pins(main: Root, pins: Mapping[str, Tag]) -> Leaving:

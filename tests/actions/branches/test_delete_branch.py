@@ -163,3 +163,18 @@ def test_a_pin_stays_while_somebody_may_need_it(context: Context, warehouse: Pat
     assert len(rows) > 1
     done(context, ACTION, name=retired)
     assert not Lineage(context.files, root).has_tag(pin)
+
+
+def test_a_pin_stays_where_only_a_tag_with_an_end_holds_its_commit_besides(
+    context: Context, warehouse: Path, orders: Path
+) -> None:
+    """Branch `other` parts from main at the pinned commit: stock expiry spares it while main holds that."""
+    done(context, "create-tag", name="fork")
+    branched(context, tag="fork")
+    done(context, "merge-branch", name="fix")
+    done(context, "create-tag", name="merged")
+    branched(context, "other", "merged", 200)
+    done(context, "create-tag", name="soon", retain="1 d")
+    (orders / "tag/tag-merged").unlink()
+    done(context, ACTION, name="fix")
+    assert Lineage(context.files, ORDERS.root()).has_tag("paimark.merge.fix.6")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pyarrow as pa
@@ -116,6 +117,14 @@ def test_a_tag_goes_while_another_of_main_holds_its_snapshot(context: Context, w
     done(context, "delete-tag", name="v2")
     assert read_rows(warehouse, "shop.orders$branch_b")
     assert reasons(planned(context, "delete-savepoint", id=1)) == ["Branch b parts from main at savepoint 1"]
+
+
+def test_a_tag_of_a_stock_read_holds_nothing_for_good(context: Context, orders: Path) -> None:
+    """It has no time to live, and goes with its read: nothing guards the branch then."""
+    done(context, "create-branch", name="b", tag="v2")
+    read = "batch-read-2-11111111-1111-1111-1111-111111111111"
+    shutil.copy(orders / "tag/tag-v2", orders / f"tag/tag-{read}")
+    assert reasons(planned(context, "delete-tag", name="v2")) == ["Branch b parts from main at tag v2"]
 
 
 def test_a_tag_stays_where_a_branch_without_it_parts_from_main(context: Context, orders: Path) -> None:
