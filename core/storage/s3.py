@@ -79,7 +79,7 @@ class S3Files(RemoteFiles):
 
     def _first_look(self) -> Conditions:
         # The endpoint that the client found: it may come from the environment or a profile.
-        host = urlsplit(self._filesystem.s3.meta.endpoint_url).hostname or ""
+        host = urlsplit(self._client.meta.endpoint_url).hostname or ""
         return Conditions(QUICK) if host.endswith(_AMAZON) and self._can_ask() else self.race(QUICK)
 
     def race(self, race: Race) -> Conditions:
@@ -91,8 +91,14 @@ class S3Files(RemoteFiles):
         return super().race(race)
 
     def _can_ask(self) -> bool:
-        members = self._filesystem.s3.meta.service_model.operation_model("PutObject").input_shape.members
+        members = self._client.meta.service_model.operation_model("PutObject").input_shape.members
         return {"IfNoneMatch", "IfMatch"} <= {*members}
+
+    @property
+    def _client(self) -> Any:
+        """botocore's, made when first asked for: options that make no sense are found only then."""
+        with self._said_plainly(""):
+            return self._filesystem.s3
 
     def put_over(self, path: str, data: bytes, etag: str) -> bool | None:
         bucket, _, key = self._file(path).partition("/")

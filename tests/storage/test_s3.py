@@ -13,7 +13,7 @@ import pytest
 
 from core.errors import Corrupt, NotFound, Unavailable, UsageError
 from core.storage.files import Files
-from core.storage.open import open_files
+from core.storage.open import open_files, require_conditions
 from core.storage.s3 import s3_arguments
 from tests.storage.stores import BUCKET, Proxy, S3Server
 
@@ -187,6 +187,24 @@ def test_an_address_whose_password_nobody_would_use_is_refused(scheme: str) -> N
     assert "--option" in refused.value.hint
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "told"),
+    [
+        ("s3.secret-key", "hush", "Partial credentials"),
+        ("s3.endpoint", "http://[", "Invalid IPv6"),
+        ("s3.region", "no region!", "region"),
+    ],
+)
+def test_a_client_that_cannot_be_made_is_said_where_conditions_are_asked_for(
+    option: str, value: str, told: str
+) -> None:
+    """Before the first request, as `doctor` does and every change."""
+    files = open_files(f"s3://{BUCKET}/warehouse", {option: value})
+    with pytest.raises(Unavailable, match=told) as failed:
+        require_conditions(files)
+    assert "hush" not in failed.value.message
+
+
 def test_the_time_limits_add_up_to_about_ten_seconds() -> None:
     config = s3_arguments({})["config_kwargs"]
     assert isinstance(config, dict)
@@ -233,7 +251,7 @@ def test_an_address_that_names_no_store_is_a_usage_error(uri: str) -> None:
 def test_a_library_that_is_not_installed_is_named() -> None:
     program = (
         "import sys; sys.modules['s3fs'] = None\n"
-        "from core.errors import Unavailable; from core.storage.open import open_files\n"
+        "from core.errors import Unavailable; from core.storage.open import open_files, require_conditions\n"
         "try: open_files('s3://lake/x')\n"
         "except Unavailable as error: print(error.message, '|', error.hint)"
     )
