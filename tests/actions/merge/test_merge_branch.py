@@ -104,7 +104,7 @@ def test_a_plan_reads_only_and_tells_the_kind(context: Context, warehouse: Path,
     assert merge_branch.plan(watched, fix, {"name": "fix"}).empty
     commit(warehouse, "shop.orders$branch_fix", one_row(9))
     plan = merge_branch.plan(watched, fix, {"name": "fix"})
-    assert plan.summary == "Move main of shop.orders on along branch fix: 1 snapshots, up to 6"
+    assert plan.summary == "Move main of shop.orders on along branch fix: 1 snapshot, up to 6"
     commit(warehouse, "shop.orders", one_row(8))
     plan = merge_branch.plan(watched, fix, {"name": "fix"})
     assert plan.arguments["kind"] == "keyed"
