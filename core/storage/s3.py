@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from core.errors import FileMissing, Refused, Unavailable, UsageError
 from core.storage.conditions import QUICK, Conditions, Race
 from core.storage.files import Entry
+from core.storage.known_options import S3_CREDENTIALS, s3_name
 from core.storage.limits import require_small
 from core.storage.remote import IN_FLIGHT, RemoteFiles
 
@@ -19,12 +20,6 @@ from core.storage.remote import IN_FLIGHT, RemoteFiles
 _CONNECT_SECONDS = 3.0
 _READ_SECONDS = 5.0
 _ATTEMPTS = 2
-_PREFIXES = ("fs.s3a.", "fs.s3.", "s3a.", "s3.")
-_NAMES = {
-    "key": ("access-key", "accesskeyid"),
-    "secret": ("secret-key", "accesskeysecret"),
-    "token": ("session-token", "security-token", "sessiontoken", "securitytoken"),
-}
 _WRITER = "paimark-write"
 # What S3 says of a condition that does not hold, and of two conditional writes at once.
 _UNMET, _CONFLICT = ("PreconditionFailed", "412"), "ConditionalRequestConflict"
@@ -174,9 +169,9 @@ def _code(error: OSError) -> str:
 
 def s3_arguments(options: Mapping[str, str]) -> dict[str, object]:
     """Paimon's catalog options as s3fs takes them. Raises `UsageError` for a value that makes no sense."""
-    given = {name: value for option, value in options.items() if (name := _short_name(option))}
+    given = {name: value for option, value in options.items() if (name := s3_name(option))}
     arguments: dict[str, object] = {
-        argument: given[name] for argument, names in _NAMES.items() for name in names if name in given
+        argument: given[name] for argument, names in S3_CREDENTIALS.items() for name in names if name in given
     }
     config: dict[str, object] = {
         "connect_timeout": _seconds(given, "connection-establish-timeout", _CONNECT_SECONDS),
@@ -192,14 +187,6 @@ def s3_arguments(options: Mapping[str, str]) -> dict[str, object]:
     region = given.get("region") or given.get("endpoint-region")
     client = {"region_name": region} if region else {}
     return {**arguments, "config_kwargs": config, "client_kwargs": client}
-
-
-def _short_name(option: str) -> str:
-    """`s3.path.style.access` and `fs.s3a.path-style-access` are both `path-style-access`; "" for others."""
-    for prefix in _PREFIXES:
-        if option.startswith(prefix):
-            return option.removeprefix(prefix).replace(".", "-").replace("_", "-").lower()
-    return ""
 
 
 def _seconds(given: Mapping[str, str], name: str, default: float) -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from core.errors import UsageError
+from core.storage.known_options import SPELLED, is_known
 from core.table.names import near_names
 
 _EVERYWHERE = ("warehouse", "table", "branch")
@@ -28,20 +29,7 @@ _USES = {"reading": READ, "readStream": READ_STREAM, "writing": WRITE, "writeStr
 # What this package tells itself.
 _INTERNAL = ("scan", "target")
 _OWN = frozenset(name.lower() for names in (*_USES.values(), _INTERNAL, ("path",)) for name in names)
-
-_OF_STORES = (
-    *("s3.", "s3a.", "fs.", "oss.", "gcs.", "hdfs.", "dfs.", "hadoop.", "ipc.", "io.", "security."),
-    *("cache.", "cache-enabled", "file-format.", "file-io.", "fuse.", "local-cache.", "resolving-file-io."),
-    "paimark.",
-)
-# Names of stores' options, for hints, and for those that Paimon spells with capitals.
-_SPELLED = (
-    *("s3.endpoint", "s3.access-key", "s3.secret-key", "s3.region", "s3.path.style.access"),
-    *("fs.s3.accessKeyId", "fs.s3.accessKeySecret", "fs.s3.securityToken"),
-    *("fs.oss.accessKeyId", "fs.oss.accessKeySecret", "fs.oss.securityToken", "fs.oss.endpoint"),
-    *("gcs.project-id", "gcs.access-token"),
-)
-_AS_SPELLED = {name.lower(): name for name in _SPELLED}
+_AS_SPELLED = {name.lower(): name for name in SPELLED}
 
 
 def catalog_options(options: Mapping[str, str]) -> dict[str, str]:
@@ -49,12 +37,13 @@ def catalog_options(options: Mapping[str, str]) -> dict[str, str]:
     return {_AS_SPELLED.get(name, name): value for name, value in options.items() if name.lower() not in _OWN}
 
 
-def require_known(options: Iterable[str], allowed: Iterable[str]) -> None:
-    """Raises `UsageError` naming an option that is neither `allowed` nor a store's."""
+def require_known(options: Mapping[str, str], allowed: Iterable[str]) -> None:
+    """Raises `UsageError` naming an option that is neither `allowed` nor obeyed by a store's client."""
     known = {name.lower(): name for name in allowed}
+    warehouse = options.get("warehouse", "")
     for option in options:
         name = option.lower()
-        if name in known or name in _INTERNAL or name.startswith(_OF_STORES):
+        if name in known or name in _INTERNAL or is_known(name, warehouse):
             continue
         raise UsageError(f"The paimark source has no option {option} here", _hint(name, known))
 
@@ -68,4 +57,4 @@ def _hint(name: str, known: Mapping[str, str]) -> str:
     if uses:
         return f"It is of {' and '.join(uses)}."
     own = sorted(known.values())
-    return near_names(name, [*own, *_SPELLED]) or f"There are {', '.join(own)}, and the store's."
+    return near_names(name, [*own, *SPELLED]) or f"There are {', '.join(own)}, and the store's."

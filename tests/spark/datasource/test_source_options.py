@@ -8,16 +8,33 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pypaimon.common.options.config import (
+    FileIOOptions,
+    FuseOptions,
+    GcsOptions,
+    HdfsOptions,
+    OssOptions,
+    PVFSOptions,
+    S3Options,
+    SecurityOptions,
+)
+from pypaimon.common.options.config_option import ConfigOption
 from pyspark.sql.datasource import CaseInsensitiveDict
 from pyspark.sql.types import LongType, StructField, StructType
 
 from core.errors import NotFound, PaimarkError, UsageError
 from core.spark.datasource.options import catalog_options
 from core.spark.source import PaimarkSource
+from core.storage.known_options import is_known
 from tests.paimon import commit, create_table, open_table
 
 SCHEMA = pa.schema([("id", pa.int64())])
 SPARK = StructType([StructField("id", LongType())])
+# Where pypaimon names what its stores obey.
+STORES = (
+    *(FileIOOptions, FuseOptions, GcsOptions, HdfsOptions, OssOptions),
+    *(PVFSOptions, S3Options, SecurityOptions),
+)
 
 
 @pytest.fixture(scope="module")
@@ -114,6 +131,11 @@ def test_a_time_is_read_by_any_of_its_names(warehouse: Path) -> None:
         ({"follow_main": "fork"}, "no option follow-main.*readStream"),
         ({"maxSnapshotsPerTrigger": "1"}, "no option maxsnapshotspertrigger.*readStream"),
         ({"partitionOverwriteMode": "dynamic"}, "no option partitionoverwritemode.*writing"),
+        ({"s3__acess_key": "k"}, "no option s3.acess-key.*Did you mean s3.access-key"),
+        ({"paimark__scan__snapshot_id": "2"}, "no option paimark.scan.snapshot-id.*Did you mean scan.snap"),
+        ({"cache__foo": "1"}, "no option cache.foo"),
+        ({"fs__x": "1"}, "no option fs.x"),
+        ({"io__x": "1"}, "no option io.x"),
         ({"s4__endpoint": "http://x"}, "no option s4.endpoint.*Did you mean s3.endpoint"),
     ],
 )
@@ -151,3 +173,29 @@ def test_catalog_options_are_told_on_as_paimon_spells_them() -> None:
     """Spark makes the names of options lower case."""
     given: dict[str, Any] = {"fs.oss.accessKeyId": "k", "s3.endpoint": "e", "table": "t", "versionAsOf": "1"}
     assert catalog_options(CaseInsensitiveDict(given)) == {"fs.oss.accessKeyId": "k", "s3.endpoint": "e"}
+
+
+def test_every_option_of_pypaimons_stores_is_known() -> None:
+    spelled = {
+        each.key() for kind in STORES for each in vars(kind).values() if isinstance(each, ConfigOption)
+    }
+    assert len(spelled) > 25
+    assert [each for each in sorted(spelled) if not is_known(each, "/lake")] == []
+
+
+@pytest.mark.parametrize(
+    ("option", "warehouse", "is_taken"),
+    [
+        ("s3a.connection.timeout", "s3://lake", True),
+        ("fs.s3a.path_style_access", "s3://lake", True),
+        ("s3.conection.timeout", "s3://lake", False),
+        ("dfs.replication", "hdfs://name/lake", True),
+        ("dfs.replication", "/lake", False),
+        ("fs.oss.anything", "oss://lake", True),
+        ("fs.azure.account.key.me.dfs.core.windows.net", "abfs://lake", True),
+    ],
+)
+def test_names_that_only_a_client_knows_are_taken_where_it_is_used(
+    option: str, warehouse: str, is_taken: bool
+) -> None:
+    assert is_known(option, warehouse) == is_taken

@@ -1,0 +1,61 @@
+"""Which catalog options of stores somebody obeys: a client of ours, or pypaimon.
+
+The names of most stores are few, and known. Open by nature are Hadoop's settings, which the client of HDFS
+takes whatever they are called, those of Jindo for `oss://`, and Azure's, which hold an account's name: of
+these only the beginning is known, and a misspelled rest is not told.
+"""
+
+from __future__ import annotations
+
+S3_PREFIXES = ("fs.s3a.", "fs.s3.", "s3a.", "s3.")
+S3_CREDENTIALS = {
+    "key": ("access-key", "accesskeyid"),
+    "secret": ("secret-key", "accesskeysecret"),
+    "token": ("session-token", "security-token", "sessiontoken", "securitytoken"),
+}
+_S3_NAMES = frozenset(
+    {
+        *(name for names in S3_CREDENTIALS.values() for name in names),
+        *("endpoint", "region", "endpoint-region", "path-style-access"),
+        *("connection-ssl-enabled", "connection-establish-timeout", "connection-timeout"),
+    }
+)
+# As pypaimon and the clients spell them.
+SPELLED = (
+    *("s3.endpoint", "s3.access-key", "s3.secret-key", "s3.region", "s3.path.style.access"),
+    *("fs.s3.accessKeyId", "fs.s3.accessKeySecret", "fs.s3.securityToken"),
+    *("fs.oss.impl", "fs.oss.endpoint", "fs.oss.region"),
+    *("fs.oss.accessKeyId", "fs.oss.accessKeySecret", "fs.oss.securityToken"),
+    *("fs.oss.server-side-encryption", "fs.oss.server-side-encryption-key-id"),
+    *("fs.oss.server-side-data-encryption", "fs.oss.server-side-encryption-algorithm"),
+    *("gcs.project-id", "gcs.access-token", "gcs.access-token.expiration"),
+    *("hdfs.conf-dir", "hdfs.client.impl", "hdfs.client.fallback-to-pyarrow"),
+    *("security.kerberos.login.principal", "security.kerberos.login.keytab"),
+    *("security.kerberos.login.use-ticket-cache", "security.principal", "security.keytab"),
+    *("cache-enabled", "cache.expire-after-write", "cache.blob-index.max-size"),
+    "file-format.metadata-cache.max-size",
+    *("file-io.read-coalesce.max-gap", "file-io.read-coalesce.max-block"),
+    *("fuse.enabled", "fuse.root", "fuse.validation-mode", "fuse.mode"),
+    *("local-cache.enabled", "local-cache.dir", "local-cache.max-size", "local-cache.block-size"),
+    *("local-cache.whitelist", "resolving-file-io.enabled"),
+)
+_KNOWN = frozenset(map(str.lower, SPELLED))
+_AZURE = "fs.azure.account.key."
+_HADOOP = ("dfs.", "fs.", "hadoop.", "ipc.", "io.", "hdfs.config.")
+_JINDO = ("fs.", "logger.")
+# By scheme; elsewhere only what an account of Azure's needs, as one session may read several stores.
+_OPEN = {"hdfs": (*_HADOOP, _AZURE), "viewfs": (*_HADOOP, _AZURE), "oss": (*_JINDO, _AZURE)}
+
+
+def is_known(option: str, warehouse: str) -> bool:
+    """Whether somebody obeys the option, in any case, or may: `warehouse` tells whose client there is."""
+    name, scheme = option.lower(), warehouse.partition("://")[0].lower()
+    return name in _KNOWN or s3_name(name) in _S3_NAMES or name.startswith(_OPEN.get(scheme, (_AZURE,)))
+
+
+def s3_name(option: str) -> str:
+    """`s3.path.style.access` and `fs.s3a.path-style-access` are both `path-style-access`; "" for others."""
+    for prefix in S3_PREFIXES:
+        if option.startswith(prefix):
+            return option.removeprefix(prefix).replace(".", "-").replace("_", "-").lower()
+    return ""
