@@ -51,9 +51,9 @@ WRITTEN: dict[str, type[msgspec.Struct]] = {
 STEPS = {
     *(journal.CHECKED, journal.COMMITTED, journal.NOT_COMMITTED),
     *(sweep.DATA_GONE, sweep.MANIFESTS_GONE, sweep.LISTS_GONE),
-    *(rewrite_main._TRY, rewrite_main._SAFE, rewrite_main._RECORDED),
+    *(rewrite_main.TRY, rewrite_main._SAFE, rewrite_main._RECORDED),
     *(replace_main_branch._CLEARING, replace_main_branch._COMPARED, replace_main_branch._CLEARED),
-    *(undo_replacement._RESTORED, undo_truncation._PUT_BACK),
+    *(undo_replacement._RESTORED, undo_truncation._TRY, undo_truncation._PUT_BACK),
 }
 TYPES = {"Int": "integer", "Float": "number", "Str": "string", "Bool": "boolean", "None": "null"}
 TYPES |= {"Dict": "object", "Struct": "object", "List": "array", "VarTuple": "array", "Literal": "string"}

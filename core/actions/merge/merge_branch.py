@@ -30,7 +30,7 @@ from core.actions.merge.rows import merged_rows, rewriting
 from core.actions.merge.survey import Survey, survey
 from core.actions.plan import Plan, Refusal, Step, raise_first
 from core.actions.rewrite.column_compatibility import column_refusals
-from core.actions.rewrite.rewrite_main import RewriteMain, snapshot_of, went_on
+from core.actions.rewrite.rewrite_main import TRY, RewriteMain, snapshot_of, went_on
 from core.actions.rewrite.spark_rewrite import RewriteBase, Rows
 from core.actions.roots import savepoint_claim
 from core.actions.roots.merge_tags import merge_tag
@@ -162,6 +162,7 @@ class MergeBranch(RewriteMain[MergeState]):
             return super().commit(hold)
         main = self.first_head
         hold_expiry(self.work.files, self.root, self.work.token, main.id + 1)
+        hold.note(TRY, {"head": main.as_written()})
         hold.require()
         self.made = append_snapshots(self.work.context, self._survey(main), self.work.progress)
         return {"made": self.made.as_written()}
@@ -170,7 +171,9 @@ class MergeBranch(RewriteMain[MergeState]):
         if not self._is_append:
             return super().landed(hold)
         branch, head = self.work.table.root(self.state.branch), snapshot_of(self.state.head)
-        return has_appended(self.work.files, branch, self.root, snapshot_of(self.state.base).id, head.id)
+        landed = has_appended(self.work.files, branch, self.root, snapshot_of(self.state.base).id, head.id)
+        # Before its first try what is gone is not its own.
+        return Landed.NO if landed is Landed.UNKNOWN and TRY not in hold.steps else landed
 
     def is_overwritten(self, hold: Hold) -> bool:
         if not self._is_append:

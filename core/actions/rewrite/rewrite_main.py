@@ -30,7 +30,7 @@ from core.table.records import Point, Snapshot, point_of
 
 # How often rows are written again beside a job that commits to main all the time.
 _TRIES = 20
-_TRY, _SAFE = "writes its rows", "a savepoint keeps main as it was"
+TRY, _SAFE = "writes its rows", "a savepoint keeps main as it was"
 _RECORDED = "what it did is recorded"
 
 S = TypeVar("S", bound=msgspec.Struct)
@@ -98,7 +98,7 @@ class RewriteMain(Change[S]):
             if number == 1:
                 # From the first head on, so that whoever recovers can tell of each try what became of it.
                 hold_expiry(work.files, start.root, work.token, head.id + 1)
-            hold.note(_TRY, {"head": head.as_written()})
+            hold.note(TRY, {"head": head.as_written()})
             try:
                 made = rewrite(work.context, self.target(start), rows, work.token, work.progress)
             except Overwritten:
@@ -120,7 +120,7 @@ class RewriteMain(Change[S]):
         raise AssertionError("the last try returns or raises")
 
     def landed(self, hold: Hold) -> Landed:
-        if hold.begun.data_of(_TRY) is None:
+        if hold.begun.data_of(TRY) is None:
             return Landed.NO
         landed, self.made = find_commit(self.work.files, self.root, self.work.token, self.head(hold).id)
         return landed
@@ -174,7 +174,7 @@ class RewriteMain(Change[S]):
 
     def head(self, hold: Hold) -> Snapshot:
         """Main's newest snapshot, on which the rows were last written."""
-        data = hold.begun.data_of(_TRY)
+        data = hold.begun.data_of(TRY)
         return self.first_head if data is None else snapshot_of(data["head"])
 
     def recovery_steps(self, begun: Begun) -> list[Step]:

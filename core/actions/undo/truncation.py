@@ -28,7 +28,7 @@ from core.table.layout import TablePath
 from core.table.lineage.forks import Side
 from core.table.lineage.main_branch import main_root
 
-_PUT_BACK = "main has its later snapshots again"
+_TRY, _PUT_BACK = "puts the first snapshot back", "main has its later snapshots again"
 
 
 @dataclass(frozen=True)
@@ -101,11 +101,14 @@ class UndoTruncation(Change[Undoable]):
 
     def commit(self, hold: Hold) -> None:
         now = self._as_planned()
+        hold.note(_TRY)
         if not truncation.put_back_first(self.work.files, self._cut):
             raise moved_since(self.work, now.said)
 
     def landed(self, hold: Hold) -> Landed:
-        return truncation.came_back(self.work.files, self._cut)
+        landed = truncation.came_back(self.work.files, self._cut)
+        # Before its first try what is gone is not its own.
+        return Landed.NO if landed is Landed.UNKNOWN and _TRY not in hold.steps else landed
 
     def finish(self, hold: Hold) -> None:
         files, cut, progress = self.work.files, self._cut, self.work.progress
