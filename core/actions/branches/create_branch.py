@@ -50,8 +50,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     tag = _tag_of_main(context, root, tag_name)
     refusals = read_only_refusals(context)
     refusals += _name_refusals(context, table, name) or _tag_refusals(context, table, tag_name, tag)
-    if held := journal.refusal(context, table):
-        refusals.append(held)
+    refusals += journal.refusals(context, table)
     source = None
     try:
         source = branch_source(files, root, tag_name, highest_schema_id(files, table, tag))

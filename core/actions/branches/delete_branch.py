@@ -49,8 +49,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     name, keeps = required_text(arguments, "name"), arguments.get("keep") is True
     root, found = _find(context, table, name)
     refusals = read_only_refusals(context) + branch_refusals(context, root, keeps=keeps)
-    if held := journal.refusal(context, table):
-        refusals.append(held)
+    refusals += journal.refusals(context, table)
     freed, released = Freed(), list[Step]()
     if found is not None and not keeps and not refusals:
         freed, released, more = _freed(context, root)

@@ -52,8 +52,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     name = required_text(arguments, "name")
     files, target = context.files, table.root(name)
     refusals = read_only_refusals(context)
-    if held := journal.refusal(context, table):
-        refusals.append(held)
+    refusals += journal.refusals(context, table)
     found = stray_commits(files, table)
     refusals += _refusals(context, target, found)
     ids = ", ".join(str(each.id) for each in found[:5]) + (" ..." if len(found) > 5 else "")

@@ -17,7 +17,7 @@ import msgspec
 
 from core.actions.change.owner import Owner, Standing, standing, this_process
 from core.actions.context import Context
-from core.actions.plan import Plan, Refusal
+from core.actions.plan import Plan, Refusal, raise_first
 from core.actions.temp_files import meant_for
 from core.errors import Corrupt, FileMissing, Refused
 from core.table.layout import HEARTBEAT_PREFIX, STEP_PREFIX, TablePath
@@ -199,19 +199,19 @@ def current(context: Context, table: TablePath) -> Begun | None:
     return Begun(journal, tuple(each for each in entries if each is not None))
 
 
-def refusal(context: Context, table: TablePath) -> Refusal | None:
-    """Why no exclusive change can begin now; None when one can."""
+def refusals(context: Context, table: TablePath) -> list[Refusal]:
+    """Why no exclusive change can begin now; empty when one can."""
     begun = current(context, table)
     if begun is None:
-        return None
+        return []
     owner, _ = begun.acting
     what = f"{begun.journal.action} by {owner}"
+    recover = f"`paimark recover {table.word}`"
     if begun.standing(context) == "gone":
-        return Refusal(f"{table.full_name} has an interrupted {what}", f"Run `paimark recover {table.word}`.")
-    return Refusal(
-        f"{table.full_name} is held by {what}",
-        f"Wait for it to end. If it died, run `paimark recover {table.word}`.",
-    )
+        return [Refusal(f"{table.full_name} has an interrupted {what}", f"Run {recover}.")]
+    return [
+        Refusal(f"{table.full_name} is held by {what}", f"Wait for it to end. If it died, run {recover}.")
+    ]
 
 
 def new_token() -> str:
@@ -235,10 +235,8 @@ def take(
     # A store may lose its answer and find, when asked again, what it has just written.
     if context.files.create(table.journal, journal.to_json()) or hold._is_current():
         return hold
-    why = refusal(context, table)
-    if why is None:
-        raise Refused(f"{table.full_name} was held by another change just now", "Try again.")
-    raise Refused(why.reason, why.hint)
+    raise_first(refusals(context, table))
+    raise Refused(f"{table.full_name} was held by another change just now", "Try again.")
 
 
 def take_over(context: Context, table: TablePath, begun: Begun, token: str) -> Hold:

@@ -150,8 +150,7 @@ def plan_deletion(
     """The plan; `what` is the target as a person calls it."""
     files, table = context.files, target.table
     refusals = [*read_only_refusals(context), *refusals, *feature_refusals(files, target.home)]
-    if held := journal.refusal(context, table):
-        refusals.append(held)
+    refusals += journal.refusals(context, table)
     freed, repair = what_goes(context, table, target.leaving, refusals)
     total = sum(each.size or 0 for each in freed.files)
     return Plan(

@@ -95,8 +95,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         *feature_refusals(files, root),
         *changelog_refusals(files, root),
     ]
-    if held := journal.refusal(context, table):
-        refusals.append(held)
+    refusals += journal.refusals(context, table)
     leaving, seen = _leaving(files, root, gone)
     freed, repair = what_goes(context, table, leaving, refusals)
     total = sum(each.size or 0 for each in freed.files)

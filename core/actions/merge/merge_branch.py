@@ -54,8 +54,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     found = survey(context.files, table, name)
     head, main = found.branch.snapshot, found.start.head.snapshot
     refusals = [*read_only_refusals(context), *found.schema_refusals]
-    if held := journal.refusal(context, table):
-        refusals.append(held)
+    refusals += journal.refusals(context, table)
     given: dict[str, str | int | bool | None] = {"name": name, "on_conflict": choice, "kind": found.kind}
     if found.kind == "nothing":
         return Plan(

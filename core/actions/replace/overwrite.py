@@ -44,8 +44,7 @@ def plan(context: Context, table: TablePath, name: str, arguments: Mapping[str, 
     refusals = [*read_only_refusals(context), *found.schema_refusals, *rewriting_refusals(found.target)]
     if newest := Lineage(files, found.branch.root).latest_schema():
         refusals += column_refusals(newest, f"Branch {name}", found.target)
-    if held := journal.refusal(context, table):
-        refusals.append(held)
+    refusals += journal.refusals(context, table)
     rows = size = 0
     try:
         rows, size = size_of(files, table, head)

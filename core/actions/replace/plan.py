@@ -34,8 +34,7 @@ def describe(
     """`archive` is the branch that the table directory's main is kept as; None when main is a branch."""
     table, name = found.main.root.table, found.branch.root.label
     refusals = read_only_refusals(context)
-    if held := journal.refusal(context, table):
-        refusals.append(held)
+    refusals += journal.refusals(context, table)
     refusals += unreadable_refusals(context, found.branch)
     refusals += clash_refusals(found)
     refusals += claim_refusals(context, found.main.root)

@@ -31,8 +31,7 @@ def plan(context: Context, table: TablePath, name: str) -> Plan:
     found = _find(context.files, table, name)
     gone = main_branch_name(context.files, table)
     refusals = [*read_only_refusals(context), *unreadable_refusals(context, found)]
-    if held := journal.refusal(context, table):
-        refusals.append(held)
+    refusals += journal.refusals(context, table)
     return Plan(
         action="recover",
         change="restore-main",

@@ -53,8 +53,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             empty=True,
         )
     refusals = [*read_only_refusals(context), *rewriting_refusals(start), *_column_refusals(files, way)]
-    if held := journal.refusal(context, table):
-        refusals.append(held)
+    refusals += journal.refusals(context, table)
     rows = size = 0
     try:
         rows, size = size_of(files, table, snapshot)

@@ -37,8 +37,7 @@ def plan(
     table = root.table
     cut = Cut(root, table.root(archive_name(context)), keep.id, head.snapshot.id)
     refusals = [*read_only_refusals(context), *_refusals(context, cut, keep)]
-    if held := journal.refusal(context, table):
-        refusals.append(held)
+    refusals += journal.refusals(context, table)
     tags = [name.removeprefix("tag/tag-") for name in truncation.later_tags(files, root, keep.id)]
     count = counted(len(cut.later), "snapshot")
     steps = [

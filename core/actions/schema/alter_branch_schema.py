@@ -59,8 +59,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         raise UsageError("Nothing is said of what to alter", "Give one of --add, --drop, --rename, --widen.")
     changes = _changes(texts)
     refusals = read_only_refusals(context)
-    if held := journal.refusal(context, table):
-        refusals.append(held)
+    refusals += journal.refusals(context, table)
     root, now = _definition(context, table, branch)
     made = Changed(None, (), ())
     try:

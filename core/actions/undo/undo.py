@@ -31,8 +31,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     """
     replacement_only = arguments.get("replacement") is True
     refusals = read_only_refusals(context)
-    if held := journal.refusal(context, table):
-        refusals.append(held)
+    refusals += journal.refusals(context, table)
     try:
         entry = _last(context, table, replacement_only=replacement_only)
         found = _planner(table, entry)(context, table, entry)
