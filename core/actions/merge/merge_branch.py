@@ -14,7 +14,7 @@ from core.actions.change.change import Done, Landed, Work
 from core.actions.change.journal import Hold
 from core.actions.change.landing import hold_expiry
 from core.actions.change.operations import Undoable
-from core.actions.checks import read_only_refusals, require_unmoved, required_text, text_argument
+from core.actions.checks import read_only_refusals, required_text, text_argument
 from core.actions.context import Context
 from core.actions.merge.fast_forward import (
     append_snapshots,
@@ -30,13 +30,12 @@ from core.actions.merge.rows import merged_rows, rewriting
 from core.actions.merge.survey import Survey, survey
 from core.actions.plan import Plan, Refusal, Step, raise_first
 from core.actions.rewrite.column_compatibility import column_refusals
-from core.actions.rewrite.rewrite_main import TRY, RewriteMain, snapshot_of, went_on
+from core.actions.rewrite.rewrite_main import TRY, RewriteMain, found_as_planned, snapshot_of
 from core.actions.rewrite.spark_rewrite import RewriteBase, Rows
 from core.actions.roots import savepoint_claim
 from core.actions.roots.merge_tags import merge_tag
-from core.errors import NotFound, Refused, UsageError
+from core.errors import UsageError
 from core.figures import counted
-from core.storage.files import Files
 from core.table.layout import Root, TablePath
 from core.table.records import Snapshot, is_same_commit, point_of
 
@@ -231,21 +230,12 @@ class MergeBranch(RewriteMain[MergeState]):
 
 def _as_planned(work: Work) -> Survey:
     """Raises `Refused` when the branch moved, or main did otherwise than by going on."""
-    plan, files = work.plan, work.files
-    try:
-        found = survey(files, work.table, str(plan.arguments["name"]))
-    except NotFound as error:
-        raise Refused(f"{error.message}, since the plan was made", "Make a new plan.") from error
-    if found.fingerprint != plan.fingerprint and not _has_only_gone_on(files, plan, found):
-        require_unmoved(work.table, plan, found.fingerprint)
-    return found
+    arguments = work.plan.arguments
 
+    def may_go_on(found: Survey) -> bool:
+        return found.kind != "fast-forward" and found.kind == arguments["kind"]
 
-def _has_only_gone_on(files: Files, plan: Plan, found: Survey) -> bool:
-    """Whether jobs committed to main since the plan, and nothing else of what is merged changed."""
-    if found.kind == "fast-forward" or found.kind != plan.arguments["kind"] or plan.main_at is None:
-        return False
-    return found.lasting == plan.lasting and went_on(files, found.start.root, plan.main_at)
+    return found_as_planned(work, lambda: survey(work.files, work.table, str(arguments["name"])), may_go_on)
 
 
 def _fast_forward(context: Context, found: Survey) -> tuple[list[Step], list[Refusal]]:

@@ -14,7 +14,7 @@ from core.actions.change import journal
 from core.actions.change.change import Done, Work
 from core.actions.change.journal import Hold
 from core.actions.change.operations import REPLACEMENT, Undoable
-from core.actions.checks import read_only_refusals, require_unmoved
+from core.actions.checks import read_only_refusals
 from core.actions.context import Context
 from core.actions.merge.fast_forward import remove_schemas, write_schemas
 from core.actions.merge.journal import MergeState, state_of, survey_of
@@ -22,10 +22,10 @@ from core.actions.merge.record import record_merge
 from core.actions.merge.survey import Survey, survey
 from core.actions.plan import Plan, Refusal, Step
 from core.actions.rewrite.column_compatibility import column_refusals
-from core.actions.rewrite.rewrite_main import RewriteMain, snapshot_of, went_on
+from core.actions.rewrite.rewrite_main import RewriteMain, found_as_planned, snapshot_of
 from core.actions.rewrite.spark_rewrite import RewriteBase, Rows, copied_rows, rewriting_refusals, rows_of
 from core.actions.roots import savepoint_claim
-from core.errors import FileMissing, NotFound, Refused, UsageError
+from core.errors import FileMissing, UsageError
 from core.table.layout import Root, TablePath
 from core.table.lineage.lineage import Lineage
 from core.table.manifests.files import size_of
@@ -139,12 +139,5 @@ class OverwriteMain(RewriteMain[MergeState]):
 
 
 def _as_planned(work: Work) -> Survey:
-    plan, files = work.plan, work.files
-    try:
-        found = survey(files, work.table, str(plan.arguments["name"]), whole=True)
-    except NotFound as error:
-        raise Refused(f"{error.message}, since the plan was made", "Make a new plan.") from error
-    has_gone_on = plan.main_at is not None and went_on(files, found.start.root, plan.main_at)
-    if not (has_gone_on and found.lasting == plan.lasting):
-        require_unmoved(work.table, plan, found.fingerprint)
-    return found
+    name = str(work.plan.arguments["name"])
+    return found_as_planned(work, lambda: survey(work.files, work.table, name, whole=True))

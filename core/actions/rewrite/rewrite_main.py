@@ -7,8 +7,8 @@ a savepoint keeps that, as it kept what was newest before.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
@@ -16,13 +16,13 @@ from core.actions.change.change import Change, Landed, Work, move_of
 from core.actions.change.journal import COMMITTED, Begun, Hold
 from core.actions.change.landing import find_commit, hold_expiry, release_expiry
 from core.actions.change.operations import Undoable
+from core.actions.checks import require_unmoved
 from core.actions.context import Remark
 from core.actions.plan import Plan, Step
 from core.actions.rewrite.spark_rewrite import RewriteBase, Rows, keep_safe, rewrite, start_of
 from core.actions.roots.pin_snapshot import choose
 from core.actions.roots.savepoint_claim import forget_savepoint
-from core.errors import Refused, Unavailable
-from core.storage.files import Files
+from core.errors import NotFound, Refused, Unavailable
 from core.table.layout import Root
 from core.table.lineage.commits import Overwritten, overwritten
 from core.table.lineage.forks import Side
@@ -34,6 +34,20 @@ TRY, _SAFE = "writes its rows", "a savepoint keeps main as it was"
 _RECORDED = "what it did is recorded"
 
 S = TypeVar("S", bound=msgspec.Struct)
+
+
+class Planned(Protocol):
+    """What a plan is made of. `lasting` is the fingerprint of all but main's newest snapshot."""
+
+    @property
+    def start(self) -> RewriteBase: ...
+    @property
+    def fingerprint(self) -> str: ...
+    @property
+    def lasting(self) -> str: ...
+
+
+P = TypeVar("P", bound=Planned)
 
 
 class RewriteMain(Change[S]):
@@ -219,9 +233,29 @@ class RewriteMain(Change[S]):
             self.safety = int(kept["savepoint"])
 
 
-def went_on(files: Files, root: Root, planned: Point) -> bool:
-    """Whether main still holds the snapshot that was newest when the plan was made."""
-    record = Side(files, root, ancestors_only=True).record(planned.id)
+def found_as_planned(
+    work: Work, find: Callable[[], P], may_go_on: Callable[[P], bool] = lambda found: True
+) -> P:
+    """What is found now: what the plan saw, but that jobs may have committed to main since.
+
+    `may_go_on` says where they may not have. Raises `Refused`.
+    """
+    plan = work.plan
+    try:
+        found = find()
+    except NotFound as error:
+        raise Refused(f"{error.message}, since the plan was made", "Make a new plan.") from error
+    if found.fingerprint != plan.fingerprint and not (may_go_on(found) and _has_only_gone_on(work, found)):
+        require_unmoved(work.table, plan, found.fingerprint)
+    return found
+
+
+def _has_only_gone_on(work: Work, found: Planned) -> bool:
+    """Whether main still holds what was newest when the plan was made, and all else is as it was."""
+    planned = work.plan.main_at
+    if planned is None or found.lasting != work.plan.lasting:
+        return False
+    record = Side(work.files, found.start.root, ancestors_only=True).record(planned.id)
     return record is not None and planned.is_of(record)
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from core.actions.change.change import Work
-from core.actions.checks import fingerprint, require_unmoved
-from core.actions.rewrite.rewrite_main import went_on
+from core.actions.checks import fingerprint
+from core.actions.rewrite.rewrite_main import found_as_planned
 from core.actions.rewrite.spark_rewrite import RewriteBase, start_of
-from core.errors import NotFound, Refused, UsageError
+from core.errors import UsageError
 from core.storage.files import Files
 from core.table.layout import Root, TablePath
 from core.table.lineage.lineage import Lineage
@@ -62,12 +62,4 @@ def _resolved(files: Files, root: Root, asked: str) -> Resolved:
 
 def way_as_planned(work: Work) -> Way:
     """Raises `Refused` when the version is another, or main moved otherwise than by going on."""
-    plan, files = work.plan, work.files
-    try:
-        way = way_to(files, work.table, str(plan.arguments["to"]))
-    except NotFound as error:
-        raise Refused(f"{error.message}, since the plan was made", "Make a new plan.") from error
-    has_gone_on = plan.main_at is not None and went_on(files, way.start.root, plan.main_at)
-    if not (has_gone_on and way.lasting == plan.lasting):
-        require_unmoved(work.table, plan, way.fingerprint)
-    return way
+    return found_as_planned(work, lambda: way_to(work.files, work.table, str(work.plan.arguments["to"])))
