@@ -14,13 +14,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from core.actions.plan import Step
-from core.actions.roots.barrier import has_barrier, put_barrier
+from core.actions.roots.barrier import has_barrier, put_barrier, remove_barrier
 from core.actions.roots.json_edit import without_time_to_live
 from core.actions.roots.notices import notice
 from core.errors import Corrupt, FileMissing
 from core.storage.files import Files
 from core.storage.parallel import each_of
 from core.table.layout import (
+    BARRIER_ID,
     CLAIM_PREFIX,
     SAVEPOINT_TAG_PREFIX,
     SCHEMA_PREFIX,
@@ -44,7 +45,25 @@ def guard(files: Files, root: Root, tag_name: str) -> None:
         data = files.read(root.tag(tag_name))
     except FileMissing:
         return
-    _put(files, table.root().tag(tag_name), without_time_to_live(data, root.tag(tag_name)))
+    data = without_time_to_live(data, root.tag(tag_name))
+    _put_while_main(files, root, {table.root().tag(tag_name): data})
+
+
+def _put_while_main(files: Files, main: Root, guards: Mapping[str, bytes]) -> None:
+    """Write guards of a branch's tags beside whatever moves main, and take them back where it has moved.
+
+    They would be tags of the table directory's own, which is main again.
+    """
+    table = main.table
+    there = dict(zip(guards, files.read_many(guards), strict=True))
+    for path, data in guards.items():
+        if files.exists(table.journal) and main_branch_name(files, table) != main.branch:
+            return
+        _put(files, path, data)
+    if main_branch_name(files, table) != main.branch:
+        for path, data in guards.items():
+            if there[path] is None and list(files.read_many([path])) == [data]:
+                files.delete(path)
 
 
 def reconcile(files: Files, table: TablePath, main: Root) -> None:
@@ -99,15 +118,16 @@ def repair_needed(files: Files, table: TablePath) -> Repair:
 def repair(files: Files, table: TablePath) -> None:
     """Write the guards that are missing, and the notice. Removes nothing, and can be done beside anything.
 
-    While another change holds the table it does nothing: that may be moving main.
+    While another change holds the table it does nothing: that may be moving main. What it writes just then
+    it takes back: the barrier would shut main's own directory.
     """
     found, name = repair_needed(files, table), main_branch_name(files, table)
-    for path, data in found.missing.items():
-        if files.exists(table.journal) or main_branch_name(files, table) != name:
-            return
-        _put(files, path, data)
-    if name is not None and not files.exists(table.journal):
-        _give_notice(files, table, name)
+    if name is None or files.exists(table.journal):
+        return
+    _put_while_main(files, table.root(name), found.missing)
+    _give_notice(files, table, name)
+    if main_branch_name(files, table) != name:
+        _take_notice_back(files, table, name)
 
 
 def repair_held(files: Files, table: TablePath) -> None:
@@ -143,6 +163,17 @@ def _give_notice(files: Files, table: TablePath, main: str) -> None:
     if not numbered(files.names(table.root().schemas), SCHEMA_PREFIX):
         files.create(table.root().schema(0), notice(main))
     put_barrier(files, table, main)
+
+
+def _take_notice_back(files: Files, table: TablePath, main: str) -> None:
+    own = table.root()
+    paths = [own.schema(0), own.snapshot(BARRIER_ID)]
+    schema, barrier = files.read_many(paths)
+    if barrier == notice(main):
+        # Without the hint engines list the snapshots.
+        remove_barrier(files, table, None)
+    if schema == notice(main):
+        files.delete(own.schema(0))
 
 
 def _difference(files: Files, table: TablePath, main: Root) -> tuple[dict[str, bytes], list[str]]:

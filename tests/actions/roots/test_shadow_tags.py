@@ -13,9 +13,13 @@ import pytest
 from core.actions.change import journal
 from core.actions.context import Context
 from core.actions.roots import shadow_tags
+from core.actions.roots.shadow_tags import Repair
 from core.actions.savepoints import auto_savepoint
+from core.storage.files import Files
 from core.table.layout import TablePath
 from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import main_branch_name
+from core.verify import verify
 from tests.actions.acting import ORDERS, applied, contents, done, planned
 from tests.actions.taking_over import add, branched, left_stray
 
@@ -165,3 +169,29 @@ def test_a_stale_writers_tag_is_left_to_be_rescued(context: Context, orders: Pat
     done(context, "create-tag", name="mine")
     done(context, "delete-tag", name="mine")
     assert (orders / "tag/tag-stray").exists()
+
+
+def test_repair_that_overlaps_an_undo_leaves_main_open(
+    context: Context, orders: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever repairs has read that a branch is main; another takes that back; then the repair writes."""
+    branched(context)
+    done(context, "replace-main-branch", name="fix")
+    late = (orders / "branch/branch-fix/tag/tag-v2").read_bytes()
+    put = shadow_tags._put
+
+    def put_late(files: Files, path: str, data: bytes) -> None:
+        if main_branch_name(files, ORDERS) is not None:
+            done(context, "undo", replacement=True)
+        put(files, path, data)
+
+    missing = Repair({ORDERS.root().tag("late"): late})
+    monkeypatch.setattr(shadow_tags, "repair_needed", lambda files, table: missing)
+    monkeypatch.setattr(shadow_tags, "_put", put_late)
+    shadow_tags.repair(context.files, ORDERS)
+    monkeypatch.undo()
+    assert main_branch_name(context.files, ORDERS) is None
+    assert "late" not in Lineage(context.files, ORDERS.root()).tag_names()
+    assert "snapshot-9000000000" not in contents(orders / "snapshot")
+    add(context, "shop.orders", 5555)
+    assert verify(context, ORDERS).problems == ()
