@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from itertools import takewhile
 
@@ -54,7 +54,7 @@ from core.travel.parse.sql import Statement, read_statement, splice
 from core.travel.parse.tokens import tokenize
 from core.travel.parse.uses import TableUse
 from core.travel.statements.inserts import Insert, read_insert
-from core.travel.statements.shows import created_view
+from core.travel.statements.shows import created_view, require_nothing_kept
 
 _SHOWS = (
     "SHOW lists DATABASES, TABLES, VIEWS, FUNCTIONS, and of a table COLUMNS, PARTITIONS, TBLPROPERTIES and "
@@ -88,7 +88,7 @@ class Runner:
                 self._session.sql(sql)
         self._state = SessionState(self._session)
         self._job: Job | None = None
-        # What each temporary view reads, by its name in lower case.
+        # What each temporary view reads, by its name as `_view_key` has it.
         self._view_tables: dict[str, tuple[OpenedTable, ...]] = {}
 
     def run(self, order: Task, tell: Tell) -> None:
@@ -214,11 +214,11 @@ class Runner:
 
     def _is_temporary(self, use: TableUse, sql: str) -> bool:
         """Whether it is a view of the session. Raises `SqlRefused` for a clause behind one."""
-        if len(use.parts) > 1 or not self._views.is_temporary(use.parts[0]):
+        if not self._views.is_temporary(use.parts):
             return False
         if use.clause is not None:
             raise SqlRefused(
-                f"{use.parts[0]} is a temporary view, which has no past states",
+                f"{'.'.join(use.parts)} is a temporary view, which has no past states",
                 "Put the clause behind the tables in the query that the view is made of.",
                 sql,
                 use.clause.span[0],
@@ -227,16 +227,16 @@ class Runner:
 
     def _beneath(self, statement: Statement) -> list[OpenedTable]:
         """The tables that the statement's views were made of, as they were read then."""
-        names = [use.parts[0].lower() for use in statement.uses if self._is_temporary(use, statement.sql)]
+        names = [_view_key(use.parts) for use in statement.uses if self._is_temporary(use, statement.sql)]
         found = (table for name in names for table in self._view_tables.get(name, ()))
         return list({table.reading: table for table in found}.values())
 
     def _new_view(self, sql: str) -> str | None:
         """The view that a statement makes, unless there is one that it leaves."""
-        name = created_view(sql)
-        if name is None or (name.keeps_old and self._views.is_temporary(name.text)):
+        made = created_view(sql)
+        if made is None or (made.keeps_old and self._views.is_temporary(made.parts)):
             return None
-        return name.text.lower()
+        return _view_key(made.parts)
 
     def _explain(self, job: Job, began: float, beneath: list[OpenedTable]) -> Finished:
         self._views.register(job.named)
@@ -267,6 +267,7 @@ class Runner:
             finally:
                 self._views.drop(job.named)
         check_setting(job.order.sql)
+        require_nothing_kept(job.order.sql, self._views.is_temporary)
         self._views.register(job.named)
         try:
             frame = self._session.sql(sql)
@@ -319,3 +320,8 @@ class Runner:
 def _head(sql: str) -> str:
     """The words that say what a SHOW shows."""
     return " ".join(token.upper for token in tokenize(sql)[:3] if token.upper)
+
+
+def _view_key(parts: Sequence[str]) -> str:
+    """One name for a view, in whichever case it is written."""
+    return ".".join(parts).lower()

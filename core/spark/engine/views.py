@@ -22,6 +22,7 @@ from core.spark.engine.plans import VIEW_KEY, Plans
 from core.spark.engine.tables import OpenedTable
 from core.spark.native.needs import Needs
 from core.spark.native.scans import NativeScans
+from core.travel.statements.shows import GLOBAL_VIEWS
 
 PREFIX = "__paimark_"
 _KEPT = 64
@@ -94,9 +95,14 @@ class Views:
         listed = self._session.catalog.listTables()
         return sorted(each.name for each in listed if each.isTemporary and not each.name.startswith(PREFIX))
 
-    def is_temporary(self, name: str) -> bool:
-        """Whether the user has made a temporary view of that name."""
-        return bool(self._catalog.getTempView(name).isDefined())
+    def is_temporary(self, parts: Sequence[str]) -> bool:
+        """Whether the user has made a temporary view of that name, of this session or of all."""
+        match parts:
+            case [name]:
+                return bool(self._catalog.getTempView(name).isDefined())
+            case [database, name] if database.lower() == GLOBAL_VIEWS:
+                return bool(self._catalog.getGlobalTempView(name).isDefined())
+        return False
 
     def _stand_in(self, place: str, scan: Scan) -> Any:
         """As Spark's catalog has a view, whatever its name."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -16,6 +17,14 @@ _HEADS: tuple[tuple[tuple[str, ...], ShowKind], ...] = (
     (("SHOW", "CREATE", "TABLE"), "create"),
     (("SHOW", "PARTITIONS"), "partitions"),
 )
+# Where Spark has the views that all sessions see.
+GLOBAL_VIEWS = "global_temp"
+# What to do instead.
+_KEEPING = {
+    "REFRESH": "Leave it out.",
+    "CACHE": "Keep the rows of a query: CACHE TABLE kept AS SELECT * FROM {name}.",
+    "UNCACHE": "Leave it out.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,21 +61,22 @@ def only_shows(sql: str) -> bool:
 
 
 class NewView(NamedTuple):
-    """`keeps_old`: IF NOT EXISTS was written."""
+    """`keeps_old`: IF NOT EXISTS was written. `parts` begin with `global_temp` where all sessions see it."""
 
-    text: str
+    parts: tuple[str, ...]
     keeps_old: bool
 
 
 def created_view(sql: str) -> NewView | None:
     """The temporary view that a statement makes of a query; None for any other statement."""
-    cursor = Cursor(sql, tokenize(sql))
+    cursor, is_global = Cursor(sql, tokenize(sql)), False
     if cursor.takes("CACHE"):
         cursor.takes("LAZY")
         is_one = cursor.takes("TABLE")
     else:
         is_one = cursor.takes("CREATE")
-        while cursor.upper(cursor.index) in ("OR", "REPLACE", "GLOBAL", "TEMP", "TEMPORARY"):
+        while (word := cursor.upper(cursor.index)) in ("OR", "REPLACE", "GLOBAL", "TEMP", "TEMPORARY"):
+            is_global = is_global or word == "GLOBAL"
             cursor.index += 1
         is_one = is_one and cursor.takes("VIEW")
     if not is_one:
@@ -75,7 +85,29 @@ def created_view(sql: str) -> NewView | None:
     if not cursor.is_name(cursor.index):
         return None
     parts, cursor.index = cursor.read_name(cursor.index)
-    return NewView(parts[-1], keeps_old)
+    return NewView((*((GLOBAL_VIEWS,) if is_global else ()), parts[-1]), keeps_old)
+
+
+def require_nothing_kept(sql: str, is_view: Callable[[tuple[str, ...]], bool]) -> None:
+    """Raises `SqlRefused` for REFRESH, CACHE or UNCACHE of a table: only views of the session can be kept."""
+    tokens = [token for token in tokenize(sql) if token.text != ";"]
+    cursor = Cursor(sql, tokens)
+    verb = next((each for each in _KEEPING if cursor.takes(each)), None)
+    cursor.takes("LAZY")
+    if verb is None or not cursor.takes("TABLE") or not cursor.is_name(cursor.index):
+        return
+    position = cursor.position
+    parts, cursor.index = cursor.read_name(cursor.index)
+    # Behind the name stands the query of a view that is made, or how it is stored.
+    if is_view(parts) or (cursor.index < len(tokens) and cursor.upper(cursor.index) != "OPTIONS"):
+        return
+    name = sql[position : tokens[cursor.index - 1].end]
+    raise SqlRefused(
+        f"{verb} TABLE is of no use on {name}: each statement reads a table as it is then",
+        _KEEPING[verb].format(name=name),
+        sql,
+        position,
+    )
 
 
 def _table(cursor: Cursor, sql: str, kind: ShowKind) -> Show:

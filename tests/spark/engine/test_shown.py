@@ -152,3 +152,30 @@ def test_a_view_has_no_past(engine: Engine, clause: str) -> None:
         assert failure.position == sql.index(clause)
     finally:
         rows(engine, "DROP VIEW pastless")
+
+
+def test_a_view_of_all_sessions_says_what_it_reads_and_has_no_past(engine: Engine) -> None:
+    rows(engine, "CREATE OR REPLACE GLOBAL TEMP VIEW gv AS SELECT * FROM shop.orders VERSION AS OF 2")
+    try:
+        answer = ask(engine, "SELECT count(*) AS n FROM global_temp.GV")
+        assert [(each.table, each.version[:11]) for each in answer.readings] == [
+            ("shop.orders", "snapshot.2,")
+        ]
+        failure = ask(engine, "SELECT * FROM global_temp.gv VERSION AS OF 1").failure
+        assert "global_temp.gv is a temporary view, which has no past states" in failure.message
+    finally:
+        rows(engine, "DROP VIEW global_temp.gv")
+
+
+def test_tables_are_not_kept_and_views_may_be(engine: Engine) -> None:
+    for sql, hint in (
+        ("REFRESH TABLE shop.orders", "Leave it out"),
+        ("CACHE LAZY TABLE shop.orders", "CACHE TABLE kept AS SELECT * FROM shop.orders"),
+        ("UNCACHE TABLE shop.`orders`;", "Leave it out"),
+    ):
+        failure = ask(engine, sql).failure
+        assert "is of no use on shop." in failure.message and hint in failure.hint
+        assert failure.position == sql.index("shop")
+    rows(engine, "CREATE TEMPORARY VIEW fresh AS SELECT 1 AS one")
+    for sql in ("REFRESH TABLE fresh", "CACHE TABLE fresh", "UNCACHE TABLE fresh", "DROP VIEW fresh"):
+        assert rows(engine, sql) == []
