@@ -164,14 +164,14 @@ def _warnings(context: Context, found: Takeover) -> list[str]:
             f"Jobs that only read {name} leave no trace in it: find them first, for they fail as well"
         )
         warnings.append("Stock orphan cleaning of a whole database stops with an error while it is so")
-        warnings.append(
-            f"A stock `CALL expire_snapshots` with arguments on `{then}` takes files of the previous main's "
-            "past: tag what you need of it, or expire with Paimark"
-        )
     else:
         warnings.append(
             f"Stock engines that use `{name}$branch_{main.label}` do not follow: main is `{then}`"
         )
+    warnings.append(
+        f"A stock `CALL expire_snapshots` with arguments on `{then}` takes files of the previous main's "
+        "past: tag what you need of it, or expire with Paimark"
+    )
     if not (found.fork.snapshot_id and found.fork.is_proven):
         warnings.append("Main and the branch share no snapshot any more: nothing of main's past is copied")
     elif found.has_gap:

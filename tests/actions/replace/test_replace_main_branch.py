@@ -184,6 +184,14 @@ def test_the_main_branch_again_is_nothing_to_do(context: Context, orders: Path) 
     assert contents(orders) == before
 
 
+def test_an_expiry_with_arguments_is_warned_of_whichever_branch_is_main(context: Context) -> None:
+    branched(context, "one", order_id=101)
+    branched(context, "two", order_id=102)
+    replaced(context, "one")
+    [told] = [each for each in planned(context, ACTION, name="two").warnings if "CALL" in each]
+    assert "with arguments on `shop.orders$branch_two` takes files of the previous main's past" in told
+
+
 def test_the_plan_says_first_who_will_notice(context: Context, orders: Path) -> None:
     (orders / "consumer").mkdir()
     (orders / "consumer/consumer-job").write_text('{"nextSnapshot": 4}')
