@@ -11,7 +11,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -30,6 +30,8 @@ CHECKED = "nothing is in the way"
 COMMITTED = "committed"
 # What a recovery found is written down before it acts on it: the traces of it may go.
 NOT_COMMITTED = "was not committed"
+
+N = TypeVar("N", bound=msgspec.Struct)
 
 
 class Journal(Record, frozen=True, kw_only=True):
@@ -108,6 +110,23 @@ class Begun:
     def data_of(self, step: str) -> dict[str, Any] | None:
         """What was noted with the last step of this name."""
         return next((entry.data for entry in reversed(self.entries) if entry.step == step), None)
+
+    def noted(self, step: str, kind: type[N]) -> N | None:
+        """What was noted with the last step of this name; None where there is none. Raises `Corrupt`."""
+        return next(reversed(self.all_noted(step, kind)), None)
+
+    def all_noted(self, step: str, kind: type[N]) -> list[N]:
+        """What was noted with each step of this name. Raises `Corrupt` for what is no `kind`."""
+        found = [entry for entry in self.entries if entry.step == step]
+        try:
+            return [msgspec.convert(entry.data or {}, kind) for entry in found]
+        except msgspec.ValidationError as error:
+            began = self.journal
+            raise Corrupt(
+                f"The journal of {began.action} on {began.table} can't be read where it says that {step} "
+                f"({error})",
+                "Nothing more was done. Look whether main has the rows, and repair that entry.",
+            ) from error
 
     def standing(self, context: Context) -> Standing:
         """Whether the process that acts under the journal lives."""

@@ -36,6 +36,23 @@ _RECORDED = "what it did is recorded"
 S = TypeVar("S", bound=msgspec.Struct)
 
 
+class _Try(msgspec.Struct, frozen=True):
+    """`head` is main's newest snapshot, on which rows are written."""
+
+    head: dict[str, Any]
+
+
+class _Safe(msgspec.Struct, frozen=True):
+    savepoint: int
+    is_new: bool
+
+
+class _Made(msgspec.Struct, frozen=True):
+    """The snapshot that was committed, where it is known."""
+
+    made: dict[str, Any] | None = None
+
+
 class Planned(Protocol):
     """What a plan is made of. `lasting` is the fingerprint of all but main's newest snapshot."""
 
@@ -134,7 +151,7 @@ class RewriteMain(Change[S]):
         raise AssertionError("the last try returns or raises")
 
     def landed(self, hold: Hold) -> Landed:
-        if hold.begun.data_of(TRY) is None:
+        if hold.begun.noted(TRY, _Try) is None:
             return Landed.NO
         landed, self.made = find_commit(self.work.files, self.root, self.work.token, self.head(hold).id)
         return landed
@@ -183,13 +200,13 @@ class RewriteMain(Change[S]):
 
     def take_back(self, hold: Hold) -> None:
         release_expiry(self.work.files, self.root, self.work.token)
-        for data in _all_data(hold.begun, _SAFE):
-            self._forget(int(data["savepoint"]), bool(data["is_new"]))
+        for each in hold.begun.all_noted(_SAFE, _Safe):
+            self._forget(each.savepoint, each.is_new)
 
     def head(self, hold: Hold) -> Snapshot:
         """Main's newest snapshot, on which the rows were last written."""
-        data = hold.begun.data_of(TRY)
-        return self.first_head if data is None else snapshot_of(data["head"])
+        tried = hold.begun.noted(TRY, _Try)
+        return self.first_head if tried is None else snapshot_of(tried.head)
 
     def recovery_steps(self, begun: Begun) -> list[Step]:
         hold = Hold(self.work.context, self.work.table, begun, "")
@@ -212,7 +229,8 @@ class RewriteMain(Change[S]):
         self.safety, is_new = keep_safe(self.work.context, start, comment, self.work.progress)
         hold.note(_SAFE, {"savepoint": self.safety, "is_new": is_new})
         if before is not None and before != self.safety:
-            [was_new] = [d["is_new"] for d in _all_data(hold.begun, _SAFE) if d["savepoint"] == before][-1:]
+            kept = hold.begun.all_noted(_SAFE, _Safe)
+            [was_new] = [each.is_new for each in kept if each.savepoint == before][-1:]
             self._forget(before, was_new)
 
     def _forget(self, savepoint: int, is_new: bool) -> None:
@@ -226,11 +244,11 @@ class RewriteMain(Change[S]):
     def _remember(self, hold: Hold) -> None:
         """After a crash: what the journal knows."""
         for step in (_RECORDED, COMMITTED):
-            data = hold.begun.data_of(step)
-            if self.made is None and data is not None and data.get("made"):
-                self.made = snapshot_of(data["made"])
-        if self.safety is None and (kept := hold.begun.data_of(_SAFE)) is not None:
-            self.safety = int(kept["savepoint"])
+            noted = hold.begun.noted(step, _Made)
+            if self.made is None and noted is not None and noted.made:
+                self.made = snapshot_of(noted.made)
+        if self.safety is None and (kept := hold.begun.noted(_SAFE, _Safe)) is not None:
+            self.safety = kept.savepoint
 
 
 def found_as_planned(
@@ -262,7 +280,3 @@ def _has_only_gone_on(work: Work, found: Planned) -> bool:
 def snapshot_of(written: Mapping[str, Any]) -> Snapshot:
     """A snapshot as a journal keeps it."""
     return Snapshot.from_json(msgspec.json.encode(written), "the journal")
-
-
-def _all_data(begun: Begun, step: str) -> list[dict[str, Any]]:
-    return [each.data for each in begun.entries if each.step == step and each.data is not None]

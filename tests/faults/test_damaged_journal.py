@@ -1,0 +1,68 @@
+"""Whatever is wrong with what a journal's entry noted, who recovers gets a sentence, and main its rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.actions.context import Context
+from core.errors import PaimarkError
+from core.spark.client.client import Engine
+from core.table.layout import STEP_PREFIX
+from tests.actions.acting import contents, context_on, done
+from tests.faults.fault_files import Death
+from tests.faults.trees import put_back
+
+_VALUES: list[Any] = [None, {}, "x"]
+
+
+def damages(noted: dict[str, Any]) -> Iterator[Any]:
+    """Each field left out, and with each wrong value; and the same of the whole."""
+    yield from _VALUES
+    for field in noted:
+        yield {name: value for name, value in noted.items() if name != field}
+        yield from ({**noted, field: value} for value in _VALUES if value != noted[field])
+
+
+@pytest.fixture
+def interrupted(warehouse: Path) -> Context:
+    """A rollback that died in its engine: a savepoint keeps main, and its first try was noted."""
+
+    def engine() -> Engine:
+        raise Death("the engine")
+
+    context = context_on(warehouse)
+    with pytest.raises(Death):
+        done(replace(context, engine=engine), "rollback", to="v2")
+    return context
+
+
+def test_recovery_says_what_an_entry_of_a_rewriting_lacks(
+    interrupted: Context, warehouse: Path, tmp_path: Path
+) -> None:
+    orders = warehouse / "shop.db/orders"
+    start = tmp_path / "start"
+    put_back(orders, start)
+    entries = {path: json.loads(path.read_bytes()) for path in orders.glob(f"branch/{STEP_PREFIX}*")}
+    noted = {path: entry for path, entry in entries.items() if entry.get("data")}
+    assert sorted(field for entry in noted.values() for field in entry["data"]) == [
+        *("head", "is_new", "savepoint")
+    ]
+    refused = 0
+    for path, entry in noted.items():
+        for data in damages(entry["data"]):
+            path.write_text(json.dumps({**entry, "data": data}))
+            try:
+                done(interrupted, "recover")
+            except PaimarkError as error:
+                assert error.message
+                refused += 1
+            assert contents(orders / "snapshot") == contents(start / "snapshot")
+            put_back(start, orders)
+    assert refused > 9
+    done(interrupted, "recover")
