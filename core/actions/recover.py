@@ -5,7 +5,7 @@ It touches only what a journal or a claim names, and half-written files that are
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from core.actions import audit
@@ -28,7 +28,7 @@ from core.actions.replace import restore_main
 from core.actions.roots import savepoint_claim
 from core.actions.roots.abandoned import abandoned, store_now
 from core.actions.roots.pin_snapshot import ChosenSnapshot
-from core.actions.savepoints.unprotected import Unprotected, protect, unprotected
+from core.actions.savepoints.unprotected import Unprotected, protect, unprotected, warning
 from core.actions.tags import stale_read_tags
 from core.errors import Corrupt, FileMissing, NotFound, Refused, UsageError
 from core.figures import counted
@@ -126,10 +126,14 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         fingerprint=found.fingerprint,
         steps=tuple(steps),
         kept=("Everything else: whatever no journal or claim of an interrupted change names",),
-        warnings=unwatched.alive,
+        warnings=(*unwatched.alive, *_warnings(context, found.untagged)),
         refusals=tuple(refusals),
         empty=found.is_empty,
     )
+
+
+def _warnings(context: Context, untagged: Sequence[Unprotected]) -> list[str]:
+    return [told for each in untagged if (told := warning(context.files, each)) is not None]
 
 
 def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:

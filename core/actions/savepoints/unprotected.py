@@ -13,10 +13,14 @@ from core.errors import Corrupt, FileMissing, NotFound, Refused
 from core.storage.files import Files
 from core.storage.parallel import each_of
 from core.table.layout import MAIN, Root, TablePath, savepoint_tag
+from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import all_roots, branch_root, root_exists
 from core.table.manifests.files import each_needed_file, missing_files
-from core.table.records import Savepoint, Snapshot
+from core.table.records import Savepoint, Snapshot, is_same_commit
 from core.table.savepoints import SavepointManager, tagged_savepoints
+
+# How many older tags a warning names.
+_NAMED = 5
 
 
 class Unprotected(NamedTuple):
@@ -44,6 +48,26 @@ def unprotected(files: Files, table: TablePath) -> list[Unprotected]:
         if home is not None and snapshot is not None and not _missing(files, home, snapshot):
             found.append(Unprotected(savepoint, home, snapshot))
     return found
+
+
+def warning(files: Files, each: Unprotected) -> str | None:
+    """What the tag does to older ones where its root was rolled back past it; None where it does nothing.
+
+    A stock expiry spares what the nearest earlier tag holds, and takes that for a state of the same history.
+    """
+    lineage, number = Lineage(files, each.root), each.snapshot.id
+    ids = lineage.snapshot_ids()
+    is_there = number in ids and is_same_commit(lineage.snapshot(number), each.snapshot)
+    is_past = bool(ids) and number < ids[0]
+    older = [name for name, tag in lineage.tags() if tag.id < number]
+    if is_there or is_past or not older:
+        return None
+    told = ", ".join(older[:_NAMED]) + (", ..." if len(older) > _NAMED else "")
+    return (
+        f"Savepoint {each.savepoint.id} is of a history that {each.root.label} was rolled back from: beside its "
+        f"tag a stock expiry can take files of older tags ({told}). Expire with Paimark alone, or roll back to "
+        "the savepoint and delete it"
+    )
 
 
 def protect(files: Files, each: Unprotected, progress: Progress) -> None:

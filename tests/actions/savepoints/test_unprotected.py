@@ -53,3 +53,12 @@ def test_one_that_lost_a_file_is_left_alone(context: Context, orders: Path) -> N
     (orders / f"manifest/{snapshot.base_manifest_list}").unlink()
     assert planned(context, "recover").empty
     assert not (orders / "tag/tag-savepoint.1").exists()
+
+
+def test_older_tags_that_its_tag_endangers_are_named(context: Context, orders: Path) -> None:
+    """Stock expiry spares what the nearest earlier tag holds, of whatever history that is."""
+    done(context, "create-savepoint", snapshot=3)
+    done(context, "create-tag", name="first", snapshot=1)
+    stock_rollback(orders)
+    [told] = planned(context, "recover").warnings
+    assert "Savepoint 1 is of a history that main was rolled back from" in told and "(first, v2)" in told
