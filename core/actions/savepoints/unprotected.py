@@ -64,9 +64,9 @@ def warning(files: Files, each: Unprotected) -> str | None:
         return None
     told = ", ".join(older[:_NAMED]) + (", ..." if len(older) > _NAMED else "")
     return (
-        f"Savepoint {each.savepoint.id} is of a history that {each.root.label} was rolled back from: beside its "
-        f"tag a stock expiry can take files of older tags ({told}). Expire with Paimark alone, or roll back to "
-        "the savepoint and delete it"
+        f"Savepoint {each.savepoint.id} is of a history that {each.root.label} was rolled back from: beside "
+        f"its tag a stock expiry can take files of older tags ({told}). Expire with Paimark alone, or roll "
+        "back to the savepoint and delete it"
     )
 
 
