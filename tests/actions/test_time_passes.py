@@ -313,9 +313,9 @@ def test_a_tag_of_a_savepoint_that_is_half_taken_back_goes(context: Context, ord
     assert "savepoint.1" not in [name for name, _ in Lineage(context.files, ORDERS.root()).tags()]
 
 
-def gone_on_and_expired(context: Context, orders: Path) -> list[dict[str, object]]:
+def gone_on_and_expired(context: Context, orders: Path, count: int = 3) -> list[dict[str, object]]:
     """Jobs commit, and an engine that knows no consumers expires all but the newest; main's rows."""
-    for number in (700, 701, 702):
+    for number in range(700, 700 + count):
         add(context, "shop.orders", number)
     shutil.rmtree(orders / "consumer", ignore_errors=True)
     lineage = Lineage(context.files, ORDERS.root())
@@ -370,6 +370,17 @@ def test_main_that_went_on_past_an_undone_truncation_gets_nothing_twice(
         done(context, "recover", assume="not-committed")
     else:
         done(context, "recover")
+    assert planned(context, "recover").empty
+    assert has_gone_on_whole(context, orders, rows)
+
+
+def test_main_that_went_on_half_cut_and_expired_past_the_cut_stays_as_it_is(
+    context: Context, warehouse: Path, orders: Path
+) -> None:
+    died(warehouse, r"orders/snapshot/LATEST$", "rollback", to="snapshot.3", truncate=True)
+    (orders / "snapshot/snapshot-5").unlink()
+    rows = gone_on_and_expired(context, orders, count=1)
+    done(context, "recover")
     assert planned(context, "recover").empty
     assert has_gone_on_whole(context, orders, rows)
 

@@ -123,6 +123,9 @@ def cut_off(files: Files, cut: Cut) -> int:
     if has_gone_on(files, cut):
         return cut.head
     _restore_expired(files, cut)
+    if not files.exists(cut.main.snapshot(cut.keep)):
+        # Others committed while it was half done, and what main was to end at has expired: it ends nowhere.
+        return cut.head
     # Before they go: engines stumble over a hint to a snapshot that is missing, and not over one too low.
     files.replace(cut.main.latest_hint, str(cut.keep).encode())
     reached = _remove_later(files, cut)
