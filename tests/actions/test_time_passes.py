@@ -303,6 +303,28 @@ def test_a_tag_that_came_too_late_goes_from_where_a_replacement_copied_it(
     assert tagged() == []
 
 
+@pytest.mark.parametrize(
+    ("name", "asked", "tag"),
+    [("create-tag", {"name": "late"}, "late"), ("create-savepoint", {}, "savepoint.1")],
+)
+def test_nothing_is_kept_on_a_branch_that_was_deleted_just_before_its_tag(
+    context: Context, warehouse: Path, orders: Path, name: str, asked: dict[str, str], tag: str
+) -> None:
+    branched(context)
+
+    def deleted() -> None:
+        kept = (orders / f"branch/branch-fix/tag/tag-{tag}").read_bytes()
+        (orders / f"branch/branch-fix/tag/tag-{tag}").unlink()
+        shutil.rmtree(orders / "branch/branch-fix")
+        (orders / "branch/branch-fix/tag").mkdir(parents=True)
+        (orders / f"branch/branch-fix/tag/tag-{tag}").write_bytes(kept)
+
+    files = Meanwhile(context.files, f"branch-fix/tag/tag-{tag}", deleted)
+    with pytest.raises(Refused, match="was deleted just then"):
+        done(context_on(warehouse, files), name, ORDERS, branch="fix", **asked)
+    assert not (orders / f"branch/branch-fix/tag/tag-{tag}").exists()
+
+
 def test_a_tag_of_a_savepoint_that_is_half_taken_back_goes(context: Context, orders: Path) -> None:
     """Its snapshot expired before the recovery; no list shows what has no record."""
     done(context, "create-savepoint")

@@ -20,7 +20,7 @@ from core.figures import counted
 from core.storage.files import Files
 from core.table.layout import Root, TablePath
 from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import branch_root
+from core.table.lineage.main_branch import branch_root, root_exists
 from core.table.manifests.files import NeededNames, each_needed_file, missing_names, needed_names
 from core.table.records import Snapshot
 
@@ -167,9 +167,17 @@ def require_held(
 
 
 def _require_staying(context: Context, root: Root) -> None:
-    """One that begins after this look lists the tag, and is refused."""
+    """A deletion that begins after this look lists the tag, and is refused."""
+    if root.branch is None:
+        return
     begun = journal.current(context, root.table)
-    if begun is None or root.branch is None:
+    # In this order: one that ended in between has removed the root.
+    if not root_exists(context.files, root):
+        raise Refused(
+            f"Branch {root.label} of {root.table.full_name} was deleted just then",
+            "Take the snapshot from another branch.",
+        )
+    if begun is None:
         return
     if (begun.journal.change, begun.journal.state.get("name")) == (_DELETION, root.branch):
         raise Refused(
