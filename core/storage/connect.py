@@ -43,7 +43,7 @@ def open_remote(uri: str, options: Mapping[str, str]) -> Files:
         filesystem, root = _connect(f"s3://{place}", s3_arguments(options), "paimark[s3]", shown)
         return S3Files(filesystem, root, shown)
     if scheme == "hdfs":
-        from core.storage.hdfs import open_hdfs
+        from core.storage.hadoop.hdfs import open_hdfs
 
         return open_hdfs(place, shown, options)
     filesystem, root = _connect(uri, _other_arguments(scheme, options), _PACKAGES.get(scheme, ""), shown)

@@ -32,7 +32,7 @@ def open_hdfs(place: str, shown: str, options: Mapping[str, str]) -> HdfsFiles:
     """
     host, slash, path = place.partition("/")
     try:
-        from core.storage.hdfs_client import HdfsClient
+        from core.storage.hadoop.hdfs_client import HdfsClient
     except ImportError as error:
         raise Unavailable(
             f"{shown} needs a library that is not installed", "Install it: pip install 'paimark[hdfs]'."

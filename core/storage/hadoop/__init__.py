@@ -1,0 +1,4 @@
+"""A warehouse on HDFS, by its own protocol.
+
+Begin with `hdfs`.
+"""
