@@ -13,7 +13,7 @@ from tests.simulation.watch import Watch, said
 from tests.simulation.world import TABLE, Violation, World
 
 # What an action may leave though it was refused: it keeps main safe before it tries.
-_OPERATIONS_TO_LOOK_AGAIN = 10
+_OPERATIONS_TO_LOOK_AGAIN = 20
 _SAFETY = b'"createdBy": "manual"'
 
 
@@ -266,7 +266,9 @@ class Outcomes:
             if found := view.tags(self._store, root).get(name):
                 self._watch.promised[root, name] = found
                 return
-        raise AssertionError(f"there is no tag {name} in any root")
+        # Somebody may delete it between the last look at it and the answer.
+        is_deleted = any(self._watch.last_writer[_tag_key(root, name)] is not operation for root in made)
+        assert is_deleted, f"there is no tag {name} in any root"
 
     def _tags_gone(self, operation: Operation) -> list[object]:
         return [before for key, before in operation.touched.items() if key[0] == "tag"]
@@ -284,6 +286,10 @@ class Outcomes:
 def _sure(identity: Identity | None) -> Identity:
     assert identity is not None, "there is no snapshot"
     return identity
+
+
+def _tag_key(root: Root, name: str) -> Key:
+    return ("tag", root, name)
 
 
 def _is_of_copy(key: tuple[object, ...]) -> bool:
