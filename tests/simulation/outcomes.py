@@ -8,7 +8,7 @@ from core.table.layout import Root, savepoint_tag
 from tests.simulation import view
 from tests.simulation.expected import expected_merge
 from tests.simulation.formats import Identity, Rows
-from tests.simulation.operations import Move, Operation, Seen
+from tests.simulation.operations import Key, Move, Operation, Seen
 from tests.simulation.watch import Watch, said
 from tests.simulation.world import TABLE, Violation, World
 
