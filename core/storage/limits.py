@@ -1,4 +1,4 @@
-"""What may be read whole: metadata is small, and lies in regular files."""
+"""What may be read whole, and unpacked at once: metadata is small, and lies in regular files."""
 
 from __future__ import annotations
 
@@ -6,6 +6,13 @@ from core.errors import Corrupt
 
 # The largest metadata files are manifests, of some megabytes.
 MOST_BYTES = 256 << 20
+# Of a data file, unpacked: a block, or as many rows as are looked at together. Writers make pieces of some
+# megabytes.
+AT_ONCE_BYTES = 64 << 20
+
+
+class TooLarge(Exception):
+    """A file that is worth more memory than it may take: nothing is known of the rest of it."""
 
 
 class NotMetadata(Exception):

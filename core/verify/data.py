@@ -1,18 +1,21 @@
 """Reading data files: can they be decoded, have they as many rows as is said, in the order of their keys?
 
-Here alone the libraries that decode data are loaded, when there is something to read.
+Here alone the libraries that decode data are loaded, when there is something to read. A file is unpacked in
+pieces: blocks of Avro, some rows of Parquet by the widths that its footer gives, a column of a stripe of ORC.
+A file with larger pieces than `core.storage.limits` allows is passed over, as nothing of it is known.
 """
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from core.actions.garbage.estimate import told
 from core.errors import FileMissing, PaimarkError
 from core.storage.files import Files
+from core.storage.limits import AT_ONCE_BYTES, MOST_BYTES, TooLarge
 from core.table.layout import Root
+from core.table.manifests.avro import read_avro
 from core.table.records import TableSchema
 from core.verify.located import SampleFile
 
@@ -20,14 +23,18 @@ from core.verify.located import SampleFile
 Rows = tuple[int, bool]
 Read = Callable[[bytes, Sequence[str]], Rows]
 
+_MOST_ROWS = 1 << 14
 _POSTPONED = "/bucket-postpone/"
 _CHANGELOG_PREFIX = "changelog-"
 
 
 def faults(
-    files: Files, sample: Sequence[SampleFile], progress: Callable[[str], None]
+    files: Files, sample: Sequence[SampleFile], progress: Callable[[str], None], unread: list[str]
 ) -> Iterator[tuple[SampleFile, str]]:
-    """What is wrong with each file, a sentence; those of a format that nobody here reads are passed over."""
+    """What is wrong with each file, a sentence; those of a format that nobody here reads are passed over.
+
+    `unread` takes the paths of those that need too much memory.
+    """
     schemas: dict[tuple[Root, int], TableSchema] = {}
     for each in told(sample, len(sample), "data files", progress):
         read = _READERS.get(each.path.rpartition(".")[2].lower())
@@ -37,6 +44,9 @@ def faults(
         except FileMissing:
             # That it is missing is told already.
             continue
+        except TooLarge as error:
+            unread.append(each.path)
+            progress(f"{each.path} was not read: {error}")
 
 
 def _keys(files: Files, file: SampleFile, schemas: dict[tuple[Root, int], TableSchema]) -> list[str]:
@@ -53,10 +63,12 @@ def _keys(files: Files, file: SampleFile, schemas: dict[tuple[Root, int], TableS
 
 
 def _fault(files: Files, file: SampleFile, read: Read, keys: Sequence[str]) -> str | None:
+    if (size := files.size(file.path)) is not None and size > MOST_BYTES:
+        raise TooLarge(f"it has {size} bytes")
     data = files.read(file.path)
     try:
         rows, ordered = read(data, keys)
-    except PaimarkError:
+    except (PaimarkError, TooLarge):
         raise
     # Bytes from outside: the decoders fail in more ways than they document.
     except Exception as error:
@@ -70,8 +82,28 @@ def _parquet(data: bytes, keys: Sequence[str]) -> Rows:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    file = pq.ParquetFile(pa.BufferReader(data))
-    return _counted(file.iter_batches(), file.schema_arrow.names, keys)
+    metadata = pq.read_metadata(pa.BufferReader(data))
+    own = _key_columns(metadata.schema.names, keys)
+    columns = map(metadata.schema.column, range(metadata.num_columns))
+    # One long text that many rows share stays one.
+    texts = [each.path for each in columns if _is_text(each) and each.path not in own]
+    file = pq.ParquetFile(pa.BufferReader(data), metadata=metadata, read_dictionary=texts)
+    return _counted(file.iter_batches(_rows_at_once(metadata)), file.schema_arrow.names, keys)
+
+
+def _is_text(column: Any) -> bool:
+    is_plain = column.max_repetition_level == 0 and "." not in column.path
+    is_bytes = column.physical_type == "BYTE_ARRAY" and column.logical_type.type in ("STRING", "NONE")
+    return is_plain and is_bytes
+
+
+def _rows_at_once(metadata: Any) -> int:
+    """By the footer. Raises `TooLarge` for rows that are too wide."""
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    widest = max((group.total_byte_size // max(1, group.num_rows) for group in groups), default=0)
+    if widest > AT_ONCE_BYTES:
+        raise TooLarge(f"its rows have {widest} bytes")
+    return min(_MOST_ROWS, AT_ONCE_BYTES // max(1, widest))
 
 
 def _orc(data: bytes, keys: Sequence[str]) -> Rows:
@@ -79,17 +111,24 @@ def _orc(data: bytes, keys: Sequence[str]) -> Rows:
     from pyarrow import orc
 
     file = orc.ORCFile(pa.BufferReader(data))
-    stripes = (file.read_stripe(number) for number in range(file.nstripes))
-    return _counted(stripes, file.schema.names, keys)
+    names = file.schema.names
+    # A dot would be taken for a field of a structure.
+    groups: list[list[str] | None] = [None]
+    if not any("." in name for name in names):
+        first = _key_columns(names, keys) or names[:1]
+        groups = [first, *([name] for name in names if name not in first)]
+    stripes = range(file.nstripes)
+    for columns in groups[1:]:
+        for number in stripes:
+            file.read_stripe(number, columns)
+    return _counted((file.read_stripe(number, groups[0]) for number in stripes), names, keys)
 
 
 def _avro(data: bytes, keys: Sequence[str]) -> Rows:
-    import fastavro
-
     rows, ordered = 0, True
     before: tuple[Any, ...] | None = None
     names: list[str] | None = None
-    for record in fastavro.reader(io.BytesIO(data)):
+    for record in read_avro(data, AT_ONCE_BYTES).records:
         if names is None:
             names = _key_columns(list(record), keys)
         now = tuple(record[name] for name in names)

@@ -37,7 +37,8 @@ class Orphan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """`files` that are needed and their `bytes`, data and metadata; `sampled` data files were read.
+    """`files` that are needed and their `bytes`, data and metadata; `sampled` data files were read;
+    `unread` would have taken too much memory, and nothing is known of what they hold.
 
     Lists are cut off after some thousands, the counts are not. `lost_count` of the problems are lost commits.
     `unseen` counts needed files outside the warehouse, which nobody looked for. Without `tells_orphans`
@@ -50,6 +51,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     files: int
     bytes: int
     sampled: int
+    unread: int
     unseen: int
     problems: tuple[Problem, ...]
     problem_count: int

@@ -54,15 +54,15 @@ def verify(
         problems.add("lost", lost.path, lost.detail, ())
     for cause, path, detail in barrier_problems(files, table):
         problems.add(cause, path, detail, ())
-    if located.sample:
-        _read(files, located.sample, problems, progress)
+    unread = _read(files, located.sample, problems, progress) if located.sample else 0
     return Report(
         table=table.full_name,
         roots=len(there.roots),
         versions=len(there.all),
         files=number,
         bytes=size,
-        sampled=len(located.sample),
+        sampled=len(located.sample) - unread,
+        unread=unread,
         unseen=located.unseen,
         problems=tuple(problems.found),
         problem_count=problems.count,
@@ -121,8 +121,11 @@ def _compare(
 
 def _read(
     files: Files, sample: Sequence[SampleFile], problems: Problems, progress: Callable[[str], None]
-) -> None:
+) -> int:
+    """How many would have taken too much memory."""
     from core.verify.data import faults
 
-    for each, sentence in faults(files, sample, progress):
+    unread: list[str] = []
+    for each, sentence in faults(files, sample, progress, unread):
         problems.add_of("damaged", each.path, sentence, each.users)
+    return len(unread)

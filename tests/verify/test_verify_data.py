@@ -9,14 +9,18 @@ from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 
+import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from core.actions.context import Context
+from core.errors import Corrupt
+from core.storage.limits import MOST_BYTES
+from core.storage.local import LocalFiles
 from core.table.layout import TablePath
-from core.verify import Problem, verify
-from tests.actions.acting import EVENTS, ORDERS, context_on
+from core.verify import Problem, data, verify
+from tests.actions.acting import EVENTS, ORDERS, Wrapped, context_on
 from tests.conftest import ORDERS as ORDERS_SCHEMA
 from tests.paimon import commit, create_table
 
@@ -125,3 +129,51 @@ def test_nothing_heavy_is_loaded_unless_data_is_read(warehouse: Path) -> None:
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "set()"
+
+
+class FarLarger(Wrapped):
+    """Data files that say that they are larger than what is read whole."""
+
+    def size(self, path: str) -> int | None:
+        return MOST_BYTES + 1
+
+    def read(self, path: str) -> bytes:
+        if "/bucket-" in path:
+            raise Corrupt(f"{path} has too many bytes")
+        return super().read(path)
+
+
+def test_files_that_are_too_large_are_passed_over(warehouse: Path) -> None:
+    told: list[str] = []
+    context = context_on(warehouse, FarLarger(LocalFiles(str(warehouse))))
+    report = verify(context, ORDERS, read_data=1.0, progress=told.append)
+    assert (report.sampled, report.unread, report.is_whole) == (0, 10, True)
+    assert sum("was not read: it has" in line for line in told) == 10
+
+
+@pytest.mark.parametrize("kind", ["parquet", "avro"])
+def test_a_small_file_takes_no_more_memory_than_pieces_of_it_may(
+    tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two megabytes are worth too much here, packed into some hundred bytes."""
+    monkeypatch.setattr(data, "AT_ONCE_BYTES", 1 << 20)
+    schema = pa.schema([pa.field("id", pa.int64())])
+    table = TablePath("shop", "wide")
+    create_table(tmp_path, table.full_name, schema, options={"file.format": kind, "bucket": "-1"})
+    commit(tmp_path, table.full_name, pa.table({"id": [1]}, schema=schema))
+    [path] = (tmp_path / table.directory / "bucket-0").iterdir()
+    size = path.stat().st_size
+    text = "A" * (2 << 20)
+    if kind == "parquet":
+        pq.write_table(pa.table({"id": [1], "text": [text]}), path, compression="zstd")
+    else:
+        fields = [{"name": "id", "type": "long"}, {"name": "text", "type": "string"}]
+        with path.open("wb") as file:
+            schema_of = {"type": "record", "name": "r", "fields": fields}
+            fastavro.writer(file, schema_of, [{"id": 1, "text": text}], "deflate")
+    assert size < path.stat().st_size < 1 << 20
+    told: list[str] = []
+    report = verify(context_on(tmp_path), table, read_data=1.0, progress=told.append)
+    assert (report.sampled, report.unread) == (0, 1) and any("was not read" in line for line in told)
+    # That it has another length is told all the same.
+    assert [each.cause for each in report.problems] == ["size"]

@@ -95,6 +95,8 @@ def sentences(report: Report) -> Iterator[str]:
         f"{counted(report.files, 'file')}, {size(report.bytes)}"
     )
     yield f"{looked}; {counted(report.sampled, 'data file')} read" if report.sampled else looked
+    if report.unread:
+        yield f"{counted(report.unread, 'data file')} not read: too much memory would be taken"
     if report.unseen:
         yield f"{counted(report.unseen, 'file')} out of the warehouse's sight: not looked for"
     if report.problem_count > len(report.problems):

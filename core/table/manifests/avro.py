@@ -19,6 +19,7 @@ from typing import Any
 import fastavro
 
 from core.figures import counted, size
+from core.storage.limits import TooLarge
 
 MAGIC = b"Obj\x01"
 _SYNC_BYTES = 16
@@ -34,6 +35,10 @@ class BadAvro(Exception):
     """The file is damaged, or is worth more memory than a file of its size can be."""
 
 
+class PastLimit(BadAvro, TooLarge):
+    """It unpacks to more than is allowed."""
+
+
 @dataclass(frozen=True, slots=True)
 class AvroFile:
     """The records of a file, decoded one at a time, with the schema and the codec of its writer."""
@@ -43,9 +48,10 @@ class AvroFile:
     records: Iterator[dict[str, Any]]
 
 
-def read_avro(data: bytes) -> AvroFile:
+def read_avro(data: bytes, block_limit: int | None = None) -> AvroFile:
     """A file's records; one block of them is unpacked at a time.
 
+    With `block_limit` each block may have so many bytes, and there may be any number of them.
     It, and each record, raises `BadAvro`, and whatever fastavro raises for damaged ones.
     """
     source = _Source(data)
@@ -56,8 +62,8 @@ def read_avro(data: bytes) -> AvroFile:
     if codec not in _UNPACK:
         raise BadAvro(f"packed by {codec}, which this version does not know")
     _require_bytes(json.loads(metadata.get("avro.schema", b"null")))
-    limit = _ALWAYS_ALLOWED + _TIMES_ITS_SIZE * len(data)
-    reader = fastavro.reader(_Stream(_plain(source, metadata, _UNPACK[codec], limit)))
+    whole = _ALWAYS_ALLOWED + _TIMES_ITS_SIZE * len(data)
+    reader = fastavro.reader(_Stream(_plain(source, metadata, _UNPACK[codec], whole, block_limit)))
     records: Iterator[dict[str, Any]] = reader
     return AvroFile(reader.writer_schema, codec, records)
 
@@ -126,22 +132,27 @@ def _metadata(source: _Source) -> dict[str, bytes]:
 
 
 def _plain(
-    source: _Source, metadata: dict[str, bytes], unpack: Callable[[bytes, int], bytes], limit: int
+    source: _Source,
+    metadata: dict[str, bytes],
+    unpack: Callable[[bytes, int], bytes],
+    whole: int,
+    block_limit: int | None,
 ) -> Iterator[bytes]:
-    """The same file, unpacked, a block at a time."""
+    """The same file, unpacked, a block at a time: `whole` limits all of them, where nothing limits each."""
     sync = source.take(_SYNC_BYTES)
     header = {**metadata, "avro.codec": b"null"}
     yield MAGIC + _number(len(header))
     for name, value in header.items():
         yield _text(name.encode()) + _text(value)
     yield _number(0) + sync
-    left = limit
+    left = whole
     while not source.is_at_end:
+        left = left if block_limit is None else block_limit
         count, packed = source.number(), source.text()
         block = unpack(packed, left)
         left -= len(block)
         if left < 0:
-            raise BadAvro("it unpacks to more than its size allows")
+            raise PastLimit("it unpacks to more than its size allows")
         if not 0 <= count <= len(block):
             raise BadAvro(f"a block of {size(len(block))} says that it holds {counted(count, 'record')}")
         if source.take(_SYNC_BYTES) != sync:
@@ -211,7 +222,7 @@ def _snappy(data: bytes, limit: int) -> bytes:
     # Behind the block is its checksum.
     packed = data[:-4]
     if snappy.decompress_raw_len(packed) > limit:
-        raise BadAvro("it unpacks to more than its size allows")
+        raise PastLimit("it unpacks to more than its size allows")
     return bytes(snappy.decompress_raw(packed))
 
 
