@@ -1,8 +1,9 @@
 """Reading data files: can they be decoded, have they as many rows as is said, in the order of their keys?
 
 Here alone the libraries that decode data are loaded, when there is something to read. A file is unpacked in
-pieces: blocks of Avro, some rows of Parquet by the widths that its footer gives, a column of a stripe of ORC.
-A file with larger pieces than `core.storage.limits` allows is passed over, as nothing of it is known.
+pieces: blocks of Avro, rows of Parquet as many as its footer's widths allow, a column of a stripe of ORC. One
+with larger pieces of the first two than `core.storage.limits` allows is passed over: nothing of it is known.
+How large a piece of ORC will be nobody is told before, nor whether a footer of Parquet lies.
 """
 
 from __future__ import annotations
