@@ -7,6 +7,7 @@ what replays it.
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import sys
 import time
@@ -22,6 +23,7 @@ from tests.simulation.formats import Lean
 from tests.simulation.hazards import ALL, COVERED, Hazard
 from tests.simulation.memory import StoreKind
 from tests.simulation.mirror import dump
+from tests.simulation.planted import PLANTS, planted
 from tests.simulation.seeds import Run
 from tests.simulation.stock_format import Stock
 from tests.simulation.world import Violation
@@ -51,19 +53,23 @@ def main() -> int:
     )
     parser.add_argument("--all", action="store_true", help="also with what is known to go wrong")
     parser.add_argument("--with", dest="more", choices=[each.name for each in Hazard], help="also with this")
+    parser.add_argument("--plant", choices=sorted(PLANTS), help="with this fault; one failure is enough")
     arguments = parser.parse_args()
     if os.environ.get("PYTHONHASHSEED") != "0":
         # The order of sets of texts is part of a schedule.
         environment = {**os.environ, "PYTHONHASHSEED": "0"}
         os.execve(sys.executable, [sys.executable, "-m", "tests.simulation", *sys.argv[1:]], environment)
+    if arguments.plant:
+        with planted(arguments.plant):
+            return _run_all(_attempts(arguments), 60 * arguments.minutes, enough=1)
     return _run_all(_attempts(arguments), 60 * arguments.minutes)
 
 
-def _run_all(attempts: Iterator[Attempt], seconds: float) -> int:
+def _run_all(attempts: Iterator[Attempt], seconds: float, enough: float = math.inf) -> int:
     began = time.monotonic()
     count = failed = 0
     for replay, run, trace in attempts:
-        if time.monotonic() - began > seconds:
+        if time.monotonic() - began > seconds or failed >= enough:
             break
         count += 1
         is_alone = "--seed " in " ".join(sys.argv) or "--point" in sys.argv

@@ -1,0 +1,100 @@
+"""Faults that were mended, planted again: the simulation must find each, or it proves nothing.
+
+`python -m tests.simulation --plant NAME --seeds 0-999` runs with one of them until it is found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from unittest.mock import patch
+
+from core.storage.files import Files
+from core.table.layout import Root, TablePath
+from core.table.lineage.landed import Fate, Landed
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import all_roots, main_root
+from core.table.records import Snapshot, Tag
+
+
+def _only_the_next(files: Files, root: Root, user: str, after: int) -> Fate:
+    """Whether a commit landed, by the next snapshot alone."""
+    path = root.snapshot(after + 1)
+    [data] = files.read_many([path])
+    if data is None or Snapshot.from_json(data, path).commit_user != user:
+        return Fate(Landed.NO)
+    return Fate(Landed.YES, Snapshot.from_json(data, path))
+
+
+def _by_first_snapshots(files: Files, table: TablePath, tag: Tag, going: Collection[str]) -> list[str]:
+    """Who stands on a tag: the branches whose first snapshot is the tag's."""
+    main = main_root(files, table)
+    firsts = {
+        root.label: (Lineage(files, root).snapshot_ids() or [0])[0]
+        for root in all_roots(files, table)
+        if root != main
+    }
+    return [f"Branch {label} parts from main at" for label, first in firsts.items() if first == tag.id]
+
+
+def _no_late_files(files: Files, source: Root, target: Root, swap: object) -> None:
+    """A root that is moved is removed, whatever was committed there meanwhile."""
+    from core.actions.roots.root_files import remove_root
+
+    remove_root(files, source)
+
+
+def _nothing(*arguments: object, **named: object) -> None:
+    """What is left out."""
+
+
+def _empty(*arguments: object, **named: object) -> list[object]:
+    """What is not looked for."""
+    return []
+
+
+_Change = tuple[str, Callable[..., object]]
+# What it was called where it was found; where it is planted.
+PLANTS: dict[str, tuple[_Change, ...]] = {
+    "a-commit-is-looked-for-in-the-next-snapshot-alone": (
+        ("core.table.lineage.landed.find_commit", _only_the_next),
+    ),
+    "expiry-passes-a-commit-that-is-being-made": (
+        ("core.actions.rewrite.rewrite_main.hold_expiry", _nothing),
+        ("core.actions.merge.merge_branch.hold_expiry", _nothing),
+        ("core.table.lineage.landed.find_commit", _only_the_next),
+    ),
+    "a-branch-stands-on-its-first-snapshot": (
+        ("core.actions.garbage.deletion.dependents", _by_first_snapshots),
+    ),
+    "a-moved-root-loses-what-came-late": (("core.actions.branches.rename_root.move_rest", _no_late_files),),
+    "a-deletion-takes-what-its-plan-did-not-see": (
+        ("core.actions.branches.delete_branch.require_unmoved", _nothing),
+    ),
+    "no-barrier-for-open-sessions": (
+        ("core.actions.replace.replace_main_branch.put_barrier", _nothing),
+        ("core.actions.replace.pointer.put_barrier", _nothing),
+        ("core.actions.roots.shadow_tags.put_barrier", _nothing),
+    ),
+    "main-does-not-know-what-a-branch-keeps": (
+        ("core.actions.tags.create_tag.tag_in_main", _nothing),
+        ("core.actions.savepoints.savepoint_claim.tag_in_main", _nothing),
+    ),
+    "a-savepoint-without-its-tag-stays-so": (("core.actions.recover.unprotected", _empty),),
+    "a-dropped-main-is-not-looked-at-again": (
+        ("core.actions.replace.replace_main_branch.late_in", lambda *given: ""),
+    ),
+}
+
+
+@contextmanager
+def planted(name: str) -> Iterator[None]:
+    """With this fault in the program."""
+    patches = [patch(target, change) for target, change in PLANTS[name]]
+    for each in patches:
+        each.start()
+    try:
+        yield
+    finally:
+        for each in patches:
+            each.stop()
