@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from unittest.mock import patch
 
 from core.storage.files import Files
+from core.table.landed import Fate, Landed
 from core.table.layout import Root, TablePath
-from core.table.lineage.landed import Fate, Landed
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import all_roots, main_root
 from core.table.records import Snapshot, Tag
@@ -56,13 +56,11 @@ def _empty(*arguments: object, **named: object) -> list[object]:
 _Change = tuple[str, Callable[..., object]]
 # What it was called where it was found; where it is planted.
 PLANTS: dict[str, tuple[_Change, ...]] = {
-    "a-commit-is-looked-for-in-the-next-snapshot-alone": (
-        ("core.table.lineage.landed.find_commit", _only_the_next),
-    ),
+    "a-commit-is-looked-for-in-the-next-snapshot-alone": (("core.table.landed.find_commit", _only_the_next),),
     "expiry-passes-a-commit-that-is-being-made": (
         ("core.actions.rewrite.rewrite_main.hold_expiry", _nothing),
         ("core.actions.merge.merge_branch.hold_expiry", _nothing),
-        ("core.table.lineage.landed.find_commit", _only_the_next),
+        ("core.table.landed.find_commit", _only_the_next),
     ),
     "a-branch-stands-on-its-first-snapshot": (
         ("core.actions.garbage.deletion.dependents", _by_first_snapshots),
@@ -78,7 +76,7 @@ PLANTS: dict[str, tuple[_Change, ...]] = {
     ),
     "main-does-not-know-what-a-branch-keeps": (
         ("core.actions.tags.create_tag.tag_in_main", _nothing),
-        ("core.actions.savepoints.savepoint_claim.tag_in_main", _nothing),
+        ("core.actions.roots.savepoint_claim.tag_in_main", _nothing),
     ),
     "a-savepoint-without-its-tag-stays-so": (("core.actions.recover.unprotected", _empty),),
     "a-dropped-main-is-not-looked-at-again": (
