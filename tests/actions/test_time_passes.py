@@ -404,6 +404,10 @@ def test_main_that_went_on_half_cut_and_expired_past_the_cut_stays_as_it_is(
     rows = gone_on_and_expired(context, orders, count=1)
     done(context, "recover")
     assert planned(context, "recover").empty
+    [archive] = branch_names(context.files, ORDERS)
+    # Main may have any of it, and rows would come twice.
+    with pytest.raises(Refused, match="made by the last merge, is gone"):
+        planned(context, "merge-branch", name=archive)
     assert has_gone_on_whole(context, orders, rows)
 
 

@@ -42,7 +42,7 @@ from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import all_roots, root_exists
 from core.table.manifests.chain import break_between
 from core.table.reading import numbered
-from core.table.records import Snapshot, is_same_commit
+from core.table.records import Point, Snapshot, is_same_commit, point_of
 
 
 @dataclass(frozen=True)
@@ -125,6 +125,7 @@ def cut_off(files: Files, cut: Cut) -> int:
     _restore_expired(files, cut)
     if not files.exists(cut.main.snapshot(cut.keep)):
         # Others committed while it was half done, and what main was to end at has expired: it ends nowhere.
+        _refuse_merges(files, cut)
         return cut.head
     # Before they go: engines stumble over a hint to a snapshot that is missing, and not over one too low.
     files.replace(cut.main.latest_hint, str(cut.keep).encode())
@@ -135,6 +136,22 @@ def cut_off(files: Files, cut: Cut) -> int:
     delete_files(files, cut.main, going)
     merge_history.move(files, cut.main, cut.archive, reached)
     return reached
+
+
+def _refuse_merges(files: Files, cut: Cut) -> None:
+    """Write down that main may have any of what the branch has: a merge could bring rows in twice."""
+    kept, head = (cut.archive.snapshot(number) for number in (cut.keep, cut.head))
+    base, last = (point_of(Snapshot.from_json(files.read(path), path)) for path in (kept, head))
+    event = merge_history.Event(
+        kind="merge",
+        root=cut.main.branch,
+        main=Point(id=cut.head, delta_manifest_list=""),
+        branch=cut.archive.label,
+        head=last,
+        base_head=base,
+        base_main=base,
+    )
+    merge_history.record(files, cut.main.table, event)
 
 
 def _restore_expired(files: Files, cut: Cut) -> None:
