@@ -396,12 +396,13 @@ def test_main_that_went_on_past_an_undone_truncation_gets_nothing_twice(
     assert has_gone_on_whole(context, orders, rows)
 
 
+@pytest.mark.parametrize("count", [1, 3])
 def test_main_that_went_on_half_cut_and_expired_past_the_cut_stays_as_it_is(
-    context: Context, warehouse: Path, orders: Path
+    context: Context, warehouse: Path, orders: Path, count: int
 ) -> None:
     died(warehouse, r"orders/snapshot/LATEST$", "rollback", to="snapshot.3", truncate=True)
     (orders / "snapshot/snapshot-5").unlink()
-    rows = gone_on_and_expired(context, orders, count=1)
+    rows = gone_on_and_expired(context, orders, count)
     done(context, "recover")
     assert planned(context, "recover").empty
     [archive] = branch_names(context.files, ORDERS)

@@ -121,6 +121,8 @@ def cut_off(files: Files, cut: Cut) -> int:
     That is a later one than asked for when somebody committed on it meanwhile. It can be done twice.
     """
     if has_gone_on(files, cut):
+        if not is_put_back(files, cut):
+            _refuse_merges(files, cut)
         return cut.head
     _restore_expired(files, cut)
     if not files.exists(cut.main.snapshot(cut.keep)):
