@@ -37,7 +37,7 @@ from core.actions.roots.merge_tags import merge_tag
 from core.errors import UsageError
 from core.figures import counted
 from core.table.layout import Root, TablePath
-from core.table.records import Snapshot, is_same_commit, point_of
+from core.table.records import Point, Snapshot, is_same_commit, point_of
 
 ACTION = "merge-branch"
 _CHOICES = ("fail", "branch", "main")
@@ -99,7 +99,7 @@ class MergeBranch(RewriteMain[MergeState]):
 
     def __init__(self, work: Work, state: MergeState) -> None:
         super().__init__(work, state)
-        self._rows: tuple[Snapshot, Rows] | None = None
+        self._rows: tuple[tuple[Point, str], Rows] | None = None
 
     @classmethod
     def begin(cls, work: Work) -> Self:
@@ -129,10 +129,12 @@ class MergeBranch(RewriteMain[MergeState]):
             self.rows(found.start)
 
     def rows(self, start: RewriteBase) -> Rows | None:
-        if self._rows is None or point_of(self._rows[0]) != point_of(start.head.snapshot):
+        # Columns may come without a commit.
+        now = point_of(start.head.snapshot), start.schema_text
+        if self._rows is None or self._rows[0] != now:
             work, found = self.work, self._on(start)
             choice = str(work.plan.arguments["on_conflict"])
-            self._rows = start.head.snapshot, merged_rows(work.context, found, choice, work.progress)
+            self._rows = now, merged_rows(work.context, found, choice, work.progress)
         return self._rows[1]
 
     def safety_comment(self) -> str:
