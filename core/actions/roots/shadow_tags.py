@@ -49,6 +49,15 @@ def guard(files: Files, root: Root, tag_name: str) -> None:
     _put_while_main(files, root, {table.root().tag(tag_name): data})
 
 
+def unguard(files: Files, root: Root, tag_name: str, data: bytes) -> None:
+    """After a tag with these bytes was taken back from a root: its guard goes too. Idempotent."""
+    if root.branch is None or main_branch_name(files, root.table) != root.branch:
+        return
+    path = root.table.root().tag(tag_name)
+    if list(files.read_many([path])) == [without_time_to_live(data, path)]:
+        files.delete(path)
+
+
 def _put_while_main(files: Files, main: Root, guards: Mapping[str, bytes]) -> None:
     """Write guards of a branch's tags beside whatever moves main, and take them back where it has moved.
 

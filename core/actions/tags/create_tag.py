@@ -121,7 +121,12 @@ def _tag(context: Context, chosen: ChosenSnapshot, plan: Plan, progress: Progres
     if not files.create(path, data):
         raise Refused(f"{plan.table} has a tag {name} already", "Choose another name.")
     made = [path]
-    with undone_on_failure(chosen.root.table, lambda: _delete(files, made)):
+
+    def take_back() -> None:
+        _delete(files, made)
+        shadow_tags.unguard(files, chosen.root, name, data)
+
+    with undone_on_failure(chosen.root.table, take_back):
         # It goes with the branch: main may have a tag of this name.
         pin = tag_in_main(files, chosen, merge_tag(chosen.root.label, chosen.snapshot.id))
         made += [] if pin is None else [pin]

@@ -38,7 +38,8 @@ def random_history(warehouse: Path, random: Random) -> History:
                     tags += 1
                     history.tag(f"t{tags}", random.choice(ids), branch)
             case "fork":
-                names = Lineage(history.files, TABLE.root()).tag_names()
+                # In an order of their own, not of the file system's.
+                names = sorted(Lineage(history.files, TABLE.root()).tag_names())
                 name = random.choice("ab")
                 if names and name not in history.lines:
                     history.fork(name, random.choice(names))

@@ -15,12 +15,13 @@ from core.actions.context import Context
 from core.actions.roots import shadow_tags
 from core.actions.roots.shadow_tags import Repair
 from core.actions.savepoints import auto_savepoint
+from core.errors import Unavailable
 from core.storage.files import Files
 from core.table.layout import TablePath
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import main_branch_name
 from core.verify import verify
-from tests.actions.acting import ORDERS, applied, contents, done, planned
+from tests.actions.acting import ORDERS, Wrapped, applied, contents, context_on, done, planned
 from tests.actions.taking_over import add, branched, left_stray
 
 
@@ -195,3 +196,19 @@ def test_repair_that_overlaps_an_undo_leaves_main_open(
     assert "snapshot-9000000000" not in contents(orders / "snapshot")
     add(context, "shop.orders", 5555)
     assert verify(context, ORDERS).problems == ()
+
+
+class AnswerLost(Wrapped):
+    """A store that replaces a guard, and does not say so."""
+
+    def replace(self, path: str, data: bytes) -> None:
+        super().replace(path, data)
+        if path.endswith("orders/tag/tag-late"):
+            raise Unavailable("the answer is lost", "")
+
+
+def test_a_tag_that_is_taken_back_leaves_no_guard(replaced: Context, warehouse: Path, orders: Path) -> None:
+    with pytest.raises(Unavailable):
+        done(context_on(warehouse, AnswerLost(replaced.files)), "create-tag", name="late")
+    assert not (orders / "tag/tag-late").exists()
+    assert not (orders / "branch/branch-fix/tag/tag-late").exists()
