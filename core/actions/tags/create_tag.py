@@ -37,9 +37,9 @@ from core.errors import FileMissing, Refused
 from core.figures import moment
 from core.storage.files import Files
 from core.table.catalog import parse_table_name
-from core.table.layout import Root, TablePath
+from core.table.layout import TAG_PREFIX, Root, TablePath
 from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import all_roots, branch_root
+from core.table.lineage.main_branch import all_roots, branch_root, main_root
 from core.table.records import Tag
 from core.table.tag_times import with_time_to_live
 
@@ -125,6 +125,10 @@ def _tag(context: Context, chosen: ChosenSnapshot, plan: Plan, progress: Progres
     def take_back() -> None:
         _delete(files, made)
         shadow_tags.unguard(files, chosen.root, name, data)
+        for pin in made[1:]:
+            # Its guard, where a branch is main: the pin lies with main.
+            pinned = pin.rpartition(f"/{TAG_PREFIX}")[2]
+            shadow_tags.unguard(files, main_root(files, chosen.root.table), pinned, chosen.data)
 
     with undone_on_failure(chosen.root.table, take_back):
         # It goes with the branch: main may have a tag of this name.
