@@ -166,6 +166,15 @@ def require_held(
     _require_all(context, chosen, needed, progress)
 
 
+def prune_gone(files: Files, root: Root) -> None:
+    """After a tag was taken back from a branch that was deleted before it: its empty directories go too.
+
+    They would be taken for a branch. Idempotent.
+    """
+    if root.branch is not None and not root_exists(files, root):
+        files.prune(root.directory)
+
+
 def _require_staying(context: Context, root: Root) -> None:
     """A deletion that begins after this look lists the tag, and is refused."""
     if root.branch is None:

@@ -14,7 +14,7 @@ from core.actions.change.owner import Owner, this_process
 from core.actions.checks import undone_on_failure
 from core.actions.context import Context, Progress, Remark
 from core.actions.roots import shadow_tags
-from core.actions.roots.pin_snapshot import ChosenSnapshot, require_held
+from core.actions.roots.pin_snapshot import ChosenSnapshot, prune_gone, require_held
 from core.actions.roots.shared_snapshots import tag_in_main
 from core.actions.temp_files import delete_temporaries
 from core.errors import FileMissing, Refused
@@ -180,6 +180,7 @@ def undo(context: Context, table: TablePath, claim: Claim) -> None:
     for root in _tagged_roots(files, table, claim):
         if tag_is_of(files, root, claim):
             files.delete(root.tag(savepoint_tag(claim.id)))
+            prune_gone(files, root)
     files.delete(table.savepoint_file(claim.full_manifest_list))
     _drop(context, table, claim)
 

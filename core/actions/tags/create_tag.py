@@ -27,6 +27,7 @@ from core.actions.roots.pin_snapshot import (
     choose,
     choose_as_planned,
     keep,
+    prune_gone,
     require_held,
     require_whole,
     slow_check_warning,
@@ -124,6 +125,7 @@ def _tag(context: Context, chosen: ChosenSnapshot, plan: Plan, progress: Progres
 
     def take_back() -> None:
         _delete(files, made)
+        prune_gone(files, chosen.root)
         shadow_tags.unguard(files, chosen.root, name, data)
         for pin in made[1:]:
             # Its guard, where a branch is main: the pin lies with main.
