@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from core import figures
 from core.actions.garbage.estimate import told
 from core.errors import FileMissing, PaimarkError
 from core.storage.files import Files
@@ -65,7 +66,7 @@ def _keys(files: Files, file: SampleFile, schemas: dict[tuple[Root, int], TableS
 
 def _fault(files: Files, file: SampleFile, read: Read, keys: Sequence[str]) -> str | None:
     if (size := files.size(file.path)) is not None and size > MOST_BYTES:
-        raise TooLarge(f"it has {size} bytes")
+        raise TooLarge(f"it has {figures.size(size)}")
     data = files.read(file.path)
     try:
         rows, ordered = read(data, keys)
@@ -103,7 +104,7 @@ def _rows_at_once(metadata: Any) -> int:
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     widest = max((group.total_byte_size // max(1, group.num_rows) for group in groups), default=0)
     if widest > AT_ONCE_BYTES:
-        raise TooLarge(f"its rows have {widest} bytes")
+        raise TooLarge(f"its rows have {figures.size(widest)}")
     return min(_MOST_ROWS, AT_ONCE_BYTES // max(1, widest))
 
 
