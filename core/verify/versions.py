@@ -87,20 +87,25 @@ def _of_root(files: Files, main: Root, damaged: dict[str, str], root: Root) -> l
         ]
 
     snapshots = read("snapshot", numbered(files.names(root.snapshots), "snapshot-"), root.snapshot)
-    if is_guard:
-        # A stale writer's: their schemas went with the main that it took the table directory for.
-        snapshots = [each._replace(schemas=_with_schema(files, each)) for each in snapshots]
     changelogs = read("changelog", numbered(files.names(root.changelogs), CHANGELOG_PREFIX), root.changelog)
     lineage = Lineage(files, root)
     tags = [_tag_version(root, schemas, name, tag, is_guard) for name, tag in lineage.tags()]
+    if is_guard:
+        # A stale engine's: their schemas went with the main that it took the table directory for.
+        known = set(Lineage(files, main).schema_ids())
+        snapshots, tags = (
+            [each if each.schema_id in known else _with_schema(files, each) for each in each_kind]
+            for each_kind in (snapshots, tags)
+        )
     damaged |= unreadable | lineage.unreadable
     return [*snapshots, *sorted(tags, key=_id), *changelogs]
 
 
-def _with_schema(files: Files, version: Version) -> Root:
-    """The root that has the schema of a version, its own where none has."""
-    roots = [version.schemas, *all_roots(files, version.schemas.table)]
-    return next((each for each in roots if files.exists(each.schema(version.schema_id))), version.schemas)
+def _with_schema(files: Files, version: Version) -> Version:
+    """With the root that has its schema, if any has."""
+    roots = all_roots(files, version.schemas.table)
+    having = (each for each in roots if files.exists(each.schema(version.schema_id)))
+    return version._replace(schemas=next(having, version.schemas))
 
 
 def _tag_version(root: Root, schemas: Root, name: str, tag: Tag, is_guard: bool) -> Version:

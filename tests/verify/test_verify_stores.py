@@ -77,6 +77,18 @@ def test_a_whole_table_has_no_heading_over_nothing(paimark: Paimark, warehouse: 
     assert (ran.code, ran.out) == (0, "")
 
 
+def test_a_stale_tag_of_the_replaced_main_is_read_by_its_schemas(context: Context, orders: Path) -> None:
+    """An open session made it, of a schema that the new main never had."""
+    branched(context)
+    done(context, "alter-branch-schema", add="note STRING")
+    rows = {"order_id": [900], "customer": ["a"], "price": [1.0], "note": ["b"]}
+    commit(orders.parents[1], "shop.orders", pa.table(rows))
+    newest = (orders / f"snapshot/snapshot-{(orders / 'snapshot/LATEST').read_text()}").read_bytes()
+    done(context, "replace-main-branch", name="fix")
+    (orders / "tag/tag-stale").write_bytes(newest)
+    assert found(verify(context, ORDERS)) == []
+
+
 def test_what_stops_open_sessions_must_stand_while_a_branch_is_main(context: Context, orders: Path) -> None:
     branched(context)
     done(context, "replace-main-branch", name="fix")
