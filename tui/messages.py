@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from textual.message import Message
+
+
+class Say(Protocol):
+    """Shows a sentence on the bottom line. `ink` is good, warn, bad or nothing."""
+
+    def __call__(self, text: str, ink: str = "") -> object: ...
 
 
 class Noted(Message):

@@ -52,12 +52,12 @@ async def test_numbers_and_letters_are_text_while_one_types(warehouse: Path) -> 
         await console.sees("● events")
         await console.press("j", "enter", "slash")
         await console.type("2s")
-        assert console.app.browse.tab == 0
+        assert console.app.browse.tabs.current == 0
         assert console.app.browse.snapshots.grid.order.text == "2s"
         await console.press("escape", "6")
-        await console.until(lambda: console.app.browse.tab == 5)
+        await console.until(lambda: console.app.browse.tabs.current == 5)
         await console.type("5sbt?:")
-        assert console.app.browse.tab == 5
+        assert console.app.browse.tabs.current == 5
         assert console.app.screen is console.app.browse
         await console.sees("5sbt?:")
 

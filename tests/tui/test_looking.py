@@ -19,9 +19,10 @@ from tests.table.branches import create_branch
 from tests.tui.conftest import act
 from tests.tui.driving import sitting
 from tui.panes.query import QueryPane
-from tui.records.location_history import Places
+from tui.records.location_history import LocationHistory
 from tui.records.marks import Mark, pair_to_compare, toggled
 from tui.session import Target
+from tui.tabs import Tab
 
 MAIN, FIX = Mark(Wanted()), Mark(Wanted("fix"))
 OLD, NEW = Mark(Wanted(None, "savepoint.1"), 3), Mark(Wanted(None, "snapshot.5"), 5)
@@ -53,14 +54,14 @@ def test_a_mark_stays_until_it_is_taken_away() -> None:
 
 
 def test_the_way_back_is_forgotten_where_another_is_taken() -> None:
-    places, target = Places(), Target(TABLE)
-    for tab in (0, 1, 1, 2):
-        places.went(target, tab)
-    assert [places.step(-1), places.step(-1), places.step(-1)] == [(target, 1), (target, 0), None]
-    assert places.step(1) == (target, 1)
-    places.went(target, 4)
-    assert places.step(1) is None
-    assert places.step(-1) == (target, 1)
+    history, target = LocationHistory(), Target(TABLE)
+    for tab in (Tab.SNAPSHOTS, Tab.SAVEPOINTS, Tab.SAVEPOINTS, Tab.BRANCHES):
+        history.add(target, tab)
+    assert [history.step(-1) for _ in range(3)] == [(target, 1), (target, 0), None]
+    assert history.step(1) == (target, 1)
+    history.add(target, Tab.SCHEMA)
+    assert history.step(1) is None
+    assert history.step(-1) == (target, 1)
 
 
 async def test_marked_rows_are_compared_and_the_way_leads_back(warehouse: Path) -> None:
@@ -137,7 +138,7 @@ async def test_a_mark_is_of_its_commit_and_not_of_another_with_its_number(wareho
         path.write_text(json.dumps({**record, "timeMillis": record["timeMillis"] + 1}))
         await console.press("D")
         await console.sees("snapshot.4 is another commit now")
-        assert console.app.browse.tab == 0
+        assert console.app.browse.tabs.current == 0
 
 
 async def test_a_peek_shows_merged_rows_without_spark(warehouse: Path) -> None:

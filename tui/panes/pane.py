@@ -1,12 +1,13 @@
-"""What the screen asks of a tab, and the tabs there are; each is imported when it is first opened."""
+"""The protocols between the screen and its panes. A pane is imported when its tab is first opened."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from core.table.layout import TablePath
 from tui.session import Target, Version
+from tui.tabs import Tab
 from tui.widgets.detail_strip import Detail
 from tui.widgets.grid.record_grid import RecordGrid
 
@@ -14,15 +15,14 @@ if TYPE_CHECKING:
     from core.statements.call import Called
     from tui.records.marks import Mark
 
-TABS = ("Snapshots", "Savepoints", "Branches", "Tags", "Schema", "Query")
-TAB_CLASSES = (
-    "tui.panes.snapshots:SnapshotsPane",
-    "tui.panes.savepoints:SavepointsPane",
-    "tui.panes.branches:BranchesPane",
-    "tui.panes.tags:TagsPane",
-    "tui.panes.schema:SchemaPane",
-    "tui.panes.query:QueryPane",
-)
+PANE_CLASSES: Mapping[Tab, str] = {
+    Tab.SNAPSHOTS: "tui.panes.snapshots:SnapshotsPane",
+    Tab.SAVEPOINTS: "tui.panes.savepoints:SavepointsPane",
+    Tab.BRANCHES: "tui.panes.branches:BranchesPane",
+    Tab.TAGS: "tui.panes.tags:TagsPane",
+    Tab.SCHEMA: "tui.panes.schema:SchemaPane",
+    Tab.QUERY: "tui.panes.query:QueryPane",
+}
 
 
 class Pane(Protocol):

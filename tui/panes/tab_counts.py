@@ -1,4 +1,4 @@
-"""What lies around a table before its tabs are opened: the root in view, and how many there are of what."""
+"""Count savepoints, branches and tags for the tab titles."""
 
 from __future__ import annotations
 
@@ -8,29 +8,27 @@ from dataclasses import dataclass
 from core.table.layout import SAVEPOINT_TAG_PREFIX
 from core.table.lineage.lineage import numbered
 from core.table.lineage.main_branch import branch_names
-from tui.panes.pane import TABS
 from tui.session import Opened, Session, Target
-
-SAVEPOINTS, BRANCHES, TAGS = (TABS.index(name) for name in ("Savepoints", "Branches", "Tags"))
+from tui.tabs import Tab
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
-    """`counts` are by tab."""
+class TabCounts:
+    """The counts, and the root that they were read from."""
 
     opened: Opened
-    counts: Mapping[int, int]
+    counts: Mapping[Tab, int]
 
 
-def look_around(session: Session, target: Target) -> Around:
+def count_tabs(session: Session, target: Target) -> TabCounts:
     """One read and two listings, for a thread. Raises `NotFound`, `Corrupt`, `Unavailable`.
 
     Savepoints are those with a tag: the few that lost theirs are counted when their tab is opened.
     """
     opened = session.open(target)
-    table = target.table
     tags = opened.lineage.tag_names()
-    saved = numbered(tags, SAVEPOINT_TAG_PREFIX)
-    branches = {*branch_names(session.files, table), opened.main}
-    counts = {SAVEPOINTS: len(saved), BRANCHES: len(branches), TAGS: len(tags)}
-    return Around(opened, counts)
+    savepoints = numbered(tags, SAVEPOINT_TAG_PREFIX)
+    branches = {*branch_names(session.files, target.table), opened.main}
+    return TabCounts(
+        opened, {Tab.SAVEPOINTS: len(savepoints), Tab.BRANCHES: len(branches), Tab.TAGS: len(tags)}
+    )

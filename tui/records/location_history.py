@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 from tui.session import Target
+from tui.tabs import Tab
 
-Place = tuple[Target, int]
+Visit = tuple[Target, Tab]
 _KEPT = 100
 
 
-class Places:
+class LocationHistory:
     """Tables and branches with their tabs, oldest first."""
 
     def __init__(self) -> None:
-        self._been: list[Place] = []
-        self._at = -1
+        self._visits: list[Visit] = []
+        self._index = -1
 
-    def went(self, target: Target, tab: int) -> None:
-        """What lay ahead is forgotten, as in a browser."""
-        if self._at >= 0 and self._been[self._at] == (target, tab):
+    def add(self, target: Target, tab: Tab) -> None:
+        """Forgets the visits that `step` went back over, as a browser does."""
+        if self._index >= 0 and self._visits[self._index] == (target, tab):
             return
-        self._been = [*self._been[: self._at + 1], (target, tab)][-_KEPT:]
-        self._at = len(self._been) - 1
+        self._visits = [*self._visits[: self._index + 1], (target, tab)][-_KEPT:]
+        self._index = len(self._visits) - 1
 
-    def step(self, by: int) -> Place | None:
-        """The place before (-1) or after (1); None where there is none."""
-        if not 0 <= self._at + by < len(self._been):
+    def step(self, by: int) -> Visit | None:
+        """The visit before (-1) or after (1); None where there is none."""
+        if not 0 <= self._index + by < len(self._visits):
             return None
-        self._at += by
-        return self._been[self._at]
+        self._index += by
+        return self._visits[self._index]

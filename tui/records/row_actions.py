@@ -5,9 +5,10 @@ from __future__ import annotations
 from core.table.definition.retention import retention_off
 from core.table.layout import MAIN, SAVEPOINT_TAG_PREFIX
 from tui.session import Target, Version
+from tui.tabs import Tab
 
 # What `x` deletes, by the tab it is pressed on.
-DELETING = {"Savepoints": "delete-savepoint", "Branches": "delete-branch", "Tags": "delete-tag"}
+DELETING = {Tab.SAVEPOINTS: "delete-savepoint", Tab.BRANCHES: "delete-branch", Tab.TAGS: "delete-tag"}
 # What switches stock expiry off on a branch.
 PROTECTING = "alter-branch-schema"
 # What is done to the table, whatever row the cursor is on.

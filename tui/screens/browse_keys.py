@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.binding import Binding, BindingType
 
-from tui.panes.pane import TABS
+from tui.tabs import Tab
 
 # By the ids of their bindings: keys for a row, which wait until there are rows. The others go elsewhere, or
 # to what may still come.
@@ -105,8 +105,5 @@ BROWSE: list[BindingType] = [
         show=False,
         id="browse.up",
     ),
-    *(
-        Binding(str(number + 1), f"tab({number})", name, show=False, id=f"tab.{name.lower()}")
-        for number, name in enumerate(TABS)
-    ),
+    *(Binding(tab.key, f"tab({tab:d})", tab.title, show=False, id=f"tab.{tab.name.lower()}") for tab in Tab),
 ]

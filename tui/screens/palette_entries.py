@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from core.actions.registry import ACTIONS
 from tui.dialogs.palette import Entry
-from tui.panes.pane import TABS
 from tui.session import Target
+from tui.tabs import Tab
 
 if TYPE_CHECKING:
     from tui.screens.browse import BrowseScreen
@@ -28,26 +28,23 @@ _ACTION_KEYS = {
 
 def entries(browse: BrowseScreen, own: Sequence[Entry]) -> list[Entry]:
     """In the order people look for them; all are found by typing. `own` are the application's."""
-    found = [
-        Entry(change.title, f"running, {change.elapsed}", "", partial(browse.show_change, change))
+    offered = [
+        Entry(change.title, f"running, {change.elapsed}", "", partial(browse.dialogs.open_running, change))
         for change in browse.session.changes
     ]
     if browse.target is not None:
-        found += [
+        offered += [
             Entry(name, action.summary, _ACTION_KEYS.get(name, ""), partial(browse.action_act, name))
             for name, action in ACTIONS.items()
         ]
-    found += [
-        Entry(name.lower(), "pane", str(number + 1), partial(browse.open_tab, number))
-        for number, name in enumerate(TABS)
-    ]
+    offered += [Entry(tab.name.lower(), "pane", tab.key, partial(browse.open_tab, tab)) for tab in Tab]
     if browse.target is not None:
-        found += [
+        offered += [
             Entry("diff", "rows that differ between two versions", "D", browse.action_diff),
             Entry("peek", "the first rows, without Spark", "p", browse.action_peek),
             Entry("protect", "switch stock expiry off on the branch", "P", browse.action_protect),
         ]
-    found += [
+    offered += [
         Entry("log", "what was done, and what went wrong", "L", browse.action_log),
         Entry("refresh", "read the pane again", "r", browse.action_refresh),
         Entry("zoom", "hide or show the tables", "z", browse.action_zoom),
@@ -55,8 +52,8 @@ def entries(browse: BrowseScreen, own: Sequence[Entry]) -> list[Entry]:
     ]
     for tables in browse.tables.tables.values():
         if isinstance(tables, list):
-            found += [
+            offered += [
                 Entry(table.full_name, "table", "", partial(browse.show_table, Target(table)))
                 for table in tables
             ]
-    return found
+    return offered

@@ -14,8 +14,8 @@ _ENGINE_INKS = {"Spark ready": "good", "Spark failed": "bad"}
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """What the line says. `main` is the name of the branch that is main; `engine` a word about Spark."""
+class Location:
+    """`main` is the name of the branch that is main; `engine` a word about Spark."""
 
     context: str
     database: str = ""
@@ -29,27 +29,29 @@ class Place:
 class Breadcrumb(Lines):
     """context › database › table › branch          MAIN = main  READ-ONLY  Spark ready"""
 
-    def __init__(self, place: Place, *, id: str | None = None) -> None:  # noqa: A002
+    def __init__(self, location: Location, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
-        self.place = place
+        self.location = location
 
-    def go(self, place: Place) -> None:
-        if place != self.place:
-            self.place = place
+    def go(self, location: Location) -> None:
+        if location != self.location:
+            self.location = location
             self.update_lines()
 
     def lines(self, width: int) -> Sequence[Line]:
-        place = self.place
-        steps = [step for step in (place.database, place.table, place.branch) if step]
-        left: list[Piece] = [(" " + clean_text(place.context), "quiet")]
+        location = self.location
+        steps = [step for step in (location.database, location.table, location.branch) if step]
+        left: list[Piece] = [(" " + clean_text(location.context), "quiet")]
         for number, step in enumerate(steps):
             left += [(_STEP, "quiet"), (clean_text(step), "title" if number == 1 else "")]
         right: list[Piece] = []
-        if place.main:
+        if location.main:
             # A main that is a branch is rare and matters: it is said louder.
-            right.append((f"MAIN = {clean_text(place.main)} ", "quiet" if place.main == "main" else "warn"))
-        if place.read_only:
+            right.append(
+                (f"MAIN = {clean_text(location.main)} ", "quiet" if location.main == "main" else "warn")
+            )
+        if location.read_only:
             right.append((" READ-ONLY ", "warn"))
-        if place.engine:
-            right.append((f" {place.engine} ", _ENGINE_INKS.get(place.engine, "quiet")))
+        if location.engine:
+            right.append((f" {location.engine} ", _ENGINE_INKS.get(location.engine, "quiet")))
         return [spread(left, right, width)]

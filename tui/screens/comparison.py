@@ -1,0 +1,64 @@
+"""`D`: find what two versions of a table differ in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from textual.app import App
+
+from core.errors import PaimarkError
+from tui.messages import Say
+from tui.records.marks import Mark, moved_on, pair_to_compare, why_no_pair
+from tui.screens.selected_rows import SelectedRows
+from tui.session import Session, Target
+from tui.work.background import Slot
+
+if TYPE_CHECKING:
+    from core.travel.diff.diff import Difference
+
+Pair = tuple[Mark, Mark]
+
+
+class Comparison:
+    """Looks the two versions up in a thread, and hands their difference to `show`."""
+
+    def __init__(
+        self,
+        app: App[Any],
+        session: Session,
+        rows: SelectedRows,
+        say: Say,
+        show: Callable[[Difference], object],
+    ) -> None:
+        self._session = session
+        self._rows = rows
+        self._say = say
+        self._show = show
+        self._slot: Slot[tuple[Pair, Difference]] = Slot(app, "diff", self._take, self._fail)
+
+    def start(self, target: Target) -> None:
+        """Compare the marked rows, or the row under the cursor."""
+        from core.travel.diff.diff import make_difference
+
+        marks = self._rows.marks
+        if len(marks) != 2 and self._rows.says_no_row():
+            return
+        pair = pair_to_compare(marks, self._rows.under_cursor, target)
+        if pair is None:
+            self._say(why_no_pair(marks), "warn")
+            return
+        files, old, new = self._session.files, pair[0].wanted, pair[1].wanted
+        self._slot.ask(lambda report: report((pair, make_difference(files, target.table, old, new))))
+
+    def _take(self, compared: tuple[Pair, Difference]) -> None:
+        (old, new), difference = compared
+        self._rows.unmark()
+        moved = moved_on(old, difference.old.snapshot) or moved_on(new, difference.new.snapshot)
+        if moved:
+            self._say(moved, "warn")
+        else:
+            self._show(difference)
+
+    def _fail(self, error: PaimarkError) -> None:
+        self._say(f"{error.message}. {error.hint}".rstrip(), "bad")

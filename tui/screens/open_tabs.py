@@ -1,0 +1,81 @@
+"""The tabs that were opened, which of them is in view, and the table and branch that all of them show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+from textual.containers import Vertical
+
+from tui.panes.pane import PANE_CLASSES, Desk, Pane
+from tui.panes.record_pane import RecordPane
+from tui.session import Session, Target
+from tui.tabs import Tab
+from tui.widgets.tab_bar import TabBar
+
+
+class OpenTabs:
+    """The pane of a tab is made when the tab is first opened, and put into `column`."""
+
+    def __init__(self, session: Session, desk: Desk, first: Pane, bar: TabBar, column: Vertical) -> None:
+        self.target: Target | None = None
+        self.current = Tab.SNAPSHOTS
+        self.panes: dict[Tab, Pane] = {Tab.SNAPSHOTS: first}
+        self._session = session
+        self._desk = desk
+        self._bar = bar
+        self._column = column
+
+    @property
+    def pane(self) -> Pane:
+        """The one in view."""
+        return self.panes[self.current]
+
+    @property
+    def pane_in_use(self) -> RecordPane[Any] | None:
+        """The pane in view, when it has rows of the table's metadata and the keys go there."""
+        pane = self.pane
+        return pane if isinstance(pane, RecordPane) and pane.has_focus_within else None
+
+    def aim(self, target: Target) -> None:
+        """Show another table or branch: the pane in view reads it now, the others when they are opened."""
+        for tab in Tab:
+            self._bar.count(tab, "")
+        for pane in self.panes.values():
+            pane.aim(target)
+
+    async def open(self, tab: Tab) -> Pane:
+        """Bring a tab into view."""
+        if tab != self.current:
+            self.pane.display = False
+            self.current = tab
+            self._bar.open(tab)
+        pane = self.panes.get(tab)
+        if pane is None:
+            module, _, name = PANE_CLASSES[tab].partition(":")
+            pane = self.panes[tab] = made = getattr(import_module(module), name)(self._session, self._desk)
+            if self.target is not None:
+                made.aim(self.target)
+            await self._column.mount(made)
+        else:
+            pane.display = True
+            pane.load_if_stale()
+            pane.follow()
+        return pane
+
+    def reload(self) -> None:
+        for pane in self.panes.values():
+            pane.reload()
+
+    def show_counts(self, counts: Mapping[Tab, int]) -> None:
+        """Put counts beside the titles. The pane in view counts its own rows."""
+        for tab, count in counts.items():
+            if tab != self.current or not self.pane.is_of(self.target):
+                self._bar.count(tab, f"{count:,}")
+
+    def show_count_of(self, changed: RecordPane[Any]) -> None:
+        """Put the number of a pane's rows beside its title."""
+        for tab, pane in self.panes.items():
+            if pane is changed and changed.count_text and changed.is_of(self.target):
+                self._bar.count(tab, changed.count_text)

@@ -1,0 +1,123 @@
+"""The dialogs that a key opens: plans of actions, the whole record, the first rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from textual.app import App
+
+from core.table.layout import MAIN
+from tui.messages import Say
+from tui.panes.record_pane import RecordPane
+from tui.panes.snapshots import SnapshotsPane
+from tui.records.row_actions import OF_THE_TABLE, PROTECTING, arguments_from, protection_of
+from tui.screens.open_tabs import OpenTabs
+from tui.screens.selected_rows import SelectedRows
+from tui.session import Session, Target, Version
+from tui.widgets.detail_strip import Detail
+
+if TYPE_CHECKING:
+    from core.actions.plan import Outcome
+    from core.statements.call import Called
+    from tui.dialogs.plan_dialog import PlanDialog
+    from tui.dialogs.record import RecordScreen
+    from tui.work.running_change import RunningChange
+
+
+class RowDialogs:
+    """Each method returns when its dialog has the keys: the next one typed is for it."""
+
+    def __init__(self, app: App[Any], session: Session, tabs: OpenTabs, rows: SelectedRows, say: Say) -> None:
+        self._app = app
+        self._session = session
+        self._tabs = tabs
+        self._rows = rows
+        self._say = say
+        self._record: RecordScreen | None = None
+
+    # Plans
+
+    async def open_action(self, name: str) -> None:
+        """The dialog of an action, filled in from the row under the cursor."""
+        target = self._tabs.target
+        if target is None or (name not in OF_THE_TABLE and self._rows.says_not_one()):
+            return
+        pane = self._tabs.pane
+        # A savepoint is made of the newest snapshot wherever none is pointed at.
+        newest = pane.at_newest if isinstance(pane, SnapshotsPane) else name == "create-savepoint"
+        await self._plan(name, target, arguments_from(name, target, self._version, newest=newest))
+
+    async def open_protection(self) -> None:
+        """The dialog that switches stock expiry off on the branch under the cursor."""
+        target = self._tabs.target
+        if target is None or self._rows.says_not_one():
+            return
+        branch = None if self._version is None else self._version.branch
+        if branch in (None, MAIN):
+            self._say("Go to a branch: main is expired by its own options", "warn")
+            return
+        await self._plan(PROTECTING, target, protection_of(branch))
+
+    async def open_call(self, called: Called) -> None:
+        """The dialog of an action that a CALL names."""
+        from tui.dialogs.plan_dialog import PlanDialog
+
+        await self._push(PlanDialog(self._session, called.action, called.table, called.arguments))
+
+    async def open_running(self, change: RunningChange) -> None:
+        """The dialog of a change that was left to the background."""
+        from core.table.catalog import parse_table_name
+        from tui.dialogs.plan_dialog import PlanDialog
+
+        table = parse_table_name(change.plan.table)
+        await self._push(PlanDialog(self._session, change.action, table, change.plan.arguments, change))
+
+    async def _plan(self, name: str, target: Target, arguments: dict[str, object]) -> None:
+        from core.actions.registry import action
+        from tui.dialogs.plan_dialog import PlanDialog
+
+        await self._push(PlanDialog(self._session, action(name), target.table, arguments))
+
+    async def _push(self, dialog: PlanDialog) -> None:
+        def closed(outcome: Outcome | None) -> None:
+            if outcome is not None:
+                self._say(outcome.message, "good")
+
+        await self._app.push_screen(dialog, closed)
+
+    @property
+    def _version(self) -> Version | None:
+        pane = self._tabs.pane
+        return pane.current_version if isinstance(pane, RecordPane) else None
+
+    # Rows
+
+    async def open_record(self) -> None:
+        """The record under the cursor, in full."""
+        from tui.dialogs.record import RecordScreen
+
+        detail = self._tabs.pane.current_detail
+        if detail.facts:
+            self._record = RecordScreen(detail)
+            await self._app.push_screen(self._record)
+        else:
+            self._rows.says_no_row()
+
+    def update_record(self, detail: Detail) -> None:
+        """Show it where a record is shown."""
+        if self._record is not None and self._record.is_current:
+            self._record.show(detail)
+
+    async def open_peek(self) -> None:
+        """The first rows of the version under the cursor, or of the table, without Spark."""
+        from core.travel.wanted import Wanted
+        from tui.dialogs.peek import PeekScreen
+        from tui.query.peeking import Peeking
+
+        target = self._tabs.target
+        if target is None or self._rows.says_no_row():
+            return
+        mark = self._rows.under_cursor
+        wanted = mark.wanted if mark is not None else Wanted(target.branch)
+        label = f"{target.table.full_name} {mark.label if mark is not None else ''}".strip()
+        await self._app.push_screen(PeekScreen(label, Peeking(self._session, target, wanted)))

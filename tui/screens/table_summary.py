@@ -1,0 +1,70 @@
+"""The line at the top and the counts beside the tabs' titles, read anew every few seconds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from textual.app import App
+
+from tui.panes.tab_counts import TabCounts, count_tabs
+from tui.screens.open_tabs import OpenTabs
+from tui.session import Opened, Session
+from tui.widgets.breadcrumb import Breadcrumb
+from tui.work.background import Slot
+
+_ENGINE_WORDS = {
+    "starting": "Spark starts",
+    "ready": "Spark ready",
+    "running": "Spark busy",
+    "resting": "Spark rests",
+    "failed": "Spark failed",
+}
+
+
+class TableSummary:
+    """Shows the table that `tabs` show, and how busy Spark is."""
+
+    def __init__(self, app: App[Any], session: Session, tabs: OpenTabs, breadcrumb: Breadcrumb) -> None:
+        self._session = session
+        self._tabs = tabs
+        self._breadcrumb = breadcrumb
+        self._reading: Slot[TabCounts] = Slot(app, "counts", self._take, lambda error: None)
+
+    def show_target(self, main: str = "", branch: str = "") -> None:
+        """Name the table in view, as far as it is known without reading."""
+        target = self._tabs.target
+        if target is not None:
+            self._breadcrumb.go(
+                replace(
+                    self._breadcrumb.location,
+                    database=target.table.database,
+                    table=target.table.name,
+                    branch=target.branch or branch,
+                    main=main,
+                )
+            )
+
+    def show_opened(self, opened: Opened) -> None:
+        self.show_target(opened.main, opened.root.label)
+
+    def read(self) -> None:
+        target = self._tabs.target
+        if target is not None:
+            self._reading.ask(lambda report: report(count_tabs(self._session, target)))
+
+    def follow(self) -> None:
+        """Read again, unless an earlier reading still runs."""
+        if not self._reading.busy:
+            self.read()
+
+    def _take(self, counted: TabCounts) -> None:
+        self.show_opened(counted.opened)
+        self._tabs.show_counts(counted.counts)
+
+    def show_engine(self) -> None:
+        """Say what Spark does, or the change that runs."""
+        word = _ENGINE_WORDS.get(self._session.room.state, "")
+        for change in self._session.changes:
+            word = f"{change.action.name} {change.elapsed}"
+        self._breadcrumb.go(replace(self._breadcrumb.location, engine=word))
