@@ -77,9 +77,9 @@ def raced(store: Raced, race: Race) -> Conditions:
     directory = f"{SCRATCH}/{uuid.uuid4()}"
     paths = [f"{directory}/race-{number}" for number in range(race.rounds)]
     try:
-        found = Conditions(race, _fault(store, paths, race.writers))
+        outcome = Conditions(race, _fault(store, paths, race.writers))
         _sweep(store, directory)
-        return found
+        return outcome
     finally:
         for path in paths:
             store.delete(path)

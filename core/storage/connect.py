@@ -30,9 +30,9 @@ _AZURE_KEY = "fs.azure.account.key."
 
 def open_remote(uri: str, options: Mapping[str, str]) -> Files:
     """The files of the warehouse at `uri`. Raises `Unavailable` when the store's library is not installed."""
-    written, _, place = uri.partition("://")
-    scheme, place = written.lower(), place.rstrip("/")
-    uri = f"{scheme}://{place}"
+    written, _, location = uri.partition("://")
+    scheme, location = written.lower(), location.rstrip("/")
+    uri = f"{scheme}://{location}"
     shown = without_secrets(uri).rstrip("/")
     if not shown.partition("://")[2]:
         raise UsageError(f"{shown}// names no bucket or directory", "Write it as s3://bucket/path.")
@@ -40,12 +40,12 @@ def open_remote(uri: str, options: Mapping[str, str]) -> Files:
     if scheme in _S3:
         from core.storage.s3 import S3Files, s3_arguments
 
-        filesystem, root = _connect(f"s3://{place}", s3_arguments(options), "paimark[s3]", shown)
+        filesystem, root = _connect(f"s3://{location}", s3_arguments(options), "paimark[s3]", shown)
         return S3Files(filesystem, root, shown)
     if scheme == "hdfs":
         from core.storage.hadoop.hdfs import open_hdfs
 
-        return open_hdfs(place, shown, options)
+        return open_hdfs(location, shown, options)
     filesystem, root = _connect(uri, _other_arguments(scheme, options), _PACKAGES.get(scheme, ""), shown)
     # What lies in this process's own memory is no store that others write to.
     must_prove = scheme != "memory"

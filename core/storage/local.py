@@ -35,8 +35,8 @@ class LocalFiles:
     def entries(self, directory: str) -> list[Entry]:
         path = self._directory(directory)
         try:
-            with _said_plainly(directory), os.scandir(path) as found:
-                return [_entry(item) for item in found]
+            with _said_plainly(directory), os.scandir(path) as items:
+                return [_entry(item) for item in items]
         except FileMissing:
             if directory:
                 return []
@@ -96,10 +96,10 @@ class LocalFiles:
     def size(self, path: str) -> int | None:
         try:
             with _said_plainly(path):
-                found = os.stat(self._file(path))
+                status = os.stat(self._file(path))
         except FileMissing:
             return None
-        return found.st_size if stat.S_ISREG(found.st_mode) else None
+        return status.st_size if stat.S_ISREG(status.st_mode) else None
 
     def links(self, directories: Iterable[str]) -> list[str]:
         return [
@@ -184,8 +184,8 @@ def _entry(item: os.DirEntry[str]) -> Entry:
     if item.is_dir():
         return Entry(item.name, True, 0, is_link=is_link)
     try:
-        found = item.stat()
-        return Entry(item.name, False, found.st_size, found.st_mtime_ns // 1_000_000, is_link)
+        status = item.stat()
+        return Entry(item.name, False, status.st_size, status.st_mtime_ns // 1_000_000, is_link)
     except FileNotFoundError:
         # Deleted since it was listed, or a link to nowhere.
         return Entry(item.name, False, 0, is_link=is_link)
@@ -199,15 +199,15 @@ def _read_whole(path: str, directory: int | None) -> bytes:
         # A socket, or a device that is not there.
         raise NotMetadata("is no regular file") if error.errno == errno.ENXIO else error from None
     try:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            if stat.S_ISDIR(found.st_mode):
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            if stat.S_ISDIR(status.st_mode):
                 raise IsADirectoryError(errno.EISDIR, "is a directory")
             raise NotMetadata("is no regular file")
-        require_small(found.st_size)
+        require_small(status.st_size)
         # One byte more, so that one call sees the end as well.
-        data = os.read(descriptor, found.st_size + 1)
-        if len(data) == found.st_size:
+        data = os.read(descriptor, status.st_size + 1)
+        if len(data) == status.st_size:
             return data
         parts = [data]
         while more := os.read(descriptor, _READ_BYTES):

@@ -71,12 +71,12 @@ class RemoteFiles:
         path = self._directory(directory)
         try:
             with self._said_plainly(directory):
-                found = self._list(path)
+                entries = self._list(path)
         except FileMissing:
-            found = []
-        if not found and not directory:
+            entries = []
+        if not entries and not directory:
             raise no_warehouse(self._uri)
-        return found
+        return entries
 
     def names(self, directory: str) -> list[str]:
         return [entry.name for entry in self.entries(directory)]
@@ -168,11 +168,11 @@ class RemoteFiles:
     @property
     def _store(self) -> str:
         """What is proven once: the bucket, by its address."""
-        scheme, _, place = self._uri.partition("://")
-        return f"{scheme}://{place.partition('/')[0]}"
+        scheme, _, location = self._uri.partition("://")
+        return f"{scheme}://{location.partition('/')[0]}"
 
     def _list(self, full: str) -> list[Entry]:
-        found = []
+        entries = []
         for item in self._call("ls", full, detail=True, deadline=_LISTING_SECONDS):
             name = item["name"].rstrip("/")
             # The listing of a file is that file; and some stores list a directory's own marker.
@@ -180,10 +180,10 @@ class RemoteFiles:
                 is_directory = item["type"] == "directory"
                 size = 0 if is_directory else item["size"] or 0
                 modified = 0 if is_directory else _modified(item)
-                found.append(
+                entries.append(
                     Entry(name.rpartition("/")[2], is_directory, size, modified, etag=item.get("etag"))
                 )
-        return found
+        return entries
 
     def _size(self, full: str) -> int | None:
         info = self._call("info", full)

@@ -53,8 +53,8 @@ def unavailable(uri: str, error: BaseException) -> Unavailable:
     return Unavailable(f"{uri} can't be used: {reason}", _hint(uri, f"{type(error).__name__} {reason}"))
 
 
-def _hint(uri: str, told: str) -> str:
-    plain = told.lower().replace(" ", "")
+def _hint(uri: str, reason: str) -> str:
+    plain = reason.lower().replace(" ", "")
     for words, (hint, for_s3) in _HINTS.items():
         if any(word in plain for word in words.split()):
             return f"{hint}{for_s3 if uri.startswith('s3') else ''}."

@@ -42,7 +42,7 @@ class S3Files(RemoteFiles):
         # s3fs's own listing asks a second time, for the parent, whenever there is nothing.
         bucket, _, key = full.partition("/")
         prefix = f"{key}/" if key else ""
-        found: list[Entry] = []
+        entries: list[Entry] = []
         more: dict[str, str] = {}
         while True:
             asked = {"Bucket": bucket, "Prefix": prefix, "Delimiter": "/", **more}
@@ -52,11 +52,11 @@ class S3Files(RemoteFiles):
                 # Empty: the marker that some tools leave for a directory.
                 if name:
                     modified = int(item["LastModified"].timestamp() * 1000)
-                    found.append(Entry(name, False, item["Size"], modified, etag=item.get("ETag")))
+                    entries.append(Entry(name, False, item["Size"], modified, etag=item.get("ETag")))
             for item in page.get("CommonPrefixes", ()):
-                found.append(Entry(item["Prefix"][len(prefix) : -1], True, 0))
+                entries.append(Entry(item["Prefix"][len(prefix) : -1], True, 0))
             if not page.get("IsTruncated"):
-                return found
+                return entries
             more = {"ContinuationToken": page["NextContinuationToken"]}
 
     def _size(self, full: str) -> int | None:
@@ -66,9 +66,9 @@ class S3Files(RemoteFiles):
 
     async def _get(self, full: str) -> bytes:
         bucket, _, key = full.partition("/")
-        found = await self._filesystem._call_s3("get_object", Bucket=bucket, Key=key)
-        async with found["Body"] as body:
-            require_small(found["ContentLength"])
+        response = await self._filesystem._call_s3("get_object", Bucket=bucket, Key=key)
+        async with response["Body"] as body:
+            require_small(response["ContentLength"])
             data: bytes = await body.read()
             return data
 
@@ -153,10 +153,10 @@ class S3Files(RemoteFiles):
         """The mark of who wrote the object, empty where another program did; None where there is none."""
         bucket, _, key = full.partition("/")
         try:
-            found = self._call("call_s3", "head_object", Bucket=bucket, Key=key)
+            response = self._call("call_s3", "head_object", Bucket=bucket, Key=key)
         except FileNotFoundError:
             return None
-        mark: str = found.get("Metadata", {}).get(_WRITER, "")
+        mark: str = response.get("Metadata", {}).get(_WRITER, "")
         return mark
 
 

@@ -20,8 +20,8 @@ __all__ = [
 
 def databases(files: Files) -> list[str]:
     """The names of the databases, sorted. Raises `NotFound` when there is no warehouse."""
-    found = (entry.name for entry in files.entries("") if entry.is_directory)
-    names = (name.removesuffix(DATABASE_SUFFIX) for name in found if name.endswith(DATABASE_SUFFIX))
+    directories = (entry.name for entry in files.entries("") if entry.is_directory)
+    names = (name.removesuffix(DATABASE_SUFFIX) for name in directories if name.endswith(DATABASE_SUFFIX))
     return sorted(name for name in names if is_safe_name(name))
 
 

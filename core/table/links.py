@@ -29,8 +29,8 @@ def require_no_links(files: Files, table: TablePath, written: Iterable[str] = ()
 
     `written` are addresses of data files: of the directories that lead to them none may be a link.
     """
-    found = linked_directories(files, table)
-    for path in found or files.links(sorted(_partitions(table, written))):
+    links = linked_directories(files, table)
+    for path in links or files.links(sorted(_partitions(table, written))):
         raise link_in_the_way(path)
 
 
@@ -51,8 +51,8 @@ def _is_own(table: TablePath, path: str) -> bool:
 
 def _partitions(table: TablePath, addresses: Iterable[str]) -> set[str]:
     """The directories between the table and the buckets of these files."""
-    found: set[str] = set()
+    partitions: set[str] = set()
     for address in addresses:
         parts = address.partition(f"/{table.directory}/")[2].split("/")[:-2]
-        found.update("/".join([table.directory, *parts[:depth]]) for depth in range(1, len(parts) + 1))
-    return found
+        partitions.update("/".join([table.directory, *parts[:depth]]) for depth in range(1, len(parts) + 1))
+    return partitions

@@ -56,10 +56,10 @@ def split_name(text: str) -> list[str]:
     parts: list[str] = []
     position = 0
     text = text.strip()
-    while found := _PART.match(text, position):
-        quoted, plain = found.groups()
+    while match := _PART.match(text, position):
+        quoted, plain = match.groups()
         parts.append(plain.strip() if quoted is None else quoted.replace("``", "`"))
-        position = found.end()
+        position = match.end()
         if position == len(text):
             return parts
         if text[position] != ".":

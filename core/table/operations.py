@@ -124,25 +124,29 @@ class Operation(Record, frozen=True, kw_only=True):
 
 def operation_names(files: Files, table: TablePath) -> list[tuple[int, str, str]]:
     """Number, token and file name of each operation, oldest first."""
-    found = [_NAME.fullmatch(name) for name in files.names(table.operations)]
-    return sorted((int(each["number"]), each["token"], each[0]) for each in found if each)
+    matches = [_NAME.fullmatch(name) for name in files.names(table.operations)]
+    return sorted((int(each["number"]), each["token"], each[0]) for each in matches if each)
 
 
 def read_operations(files: Files, table: TablePath) -> list[Operation]:
     """All of them, oldest first. Raises `Corrupt`."""
     names = operation_names(files, table)
     paths = [f"{table.operations}/{name}" for _, _, name in names]
-    found = zip(names, paths, files.read_many(paths), strict=True)
+    contents = zip(names, paths, files.read_many(paths), strict=True)
     return [
-        _operation(data, path, number, token) for (number, token, _), path, data in found if data is not None
+        _operation(data, path, number, token)
+        for (number, token, _), path, data in contents
+        if data is not None
     ]
 
 
 def _operation(data: bytes, path: str, number: int, token: str) -> Operation:
-    found = Operation.from_json(data, path)
-    if (found.number, found.token) != (number, token):
-        raise Corrupt(f"{path} holds the record of another: operation {found.number} of {found.token}")
-    return found
+    operation = Operation.from_json(data, path)
+    if (operation.number, operation.token) != (number, token):
+        raise Corrupt(
+            f"{path} holds the record of another: operation {operation.number} of {operation.token}"
+        )
+    return operation
 
 
 def undoable_before_the_log(files: Files, table: TablePath) -> list[Undoable]:

@@ -64,8 +64,8 @@ def is_left_over(name: str, tag: Tag, now_ms: int) -> bool:
 
 
 def _reader(name: str) -> Reader | None:
-    found = _NAME.fullmatch(name)
-    return Reader(found[2], int(found[3]), found[4]) if found else None
+    match = _NAME.fullmatch(name)
+    return Reader(match[2], int(match[3]), match[4]) if match else None
 
 
 def _this_machine() -> str:

@@ -125,9 +125,9 @@ def decode_record(kind: type[R], data: bytes, source: str) -> R:
             f"{source} is not a whole {kind.__name__.lower()} record ({error})",
             UNREADABLE_HINT,
         ) from error
-    name, said = source.rpartition("/")[2], getattr(record, "id", None)
-    if any(number_in(name, prefix) not in (None, said) for prefix in kind.numbered):
-        raise Corrupt(misnamed(source, said), "Somebody copied or edited it: put it right by hand.")
+    name, recorded = source.rpartition("/")[2], getattr(record, "id", None)
+    if any(number_in(name, prefix) not in (None, recorded) for prefix in kind.numbered):
+        raise Corrupt(misnamed(source, recorded), "Somebody copied or edited it: put it right by hand.")
     return record
 
 

@@ -104,10 +104,10 @@ class SavepointManager:
         loose = set(ids) - here
         if loose:
             loose -= self._tagged_anywhere()
-        found = self._read([each for each in ids if each in here or each in loose])
+        savepoints = self._read([each for each in ids if each in here or each in loose])
         return [
             (each, _health(each, is_tagged=each.id not in loose))
-            for each in found
+            for each in savepoints
             if each.id in here or each.branch == root.label
         ]
 
@@ -120,7 +120,9 @@ class SavepointManager:
         """The foreign tags of every root."""
         roots, ids = all_roots(self.files, self.table), set(self.ids())
         tagged = zip(roots, each_of(self._tagged, roots), strict=True)
-        return [(root, savepoint_tag(each)) for root, found in tagged for each in sorted(found - ids)]
+        return [
+            (root, savepoint_tag(each)) for root, tagged_ids in tagged for each in sorted(tagged_ids - ids)
+        ]
 
     def foreign_tags(self, root: Root) -> list[str]:
         """Tags of the root that are called like a savepoint's, and no savepoint is of that number."""
@@ -134,7 +136,7 @@ class SavepointManager:
 
     def _read(self, ids: Sequence[int]) -> list[Savepoint]:
         paths = [self.savepoint_path(each) for each in ids]
-        return [found for _, found in read_records(Savepoint, self.files, paths, self.unreadable)]
+        return [savepoint for _, savepoint in read_records(Savepoint, self.files, paths, self.unreadable)]
 
 
 def _health(savepoint: Savepoint, *, is_tagged: bool) -> str:

@@ -46,10 +46,10 @@ def require_versions(files: Files, statement: Statement, database: str | None) -
     """
     for use in statement.uses:
         try:
-            found = resolve_name(files, use, database)
-            if found is None:
+            resolved = resolve_name(files, use, database)
+            if resolved is None:
                 continue
-            table, name = found
+            table, name = resolved
             root = branch_root(files, table, name.branch)
             if use.version is not None:
                 resolve_version(files, root, use.version)

@@ -62,16 +62,16 @@ def resolve_time(files: Files, root: Root, time_ms: int, asked: str = "", *, zon
     `zone` is for the times in sentences; `asked` is the time as it was written.
     """
     states = States(files, root)
-    found = states.at_or_before(time_ms)
-    if found is None:
+    state = states.at_or_before(time_ms)
+    if state is None:
         shown = _shown(time_ms, zone)
         raise _nothing_so_old(states, f"{asked} ({shown})" if asked else shown, zone)
     note = ""
-    if found.kind != "snapshot":
-        older = _how_much_older(time_ms - found.time)
-        note = f"No snapshot from then is left: {found.label} serves, {older}."
+    if state.kind != "snapshot":
+        older = _how_much_older(time_ms - state.time)
+        note = f"No snapshot from then is left: {state.label} serves, {older}."
     note = " ".join(part for part in (note, _unread(states)) if part)
-    return _resolved(states, found, asked or _shown(time_ms, zone), note)
+    return _resolved(states, state, asked or _shown(time_ms, zone), note)
 
 
 def resolve_latest(files: Files, root: Root) -> Resolved | None:
@@ -90,20 +90,20 @@ class _Versions:
         self.text = asked.strip()
 
     def resolve(self) -> Resolved:
-        if found := _SNAPSHOT.fullmatch(self.text):
-            return self._snapshot(int(found[1]))
-        if found := _SAVEPOINT.fullmatch(self.text):
-            return self._savepoint(int(found[1]))
+        if match := _SNAPSHOT.fullmatch(self.text):
+            return self._snapshot(int(match[1]))
+        if match := _SAVEPOINT.fullmatch(self.text):
+            return self._savepoint(int(match[1]))
         tag = self.states.tag(self.text) if is_safe_name(self.text) else None
         if tag is not None:
             return self._tag(tag)
         lowered = self.text.lower()
-        if found := _NUMBER.fullmatch(lowered) or _SNAPSHOT.fullmatch(lowered):
-            return self._snapshot(int(found[1]))
-        if found := _SAVEPOINT.fullmatch(lowered):
-            return self._savepoint(int(found[1]))
-        if found := _WATERMARK.fullmatch(lowered):
-            return self._watermark(int(found[1]))
+        if match := _NUMBER.fullmatch(lowered) or _SNAPSHOT.fullmatch(lowered):
+            return self._snapshot(int(match[1]))
+        if match := _SAVEPOINT.fullmatch(lowered):
+            return self._savepoint(int(match[1]))
+        if match := _WATERMARK.fullmatch(lowered):
+            return self._watermark(int(match[1]))
         raise self._unknown(self._branch() or near_names(self.text, self.states.lineage.tag_names()))
 
     def _branch(self) -> str:
@@ -122,15 +122,15 @@ class _Versions:
                 f"{tag.name} is a tag, of snapshot {tag.snapshot.id}, and a tag wins over a number: "
                 f"snapshot {tag.name} is 'snapshot.{tag.name}'."
             )
-        return self._found(tag, note)
+        return self._result(tag, note)
 
     def _snapshot(self, snapshot_id: int) -> Resolved:
         live = self.states.snapshot(snapshot_id)
         if live is not None:
-            return self._found(live)
+            return self._result(live)
         same, others = self.states.that_saved(snapshot_id)
         if same:
-            return self._found(
+            return self._result(
                 same[0],
                 f"Snapshot {snapshot_id} has expired: it is read from {same[0].name}, which saved it.",
             )
@@ -149,7 +149,7 @@ class _Versions:
             if tag is None:
                 raise self._unknown("")
             note = f"{tag.name} is a tag only: there is no savepoint {savepoint_id} in this table."
-            return self._found(tag, note)
+            return self._result(tag, note)
         savepoint = self.states.savepoints.savepoint(savepoint_id)
         if tag is None:
             return self._without_tag(savepoint)
@@ -159,7 +159,7 @@ class _Versions:
                 f"{tag.name} is of another: snapshot {tag.snapshot.id}",
                 "Somebody replaced the tag or the file: run `paimark doctor`.",
             )
-        return self._found(State("savepoint", tag.name, tag.snapshot))
+        return self._result(State("savepoint", tag.name, tag.snapshot))
 
     def _without_tag(self, savepoint: Savepoint) -> Resolved:
         """A savepoint of another root, or one that nothing protects."""
@@ -180,7 +180,7 @@ class _Versions:
             )
         live = self.states.snapshot(snapshot_id)
         if live is not None and live.time == savepoint.snapshot_time:
-            return self._found(
+            return self._result(
                 State("savepoint", name, live.snapshot),
                 f"Savepoint {savepoint_id} is unprotected: its tag is missing, and it is lost when snapshot "
                 f"{snapshot_id} expires. `paimark recover` writes the tag again.",
@@ -193,7 +193,7 @@ class _Versions:
             )
         path = self.states.root.table.savepoint(savepoint_id)
         kept = Snapshot.from_json(msgspec.json.encode(savepoint.snapshot), path)
-        return self._found(
+        return self._result(
             State("savepoint", name, kept),
             f"Savepoint {savepoint_id} is unprotected: its tag is missing, and any expiry may take its "
             "files. `paimark recover` writes the tag again while they are there.",
@@ -206,7 +206,7 @@ class _Versions:
             if each.watermark is not None and each.watermark >= watermark:
                 reached = State("snapshot", f"snapshot.{each.id}", each)
                 note = f"{reached.name} is the earliest with a watermark of {watermark} or later."
-                return self._found(reached, f"{note} {_unread(self.states)}".strip())
+                return self._result(reached, f"{note} {_unread(self.states)}".strip())
         raise self._unknown(f"No snapshot has a watermark so late. {_unread(self.states)}".strip())
 
     def _unknown(self, hint: str, near: int | None = None) -> NotFound:
@@ -229,7 +229,7 @@ class _Versions:
             " ".join(part for part in (hint, f"Nearest savepoints: {nearest}." if nearest else "") if part),
         )
 
-    def _found(self, state: State, note: str = "") -> Resolved:
+    def _result(self, state: State, note: str = "") -> Resolved:
         return _resolved(self.states, state, self.asked, note)
 
 

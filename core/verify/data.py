@@ -151,9 +151,9 @@ def _counted(batches: Iterable[Any], names: Sequence[str], keys: Sequence[str]) 
     for batch in batches:
         rows += batch.num_rows
         if columns and ordered and batch.num_rows:
-            found = pa.Table.from_batches([batch.select(columns)])
-            following = found if last is None else pa.concat_tables([last, found])
-            ordered, last = _is_ascending(following), found.slice(found.num_rows - 1)
+            piece = pa.Table.from_batches([batch.select(columns)])
+            following = piece if last is None else pa.concat_tables([last, piece])
+            ordered, last = _is_ascending(following), piece.slice(piece.num_rows - 1)
     return rows, ordered
 
 

@@ -64,25 +64,25 @@ class Located:
 
 def locate(files: Files, needs: Needs, is_sampled: Callable[[str], bool]) -> Located:
     """Takes the files out of the folds: they are held once. `is_sampled` tells by its name which to read."""
-    found = Located()
+    located = Located()
     for path, size in needs.sizes.items():
-        found.add(path, size, needs.uses.users(path))
+        located.add(path, size, needs.uses.users(path))
     places = _PlacesOf(files, needs.states)
     by_schema: dict[int, dict[int, Runs]] = defaultdict(dict)
     for name, file, key, users in _taken(needs.data):
         by_schema[file.schema_id][file.fate] = users
-        _add_data(found, places, name, file, key, users, is_sampled=is_sampled(name))
+        _add_data(located, places, name, file, key, users, is_sampled=is_sampled(name))
     for name, file, key, users in _taken(needs.indexes):
         try:
-            found.add_stored(places.of(users).index_at(name, file.size, key.extra_files[0], key), users)
+            located.add_stored(places.of(users).index_at(name, file.size, key.extra_files[0], key), users)
         except (Corrupt, NotFound, Refused) as error:
-            found.unplaced.add(error.message)
-    found.schemas = {number: union([*fates.values()]) for number, fates in by_schema.items()}
-    return found
+            located.unplaced.add(error.message)
+    located.schemas = {number: union([*fates.values()]) for number, fates in by_schema.items()}
+    return located
 
 
 def _add_data(
-    found: Located,
+    located: Located,
     places: _PlacesOf,
     name: str,
     file: FoldedFile,
@@ -94,13 +94,13 @@ def _add_data(
     try:
         data, *sides = places.of(users).stored_at(name, file.size, key)
     except (Corrupt, NotFound, Refused) as error:
-        found.unplaced.add(error.message)
+        located.unplaced.add(error.message)
         return
     for each in (data, *sides):
-        found.add_stored(each, users)
+        located.add_stored(each, users)
     if is_sampled and data.is_own:
         root = places.root_of(users)
-        found.sample.append(SampleFile(data.path, file.rows, key.level, file.schema_id, root, users))
+        located.sample.append(SampleFile(data.path, file.rows, key.level, file.schema_id, root, users))
 
 
 def _taken(fold: Fold) -> Iterator[tuple[str, FoldedFile, FileKey, Runs]]:

@@ -28,8 +28,8 @@ class Lost(NamedTuple):
 def lost_commits(files: Files, table: TablePath, there: Versions, needs: Needs) -> Iterator[Lost]:
     """Those of every root, each told once; what expired or changed since it was listed is not told."""
     pairs = [pair for pair in _pairs(there) if not _is_same(table, needs, *pair)]
-    found = each_of(partial(_break, files, table), pairs)
-    for (before, _), gap in zip(pairs, found, strict=True):
+    breaks = each_of(partial(_break, files, table), pairs)
+    for (before, _), gap in zip(pairs, breaks, strict=True):
         if gap is not None:
             yield Lost(before.path, str(gap))
 

@@ -54,33 +54,33 @@ class Needs:
 
     @property
     def optional(self) -> Runs:
-        found: list[int] = []
+        numbers: list[int] = []
         for number, state in enumerate(self.states):
             if state.is_optional:
-                add(found, number)
-        return found
+                add(numbers, number)
+        return numbers
 
 
 def needs_of(files: Files, table: TablePath, versions: Versions, progress: Progress) -> Needs:
     """Read all that says what is needed."""
     uses = Uses()
-    found = Needs([], uses, {}, Fold(uses), Fold(uses))
-    _name_states(table, versions, found)
-    manifests = _read_lists(files, found, progress)
-    _read_manifests(files, table, found, manifests, progress)
-    _read_index_manifests(files, table, found, progress)
-    return found
+    needs = Needs([], uses, {}, Fold(uses), Fold(uses))
+    _name_states(table, versions, needs)
+    manifests = _read_lists(files, needs, progress)
+    _read_manifests(files, table, needs, manifests, progress)
+    _read_index_manifests(files, table, needs, progress)
+    return needs
 
 
-def _name_states(table: TablePath, versions: Versions, found: Needs) -> None:
+def _name_states(table: TablePath, versions: Versions, needs: Needs) -> None:
     known: dict[tuple[object, ...], State] = {}
     began = _beginnings(versions)
     for version in versions.all:
         key = same_state(version)
         state = known.get(key)
         if state is None:
-            state = known[key] = _new_state(found, version, keeps_deleted=version.kind == "changelog")
-            _need_metadata(table, found, state, version)
+            state = known[key] = _new_state(needs, version, keeps_deleted=version.kind == "changelog")
+            _need_metadata(table, needs, state, version)
         else:
             state.versions.append(version)
         record = version.record
@@ -88,9 +88,9 @@ def _name_states(table: TablePath, versions: Versions, found: Needs) -> None:
             key = ("changes", record.changelog_manifest_list)
             changes = known.get(key)
             if changes is None:
-                changes = known[key] = _new_state(found, version, keeps_deleted=True)
+                changes = known[key] = _new_state(needs, version, keeps_deleted=True)
                 path = table.manifest(record.changelog_manifest_list)
-                _need_list(found, changes, path, record.changelog_manifest_list_size)
+                _need_list(needs, changes, path, record.changelog_manifest_list_size)
                 changes.is_optional = True
             else:
                 changes.versions.append(version)
@@ -111,64 +111,64 @@ def _beginnings(versions: Versions) -> set[str]:
     return {each.path for each in first.values() if same_state(each) in tagged}
 
 
-def _new_state(found: Needs, version: Version, *, keeps_deleted: bool) -> State:
+def _new_state(needs: Needs, version: Version, *, keeps_deleted: bool) -> State:
     state = State([version], is_optional=version.kind == "changelog")
-    found.uses.new_state(keeps_deleted=keeps_deleted)
-    found.states.append(state)
+    needs.uses.new_state(keeps_deleted=keeps_deleted)
+    needs.states.append(state)
     return state
 
 
-def _need_metadata(table: TablePath, found: Needs, state: State, version: Version) -> None:
+def _need_metadata(table: TablePath, needs: Needs, state: State, version: Version) -> None:
     record = version.record
     if version.savepoint is not None:
-        _need_list(found, state, table.savepoint_file(version.savepoint.full_manifest_list), None)
+        _need_list(needs, state, table.savepoint_file(version.savepoint.full_manifest_list), None)
     if record is None:
         return
     sizes = (record.base_manifest_list_size, record.delta_manifest_list_size)
     for path, size in zip(manifest_list_paths(table, record), sizes, strict=True):
-        _need_list(found, state, path, size)
+        _need_list(needs, state, path, size)
     if record.statistics:
-        _need(found, len(found.states) - 1, table.statistics_file(record.statistics), None)
+        _need(needs, len(needs.states) - 1, table.statistics_file(record.statistics), None)
     if record.index_manifest:
         state.index_manifest = table.manifest(record.index_manifest)
-        _need(found, len(found.states) - 1, state.index_manifest, None)
+        _need(needs, len(needs.states) - 1, state.index_manifest, None)
 
 
-def _need_list(found: Needs, state: State, path: str, size: int | None) -> None:
+def _need_list(needs: Needs, state: State, path: str, size: int | None) -> None:
     state.lists[path] = size
-    _need(found, len(found.states) - 1, path, size)
+    _need(needs, len(needs.states) - 1, path, size)
 
 
-def _need(found: Needs, state: int, path: str, size: int | None) -> None:
-    found.uses.use(state, path)
-    if found.sizes.get(path) is None:
-        found.sizes[path] = size
+def _need(needs: Needs, state: int, path: str, size: int | None) -> None:
+    needs.uses.use(state, path)
+    if needs.sizes.get(path) is None:
+        needs.sizes[path] = size
 
 
-def _read_lists(files: Files, found: Needs, progress: Progress) -> dict[str, tuple[int, int] | None]:
+def _read_lists(files: Files, needs: Needs, progress: Progress) -> dict[str, tuple[int, int] | None]:
     """The manifests by path, with how many files each says that it adds and deletes."""
     entries: dict[str, tuple[int, int] | None] = {}
-    wanted = [(number, path) for number, state in enumerate(found.states) for path in state.lists]
+    wanted = [(number, path) for number, state in enumerate(needs.states) for path in state.lists]
     contents = files.read_many(path for _, path in wanted)
     with_contents = told(zip(wanted, contents, strict=True), len(wanted), "manifest lists", progress)
     for (number, path), data in with_contents:
         if data is None:
-            found.is_whole = False
+            needs.is_whole = False
             continue
-        directory = found.states[number].versions[0].schemas.table.manifests
+        directory = needs.states[number].versions[0].schemas.table.manifests
         try:
             mark = 0
             for meta in manifest_facts(data, path):
                 mark += _mark(meta.file_name)
                 manifest = f"{directory}/{meta.file_name}"
-                _need(found, number, manifest, meta.file_size)
+                _need(needs, number, manifest, meta.file_size)
                 entries.setdefault(manifest, meta.entries)
                 for extra in meta.extra_files:
-                    _need(found, number, f"{directory}/{extra}", None)
-            found.marks[path] = mark
+                    _need(needs, number, f"{directory}/{extra}", None)
+            needs.marks[path] = mark
         except Corrupt as error:
-            found.is_whole = False
-            found.damaged[path] = error.message
+            needs.is_whole = False
+            needs.damaged[path] = error.message
     return entries
 
 
@@ -180,39 +180,39 @@ def _mark(name: str) -> int:
 def _read_manifests(
     files: Files,
     table: TablePath,
-    found: Needs,
+    needs: Needs,
     manifests: dict[str, tuple[int, int] | None],
     progress: Progress,
 ) -> None:
-    sizes = {path: found.sizes[path] or 0 for path in manifests}
+    sizes = {path: needs.sizes[path] or 0 for path in manifests}
     reading = told(read_in_batches(files, sizes), len(manifests), "manifests", progress)
     for path, data in reading:
         if data is None:
-            found.is_whole = False
+            needs.is_whole = False
             continue
         try:
-            counted = found.data.take(path, file_facts(data, path))
+            counted = needs.data.take(path, file_facts(data, path))
         except Corrupt as error:
-            found.is_whole = False
-            found.damaged[path] = error.message
+            needs.is_whole = False
+            needs.damaged[path] = error.message
             continue
-        said = manifests[path]
-        if said is not None and said != counted:
-            found.damaged[path] = (
-                f"{path} adds {counted[0]} files and deletes {counted[1]}, and is said to add {said[0]} "
-                f"and delete {said[1]}"
+        stated = manifests[path]
+        if stated is not None and stated != counted:
+            needs.damaged[path] = (
+                f"{path} adds {counted[0]} files and deletes {counted[1]}, and is said to add {stated[0]} "
+                f"and delete {stated[1]}"
             )
 
 
-def _read_index_manifests(files: Files, table: TablePath, found: Needs, progress: Progress) -> None:
-    paths = dict.fromkeys(each.index_manifest for each in found.states if each.index_manifest)
+def _read_index_manifests(files: Files, table: TablePath, needs: Needs, progress: Progress) -> None:
+    paths = dict.fromkeys(each.index_manifest for each in needs.states if each.index_manifest)
     sizes = {path: 0 for path in paths if path}
     for path, data in told(read_in_batches(files, sizes), len(sizes), "index manifests", progress):
         if data is None:
-            found.is_whole = False
+            needs.is_whole = False
             continue
         try:
-            found.indexes.take(path, index_facts(data, path))
+            needs.indexes.take(path, index_facts(data, path))
         except Corrupt as error:
-            found.is_whole = False
-            found.damaged[path] = error.message
+            needs.is_whole = False
+            needs.damaged[path] = error.message

@@ -81,14 +81,14 @@ class Orphans:
             is_leftover=is_leftover,
         )
         if is_leftover:
-            found = self.leftovers
+            kept = self.leftovers
         elif is_young:
-            found, self.young_count = self.young, self.young_count + 1
+            kept, self.young_count = self.young, self.young_count + 1
         else:
-            found, self.old_count = self.old, self.old_count + 1
+            kept, self.old_count = self.old, self.old_count + 1
             self.old_bytes += entry.size
-        if len(found) < _LISTED:
-            found.append(orphan)
+        if len(kept) < _LISTED:
+            kept.append(orphan)
 
 
 class Listed(NamedTuple):

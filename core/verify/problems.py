@@ -27,7 +27,7 @@ class Problems:
 
     files: Files
     needs: Needs
-    found: list[Problem] = field(default_factory=list)
+    listed: list[Problem] = field(default_factory=list)
     count: int = 0
     lost: int = 0
     _there: dict[str, bool] = field(default_factory=dict)
@@ -39,10 +39,10 @@ class Problems:
             return
         self.count += 1
         self.lost += cause == "lost"
-        if len(self.found) < _LISTED:
+        if len(self.listed) < _LISTED:
             versions = list(self._versions(users))
             names = tuple(each.name for each in versions[:_NAMED])
-            self.found.append(
+            self.listed.append(
                 Problem(cause=cause, path=path, detail=detail, needed_by=names, needed_by_count=len(versions))
             )
 

@@ -42,7 +42,7 @@ def verify(
     needs = needs_of(files, table, there, progress)
     located = locate(files, needs, partial(_is_sampled, share=read_data))
     number = sum(map(len, located.files.values()))
-    size = sum(each.size or 0 for held in located.files.values() for each in held.values())
+    size = sum(each.size or 0 for files_there in located.files.values() for each in files_there.values())
     problems = Problems(files, needs)
     orphans = Orphans(table, context.clock(), older_than)
     problems.add_damaged(there.damaged | needs.damaged)
@@ -64,7 +64,7 @@ def verify(
         sampled=len(located.sample) - unread,
         unread=unread,
         unseen=located.unseen,
-        problems=tuple(problems.found),
+        problems=tuple(problems.listed),
         problem_count=problems.count,
         lost_count=problems.lost,
         orphans=tuple(orphans.old),

@@ -50,19 +50,19 @@ def versions(files: Files, table: TablePath) -> Versions:
     main = main_root(files, table)
     roots = roots_and_guards(files, table)
     damaged: dict[str, str] = {}
-    found: list[Version] = []
+    listed: list[Version] = []
     for of_root in each_of(partial(_of_root, files, main, damaged), roots):
-        found += of_root
+        listed += of_root
     manager = SavepointManager(files, table)
-    schemas_of = {each.path: each.schemas for each in found}
+    schemas_of = {each.path: each.schemas for each in listed}
     for each in manager.all():
         # Where its tag is: the root it was made in may have another name now, or be gone.
         tags = (root.tag(savepoint_tag(each.id)) for root in roots)
         schemas = next((schemas_of[path] for path in tags if path in schemas_of), main)
-        found.append(
+        listed.append(
             Version("savepoint", f"savepoint {each.id}", table.savepoint(each.id), schemas, None, each)
         )
-    return Versions(roots, found, damaged | manager.unreadable)
+    return Versions(roots, listed, damaged | manager.unreadable)
 
 
 def same_state(version: Version) -> tuple[object, ...]:

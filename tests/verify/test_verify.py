@@ -355,6 +355,6 @@ def test_of_many_files_that_many_versions_lack_few_versions_are_asked_for(
         if directory.endswith("bucket-0"):
             found.add_missing(directory, needed)
     assert found.count >= 1000
-    assert (len(found.found), found.found[0].needed_by_count) == (10, 31)
+    assert (len(found.listed), found.listed[0].needed_by_count) == (10, 31)
     # One that is there for each file.
     assert Asked.asked < found.count + 20 * 31

@@ -23,7 +23,7 @@ from tui.records.location_history import LocationHistory
 from tui.records.marks import Mark, marked_words
 from tui.records.row_actions import DELETING
 from tui.screens.browse_keys import BROWSE, FOR_ROWS, NOT_FOR_ROWS
-from tui.screens.comparison import Comparison
+from tui.screens.difference_lookup import DifferenceLookup
 from tui.screens.open_tabs import OpenTabs
 from tui.screens.row_dialogs import RowDialogs
 from tui.screens.selected_rows import SelectedRows
@@ -83,7 +83,7 @@ class BrowseScreen(Screen[None]):
     def on_mount(self) -> None:
         self.dialogs = RowDialogs(self.app, self.session, self.tabs, self.rows, self.say)
         self._summary = TableSummary(self.app, self.session, self.tabs, self.breadcrumb)
-        self._comparison = Comparison(
+        self._difference_lookup = DifferenceLookup(
             self.app,
             self.session,
             self.rows,
@@ -347,7 +347,7 @@ class BrowseScreen(Screen[None]):
 
     def action_diff(self) -> None:
         if self.target is not None:
-            self._comparison.start(self.target)
+            self._difference_lookup.start(self.target)
 
     def action_copy(self) -> None:
         if self.tables.has_focus_within and self.target is not None:

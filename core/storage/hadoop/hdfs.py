@@ -25,12 +25,12 @@ class HdfsFiles(RemoteFiles):
         self._call("replace", full, data)
 
 
-def open_hdfs(place: str, shown: str, options: Mapping[str, str]) -> HdfsFiles:
-    """`place` is `host:port/path`, or `/path` for Hadoop's own default.
+def open_hdfs(location: str, shown: str, options: Mapping[str, str]) -> HdfsFiles:
+    """`location` is `host:port/path`, or `/path` for Hadoop's own default.
 
     Raises `Unavailable` without the library, and `UsageError`.
     """
-    host, slash, path = place.partition("/")
+    host, slash, path = location.partition("/")
     try:
         from core.storage.hadoop.hdfs_client import HdfsClient
     except ImportError as error:

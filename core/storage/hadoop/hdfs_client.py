@@ -94,8 +94,8 @@ class HdfsClient:
     def prune(self, directory: str) -> None:
         """Remove directories that hold nothing, the deepest first: one that gets a file meanwhile stays."""
         with suppress(FileNotFoundError):
-            found = [each.path for each in self._client.list_status(directory, True) if each.isdir]
-            for path in sorted([*found, directory], key=len, reverse=True):
+            directories = [each.path for each in self._client.list_status(directory, True) if each.isdir]
+            for path in sorted([*directories, directory], key=len, reverse=True):
                 try:
                     self._client.delete(path)
                 except RuntimeError as error:

@@ -49,7 +49,7 @@ def is_set(*patterns: str) -> Sign:
 
 
 def either(*signs: Sign) -> Sign:
-    return lambda schema: next((found for sign in signs if (found := sign(schema))), "")
+    return lambda schema: next((reason for sign in signs if (reason := sign(schema))), "")
 
 
 def keyed(sign: Sign) -> Sign:

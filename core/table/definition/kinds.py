@@ -53,7 +53,7 @@ class Kind:
 def reasons(schema: TableSchema, way: Way) -> list[str]:
     """Why rows can't be written to the table in this way, each to follow its name; none where they can."""
     return [
-        f"{kind.note} ({found})" for kind in KINDS if way in kind.refused and (found := kind.sign(schema))
+        f"{kind.note} ({reason})" for kind in KINDS if way in kind.refused and (reason := kind.sign(schema))
     ]
 
 

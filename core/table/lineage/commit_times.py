@@ -63,8 +63,8 @@ class CommitTimes:
 
     def last_at(self, time_ms: int) -> int | None:
         """The id of the snapshot committed last of those at or before the time; the highest of equals."""
-        found = ((time, each) for each, time in self.times.items() if time <= time_ms)
-        return max(found, default=(0, None))[1]
+        candidates = ((time, each) for each, time in self.times.items() if time <= time_ms)
+        return max(candidates, default=(0, None))[1]
 
     def first_since(self, time_ms: int) -> int | None:
         """The lowest id of a snapshot committed at the time or later."""
@@ -92,26 +92,26 @@ def read_commit_times(files: Files, root: Root) -> CommitTimes:
     key = (files.uri, root.snapshots)
     known = _memory.recall(key)
     etags = _listed(files, root)
-    found = {
+    remembered = {
         number: known[number]
         for number, etag in etags.items()
         if etag is not None and number in known and known[number][1] == etag
     }
-    times, broken = _read(files, root, [number for number in etags if number not in found])
-    found.update((number, (time_ms, etags[number])) for number, time_ms in times.items())
-    if rememberable := {number: each for number, each in found.items() if each[1] is not None}:
+    times, broken = _read(files, root, [number for number in etags if number not in remembered])
+    remembered.update((number, (time_ms, etags[number])) for number, time_ms in times.items())
+    if rememberable := {number: each for number, each in remembered.items() if each[1] is not None}:
         _memory.keep(key, rememberable)
-    return CommitTimes({number: found[number][0] for number in etags if number in found}, broken)
+    return CommitTimes({number: remembered[number][0] for number in etags if number in remembered}, broken)
 
 
 def _listed(files: Files, root: Root) -> dict[int, str | None]:
     """The etag of each snapshot's file by id, ascending."""
-    found = (
+    etags = (
         (number, etag)
         for name, etag in files.etags(root.snapshots).items()
         if (number := number_in(name, SNAPSHOT_PREFIX)) is not None
     )
-    return dict(sorted(found))
+    return dict(sorted(etags))
 
 
 def _read(files: Files, root: Root, ids: Sequence[int]) -> tuple[dict[int, int], dict[int, str]]:
@@ -124,12 +124,12 @@ def _read(files: Files, root: Root, ids: Sequence[int]) -> tuple[dict[int, int],
         if data is None:
             continue
         try:
-            found = decode(data)
+            record = decode(data)
         except DECODE_ERRORS as error:
             broken[number] = f"{root.snapshot(number)} is not a whole snapshot record ({error})"
             continue
-        if found.id == number:
-            times[number] = found.time
+        if record.id == number:
+            times[number] = record.time
         else:
-            broken[number] = misnamed(root.snapshot(number), found.id)
+            broken[number] = misnamed(root.snapshot(number), record.id)
     return times, broken

@@ -128,10 +128,10 @@ def find_fork(main: Side, branch: Side) -> Fork:
             high = middle
     if low:
         return _counted(main, branch, common[low - 1], is_proven=True)
-    begun = _begun_from(main, branch)
-    if begun is None:
+    branching = _begun_from(main, branch)
+    if branching is None:
         return Fork(None, None, None, is_proven=False)
-    return _counted(main, branch, begun, is_proven=False)
+    return _counted(main, branch, branching, is_proven=False)
 
 
 def find_forks(files: Files, main: Side, branches: Sequence[Root]) -> list[Fork]:

@@ -43,9 +43,9 @@ class Lineage:
         """The newest snapshot's id; None when there is none. Raises `NotFound` when the table is gone."""
         hint = self._hint(self.root.latest_hint)
         if hint is not None:
-            found = self._walk_ahead(hint)
-            if found is not None:
-                return found
+            newest = self._walk_ahead(hint)
+            if newest is not None:
+                return newest
         ids = self.snapshot_ids()
         return ids[-1] if ids else None
 
@@ -130,7 +130,7 @@ class Lineage:
     def snapshots(self) -> Iterator[Snapshot]:
         """All snapshots, whole, oldest first."""
         paths = [self.root.snapshot(each) for each in self.snapshot_ids()]
-        return (found for _, found in read_records(Snapshot, self.files, paths, self.unreadable))
+        return (snapshot for _, snapshot in read_records(Snapshot, self.files, paths, self.unreadable))
 
     def at_or_before(self, time_ms: int) -> Snapshot | None:
         """The snapshot committed last of those at or before the time (epoch ms); None when all are later.
@@ -138,11 +138,11 @@ class Lineage:
         Of several committed at once the one with the highest id. Raises `Corrupt` when a half-written
         snapshot could be the answer.
         """
-        return self._chosen(lambda found: self._readable(found, time_ms).last_at(time_ms))
+        return self._chosen(lambda times: self._readable(times, time_ms).last_at(time_ms))
 
     def oldest(self) -> Snapshot | None:
         """The snapshot with the earliest commit time; None without any that can be read."""
-        return self._chosen(lambda found: found.oldest())
+        return self._chosen(lambda times: times.oldest())
 
     def first_since(self, time_ms: int) -> int | None:
         """The lowest id of those committed at the time (epoch ms) or later; None when all are earlier."""
@@ -202,7 +202,7 @@ class Lineage:
     def schemas(self) -> list[TableSchema]:
         """Every version of the table's definition, oldest first."""
         paths = [self.root.schema(each) for each in self.schema_ids()]
-        return [found for _, found in read_records(TableSchema, self.files, paths, self.unreadable)]
+        return [schema for _, schema in read_records(TableSchema, self.files, paths, self.unreadable)]
 
     def latest_schema(self) -> TableSchema | None:
         """The newest schema; None for a branch made without one. Raises `NotFound` and `Corrupt`."""
@@ -238,8 +238,8 @@ class Lineage:
     def _chosen(self, choose: Callable[[CommitTimes], int | None]) -> Snapshot | None:
         """The snapshot that is chosen by the times of all."""
         for _ in range(_ATTEMPTS):
-            found = self._commit_times()
-            chosen = choose(found)
+            times = self._commit_times()
+            chosen = choose(times)
             if chosen is None:
                 return None
             path = self.root.snapshot(chosen)
@@ -248,23 +248,23 @@ class Lineage:
             except FileMissing:
                 # Expired since it was listed.
                 continue
-            if snapshot.time_millis == found.times[chosen]:
+            if snapshot.time_millis == times.times[chosen]:
                 return snapshot
         raise self._moving()
 
-    def _readable(self, found: CommitTimes, time_ms: int) -> CommitTimes:
-        if (untold := found.untold(time_ms)) is not None:
+    def _readable(self, times: CommitTimes, time_ms: int) -> CommitTimes:
+        if (untold := times.untold(time_ms)) is not None:
             raise Corrupt(untold, UNREADABLE_HINT)
-        return found
+        return times
 
     def _commit_times(self) -> CommitTimes:
-        found = read_commit_times(self.files, self.root)
+        times = read_commit_times(self.files, self.root)
         for path in [each for each in self.unreadable if each.startswith(self.root.snapshots)]:
             del self.unreadable[path]
-        self.unreadable.update((self.root.snapshot(each), why) for each, why in found.broken.items())
-        if not found.times and not found.broken:
+        self.unreadable.update((self.root.snapshot(each), why) for each, why in times.broken.items())
+        if not times.times and not times.broken:
             self._require_root()
-        return found
+        return times
 
     def _hint(self, path: str) -> int | None:
         """What a hint file says; None when it is missing or says nothing usable."""

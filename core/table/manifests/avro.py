@@ -120,15 +120,15 @@ class _Source:
 
 
 def _metadata(source: _Source) -> dict[str, bytes]:
-    found = {}
+    metadata = {}
     while count := source.number():
         if count < 0:
             # Then the block's size in bytes follows.
             source.number()
         for _ in range(abs(count)):
             name = source.text().decode()
-            found[name] = source.text()
-    return found
+            metadata[name] = source.text()
+    return metadata
 
 
 def _plain(
@@ -163,11 +163,11 @@ def _plain(
 
 
 def _number(value: int) -> bytes:
-    value, found = value << 1, bytearray()
+    value, encoded = value << 1, bytearray()
     while value > 0x7F:
-        found.append(value & 0x7F | 0x80)
+        encoded.append(value & 0x7F | 0x80)
         value >>= 7
-    return bytes([*found, value])
+    return bytes([*encoded, value])
 
 
 def _text(data: bytes) -> bytes:

@@ -17,9 +17,9 @@ _COMPACT_TIMESTAMP = 3
 
 def starts(serialised: bytes, arity: int) -> list[int | None]:
     """Where each field's eight bytes begin in `serialised[4:]`; None for a null."""
-    found = int.from_bytes(serialised[:4], "big")
-    if found != arity:
-        raise ValueError(f"{found} values for {arity} columns")
+    count = int.from_bytes(serialised[:4], "big")
+    if count != arity:
+        raise ValueError(f"{count} values for {arity} columns")
     row = serialised[4:]
     null_bits = (arity + 8 + 63) // 64 * 8
     return [

@@ -64,36 +64,36 @@ def break_between(files: Files, table: TablePath, before: Snapshot, after: Snaps
 
 def breaks(files: Files, root: Root, snapshots: Sequence[Snapshot]) -> list[Break]:
     """The breaks among snapshots of a root, which come by ascending ids."""
-    found = (
+    results = (
         break_between(files, root.table, before, after)
         for before, after in pairwise(snapshots)
         if after.id == before.id + 1
     )
-    return [each for each in found if each is not None]
+    return [each for each in results if each is not None]
 
 
 def _manifests(files: Files, table: TablePath, lists: Iterable[str]) -> set[str]:
     paths = [table.manifest(name) for name in lists]
-    found = set()
+    names = set()
     for path, data in zip(paths, files.read_many(paths), strict=True):
         if data is None:
             raise FileMissing(path)
-        found |= {meta.file_name for meta in manifest_facts(data, path)}
-    return found
+        names |= {meta.file_name for meta in manifest_facts(data, path)}
+    return names
 
 
 def _net(files: Files, table: TablePath, manifests: Iterable[str]) -> Counter[File]:
     """How often each file is added, less how often it is deleted; those that come to nothing are left out."""
-    found: Counter[File] = Counter()
+    counts: Counter[File] = Counter()
     for path, data in read_in_batches(files, {table.manifest(name): 0 for name in sorted(manifests)}):
         if data is None:
             raise FileMissing(path)
         for each in file_facts(data, path):
             key = each.name, each.key.partition, each.key.bucket, each.key.level
-            found[key] += 1 if each.is_added else -1
-            if not found[key]:
-                del found[key]
-    return found
+            counts[key] += 1 if each.is_added else -1
+            if not counts[key]:
+                del counts[key]
+    return counts
 
 
 def _live(common: Counter[File], rest: Counter[File]) -> set[File]:

@@ -163,14 +163,14 @@ class NeededNames:
 
 def needed_names(needed: Iterable[StoredFile]) -> NeededNames:
     """Raises what giving them raises."""
-    found = NeededNames(defaultdict(set), 0)
+    counted = NeededNames(defaultdict(set), 0)
     for each in needed:
         if each.is_outside:
-            found.outside += 1
+            counted.outside += 1
         else:
             directory, _, name = each.path.rpartition("/")
-            found.names[directory].add(name)
-    return found
+            counted.names[directory].add(name)
+    return counted
 
 
 def missing_files(files: Files, needed: Iterable[StoredFile]) -> list[str]:
@@ -183,8 +183,8 @@ def missing_names(files: Files, needed: NeededNames) -> list[str]:
     listings = each_of(files.names, needed.names)
     return sorted(
         f"{directory}/{name}"
-        for (directory, names), found in zip(needed.names.items(), listings, strict=True)
-        for name in names.difference(found)
+        for (directory, names), present in zip(needed.names.items(), listings, strict=True)
+        for name in names.difference(present)
     )
 
 

@@ -42,16 +42,16 @@ class Uses:
         add(self._runs[self.number(name)], state)
 
     def number(self, name: str) -> int:
-        found = self._numbers.get(name)
-        if found is None:
-            found = self._numbers[name] = len(self._runs)
+        number = self._numbers.get(name)
+        if number is None:
+            number = self._numbers[name] = len(self._runs)
             self._runs.append([])
-        return found
+        return number
 
     def users(self, name: str) -> Runs:
         """The states that use it."""
-        found = self._numbers.get(name)
-        return () if found is None else self._runs[found]
+        number = self._numbers.get(name)
+        return () if number is None else self._runs[number]
 
     def users_of(self, number: int) -> Runs:
         """The states that use what has this number."""
@@ -140,8 +140,8 @@ class Fold:
 
     def holders(self, name: str, file: FoldedFile) -> Iterator[tuple[FileKey, Runs]]:
         """Each key of the file with the states that hold it under that, where any does."""
-        for number, told in self.told(file.fate).items():
-            if held := told.held:
+        for number, change in self.told(file.fate).items():
+            if held := change.held:
                 yield self.key(name, file, number), held
 
     def key(self, name: str, file: FoldedFile, number: int) -> FileKey:
@@ -150,10 +150,10 @@ class Fold:
 
     def told(self, fate: int) -> Mapping[int, Told]:
         """What is told of files with this fate, under each of their keys by number."""
-        found = self._told.get(fate)
-        if found is None:
-            found = self._told[fate] = self._gathered(self._fates[fate])
-        return found
+        gathered = self._told.get(fate)
+        if gathered is None:
+            gathered = self._told[fate] = self._gathered(self._fates[fate])
+        return gathered
 
     def _key_number(self, entry: FileFacts, file: FoldedFile) -> int:
         if entry.key == file.key:
@@ -164,11 +164,11 @@ class Fold:
         return others.index(entry.key) + 1
 
     def _after(self, fate: int, event: int) -> int:
-        found = self._next.get((fate, event))
-        if found is None:
-            found = self._next[fate, event] = len(self._fates)
+        fate_after = self._next.get((fate, event))
+        if fate_after is None:
+            fate_after = self._next[fate, event] = len(self._fates)
             self._fates.append((*self._fates[fate], event))
-        return found
+        return fate_after
 
     def _gathered(self, events: tuple[int, ...]) -> Mapping[int, Told]:
         added: dict[int, list[Runs]] = {}

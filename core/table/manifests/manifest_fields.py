@@ -70,7 +70,7 @@ INDEX = Layout(
 def nullable_fields(schema: Any, layout: Layout) -> list[Path]:
     """The needed fields that a record may still hold a null in. Raises `BadAvro` for one that is missing."""
     fields = {each["name"]: each["type"] for each in _record(schema).get("fields", ())}
-    found: list[Path] = []
+    paths: list[Path] = []
     for name, kinds in {**layout.known, **layout.needed}.items():
         kind = _kinds(fields[name]) if name in fields else set()
         if name not in fields and name in layout.needed:
@@ -78,10 +78,10 @@ def nullable_fields(schema: Any, layout: Layout) -> list[Path]:
         if kind - kinds - {"null"}:
             raise BadAvro(f"its {name} is of type {' or '.join(sorted(kind))}")
         if "null" in kind and name in layout.needed:
-            found.append((name,))
+            paths.append((name,))
         if name in layout.below:
-            found += ((name, *rest) for rest in nullable_fields(fields[name], layout.below[name]))
-    return found
+            paths += ((name, *rest) for rest in nullable_fields(fields[name], layout.below[name]))
+    return paths
 
 
 def require_values(record: Mapping[str, Any], nullable: list[Path]) -> None:

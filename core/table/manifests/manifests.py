@@ -87,8 +87,8 @@ class ManifestEntry:
     @property
     def file(self) -> Mapping[str, Any]:
         """The file's own record: `_FILE_NAME`, `_FILE_SIZE`, `_ROW_COUNT`, `_SCHEMA_ID`, `_LEVEL`, ..."""
-        found: Mapping[str, Any] = self.record["_FILE"]
-        return found
+        record: Mapping[str, Any] = self.record["_FILE"]
+        return record
 
     @property
     def identity(self) -> tuple[object, ...]:
@@ -363,10 +363,10 @@ def _union(first: Any, second: Any, path: str) -> dict[str, Any]:
 def _record_schema(schema: Any, path: str) -> dict[str, Any]:
     """The record of a schema; some writers wrap it into a union with null."""
     choices = schema if isinstance(schema, list) else [schema]
-    found = [each for each in choices if isinstance(each, dict) and each.get("type") == "record"]
-    if len(found) != 1:
+    records = [each for each in choices if isinstance(each, dict) and each.get("type") == "record"]
+    if len(records) != 1:
         raise _corrupt(path, "its schema is not that of a manifest list")
-    return found[0]
+    return records[0]
 
 
 def _optional(field: Mapping[str, Any]) -> dict[str, Any]:

@@ -36,13 +36,13 @@ class PartitionNames:
 
     def path(self, partition: bytes) -> str:
         """The directories of one partition; empty for a table without partitions. Raises `Corrupt`."""
-        found = self._known.get(partition)
-        if found is None:
+        path = self._known.get(partition)
+        if path is None:
             try:
-                found = self._known[partition] = self._path(partition)
+                path = self._known[partition] = self._path(partition)
             except (struct.error, ValueError, IndexError, OverflowError) as error:
                 raise Corrupt(f"The partition values {partition.hex()} can't be read ({error})") from error
-        return found
+        return path
 
     def _path(self, partition: bytes) -> str:
         if not self._columns:

@@ -25,20 +25,20 @@ def union(sets: Sequence[Runs]) -> Runs:
     """All numbers of any of the sets."""
     if len(sets) <= 1:
         return sets[0] if sets else ()
-    found: list[int] = []
+    bounds: list[int] = []
     for start, end in sorted(pair for runs in sets for pair in _pairs(runs)):
-        if not found or start > found[-1]:
-            found += (start, end)
-        elif end > found[-1]:
-            found[-1] = end
-    return found
+        if not bounds or start > bounds[-1]:
+            bounds += (start, end)
+        elif end > bounds[-1]:
+            bounds[-1] = end
+    return bounds
 
 
 def minus(left: Runs, right: Runs) -> Runs:
     """The numbers of `left` that are not in `right`."""
     if not right:
         return left
-    found: list[int] = []
+    bounds: list[int] = []
     gaps = list(_pairs(right))
     position = 0
     for start, end in _pairs(left):
@@ -47,12 +47,12 @@ def minus(left: Runs, right: Runs) -> Runs:
         following = position
         while following < len(gaps) and gaps[following][0] < end:
             if gaps[following][0] > start:
-                found += (start, gaps[following][0])
+                bounds += (start, gaps[following][0])
             start = gaps[following][1]
             following += 1
         if start < end:
-            found += (start, end)
-    return found
+            bounds += (start, end)
+    return bounds
 
 
 def both(left: Runs, right: Runs) -> Runs:

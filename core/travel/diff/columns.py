@@ -40,14 +40,14 @@ def pair_columns(old: TableSchema, new: TableSchema, shared_id: int) -> list[Pai
     """
     by_id = {field.id: field for field in old.fields if field.id <= shared_id}
     matched: dict[int, SchemaField] = {}
-    for place, field in enumerate(new.fields):
+    for index, field in enumerate(new.fields):
         if field.id <= shared_id and field.id in by_id:
-            matched[place] = by_id[field.id]
+            matched[index] = by_id[field.id]
     left = {field.name: field for field in old.fields if field not in matched.values()}
-    for place, field in enumerate(new.fields):
-        if place not in matched and field.name in left:
-            matched[place] = left.pop(field.name)
-    pairs = [Pair(matched.get(place), field) for place, field in enumerate(new.fields)]
+    for index, field in enumerate(new.fields):
+        if index not in matched and field.name in left:
+            matched[index] = left.pop(field.name)
+    pairs = [Pair(matched.get(index), field) for index, field in enumerate(new.fields)]
     return pairs + [Pair(field, None) for field in old.fields if field not in matched.values()]
 
 

@@ -52,8 +52,8 @@ class Difference:
     @property
     def notes(self) -> list[str]:
         """What to know beforehand, a sentence each."""
-        told = [each.note for each in (self.old, self.new) if each.note]
-        return [*told, *column_notes(self.old, self.new, self.pairs)]
+        notes = [each.note for each in (self.old, self.new) if each.note]
+        return [*notes, *column_notes(self.old, self.new, self.pairs)]
 
     @property
     def title(self) -> str:
@@ -109,9 +109,9 @@ class Difference:
     def _by_key(self) -> str:
         columns = list(zip(self._names(), self._selected(), strict=True))
         listed = ",\n       ".join(f"{text} AS {quoted(name)}" for name, text in columns)
-        joined = " AND ".join(f"o.k{place} <=> n.k{place}" for place in range(len(self.keys)))
-        ordered = ", ".join(f"coalesce(n.k{place}, o.k{place})" for place in range(len(self.keys)))
-        same = " AND ".join(self._same(place) for place in self._compared) or "true"
+        joined = " AND ".join(f"o.k{index} <=> n.k{index}" for index in range(len(self.keys)))
+        ordered = ", ".join(f"coalesce(n.k{index}, o.k{index})" for index in range(len(self.keys)))
+        same = " AND ".join(self._same(index) for index in self._compared) or "true"
         return (
             f"SELECT {listed}\n"
             f"FROM ({self._side(new=False)}) o\n"
@@ -124,16 +124,16 @@ class Difference:
 
     @property
     def _others(self) -> list[int]:
-        return [place for place, pair in enumerate(self.pairs) if pair not in self.keys]
+        return [index for index, pair in enumerate(self.pairs) if pair not in self.keys]
 
     @property
     def _compared(self) -> list[int]:
-        return [place for place in self._others if not self.pairs[place].dropped]
+        return [index for index in self._others if not self.pairs[index].dropped]
 
     def _names(self) -> list[str]:
         names = [_CHANGE, *(pair.name for pair in self.keys), "changed_columns"]
-        for place in self._others:
-            pair = self.pairs[place]
+        for index in self._others:
+            pair = self.pairs[index]
             names += [f"old_{pair.name}"] if pair.old else []
             names += [f"new_{pair.name}"] if pair.new else []
         return _distinct(names)
@@ -143,29 +143,29 @@ class Difference:
             f"CASE WHEN o.{_SIDE} IS NULL THEN 'added' WHEN n.{_SIDE} IS NULL THEN 'removed' "
             "ELSE 'changed' END"
         )
-        keys = [f"coalesce(n.k{place}, o.k{place})" for place in range(len(self.keys))]
+        keys = [f"coalesce(n.k{index}, o.k{index})" for index in range(len(self.keys))]
         which = [f"IF({self._same(each)}, NULL, {literal(self.pairs[each].name)})" for each in self._compared]
         named = f"IF(o.{_SIDE} AND n.{_SIDE}, concat_ws(', ', {', '.join(which)}), NULL)" if which else "NULL"
         values = []
-        for place in self._others:
-            pair = self.pairs[place]
-            values += [f"o.c{place}"] if pair.old else []
-            values += [f"n.c{place}"] if pair.new else []
+        for index in self._others:
+            pair = self.pairs[index]
+            values += [f"o.c{index}"] if pair.old else []
+            values += [f"n.c{index}"] if pair.new else []
         return [change, *keys, named, *values]
 
-    def _same(self, place: int) -> str:
-        pair = self.pairs[place]
-        before = "NULL" if pair.old is None else _ordered(f"o.c{place}", pair.old)
-        after = "NULL" if pair.new is None else _ordered(f"n.c{place}", pair.new)
+    def _same(self, index: int) -> str:
+        pair = self.pairs[index]
+        before = "NULL" if pair.old is None else _ordered(f"o.c{index}", pair.old)
+        after = "NULL" if pair.new is None else _ordered(f"n.c{index}", pair.new)
         if not comparable(pair):
             before, after = f"CAST({before} AS STRING)", f"CAST({after} AS STRING)"
         return f"{before} <=> {after}"
 
     def _side(self, *, new: bool) -> str:
         """The version's rows under names that no table's columns can clash with."""
-        keys = [f"{name} AS k{place}" for place, name in enumerate(self._keys_of(new))]
-        values = [(place, _field(self.pairs[place], new)) for place in self._others]
-        named = [f"{quoted(field.name)} AS c{place}" for place, field in values if field is not None]
+        keys = [f"{name} AS k{index}" for index, name in enumerate(self._keys_of(new))]
+        values = [(index, _field(self.pairs[index], new)) for index in self._others]
+        named = [f"{quoted(field.name)} AS c{index}" for index, field in values if field is not None]
         return f"SELECT {', '.join([*keys, *named, f'true AS {_SIDE}'])}\n      FROM {self._source(new)}"
 
     def _keys_of(self, new: bool) -> list[str]:
@@ -176,15 +176,15 @@ class Difference:
 
     @property
     def _by_count(self) -> str:
-        kept = [place for place, pair in enumerate(self.pairs) if not pair.dropped]
-        names = _distinct([_CHANGE, _TIMES, *(self.pairs[place].name for place in kept)])
+        kept = [index for index, pair in enumerate(self.pairs) if not pair.dropped]
+        names = _distinct([_CHANGE, _TIMES, *(self.pairs[index].name for index in kept)])
         change = f"IF(sum({_SIDE}) > 0, 'added', 'removed')"
         values = [
-            f"first(c{place})" if self._grouped(place) != f"c{place}" else f"c{place}" for place in kept
+            f"first(c{index})" if self._grouped(index) != f"c{index}" else f"c{index}" for index in kept
         ]
         selected = zip(names, [change, f"abs(sum({_SIDE}))", *values], strict=True)
         listed = ",\n       ".join(f"{text} AS {quoted(name)}" for name, text in selected)
-        groups = ", ".join(self._grouped(place) for place in kept)
+        groups = ", ".join(self._grouped(index) for index in kept)
         return (
             f"SELECT {listed}\n"
             f"FROM ({self._counted(kept, new=False)}\n"
@@ -195,19 +195,19 @@ class Difference:
             f"ORDER BY {groups}"
         )
 
-    def _grouped(self, place: int) -> str:
+    def _grouped(self, index: int) -> str:
         """What rows are told apart by in a column."""
-        pair = self.pairs[place]
+        pair = self.pairs[index]
         assert pair.new is not None
-        return _ordered(f"c{place}", pair.new)
+        return _ordered(f"c{index}", pair.new)
 
     def _counted(self, kept: Sequence[int], *, new: bool) -> str:
         values = []
-        for place in kept:
-            pair = self.pairs[place]
+        for index in kept:
+            pair = self.pairs[index]
             field = _field(pair, new)
             text = "NULL" if field is None else quoted(field.name)
-            values.append(f"{text if comparable(pair) else f'CAST({text} AS STRING)'} AS c{place}")
+            values.append(f"{text if comparable(pair) else f'CAST({text} AS STRING)'} AS c{index}")
         side = 1 if new else -1
         return f"SELECT {', '.join([*values, f'{side} AS {_SIDE}'])} FROM {self._source(new)}"
 
@@ -229,7 +229,7 @@ def make_difference(
     """
     left, right = _pinned(find_version(files, table, old)), _pinned(find_version(files, table, new))
     pairs = pair_columns(left.schema, right.schema, shared_field_id(files, left.root, right.root))
-    found = key_pairs(left, right, pairs, keys)
+    key_columns = key_pairs(left, right, pairs, keys)
     primary = set(right.schema.primary_keys)
     main = main_root(files, table)
     return Difference(
@@ -237,8 +237,8 @@ def make_difference(
         left,
         right,
         tuple(pairs),
-        tuple(found),
-        is_unique=bool(primary) and primary <= {pair.name for pair in found},
+        tuple(key_columns),
+        is_unique=bool(primary) and primary <= {pair.name for pair in key_columns},
         is_main=(left.root == main, right.root == main),
     )
 
@@ -265,11 +265,11 @@ def _ordered(text: str, field: SchemaField) -> str:
 def _distinct(names: Sequence[str]) -> list[str]:
     """The names; a later one that differs from another in case at most gets a number."""
     taken: set[str] = set()
-    found = []
+    distinct = []
     for name in names:
         unique, number = name, 2
         while unique.lower() in taken:
             unique, number = f"{name}_{number}", number + 1
         taken.add(unique.lower())
-        found.append(unique)
-    return found
+        distinct.append(unique)
+    return distinct

@@ -56,10 +56,10 @@ def read_wanted(files: Files, table: TablePath, text: str) -> Wanted:
         )
     if text in known:
         return Wanted(text)
-    places = (place for place, letter in enumerate(text) if letter == ":")
-    for place in places if not is_tag else ():
-        if text[:place] in (*known, MAIN):
-            return Wanted(_branch(text[:place]), text[place + 1 :])
+    positions = (position for position, letter in enumerate(text) if letter == ":")
+    for position in positions if not is_tag else ():
+        if text[:position] in (*known, MAIN):
+            return Wanted(_branch(text[:position]), text[position + 1 :])
     return Wanted(None, text)
 
 
@@ -71,15 +71,15 @@ def find_version(files: Files, table: TablePath, wanted: Wanted) -> DiffVersion:
     if wanted.branch is None:
         root = _root_with(files, root, wanted.version)
     try:
-        found = resolve_version(files, root, wanted.version)
+        resolved = resolve_version(files, root, wanted.version)
     except NotFound as error:
         known = ", ".join([MAIN, *branch_names(files, table)][:5])
         hint = f"{error.hint} Branches: {known}.".strip()
         raise NotFound(error.message, hint) from error
-    schema = Lineage(files, root).schema(found.snapshot.schema_id)
+    schema = Lineage(files, root).schema(resolved.snapshot.schema_id)
     is_main = root == main_root(files, table)
-    label = found.name if is_main else f"{root.label}:{found.name}"
-    return DiffVersion(root, label, found.name, found.snapshot, schema, found.note)
+    label = resolved.name if is_main else f"{root.label}:{resolved.name}"
+    return DiffVersion(root, label, resolved.name, resolved.snapshot, schema, resolved.note)
 
 
 def shared_field_id(files: Files, old: Root, new: Root) -> int:

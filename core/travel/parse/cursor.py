@@ -20,8 +20,8 @@ class Cursor(NameReader):
     def takes(self, *words: str) -> bool:
         """Pass these words or symbols if they stand here."""
         for ahead, word in enumerate(words):
-            place = self.index + ahead
-            if (self.upper(place) or self.text(place)) != word:
+            index = self.index + ahead
+            if (self.upper(index) or self.text(index)) != word:
                 return False
         self.index += len(words)
         return True

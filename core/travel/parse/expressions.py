@@ -268,8 +268,8 @@ class ExpressionReader:
         return first.text if first is not None and first.kind == "number" else None
 
     def _takes(self, *words: str) -> bool:
-        found = [token.upper for token in self.tokens[self.index : self.index + len(words)]]
-        if found != list(words):
+        upcoming = [token.upper for token in self.tokens[self.index : self.index + len(words)]]
+        if upcoming != list(words):
             return False
         self.index += len(words)
         return True
@@ -286,11 +286,11 @@ class ExpressionReader:
             self.index += 1
             if token.upper == "SELECT":
                 self._refuse_query(token)
-            said = token.upper or token.text
-            if said == waiting[-1]:
+            text = token.upper or token.text
+            if text == waiting[-1]:
                 waiting.pop()
             else:
-                waiting += [end for end, begin in pairs.items() if said == begin]
+                waiting += [end for end, begin in pairs.items() if text == begin]
 
     def _refuse_query(self, token: Token) -> NoReturn:
         self._refuse("A query can't give the time of a time travel", token.start)

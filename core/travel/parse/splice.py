@@ -73,7 +73,7 @@ class _Splicer:
         self.names = [names.get(use) for use in statement.uses]
         self.full_names = [self._full_name(use) for use in statement.uses]
         self.named: list[dict[tuple[str, ...], list[Relation]] | None] = [None] * len(statement.blocks)
-        self.found = [self._find(reference) for reference in statement.references]
+        self.resolved = [self._find(reference) for reference in statement.references]
         self.aliases = self._aliases()
         # By the identity of the lists in `named`, of which many references share one.
         self.meanings: dict[int, set[str | None]] = {}
@@ -83,7 +83,7 @@ class _Splicer:
         for number, (use, name) in enumerate(zip(self.statement.uses, self.names, strict=True)):
             if name is not None:
                 edits += _table_edits(use, name, self.aliases.get(number))
-        for reference, (length, relations) in zip(self.statement.references, self.found, strict=True):
+        for reference, (length, relations) in zip(self.statement.references, self.resolved, strict=True):
             edits += self._reference_edits(reference, length, relations)
         return Spliced.of(self.statement.sql, sorted(edits, key=lambda edit: edit.start))
 
@@ -143,7 +143,10 @@ class _Splicer:
                 meaning = self.full_names[relation.use] if is_own and relation.use is not None else "other"
                 meanings.setdefault(relation.name.lower(), set()).add(meaning)
         by_full_name = {
-            relation.name.lower() for length, relations in self.found if length > 1 for relation in relations
+            relation.name.lower()
+            for length, relations in self.resolved
+            if length > 1
+            for relation in relations
         }
         return {name for name in by_full_name if len(meanings[name]) > 1}
 
@@ -170,12 +173,12 @@ class _Splicer:
 
     def _aliases_of(self, relations: list[Relation]) -> set[str | None]:
         """What the tables of a name are called from now on; nothing where somebody gave that name."""
-        found = self.meanings.get(id(relations))
-        if found is None:
+        aliases = self.meanings.get(id(relations))
+        if aliases is None:
             is_given = any(each.use is None or each.has_alias for each in relations)
-            found = set() if is_given else {self.aliases.get(each.use or 0) for each in relations}
-            self.meanings[id(relations)] = found
-        return found
+            aliases = set() if is_given else {self.aliases.get(each.use or 0) for each in relations}
+            self.meanings[id(relations)] = aliases
+        return aliases
 
 
 def _table_edits(use: TableUse, name: str, alias: str | None) -> list[Edit]:

@@ -76,11 +76,11 @@ def tokenize(sql: str, start: int = 0, end: int | None = None) -> list[Token]:
             in_hint = False
             position += 2
             continue
-        found = _TOKEN.match(sql, position, stop)
+        match = _TOKEN.match(sql, position, stop)
         # Every character is matched by the last alternative.
-        assert found is not None
-        text = found.group()
-        kind = _KINDS.get(found.lastgroup)
+        assert match is not None
+        text = match.group()
+        kind = _KINDS.get(match.lastgroup)
         if kind == "number" and text.startswith(".") and tokens and _touches_name(tokens[-1], position):
             # `db.2024_t` is a name and its part, not a name and a fraction.
             kind, text = "symbol", "."

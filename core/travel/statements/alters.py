@@ -86,9 +86,9 @@ def read_changes(kind: AlterKind, text: str) -> tuple[SchemaChange, ...]:
 
 def written(changes: Iterable[SchemaChange]) -> str:
     """Changes of one kind as `read_changes` reads them."""
-    found = list(changes)
-    head = "IF EXISTS " if any(each.if_exists for each in found) else ""
-    return head + ", ".join(map(str, found))
+    listed = list(changes)
+    head = "IF EXISTS " if any(each.if_exists for each in listed) else ""
+    return head + ", ".join(map(str, listed))
 
 
 class _Reader(Cursor):
@@ -118,8 +118,8 @@ class _Reader(Cursor):
         elif form in ("SET", "UNSET") and noun == "TBLPROPERTIES":
             kind = "set" if form == "SET" else "unset"
         if kind is None:
-            said = " ".join(filter(None, (form or self.text(self.index), noun)))
-            self.refuse(f"ALTER TABLE can't {said} here" if said else "What to alter is missing", _FORMS)
+            words = " ".join(filter(None, (form or self.text(self.index), noun)))
+            self.refuse(f"ALTER TABLE can't {words} here" if words else "What to alter is missing", _FORMS)
         self.index += 2
         return kind
 
@@ -139,8 +139,8 @@ class _Reader(Cursor):
         changes = []
         while True:
             position = self.position
-            found = readers[kind]()
-            changes.append(replace(found, position=position))
+            change = readers[kind]()
+            changes.append(replace(change, position=position))
             if not self.takes(","):
                 break
         if in_parentheses and not self.takes(")"):
@@ -178,9 +178,9 @@ class _Reader(Cursor):
 
     def _widened(self) -> SchemaChange:
         name = self._column()
-        said = " ".join(filter(None, (self.upper(self.index), self.upper(self.index + 1))))
-        if not self.takes("TYPE") and said.startswith(("SET", "COMMENT", "FIRST", "AFTER", "DROP")):
-            self.refuse(f"ALTER COLUMN {name} can't {said} here", _FORMS)
+        words = " ".join(filter(None, (self.upper(self.index), self.upper(self.index + 1))))
+        if not self.takes("TYPE") and words.startswith(("SET", "COMMENT", "FIRST", "AFTER", "DROP")):
+            self.refuse(f"ALTER COLUMN {name} can't {words} here", _FORMS)
         return SchemaChange("widen", name, self._type())
 
     def _made_nullable(self) -> SchemaChange:

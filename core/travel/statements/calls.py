@@ -113,5 +113,5 @@ class _Reader(Cursor):
         return self.upper(self.index)
 
     def _kind(self, ahead: int = 0) -> str:
-        place = self.index + ahead
-        return self.tokens[place].kind if place < len(self.tokens) else ""
+        index = self.index + ahead
+        return self.tokens[index].kind if index < len(self.tokens) else ""

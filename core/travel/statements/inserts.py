@@ -106,7 +106,7 @@ class _Reader(Cursor):
     def _names(self, *, with_values: bool) -> tuple[Named, ...]:
         """Columns in parentheses, of a partition with their values."""
         self.index += 1
-        found: list[Named] = []
+        names: list[Named] = []
         taken: set[str] = set()
         while True:
             position = self.position
@@ -118,9 +118,9 @@ class _Reader(Cursor):
                 raise SqlRefused(f"{name} is named twice", "Leave one of them out.", self.sql, position)
             taken.add(name.lower())
             value, said = self._literal(name) if with_values and self.takes("=") else (None, None)
-            found.append(Named(name, position, value, said))
+            names.append(Named(name, position, value, said))
             if self.takes(")"):
-                return tuple(found)
+                return tuple(names)
             if not self.takes(","):
                 self.refuse("A comma or ) is missing", _FORM)
 

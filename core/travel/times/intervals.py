@@ -73,10 +73,10 @@ def _written_out(text: str) -> Duration:
     """`1 day 2 hours`."""
     total, position = Duration(), 0
     body = re.sub(r"^\s*interval\s", "", text.rstrip(), flags=re.IGNORECASE)
-    while found := _WRITTEN_OUT.match(body, position):
-        sign, amount, unit = found.groups()
+    while match := _WRITTEN_OUT.match(body, position):
+        sign, amount, unit = match.groups()
         total = total.plus(_amount(sign + amount, unit))
-        position = found.end()
+        position = match.end()
     if position == 0 or position < len(body):
         raise ValueError(f"'{text}' is not an interval")
     return total
@@ -96,10 +96,10 @@ def _range(text: str, first: str, last: str) -> Duration:
         pattern += r"([0-9]{1,9}(?:\.[0-9]*)?)" if last == "SECOND" else r"([0-9]{1,9})"
     else:
         raise ValueError(f"{first} TO {last} is not a range of an interval")
-    found = re.fullmatch(pattern, body)
-    if found is None:
+    match = re.fullmatch(pattern, body)
+    if match is None:
         raise ValueError(f"'{text}' is not {first} TO {last}")
     total = Duration()
-    for name, amount in zip(names, found.groups(), strict=True):
+    for name, amount in zip(names, match.groups(), strict=True):
         total = total.plus(_amount(amount, name))
     return total.times(sign)

@@ -26,10 +26,10 @@ def read_timestamp(text: str, today: date) -> datetime:
     `today` is the day of a bare time of day. Raises `ValueError`.
     """
     dated = _TIMESTAMP.fullmatch(text.strip())
-    found = dated or _TIME_ONLY.fullmatch(text.strip())
-    if found is None:
+    match = dated or _TIME_ONLY.fullmatch(text.strip())
+    if match is None:
         raise ValueError(f"'{text}' is not a timestamp")
-    parts = found.groupdict()
+    parts = match.groupdict()
     zone = zone_of(parts["zone"].strip()) if parts["zone"] else None
     try:
         clock = time(
@@ -45,16 +45,16 @@ def read_timestamp(text: str, today: date) -> datetime:
 
 def read_date(text: str) -> date:
     """`2026`, `2026-5` or `2026-5-1`; a space or T and anything may follow. Raises `ValueError`."""
-    found = _DATE_THEN_ANYTHING.fullmatch(text.strip())
-    if found is None:
+    match = _DATE_THEN_ANYTHING.fullmatch(text.strip())
+    if match is None:
         raise ValueError(f"'{text}' is not a date")
-    return _day(found)
+    return _day(match)
 
 
-def _day(found: re.Match[str]) -> date:
-    year, month, day = found.group("year", "month", "day")
-    sign = -1 if found.group().startswith("-") else 1
+def _day(match: re.Match[str]) -> date:
+    year, month, day = match.group("year", "month", "day")
+    sign = -1 if match.group().startswith("-") else 1
     try:
         return date(sign * int(year), int(month or 1), int(day or 1))
     except ValueError as error:
-        raise ValueError(f"'{found.group()}' is not a date: {error}") from error
+        raise ValueError(f"'{match.group()}' is not a date: {error}") from error

@@ -16,8 +16,8 @@ def zone_of(name: str) -> tzinfo:
     """`Z`, `UTC`, `+08:00`, `GMT-3` or a region (`Europe/Berlin`). Raises `ValueError` for any other text."""
     if name in ("Z", "UTC", "GMT", "UT"):
         return UTC
-    if found := _OFFSET.fullmatch(name):
-        sign, hours, minutes, seconds = found.groups()
+    if match := _OFFSET.fullmatch(name):
+        sign, hours, minutes, seconds = match.groups()
         offset = timedelta(hours=int(hours), minutes=int(minutes or 0), seconds=int(seconds or 0))
         if offset > _LARGEST_OFFSET:
             raise ValueError(f"{name} is more than 18 hours from UTC")

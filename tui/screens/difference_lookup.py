@@ -17,10 +17,10 @@ from tui.work.background import Slot
 if TYPE_CHECKING:
     from core.travel.diff.diff import Difference
 
-Pair = tuple[Mark, Mark]
+MarkPair = tuple[Mark, Mark]
 
 
-class Comparison:
+class DifferenceLookup:
     """Looks the two versions up in a thread, and hands their difference to `show`."""
 
     def __init__(
@@ -35,7 +35,7 @@ class Comparison:
         self._rows = rows
         self._say = say
         self._show = show
-        self._slot: Slot[tuple[Pair, Difference]] = Slot(app, "diff", self._take, self._fail)
+        self._slot: Slot[tuple[MarkPair, Difference]] = Slot(app, "diff", self._take, self._fail)
 
     def start(self, target: Target) -> None:
         """Compare the marked rows, or the row under the cursor."""
@@ -51,7 +51,7 @@ class Comparison:
         files, old, new = self._session.files, pair[0].wanted, pair[1].wanted
         self._slot.ask(lambda report: report((pair, make_difference(files, target.table, old, new))))
 
-    def _take(self, compared: tuple[Pair, Difference]) -> None:
+    def _take(self, compared: tuple[MarkPair, Difference]) -> None:
         (old, new), difference = compared
         self._rows.unmark()
         moved = moved_on(old, difference.old.snapshot) or moved_on(new, difference.new.snapshot)
