@@ -10,6 +10,8 @@ import pytest
 
 from core.actions.context import Context
 from core.actions.merge import history as merge_history
+from core.actions.merge.record import record_merge
+from core.actions.merge.survey import survey
 from core.actions.roots.savepoint_claim import forget_savepoint
 from core.errors import Refused
 from core.storage.files import Files
@@ -379,6 +381,23 @@ def test_main_that_went_on_past_a_fast_forward_that_died_gets_nothing_twice(
     )
     assert planned(context, "merge-branch", name="fix").empty
     assert has_gone_on_whole(context, orders, rows)
+
+
+def test_a_merge_that_expired_before_its_recovery_is_told_of_without_a_tag(
+    context: Context, orders: Path
+) -> None:
+    """Its tag would name files that are gone: no engine could read it, and `verify` would find damage."""
+    branched(context)
+    found = survey(context.files, ORDERS, "fix")
+    add(context, "shop.orders", 800)
+    merged = Lineage(context.files, ORDERS.root()).latest()
+    assert merged is not None
+    gone_on_and_expired(context, orders)
+    record_merge(context, found, merged)
+    assert Lineage(context.files, ORDERS.root()).tag_names() == ["v2"]
+    # What of the branch main has is known, and what main changed since is not.
+    with pytest.raises(Refused, match="made by the last merge, is gone"):
+        planned(context, "merge-branch", name="fix")
 
 
 @pytest.mark.parametrize("is_noted", [False, True])

@@ -94,6 +94,8 @@ class Bench:
             if attempt < 2:
                 doom(ours.actor)
             self.alone(lambda ours=ours: ours.do("recover"))  # type: ignore[misc]
+            if ours.asks:
+                self.alone(self._answer)
             if ours.had_nothing_to_do and not self._is_held():
                 break
             if attempt == _MOST_RECOVERIES // 2:
@@ -106,6 +108,13 @@ class Bench:
             self.outcomes.recovered(each)
         self.judge.judge()
         self.our_eyes.look(self.judge)
+
+    def _answer(self) -> None:
+        """A person looks whether main has what the interrupted change did."""
+        operation = self.watch.interrupted
+        assert operation is not None, "a recovery asks, and nothing was interrupted"
+        moved = any(each.root == operation.begun.main for each in operation.moves)
+        self.act("recover", assume="committed" if moved else "not-committed")
 
     def _restore_main(self) -> None:
         """A stock engine may have deleted the branch that is main: another one becomes it."""

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from typing import NamedTuple
 
+from tests.simulation import view
 from tests.simulation.formats import Identity, Rows
 from tests.simulation.world import World
 
@@ -60,6 +61,9 @@ def merge_base(world: World, main: Identity, branch: str, head: Identity) -> tup
     if known is not None and world.descends(head, known[0]):
         return known
     fork = world.forks.get(first_name(branch))
+    if fork is not None and not world.had(view.main_root(world.store), fork):
+        # It parted from another root, which was main then.
+        fork = None
     mine, line = set(content_line(world, main)), world.ancestors(head)
     # Main may have gone back to before the fork: what it had then is none of the branch's doing.
     shared = next(each for each in line if each in mine or each == fork)

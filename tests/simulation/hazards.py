@@ -22,6 +22,7 @@ class Hazard(Enum):
     STOCK_DELETES_MAIN = "a stock engine deletes the branch that is main"
     STOCK_EXPIRES_BRANCH = "a stock engine expires a branch, told to by arguments"
     REDO_OF_THE_NEWEST = "what named the newest snapshot is undone and redone, main being elsewhere meanwhile"
+    CONSUMERS_EXPIRE = "a stock engine deletes what holds expiry for a change that was interrupted"
     SKEWED_CLOCKS = "clocks are wrong, and set back"
 
 

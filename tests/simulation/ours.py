@@ -47,6 +47,8 @@ class Ours:
         self._outcomes = outcomes
         # Whether the last plan was empty.
         self.had_nothing_to_do = False
+        # Whether a recovery needs a person who says what became of the change.
+        self.asks = False
         self._context = context_of(world, actor)
 
     def do(self, name: str, /, **arguments: object) -> Operation | None:
@@ -91,6 +93,7 @@ class Ours:
             self._doubt(operation, is_recovery=is_recovery)
         except PaimarkError as error:
             self.world.tell(self.actor, f"refused: {error.message}")
+            self.asks = is_recovery and "--assume" in error.hint
             if not is_recovery:
                 operation.state = "refused"
                 self._outcomes.refused(operation)

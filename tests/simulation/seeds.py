@@ -80,6 +80,8 @@ class Run:
     def _time_passes(self) -> None:
         """Before anybody recovers, others go on."""
         self.world.tell(None, "time passes")
+        if self.choices.has(Hazard.CONSUMERS_EXPIRE, 0.3):
+            self.bench.alone(lambda: self.bench.maintenance().expire_consumers())
         for _ in range(self.random.randint(1, 2)):
             self.bench.alone(lambda: self.bench.write(self.choices.written_root().branch))
         if self.random.random() < 0.7 and self.choices.may_expire():

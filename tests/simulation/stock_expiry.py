@@ -54,6 +54,11 @@ class StockMaintenance(StockTable):
                 continue
         return min(found)
 
+    def expire_consumers(self) -> None:
+        """As `consumer.expiration-time` has it: whoever was silent for long is forgotten."""
+        for name in self.files.names(self.root.consumers):
+            self.files.delete(f"{self.root.consumers}/{name}")
+
     def create_tag(self, name: str, number: int) -> None:
         """A copy of the snapshot's file. Nothing proves that it came in time."""
         path = self.root.tag(name)

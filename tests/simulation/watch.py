@@ -94,6 +94,8 @@ class Watch:
         before, after = next(reversed(was.values()), None), next(reversed(now.values()), None)
         if old is not None and new is not None and old != new:
             self._overwritten(actor, old, new)
+        if new is not None:
+            self._world.held.setdefault(root, set()).add(new)
         if new is not None and not self._world.commits[new].has_landed:
             self._landed(root, before, new)
         if before == after:

@@ -56,6 +56,8 @@ class World:
         self.commits: dict[Identity, Commit] = {}
         # Which commit each branch was made from.
         self.forks: dict[str, Identity] = {}
+        # The snapshots that each root has, or had.
+        self.held: dict[Root, set[Identity]] = {}
         self.trace: list[str] = []
         self.watchers: list[Watcher] = []
         # What the stores do, that the product may not be proof against.
@@ -106,6 +108,10 @@ class World:
             found.append(identity)
             identity = self.commits[identity].parent
         return found
+
+    def had(self, root: Root, identity: Identity) -> bool:
+        """Whether a commit is in the history of a root, or was."""
+        return any(self.descends(each, identity) for each in self.held.get(root, ()))
 
     def descends(self, identity: Identity, ancestor: Identity) -> bool:
         """Whether a commit is, or was made on top of, another."""

@@ -13,8 +13,8 @@ from core.table.records import Point, Snapshot, is_same_commit, point_of
 def record_merge(context: Context, found: Survey, made: Snapshot | Point) -> None:
     """Main has the branch since its commit `made`, the newest that it has of it. Idempotent.
 
-    `made` is a `Point` where the commit has expired: the next merge is refused then, as nobody can tell
-    what main changed since.
+    `made` is a `Point` where nothing is known of the commit but its id. Where it has expired the next merge
+    is refused, as nobody can tell what main changed since.
     """
     files, root, branch = context.files, found.start.root, found.branch.root.label
     main, is_appended = found.start.head.snapshot, found.kind == "fast-forward"
@@ -22,8 +22,10 @@ def record_merge(context: Context, found: Survey, made: Snapshot | Point) -> Non
         # The next merge tells by it what main changed since.
         pin = merge_tag(branch, made.id)
         [stored] = files.read_many([root.snapshot(made.id)])
-        files.create(root.tag(pin), made.to_json() if stored is None else stored)
-        guard(files, root, pin)
+        # A tag of what has expired would only be in the way: nobody could read it.
+        if stored is not None:
+            files.create(root.tag(pin), stored)
+            guard(files, root, pin)
     at = point_of(made) if isinstance(made, Snapshot) else made
     event = Event(
         kind="merge",
