@@ -188,22 +188,27 @@ class Tally:
 
     def _read_shared(self, skipped: set[str]) -> None:
         """Those that may add what all their other users delete."""
-        going = self._metadata.going
         fates = {file.fate for file in self._data.files.values()}
-        unexplained = [
-            each.deleted
-            for fate in fates
-            for each in self._data.told(fate).values()
-            if each.deleting
-            and minus(self._metadata.runs, each.deleted)
-            and not meet(each.added, going)
-            and not meet(each.held, self._staying)
-        ]
+        unexplained = {tuple(each.deleted) for fate in fates for each in self._unexplained(fate)}
         wanted = [
             path for path in skipped if any(not minus(self._users(path), deleted) for deleted in unexplained)
         ]
         self._known.difference_update(wanted)
         self._take(self._unknown(wanted))
+
+    def _unexplained(self, fate: int) -> Iterator[Told]:
+        """What is deleted of files with this fate, and was not seen to be added by what leaves.
+
+        It matters where what leaves may hold it, or holds the file at another level that would go.
+        """
+        going, told = self._metadata.going, self._data.told(fate).values()
+        may_go = any(meet(each.held, going) for each in told)
+        if any(meet(each.held, self._staying) for each in told):
+            return
+        for each in told:
+            if each.deleting and not meet(each.added, going):
+                if may_go or minus(self._metadata.runs, each.deleted):
+                    yield each
 
     def _read_indexes(self) -> None:
         wanted = {path: 0 for path in self._metadata.index_manifests if path not in self._known}
