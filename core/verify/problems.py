@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
@@ -66,12 +66,19 @@ class Problems:
         for name, each in sorted(needed.items()):
             self.add_of("missing", f"{directory}/{name}", "it is not there", each.users)
 
-    def add_missing_schemas(self, located: Located) -> None:
-        """Each root needs the schemas that its files were written by, and those of its snapshots."""
+    def add_missing_schemas(self, located: Located, being_made: Callable[[], Root | None]) -> None:
+        """Each root needs the schemas that its files were written by, and those of its snapshots.
+
+        Not the one that `being_made` names: it gets them last.
+        """
         wanted = dict(_schema_users(self.needs, located))
         roots = [root.schema(number) for root, number in wanted]
-        for (root, number), exists in zip(wanted, each_of(self.files.exists, roots), strict=True):
-            if not exists:
+        found = zip(wanted, each_of(self.files.exists, roots), strict=True)
+        missing = [each for each, exists in found if not exists]
+        unfinished = being_made() if missing else None
+        for root, number in missing:
+            # Once more: it may have been finished since.
+            if root != unfinished and not self.files.exists(root.schema(number)):
                 detail = f"{root.label} has files by schema {number}, and lacks that"
                 self.add("missing", root.schema(number), detail, wanted[root, number])
 

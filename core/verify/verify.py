@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from core.actions.branches.create_branch import root_being_made
 from core.actions.context import Context
 from core.storage.files import Files
 from core.table.layout import TablePath
@@ -46,7 +47,7 @@ def verify(
     problems = Problems(files, needs)
     orphans = Orphans(table, context.clock(), older_than)
     problems.add_damaged(there.damaged | needs.damaged)
-    problems.add_missing_schemas(located)
+    problems.add_missing_schemas(located, partial(root_being_made, context, table))
     for sentence in sorted(located.unplaced):
         problems.add("damaged", table.directory, sentence, ())
     _compare(files, table, there, located, problems, orphans)

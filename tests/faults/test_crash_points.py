@@ -171,8 +171,10 @@ class Scene(KilledScene):
         assert not manager.unreadable
         for root in roots:
             lineage = Lineage(files, root)
-            # A branch that is being taken back ends as an empty directory.
-            if root_exists(files, root):
+            # A branch that is being made gets its schemas last, and one that is taken back ends as an
+            # empty directory.
+            is_being_made = root.branch == self._case.arguments.get("name") and files.exists(ORDERS.journal)
+            if root_exists(files, root) and not is_being_made:
                 assert lineage.latest_schema() or not (lineage.snapshot_ids() or lineage.tags()), when
             assert not lineage.unreadable
         newest = Lineage(files, main_root(files, ORDERS)).latest()

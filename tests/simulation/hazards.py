@@ -34,7 +34,6 @@ KNOWN_FAULTS = frozenset(
         Hazard.TRUNCATION_BESIDE_OTHERS,
         Hazard.HDFS_REPLACES_IN_TWO_STEPS,
         Hazard.SHARED_SNAPSHOTS,
-        Hazard.UNFINISHED_BRANCH,
         Hazard.STOCK_DELETES_MAIN,
         Hazard.STOCK_ROLLBACK,
         Hazard.STOCK_EXPIRES_BRANCH,

@@ -25,6 +25,7 @@ from core.actions.roots.branch_files import (
     branch_source,
     clean_unfinished,
     highest_schema_id,
+    is_protected,
     others_files,
     remove_unfinished,
     take_back,
@@ -85,7 +86,7 @@ class BranchState(msgspec.Struct, frozen=True):
 
 
 class CreateBranch(Change[BranchState]):
-    """Write a branch root from a tag; its hints come last, and then the tag is looked at again."""
+    """Write a branch root from a tag; nobody can open it before its schemas, which come last."""
 
     State = BranchState
 
@@ -118,13 +119,13 @@ class CreateBranch(Change[BranchState]):
         for sentence in write_branch(work.files, source, self._branch, self._written):
             hold.note(sentence)
             work.progress(sentence)
-        # The branch stands on main's tag: had it gone meanwhile, nothing would keep the files.
-        _source_as_planned(work.context, work.table, work.plan)
+            # The branch stands on main's tag: had it gone meanwhile, nothing would keep the files.
+            _source_as_planned(work.context, work.table, work.plan)
 
     def landed(self, hold: Hold) -> Landed:
         """A branch that others write to counts, whole or not: it can't be taken back any more."""
         if hold.token == self.work.token:
-            return Landed.NO
+            return Landed.YES if self._is_ours() and self._others_files() else Landed.NO
         return Landed.YES if self._is_whole() or self._others_files() else Landed.NO
 
     def finish(self, hold: Hold) -> None:
@@ -146,15 +147,17 @@ class CreateBranch(Change[BranchState]):
         if hold.token == self.work.token:
             take_back(self.work.files, self._branch, self._written)
         else:
-            newest = int(self.work.plan.arguments["highest_schema"] or 0)
-            if not remove_unfinished(self.work.files, self._paths, self._branch, newest):
+            if not remove_unfinished(self.work.files, self._paths, self._branch, self._newest_schema):
                 self.work.progress(Remark(f"branch {self.state.name} stays: another engine made it"))
 
     def clean(self) -> None:
         clean_unfinished(self.work.files, self._branch, self._paths)
 
-    def way_back(self) -> Undoable:
+    def way_back(self) -> Undoable | None:
         root = self._branch
+        if not Lineage(self.work.files, root).schema_ids():
+            # It stays unfinished, for what others wrote to it.
+            return None
         return Undoable(
             token=self.work.token,
             action=ACTION,
@@ -187,8 +190,29 @@ class CreateBranch(Change[BranchState]):
     def _is_whole(self) -> bool:
         return all(self.work.files.exists(path) for path in self._paths)
 
+    def _is_ours(self) -> bool:
+        """Whether it can be opened, and no other engine has made it."""
+        path = self._branch.schema(self._newest_schema)
+        [schema] = self.work.files.read_many([path])
+        return schema is not None and is_protected(schema, path)
+
+    @property
+    def _newest_schema(self) -> int:
+        return int(self.work.plan.arguments["highest_schema"] or 0)
+
     def _others_files(self) -> list[str]:
         return others_files(self.work.files, self._paths, self._branch)
+
+
+def root_being_made(context: Context, table: TablePath) -> Root | None:
+    """The branch that a creation at work, or an interrupted one, has not finished: it may lack schemas."""
+    try:
+        begun = journal.current(context, table)
+    except Corrupt:
+        return None
+    if begun is None or begun.journal.change != ACTION:
+        return None
+    return table.root(str(begun.journal.state.get("name")))
 
 
 def _source_as_planned(context: Context, table: TablePath, plan: Plan) -> BranchSource:
@@ -209,22 +233,21 @@ def _paths(plan: Plan, branch: Root) -> list[str]:
     arguments = plan.arguments
     schemas = range(int(arguments["highest_schema"] or 0) + 1)
     return [
-        *(branch.schema(number) for number in schemas),
-        branch.tag(str(arguments["tag"])),
         branch.snapshot(int(arguments["snapshot"] or 0)),
         branch.earliest_hint,
         branch.latest_hint,
+        branch.tag(str(arguments["tag"])),
+        *(branch.schema(number) for number in reversed(schemas)),
     ]
 
 
 def _steps(source: BranchSource, branch: Root) -> tuple[Step, ...]:
-    schemas, *others = source.groups(branch)
+    *others, schemas = source.groups(branch)
     size = sum(len(data) for _, data in schemas[1])
     detail = "the newest with retention off: stock expiry on a branch would destroy savepoints"
     up_to = f" to schema-{source.highest_schema}" if source.highest_schema else ""
-    copied = [Step("copy", f"{branch.schema(0)}{up_to}", detail, size)]
-    copied += [Step("create", path, size=len(data)) for _, group in others for path, data in group]
-    return tuple(copied)
+    steps = [Step("create", path, size=len(data)) for _, group in others for path, data in group]
+    return (*steps, Step("copy", f"{branch.schema(0)}{up_to}", detail, size))
 
 
 def _tag_of_main(context: Context, root: Root, tag_name: str) -> Tag:

@@ -206,9 +206,9 @@ class Tally:
         if any(meet(each.held, self._staying) for each in told):
             return
         for each in told:
-            if each.deleting and not meet(each.added, going):
-                if may_go or minus(self._metadata.runs, each.deleted):
-                    yield each
+            is_seen = not each.deleting or meet(each.added, going)
+            if not is_seen and (may_go or minus(self._metadata.runs, each.deleted)):
+                yield each
 
     def _read_indexes(self) -> None:
         wanted = {path: 0 for path in self._metadata.index_manifests if path not in self._known}

@@ -1,6 +1,7 @@
 """The files of a new branch root: what they hold, the order they are written in, and how they go again.
 
-Schemas first and, going, last: a root without a schema makes stock orphan cleaning stop for the whole table.
+A root can be opened once it has a schema, so schemas are written last, the newest first: no job commits
+before its commit is built on the branch's snapshot. Until then stock orphan cleaning stops for the table.
 """
 
 from __future__ import annotations
@@ -50,13 +51,13 @@ class BranchSource:
         schemas[newest] = (branch.schema(newest), switched_off)
         hint = str(self.snapshot_id).encode()
         return [
-            (f"copied schemas 0 to {newest}, retention off in the newest", schemas),
-            (f"copied tag {self.tag_name}", [(branch.tag(self.tag_name), self.tag_data)]),
             (
                 f"copied snapshot {self.snapshot_id}",
                 [(branch.snapshot(self.snapshot_id), self.snapshot_data)],
             ),
             ("wrote EARLIEST and LATEST", [(branch.earliest_hint, hint), (branch.latest_hint, hint)]),
+            (f"copied tag {self.tag_name}", [(branch.tag(self.tag_name), self.tag_data)]),
+            (f"copied schemas {newest} to 0, retention off in the newest", schemas[::-1]),
         ]
 
 
@@ -150,7 +151,7 @@ def remove_unfinished(files: Files, source_names: list[str], branch: Root, newes
     """
     path = branch.schema(newest_schema)
     [schema] = files.read_many([path])
-    if schema is not None and with_options(schema, RETENTION_OFF, path) != schema:
+    if schema is not None and not is_protected(schema, path):
         return False
     found = list(_paths_below(files, branch.directory))
     left = [path for path in found if path not in set(source_names)]
@@ -158,6 +159,11 @@ def remove_unfinished(files: Files, source_names: list[str], branch: Root, newes
         files.delete(path)
     files.prune(branch.directory)
     return True
+
+
+def is_protected(schema: bytes, path: str) -> bool:
+    """Whether a schema switches stock expiry off, as no other engine's copy does."""
+    return with_options(schema, RETENTION_OFF, path) == schema
 
 
 def clean_unfinished(files: Files, branch: Root, source_names: list[str]) -> None:

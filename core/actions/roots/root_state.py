@@ -51,7 +51,9 @@ def state(files: Files, root: Root) -> State:
     lineage = Lineage(files, root)
     ids = lineage.schema_ids()
     if not ids:
-        raise NotFound(f"{root.label} of {root.table.full_name} has no schema", "Delete it, or restore one.")
+        raise NotFound(
+            f"{root.label} of {root.table.full_name} has no schema", "`paimark doctor` looks into it."
+        )
     held = held_by(files, root)
     # The newest snapshot last: what moved meanwhile shows as soon as it can.
     schema = files.read(root.schema(ids[-1]))

@@ -223,6 +223,7 @@ def _of_root(context: Context, root: Root) -> list[Finding]:
 
 
 def _root(context: Context, root: Root) -> Iterator[Finding]:
+    from core.actions.branches.create_branch import root_being_made
     from core.actions.garbage.retention import stock_expiry_warnings
     from core.cli.checks.doctor_store import writers_at_once
     from core.table.definition.retention import retention_off
@@ -238,7 +239,8 @@ def _root(context: Context, root: Root) -> Iterator[Finding]:
         "ok",
         f"{counted(counts[0], 'snapshot')}, {counted(counts[1], 'tag')}, {counted(counts[2], 'schema')}",
     )
-    if counts[0] and not counts[2]:
+    is_unfinished = not counts[2] and (root_being_made(context, root.table) == root or lineage.schema_ids())
+    if counts[0] and not counts[2] and not is_unfinished:
         detail = "It has snapshots and no schema: a job wrote there after the branch was moved or deleted"
         yield Finding(name, "broken", detail, "Stop that job; write its rows again.")
     for sentence in lineage.unreadable.values():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -10,15 +11,19 @@ from pathlib import Path
 import msgspec
 import pyarrow as pa
 import pytest
+from pypaimon.catalog.catalog_exception import TableNotExistException
 
 from core.actions.change import journal
 from core.actions.change.journal import new_token
 from core.actions.change.owner import running, this_process
 from core.actions.context import Context
 from core.actions.roots.savepoint_claim import Claim
-from core.errors import NotFound, Refused
+from core.cli.checks import doctor
+from core.cli.options import Given
+from core.errors import NotFound, Refused, Unavailable
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import branch_names
+from core.verify import verify
 from tests.actions.acting import ORDERS, Meanwhile, applied, contents, context_on, done, planned
 from tests.conftest import ORDERS as ORDERS_SCHEMA
 from tests.paimon import commit, create_table, open_table, read_rows
@@ -179,6 +184,48 @@ def test_a_branch_made_by_a_stock_engine_meanwhile_is_left_alone(
         applied(context_on(warehouse, files), plan)
 
     assert {path.name for path in orders.glob("branch/branch-b/*/*")} >= {"schema-0", "tag-v2", "snapshot-2"}
+    assert not (orders / "branch/ACTION").exists()
+
+
+@pytest.mark.parametrize(
+    "after", ["schema/schema-0", "tag/tag-v2", "snapshot/snapshot-2", "snapshot/EARLIEST", "snapshot/LATEST"]
+)
+def test_a_job_that_writes_to_it_meanwhile_fails_or_is_read(
+    context: Context, warehouse: Path, orders: Path, after: str
+) -> None:
+    """A commit that succeeds is not hidden: it stands on the tag's rows, and everybody reads it."""
+    committed = []
+
+    def job_commits() -> None:
+        findings = list(doctor._table(Given(warehouse=str(warehouse)), "shop.orders"))
+        assert verify(context, ORDERS).is_whole and "broken" not in {each.state for each in findings}
+        rows = {"order_id": [1], "customer": ["by a job"], "price": [0.5]}
+        with suppress(TableNotExistException):
+            commit(warehouse, "shop.orders$branch_b", pa.table(rows, schema=ORDERS_SCHEMA))
+            committed.append("by a job")
+
+    plan = planned(context, "create-branch", name="b", tag="v2")
+    applied(context_on(warehouse, Meanwhile(context.files, f"branch-b/{after}", job_commits)), plan)
+
+    assert committed or after != "schema/schema-0", "nobody can open it before it has a schema"
+    rows = read_rows(warehouse, "shop.orders$branch_b")
+    assert [row["customer"] for row in rows if row["order_id"] == 1] == (committed or ["c1"])
+    assert len(rows) == 5
+
+
+def test_a_failure_after_a_job_wrote_to_it_leaves_the_jobs_rows(
+    context: Context, warehouse: Path, orders: Path
+) -> None:
+    def job_commits_and_store_fails() -> None:
+        rows = {"order_id": [1], "customer": ["by a job"], "price": [0.5]}
+        commit(warehouse, "shop.orders$branch_b", pa.table(rows, schema=ORDERS_SCHEMA))
+        raise Unavailable("the store is gone")
+
+    plan = planned(context, "create-branch", name="b", tag="v2")
+    files = Meanwhile(context.files, "branch-b/schema/schema-0", job_commits_and_store_fails)
+    applied(context_on(warehouse, files), plan)
+
+    assert "by a job" in [row["customer"] for row in read_rows(warehouse, "shop.orders$branch_b")]
     assert not (orders / "branch/ACTION").exists()
 
 

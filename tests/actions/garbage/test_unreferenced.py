@@ -83,7 +83,7 @@ def test_a_tag_frees_what_it_alone_keeps(random: Random) -> None:
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.randoms(use_true_random=False))
-# A file that an upgrade moved up twice: its first level is in a manifest that stays too, and is deleted there.
+# A file that was moved up twice: the manifest that adds its first level is used by others too.
 @example(Random(782))
 def test_expired_snapshots_free_what_they_alone_keep(random: Random) -> None:
     with tempfile.TemporaryDirectory() as directory:
