@@ -187,10 +187,17 @@ def is_same_commit(left: Snapshot, right: Snapshot) -> bool:
 
 
 class Point(Record, frozen=True, kw_only=True):
-    """A snapshot of a root, told from a later one of its id by the name of its delta manifest list."""
+    """A snapshot of a root, told from a later one of its id by the name of its delta manifest list.
+
+    The name is empty where nothing is known of the snapshot but its id.
+    """
 
     id: int
     delta_manifest_list: str
+
+    @property
+    def is_lost(self) -> bool:
+        return not self.delta_manifest_list
 
     def is_of(self, snapshot: Snapshot) -> bool:
         return (self.id, self.delta_manifest_list) == (snapshot.id, snapshot.delta_manifest_list)

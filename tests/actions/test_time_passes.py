@@ -383,6 +383,22 @@ def test_main_that_went_on_past_a_fast_forward_that_died_gets_nothing_twice(
     assert has_gone_on_whole(context, orders, rows)
 
 
+def test_nothing_is_merged_twice_after_a_fast_forward_that_expired_half_way(
+    context: Context, warehouse: Path, orders: Path
+) -> None:
+    """Somebody says that it was committed, and nobody knows how many of its snapshots were."""
+    done(context, "create-tag", name="now")
+    done(context, "create-branch", name="ahead", tag="now")
+    for number in (900, 901):
+        add(context, "shop.orders$branch_ahead", number)
+    died(warehouse, r"orders/snapshot/snapshot-6$", "merge-branch", name="ahead")
+    rows = gone_on_and_expired(context, orders)
+    done(context, "recover", assume="committed")
+    with pytest.raises(Refused, match=r"How far branch ahead is merged .* can't be told"):
+        planned(context, "merge-branch", name="ahead")
+    assert has_gone_on_whole(context, orders, rows)
+
+
 def test_a_merge_that_expired_before_its_recovery_is_told_of_without_a_tag(
     context: Context, orders: Path
 ) -> None:

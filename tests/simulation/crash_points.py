@@ -30,6 +30,7 @@ KNOWN_FAULTS = frozenset(
     {
         ("savepoint of an older one", "others of our actions start"),
         ("undo of a truncation", "others commit and main expires"),
+        ("undo of a truncation", "others commit and all that is old expires"),
         ("undo of a pointer", "tags and branches are made"),
     }
 )
@@ -63,6 +64,13 @@ def _commits_and_expires(bench: Bench) -> None:
     _expires(bench)
 
 
+def _commits_and_expires_all(bench: Bench) -> None:
+    """The expiry is one that knows no consumers, or has forgotten them."""
+    _commits(bench)
+    bench.alone(lambda: bench.maintenance().expire_consumers())
+    _expires(bench)
+
+
 def _names(bench: Bench) -> None:
     """A stock engine makes a tag and a branch, and ours a tag; the branch's own rows are never expired."""
     store = bench.world.store
@@ -91,6 +99,7 @@ MEANWHILE: dict[str, Callable[[Bench], object]] = {
     "others commit": _commits,
     "main expires": _expires,
     "others commit and main expires": _commits_and_expires,
+    "others commit and all that is old expires": _commits_and_expires_all,
     "tags and branches are made": _names,
     "others of our actions start": _another,
     "a recovery dies half-way": _recovery_dies,

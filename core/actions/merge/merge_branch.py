@@ -190,6 +190,9 @@ class MergeBranch(RewriteMain[MergeState]):
             if self.made is None and self.landed(hold) is Landed.YES:
                 # Whoever recovers goes on where the first of them landed.
                 self.made = append_snapshots(self.work.context, found, self.work.progress)
+            if self.made is None and found.branch.snapshot.id == found.base.id + 1:
+                # A person says that it was committed, and there was but one to commit.
+                self.made = found.branch.snapshot
             if self.made is not None:
                 copy_tags(self.work.context, found, self.made.id, self.work.progress)
         record_merge(self.work.context, found, self.made or self.moved[1])

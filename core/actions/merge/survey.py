@@ -86,6 +86,13 @@ def base_of(files: Files, main: Side, branch: Side) -> tuple[Snapshot, Snapshot,
     """The branch's state that main has, main's with it, and the root to read the latter from."""
     table, name = main.root.table, branch.root.label
     known = merged(files, main.root, name)
+    if known is not None and known.head.is_lost:
+        # Tags of main that protect the branch would make its lineage look longer than it is.
+        raise Refused(
+            f"How far branch {name} is merged into main of {table.full_name} can't be told: a merge was "
+            f"interrupted, and snapshot {known.main.id} of main expired before it was recovered",
+            "Replace main with the branch, or write the rows yourself.",
+        )
     fork = find_fork(main, branch)
     if known is not None and not known.is_taken_back and fork.is_proven:
         # Another branch of this name, made of main when it had the merge already.
