@@ -88,11 +88,11 @@ async def measure(app: Frames, fill: Any) -> dict[str, float]:
 
 
 def ours(rows: int) -> tuple[Widget, Any]:
-    from tui.records.sources import Column, tuples
+    from tui.records.sources import GridColumn, tuples
     from tui.widgets.grid.record_grid import RecordGrid
 
     source = tuples([cells(number) for number in range(rows)])
-    grid = RecordGrid([Column(title) for title in TITLES])
+    grid = RecordGrid([GridColumn(title) for title in TITLES])
     return grid, lambda: grid.show(source)
 
 

@@ -33,8 +33,8 @@ class Table(TableActions):
         if limit is not None and limit < 1:
             raise UsageError(f"limit is a whole number from 1 on, not {limit!r}")
         unreadable: dict[str, str] = {}
-        found = newest_snapshots(self._session.files, self._root(branch), limit, unreadable)
-        snapshots = [Snapshot(*snapshot_row(each)) for each in found]
+        rows = newest_snapshots(self._session.files, self._root(branch), limit, unreadable)
+        snapshots = [Snapshot(*snapshot_row(each)) for each in rows]
         warn_left_out(unreadable.values())
         return snapshots
 
@@ -75,10 +75,10 @@ class Table(TableActions):
         if isinstance(version, bool) or not isinstance(version, str | int | None):
             raise UsageError(f"A version is a text or a snapshot's id, not {version!r}")
         asked = f"snapshot.{version}" if isinstance(version, int) else version
-        found = find_version(self._session.files, self._path, Wanted(branch, asked))
+        chosen = find_version(self._session.files, self._path, Wanted(branch, asked))
         if version is not None:
-            return self._version(found, "version")
-        return self._version(found, "root" if branch == MAIN else "table")
+            return self._version(chosen, "version")
+        return self._version(chosen, "root" if branch == MAIN else "table")
 
     def at_time(self, time: datetime | int, *, branch: str | None = None) -> Version:
         """The newest state at or before a time, with a time zone, or in epoch milliseconds.
@@ -86,21 +86,21 @@ class Table(TableActions):
         Never one from after it. Raises `NotFound` when all are later, `UsageError` for a time without a zone.
         """
         files, root = self._session.files, self._root(branch)
-        found = resolve_time(files, root, _milliseconds(time))
-        schema = Lineage(files, root).schema(found.snapshot.schema_id)
-        named = DiffVersion(root, found.name, found.name, found.snapshot, schema, found.note)
+        resolved = resolve_time(files, root, _milliseconds(time))
+        schema = Lineage(files, root).schema(resolved.snapshot.schema_id)
+        named = DiffVersion(root, resolved.name, resolved.name, resolved.snapshot, schema, resolved.note)
         return self._version(named, "version")
 
-    def _version(self, found: DiffVersion, asked: Asked) -> Version:
+    def _version(self, resolved: DiffVersion, asked: Asked) -> Version:
         return Version(
             table=self.name,
-            branch=found.root.label,
-            name=found.name,
-            schema=schema_of(found.schema),
-            note=found.note,
+            branch=resolved.root.label,
+            name=resolved.name,
+            schema=schema_of(resolved.schema),
+            note=resolved.note,
             _session=self._session,
-            _root=found.root,
-            _record=found.snapshot,
+            _root=resolved.root,
+            _record=resolved.snapshot,
             _asked=asked,
         )
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from core.errors import UsageError
-from core.spark.datasource.scan import Scan, Warehouse, make_scan
+from core.spark.datasource.scan import Scan, WarehouseAccess, make_scan
 from core.spark.datasource.table_options import Asked
 from core.table.layout import Root
 from core.table.names import near_names
@@ -74,7 +74,9 @@ class Version:
         if limit is not None and (not isinstance(limit, int) or limit < 0):
             raise UsageError(f"limit is a whole number from 0 on, not {limit!r}")
         self._require(columns)
-        warehouse = Warehouse(self._session.files, self._session.files.uri, self._session.settings.options)
+        warehouse = WarehouseAccess(
+            self._session.files, self._session.files.uri, self._session.settings.options
+        )
         pinned = self._asked == "version"
         scan = make_scan(warehouse, self._root, self._record, pinned=pinned, asked=self._asked)
         return scan if columns is None else replace(scan, columns=tuple(columns))

@@ -13,7 +13,7 @@ from core.errors import Cancelled, Refused
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
 from core.table.lineage.lineage import Lineage
-from core.table.manifests.files import Places, data_manifests, live_entries
+from core.table.manifests.files import FileLocations, data_manifests, live_entries
 
 
 def test_only_what_was_cancelled_stops() -> None:
@@ -72,7 +72,7 @@ def test_planning_asks_at_each_manifest_and_file(warehouse: Path) -> None:
         with pytest.raises(Cancelled):
             live_entries(files, root.table, data_manifests(files, root.table, snapshot))
         with pytest.raises(Cancelled):
-            Places(files, root, snapshot.schema_id).data_file(entries[0])
+            FileLocations(files, root, snapshot.schema_id).data_file(entries[0])
 
 
 def test_what_a_call_raises_is_raised_at_once() -> None:

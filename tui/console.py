@@ -19,7 +19,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from core.figures import counted, seconds
-from tui.messages import Copied, Noted, Said
+from tui.messages import Copied, LogLineAdded, StatusShown
 from tui.opening import Opening
 from tui.panes.log import Log
 from tui.screens.browse import BrowseScreen
@@ -30,7 +30,7 @@ from tui.terminal.sent_cells import SentCells
 from tui.theme import PALETTES, best_theme, make_theme, wants_no_colors
 from tui.widgets.cells import cut
 from tui.widgets.key_bar import KeyBar
-from tui.work.background import Arrived, post
+from tui.work.background import ThreadResult, post
 from tui.work.faults import traceback_of
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ class Console(App[None]):
         else:
             bar.hush()
 
-    async def on_arrived(self, event: Arrived) -> None:
+    async def on_thread_result(self, event: ThreadResult) -> None:
         event.deliver()
         if self._waiting_keys and not self._waits_for_rows(self._waiting_keys[0]):
             keys, self._waiting_keys = self._waiting_keys, []
@@ -181,10 +181,10 @@ class Console(App[None]):
             for each in keys:
                 await self._typed(each)
 
-    def on_noted(self, event: Noted) -> None:
+    def on_log_line_added(self, event: LogLineAdded) -> None:
         self.note(event.text, event.ink)
 
-    def on_said(self, event: Said) -> None:
+    def on_status_shown(self, event: StatusShown) -> None:
         self.say(event.text, event.ink)
 
     def on_ended(self, event: Ended) -> None:
@@ -238,21 +238,21 @@ class Console(App[None]):
         await self.push_screen(HelpScreen(key_sections(self.BINDINGS)))
 
     async def action_palette(self) -> None:
-        from tui.dialogs.palette import Entry, PaletteScreen
+        from tui.dialogs.palette import PaletteEntry, PaletteScreen
         from tui.screens.palette_entries import entries
 
-        async def chosen(entry: Entry | None) -> None:
+        async def chosen(entry: PaletteEntry | None) -> None:
             done = entry.run() if entry is not None else None
             if isawaitable(done):
                 await done
 
-        def offered() -> list[Entry]:
+        def offered() -> list[PaletteEntry]:
             self.browse.tables.learn()
             themes = [] if self.no_color else PALETTES
             own = [
-                Entry("keys", "all keys", "?", self.action_help),
+                PaletteEntry("keys", "all keys", "?", self.action_help),
                 *(
-                    Entry(
+                    PaletteEntry(
                         f"theme {name.removeprefix('paimark-')}",
                         "colours",
                         "",
@@ -260,7 +260,7 @@ class Console(App[None]):
                     )
                     for name in themes
                 ),
-                Entry("quit", "leave Paimark", "ctrl+q", self.action_quit),
+                PaletteEntry("quit", "leave Paimark", "ctrl+q", self.action_quit),
             ]
             return entries(self.browse, own)
 

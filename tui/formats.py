@@ -9,13 +9,13 @@ import msgspec
 from core.figures import clock_time, distance, size
 from core.text import clean_text
 
-Kind = Literal["text", "number", "id", "time", "age", "bytes"]
+CellKind = Literal["text", "number", "id", "time", "age", "bytes"]
 
 # No cell is wider than this; what is longer is cut before it costs anything.
 LONGEST = 1000
 
 
-def format_value(kind: Kind, value: object, now_ms: int) -> str:
+def format_value(kind: CellKind, value: object, now_ms: int) -> str:
     """One line of clean text; times and ages are epoch milliseconds, shown in the local zone."""
     if isinstance(value, str):
         return clean_text(value[:LONGEST])

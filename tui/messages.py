@@ -13,7 +13,7 @@ class Say(Protocol):
     def __call__(self, text: str, ink: str = "") -> object: ...
 
 
-class Noted(Message):
+class LogLineAdded(Message):
     """A line for the log. `ink` is good, warn, bad or nothing."""
 
     def __init__(self, text: str, ink: str = "") -> None:
@@ -22,7 +22,7 @@ class Noted(Message):
         super().__init__()
 
 
-class Said(Message):
+class StatusShown(Message):
     """A sentence for the bottom line, and for the log."""
 
     def __init__(self, text: str, ink: str = "") -> None:

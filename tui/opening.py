@@ -83,14 +83,14 @@ class Opening:
             self._put(Databases(names))
             at = "tables"
             for database in names:
-                found = tables(self._session.files, database)
-                self._put(Tables(database, found))
-                if found:
+                listed = tables(self._session.files, database)
+                self._put(Tables(database, listed))
+                if listed:
                     break
             else:
                 return
             at = "snapshots"
-            opened = self._session.open(Target(found[0]))
+            opened = self._session.open(Target(listed[0]))
             self._put(Newest(opened, opened.lineage.newest(PAGE)))
         except PaimarkError as error:
             self._put(Stopped(at, error))

@@ -37,7 +37,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class RowVersion:
     """What a row stands for in `VERSION AS OF`, or a branch, or (all None) the table itself.
 
     `commit_time` (epoch ms) is the snapshot's: its number may be given again."""

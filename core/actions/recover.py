@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from core.actions import audit
 from core.actions.change import driver, journal
 from core.actions.change.change import Landed
-from core.actions.change.journal import Begun
+from core.actions.change.journal import JournaledChange
 from core.actions.change.landing import left_readers
 from core.actions.change.owner import Owner, Standing, running, silent, standing
 from core.actions.change.registry import change_named
@@ -50,7 +50,7 @@ class Findings:
     tag another engine deleted; `abandoned` half-written files.
     """
 
-    interrupted: Begun | None
+    interrupted: JournaledChange | None
     is_held: bool
     claims: tuple[savepoint_claim.Claim, ...]
     alive: tuple[str, ...]
@@ -245,7 +245,7 @@ def _description(state: Standing) -> str:
     return "may still be running on its machine"
 
 
-def _journal_steps(context: Context, table: TablePath, begun: Begun) -> list[Step]:
+def _journal_steps(context: Context, table: TablePath, begun: JournaledChange) -> list[Step]:
     steps = [Step("delete", table.journal, f"of {begun.journal.action} by {begun.journal.owner}")]
     if begun.journal.change == ACTION:
         return steps

@@ -47,7 +47,7 @@ CONSOLE = GlobalCommand(
 )
 
 
-class Root(click.Group):
+class RootGroup(click.Group):
     """The group. Importing it imports no command."""
 
     def __init__(self, *args: Any, **settings: Any) -> None:
@@ -100,7 +100,7 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
         ctx.exit()
 
 
-root = Root(
+root = RootGroup(
     "paimark",
     callback=lambda: open_warehouse() if click.get_current_context().invoked_subcommand is None else None,
     params=[

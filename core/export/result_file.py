@@ -73,7 +73,7 @@ class ResultFile:
         )
 
 
-class _Parquet:
+class _ParquetWriter:
     def __init__(self, out: IO[bytes], schema: pa.Schema) -> None:
         self._names = distinct(schema.names)
         self._writer = pa.parquet.ParquetWriter(out, _renamed(schema, self._names))
@@ -132,7 +132,7 @@ class _Json:
         self._out.detach()
 
 
-_WRITERS: dict[str, Any] = {".csv": _Csv, ".json": _Json, ".parquet": _Parquet, ".arrow": _Arrow}
+_WRITERS: dict[str, Any] = {".csv": _Csv, ".json": _Json, ".parquet": _ParquetWriter, ".arrow": _Arrow}
 
 
 def _renamed(schema: pa.Schema, names: list[str]) -> pa.Schema:

@@ -113,7 +113,7 @@ def _looked_up(options: Mapping[str, str], *, is_for_rows: bool) -> Scan:
     words, and what it begins with may be gone or be still to come.
     """
     from core.spark.datasource.asked_state import asked_by, asked_state
-    from core.spark.datasource.scan import Warehouse, make_scan
+    from core.spark.datasource.scan import WarehouseAccess, make_scan
     from core.storage.open import open_files
     from core.table.catalog import find_table
     from core.table.lineage.main_branch import branch_root
@@ -126,7 +126,7 @@ def _looked_up(options: Mapping[str, str], *, is_for_rows: bool) -> Scan:
     is_pinned = any(name in options for name in STATES)
     state = asked_state(files, root, options) if is_pinned or is_for_rows else None
     return make_scan(
-        Warehouse(files, options["warehouse"], own),
+        WarehouseAccess(files, options["warehouse"], own),
         root,
         state.snapshot if state is not None else None,
         pinned=is_pinned,

@@ -13,7 +13,7 @@ from core.table.catalog import parse_table_name
 from core.table.layout import TablePath
 from core.table.names import near_names, split_name
 from core.text import whole_number
-from core.travel.statements.calls import SCHEMA, Call, CallArgument, Value, read_call
+from core.travel.statements.calls import SCHEMA, ArgumentValue, CallArgument, ProcedureCall, read_call
 
 _TABLE = Argument("table", "text", "", required=True)
 
@@ -54,7 +54,7 @@ def called_action(sql: str, database: str | None = None) -> Called:
     return Called(action, _table(call, table, database), values, call.position, table.value_position)
 
 
-def _given(call: Call, parameters: Mapping[str, Argument]) -> dict[str, CallArgument]:
+def _given(call: ProcedureCall, parameters: Mapping[str, Argument]) -> dict[str, CallArgument]:
     """By parameter; those that are NULL were not given."""
     names = list(parameters)
     found: dict[str, CallArgument] = {}
@@ -72,7 +72,7 @@ def _given(call: Call, parameters: Mapping[str, Argument]) -> dict[str, CallArgu
     return {name: argument for name, argument in found.items() if argument.value is not None}
 
 
-def _value(call: Call, parameter: Argument, argument: CallArgument) -> Value:
+def _value(call: ProcedureCall, parameter: Argument, argument: CallArgument) -> ArgumentValue:
     value, name = argument.value, _parameter(parameter)
     if parameter.kind == "flag":
         if isinstance(value, bool):
@@ -89,7 +89,7 @@ def _value(call: Call, parameter: Argument, argument: CallArgument) -> Value:
     return str(value)
 
 
-def _table(call: Call, argument: CallArgument, database: str | None) -> TablePath:
+def _table(call: ProcedureCall, argument: CallArgument, database: str | None) -> TablePath:
     try:
         parts = split_name(str(argument.value))
         if len(parts) == 1 and database is not None:

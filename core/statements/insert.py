@@ -25,7 +25,7 @@ from core.statements.call import Called
 from core.storage.files import Files
 from core.storage.no_follow import link_in_the_way
 from core.table.definition import kinds
-from core.table.definition.kinds import Way
+from core.table.definition.kinds import WriteMode
 from core.table.landed import Fate, Landed, find_commit
 from core.table.layout import Root, TablePath
 from core.table.lineage.commits import Overwritten, overwritten
@@ -171,7 +171,7 @@ class Inserts:
         return root, schema, choose(files, root, None)
 
     def _refusals(self, root: Root, schema: TableSchema) -> list[Refusal]:
-        way: Way = "replace" if self.insert.overwrite else "add"
+        way: WriteMode = "replace" if self.insert.overwrite else "add"
         return [
             Refusal(f"{root.table.full_name} {reason}", kinds.HINT) for reason in kinds.reasons(schema, way)
         ]

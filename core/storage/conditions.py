@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple, Protocol
 
 from core.errors import FileMissing, Refused
-from core.storage.files import Entry
+from core.storage.files import DirectoryEntry
 
 # Scratch files lie below this directory of the warehouse, each race's in one of its own.
 SCRATCH = ".paimark-scratch"
@@ -40,7 +40,7 @@ class Raced(Protocol):
     def etag_of(self, path: str) -> str | None:
         """The store's mark of what a file holds; None where it has none."""
 
-    def entries(self, directory: str) -> list[Entry]: ...
+    def entries(self, directory: str) -> list[DirectoryEntry]: ...
 
     def read_many(self, paths: Iterable[str]) -> Iterator[bytes | None]: ...
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
 
 
-class Entry(NamedTuple):
+class DirectoryEntry(NamedTuple):
     """One directory entry. `size` is in bytes, 0 for a directory.
 
     `modified` is when the file was written (epoch ms), 0 for a directory and where the store does not tell.
@@ -36,7 +36,7 @@ class Files(Protocol):
     def uri(self) -> str:
         """Where the warehouse is, as pypaimon and Spark take it; never with credentials."""
 
-    def entries(self, directory: str) -> list[Entry]:
+    def entries(self, directory: str) -> list[DirectoryEntry]:
         """The entries of a directory in no particular order; none when it does not exist.
 
         The empty path is the warehouse; when that does not exist itself, `NotFound` is raised.

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 
 from core.errors import FileMissing, Refused, Unavailable
-from core.storage.files import Entry
+from core.storage.files import DirectoryEntry
 from core.storage.limits import NotMetadata, require_small
 from core.storage.no_follow import parent_directory
 from core.storage.paths import checked, checked_directory, is_plain, no_warehouse
@@ -32,7 +32,7 @@ class LocalFiles:
     def uri(self) -> str:
         return self._root
 
-    def entries(self, directory: str) -> list[Entry]:
+    def entries(self, directory: str) -> list[DirectoryEntry]:
         path = self._directory(directory)
         try:
             with _said_plainly(directory), os.scandir(path) as items:
@@ -179,16 +179,16 @@ def _name(path: str) -> str:
     return path.rpartition("/")[2]
 
 
-def _entry(item: os.DirEntry[str]) -> Entry:
+def _entry(item: os.DirEntry[str]) -> DirectoryEntry:
     is_link = item.is_symlink()
     if item.is_dir():
-        return Entry(item.name, True, 0, is_link=is_link)
+        return DirectoryEntry(item.name, True, 0, is_link=is_link)
     try:
         status = item.stat()
-        return Entry(item.name, False, status.st_size, status.st_mtime_ns // 1_000_000, is_link)
+        return DirectoryEntry(item.name, False, status.st_size, status.st_mtime_ns // 1_000_000, is_link)
     except FileNotFoundError:
         # Deleted since it was listed, or a link to nowhere.
-        return Entry(item.name, False, 0, is_link=is_link)
+        return DirectoryEntry(item.name, False, 0, is_link=is_link)
 
 
 def _read_whole(path: str, directory: int | None) -> bytes:

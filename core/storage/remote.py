@@ -17,7 +17,7 @@ from fsspec.asyn import sync
 
 from core.errors import FileMissing, PaimarkError
 from core.storage.conditions import PROOFS, QUICK, Conditions, Race, raced
-from core.storage.files import Entry
+from core.storage.files import DirectoryEntry
 from core.storage.limits import NotMetadata
 from core.storage.paths import checked, checked_directory, no_warehouse
 from core.storage.remote_errors import is_missing, is_passing, unavailable
@@ -34,7 +34,7 @@ _CHUNKS_AHEAD = 2
 _TRIES_AGAIN = 4
 
 # A file's bytes, None for one that is missing, or why it was not read.
-Read = bytes | None | NotMetadata
+ReadResult = bytes | None | NotMetadata
 
 
 class RemoteFiles:
@@ -67,7 +67,7 @@ class RemoteFiles:
     def uri(self) -> str:
         return self._uri
 
-    def entries(self, directory: str) -> list[Entry]:
+    def entries(self, directory: str) -> list[DirectoryEntry]:
         path = self._directory(directory)
         try:
             with self._said_plainly(directory):
@@ -95,7 +95,7 @@ class RemoteFiles:
     def read_many(self, paths: Iterable[str]) -> Iterator[bytes | None]:
         return (b"" if isinstance(data, NotMetadata) else data for data in self._read_each(paths))
 
-    def _read_each(self, paths: Iterable[str]) -> Iterator[Read]:
+    def _read_each(self, paths: Iterable[str]) -> Iterator[ReadResult]:
         chunks = _chunks(paths)
         if self._filesystem.async_impl:
             return self._read_async(chunks)
@@ -171,7 +171,7 @@ class RemoteFiles:
         scheme, _, location = self._uri.partition("://")
         return f"{scheme}://{location.partition('/')[0]}"
 
-    def _list(self, full: str) -> list[Entry]:
+    def _list(self, full: str) -> list[DirectoryEntry]:
         entries = []
         for item in self._call("ls", full, detail=True, deadline=_LISTING_SECONDS):
             name = item["name"].rstrip("/")
@@ -181,7 +181,9 @@ class RemoteFiles:
                 size = 0 if is_directory else item["size"] or 0
                 modified = 0 if is_directory else _modified(item)
                 entries.append(
-                    Entry(name.rpartition("/")[2], is_directory, size, modified, etag=item.get("etag"))
+                    DirectoryEntry(
+                        name.rpartition("/")[2], is_directory, size, modified, etag=item.get("etag")
+                    )
                 )
         return entries
 
@@ -230,9 +232,9 @@ class RemoteFiles:
         data: bytes = self._filesystem.cat_file(full)
         return data
 
-    def _read_async(self, chunks: Iterator[list[str]]) -> Iterator[Read]:
+    def _read_async(self, chunks: Iterator[list[str]]) -> Iterator[ReadResult]:
         limit = asyncio.Semaphore(IN_FLIGHT)
-        ahead: deque[Future[list[Read]]] = deque()
+        ahead: deque[Future[list[ReadResult]]] = deque()
         try:
             while True:
                 for chunk in islice(chunks, _CHUNKS_AHEAD - len(ahead)):
@@ -248,8 +250,8 @@ class RemoteFiles:
             for unfinished in ahead:
                 unfinished.cancel()
 
-    async def _read_chunk(self, paths: list[str], limit: asyncio.Semaphore) -> list[Read]:
-        async def read(path: str) -> Read:
+    async def _read_chunk(self, paths: list[str], limit: asyncio.Semaphore) -> list[ReadResult]:
+        async def read(path: str) -> ReadResult:
             async with limit:
                 for attempt in itertools.count():
                     try:
@@ -272,8 +274,8 @@ class RemoteFiles:
             for task in tasks:
                 task.cancel()
 
-    def _read_in_threads(self, chunks: Iterator[list[str]]) -> Iterator[Read]:
-        def read(path: str) -> Read:
+    def _read_in_threads(self, chunks: Iterator[list[str]]) -> Iterator[ReadResult]:
+        def read(path: str) -> ReadResult:
             full = self._file(path)
             try:
                 with self._said_plainly(path):

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from core.errors import FileMissing, Refused, Unavailable, UsageError
 from core.storage.conditions import QUICK, Conditions, Race
-from core.storage.files import Entry
+from core.storage.files import DirectoryEntry
 from core.storage.known_options import S3_CREDENTIALS, s3_name
 from core.storage.limits import require_small
 from core.storage.remote import IN_FLIGHT, RemoteFiles
@@ -38,11 +38,11 @@ class S3Files(RemoteFiles):
         # s3fs tries five times, and five times again around that; the client below tries by itself.
         filesystem.retries = 1
 
-    def _list(self, full: str) -> list[Entry]:
+    def _list(self, full: str) -> list[DirectoryEntry]:
         # s3fs's own listing asks a second time, for the parent, whenever there is nothing.
         bucket, _, key = full.partition("/")
         prefix = f"{key}/" if key else ""
-        entries: list[Entry] = []
+        entries: list[DirectoryEntry] = []
         more: dict[str, str] = {}
         while True:
             asked = {"Bucket": bucket, "Prefix": prefix, "Delimiter": "/", **more}
@@ -52,9 +52,9 @@ class S3Files(RemoteFiles):
                 # Empty: the marker that some tools leave for a directory.
                 if name:
                     modified = int(item["LastModified"].timestamp() * 1000)
-                    entries.append(Entry(name, False, item["Size"], modified, etag=item.get("ETag")))
+                    entries.append(DirectoryEntry(name, False, item["Size"], modified, etag=item.get("ETag")))
             for item in page.get("CommonPrefixes", ()):
-                entries.append(Entry(item["Prefix"][len(prefix) : -1], True, 0))
+                entries.append(DirectoryEntry(item["Prefix"][len(prefix) : -1], True, 0))
             if not page.get("IsTruncated"):
                 return entries
             more = {"ContinuationToken": page["NextContinuationToken"]}

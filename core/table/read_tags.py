@@ -25,7 +25,7 @@ _SURELY_DEAD_MS = 2 * TIME_TO_LIVE_MS
 _NAME = re.compile(r"paimark\.read\.([0-9]+)\.([0-9a-f]{12})-([0-9]+)-([0-9]*)\.[0-9a-f]{8}")
 
 
-class Reader(NamedTuple):
+class ReadingProcess(NamedTuple):
     """A process, by hashed machine, number and start."""
 
     machine: str
@@ -63,9 +63,9 @@ def is_left_over(name: str, tag: Tag, now_ms: int) -> bool:
     return created is not None and now_ms - created > _SURELY_DEAD_MS
 
 
-def _reader(name: str) -> Reader | None:
+def _reader(name: str) -> ReadingProcess | None:
     match = _NAME.fullmatch(name)
-    return Reader(match[2], int(match[3]), match[4]) if match else None
+    return ReadingProcess(match[2], int(match[3]), match[4]) if match else None
 
 
 def _this_machine() -> str:

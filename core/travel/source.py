@@ -19,7 +19,7 @@ from core.travel.version import (
 )
 
 
-class Fold(Protocol):
+class TimeFolder(Protocol):
     """Works out a constant that `fold_time` does not, as that does it."""
 
     def __call__(self, sql: str, span: Span, clause: str, *, now_ms: int, zone: tzinfo) -> int: ...
@@ -35,7 +35,7 @@ class TravelSource:
     files: Files
     root: Root
     zone: tzinfo = UTC
-    fold: Fold | None = None
+    fold: TimeFolder | None = None
 
     def apply_version(self, version: str) -> Resolved:
         """Raises `NotFound` and `Corrupt`."""

@@ -9,10 +9,10 @@ from core.actions.roots.stray_commits import stray_commits
 from core.storage.files import Files
 from core.table.layout import BARRIER_ID, TablePath
 from core.table.lineage.main_branch import main_root
-from core.verify.report import Cause
+from core.verify.report import ProblemCause
 
 
-def barrier_problems(files: Files, table: TablePath) -> Iterator[tuple[Cause, str, str]]:
+def barrier_problems(files: Files, table: TablePath) -> Iterator[tuple[ProblemCause, str, str]]:
     """Cause, path and detail; none while a change that puts it up or takes it down is not finished.
 
     Commits of a stale writer may have moved LATEST away from it: `doctor` tells of those, and whoever rescues

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from core.storage.files import Files
 from core.table.layout import TablePath
 from core.table.manifests.files import manifest_list_paths
-from core.verify.versions import Version, versions
+from core.verify.versions import StoredVersion, versions
 
 
 def missing_lists(files: Files, table: TablePath) -> Iterator[tuple[str, list[str]]]:
@@ -17,7 +17,7 @@ def missing_lists(files: Files, table: TablePath) -> Iterator[tuple[str, list[st
     """
     there = versions(files, table)
     listed = {f"{table.manifests}/{name}" for name in files.names(table.manifests)}
-    lacking: dict[str, list[Version]] = {}
+    lacking: dict[str, list[StoredVersion]] = {}
     for version in there.all:
         for path in _lists(table, version):
             if path not in listed:
@@ -28,7 +28,7 @@ def missing_lists(files: Files, table: TablePath) -> Iterator[tuple[str, list[st
             yield path, names
 
 
-def _lists(table: TablePath, version: Version) -> tuple[str, ...]:
+def _lists(table: TablePath, version: StoredVersion) -> tuple[str, ...]:
     if version.record is None or version.kind == "changelog":
         return ()
     return manifest_list_paths(table, version.record)

@@ -10,11 +10,11 @@ from typing import NamedTuple
 from core.errors import Corrupt, NotFound, Refused
 from core.storage.files import Files
 from core.table.layout import Root
-from core.table.manifests.files import Places, StoredFile
+from core.table.manifests.files import FileLocations, StoredFile
 from core.table.manifests.fold import Fold, FoldedFile
 from core.table.manifests.manifests import FileKey
 from core.table.manifests.runs import Runs, members, union
-from core.verify.needs import Needs, State
+from core.verify.needs import NeededState, TableNeeds
 
 
 class Needed(NamedTuple):
@@ -62,7 +62,7 @@ class Located:
             self.unseen += 1
 
 
-def locate(files: Files, needs: Needs, is_sampled: Callable[[str], bool]) -> Located:
+def locate(files: Files, needs: TableNeeds, is_sampled: Callable[[str], bool]) -> Located:
     """Takes the files out of the folds: they are held once. `is_sampled` tells by its name which to read."""
     located = Located()
     for path, size in needs.sizes.items():
@@ -113,18 +113,18 @@ def _taken(fold: Fold) -> Iterator[tuple[str, FoldedFile, FileKey, Runs]]:
 class _PlacesOf:
     """Where a state's files lie, by the schema of one of its versions."""
 
-    def __init__(self, files: Files, states: list[State]) -> None:
+    def __init__(self, files: Files, states: list[NeededState]) -> None:
         self._files = files
         self._states = states
-        self._known: dict[tuple[Root, int], Places] = {}
+        self._known: dict[tuple[Root, int], FileLocations] = {}
 
     def root_of(self, users: Runs) -> Root:
         return self._states[next(members(users))].versions[0].schemas
 
-    def of(self, users: Runs) -> Places:
+    def of(self, users: Runs) -> FileLocations:
         """Raises `Corrupt`, `NotFound` and `Refused`."""
         version = self._states[next(members(users))].versions[0]
         at = version.schemas, version.schema_id
         if at not in self._known:
-            self._known[at] = Places(self._files, *at)
+            self._known[at] = FileLocations(self._files, *at)
         return self._known[at]

@@ -14,29 +14,29 @@ from core.table.layout import TablePath
 from core.table.manifests.chain import Break, break_between
 from core.table.manifests.files import manifest_list_paths
 from core.table.records import Snapshot, commit_key
-from core.verify.needs import Needs
-from core.verify.versions import Version, Versions
+from core.verify.needs import TableNeeds
+from core.verify.versions import StoredVersion, Versions
 
 
-class Lost(NamedTuple):
+class LostCommit(NamedTuple):
     """`path` is of the snapshot that took the place of another."""
 
     path: str
     detail: str
 
 
-def lost_commits(files: Files, table: TablePath, there: Versions, needs: Needs) -> Iterator[Lost]:
+def lost_commits(files: Files, table: TablePath, there: Versions, needs: TableNeeds) -> Iterator[LostCommit]:
     """Those of every root, each told once; what expired or changed since it was listed is not told."""
     pairs = [pair for pair in _pairs(there) if not _is_same(table, needs, *pair)]
     breaks = each_of(partial(_break, files, table), pairs)
     for (before, _), gap in zip(pairs, breaks, strict=True):
         if gap is not None:
-            yield Lost(before.path, str(gap))
+            yield LostCommit(before.path, str(gap))
 
 
-def _pairs(there: Versions) -> Iterator[tuple[Version, Version]]:
+def _pairs(there: Versions) -> Iterator[tuple[StoredVersion, StoredVersion]]:
     """Neighbours by id; those that roots share once."""
-    by_root: dict[str, list[Version]] = defaultdict(list)
+    by_root: dict[str, list[StoredVersion]] = defaultdict(list)
     for each in there.all:
         if each.kind == "snapshot":
             by_root[each.path.rpartition("/")[0]].append(each)
@@ -50,14 +50,14 @@ def _pairs(there: Versions) -> Iterator[tuple[Version, Version]]:
                     yield before, after
 
 
-def _is_same(table: TablePath, needs: Needs, before: Version, after: Version) -> bool:
+def _is_same(table: TablePath, needs: TableNeeds, before: StoredVersion, after: StoredVersion) -> bool:
     """Whether the next one's base names the very manifests of the one before, as most do."""
     base, *_ = manifest_list_paths(table, _record(after))
     held = [needs.marks.get(path) for path in manifest_list_paths(table, _record(before))]
     return None not in held and sum(mark or 0 for mark in held) == needs.marks.get(base)
 
 
-def _break(files: Files, table: TablePath, pair: tuple[Version, Version]) -> Break | None:
+def _break(files: Files, table: TablePath, pair: tuple[StoredVersion, StoredVersion]) -> Break | None:
     gap = break_between(files, table, _record(pair[0]), _record(pair[1]))
     if gap is None:
         return None
@@ -67,6 +67,6 @@ def _break(files: Files, table: TablePath, pair: tuple[Version, Version]) -> Bre
     return gap
 
 
-def _record(version: Version) -> Snapshot:
+def _record(version: StoredVersion) -> Snapshot:
     assert version.record is not None
     return version.record

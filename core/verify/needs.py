@@ -17,33 +17,33 @@ from core.table.manifests.files import manifest_list_paths
 from core.table.manifests.fold import Fold, Uses
 from core.table.manifests.manifests import file_facts, index_facts, manifest_facts, read_in_batches
 from core.table.manifests.runs import Runs, add
-from core.verify.versions import Version, Versions, same_state
+from core.verify.versions import StoredVersion, Versions, same_state
 
 Progress = Callable[[str], None]
 
 
 @dataclass(slots=True)
-class State:
+class NeededState:
     """What one or more versions need: `lists` by path with their sizes in bytes, None where unknown.
 
     What `is_optional` may have lost files: another engine keeps only a part of what it names.
     """
 
-    versions: list[Version]
+    versions: list[StoredVersion]
     lists: dict[str, int | None] = field(default_factory=dict)
     index_manifest: str | None = None
     is_optional: bool = False
 
 
 @dataclass
-class Needs:
+class TableNeeds:
     """`sizes` are of metadata files by path, None where nothing says; `uses` tells which states need each.
 
     `marks` are of lists by path: those of two lists add up to that of one with the manifests of both.
     `damaged` says of a path what is wrong with its content. `is_whole`: all metadata could be read.
     """
 
-    states: list[State]
+    states: list[NeededState]
     uses: Uses
     sizes: dict[str, int | None]
     data: Fold
@@ -61,10 +61,10 @@ class Needs:
         return numbers
 
 
-def needs_of(files: Files, table: TablePath, versions: Versions, progress: Progress) -> Needs:
+def needs_of(files: Files, table: TablePath, versions: Versions, progress: Progress) -> TableNeeds:
     """Read all that says what is needed."""
     uses = Uses()
-    needs = Needs([], uses, {}, Fold(uses), Fold(uses))
+    needs = TableNeeds([], uses, {}, Fold(uses), Fold(uses))
     _name_states(table, versions, needs)
     manifests = _read_lists(files, needs, progress)
     _read_manifests(files, table, needs, manifests, progress)
@@ -72,8 +72,8 @@ def needs_of(files: Files, table: TablePath, versions: Versions, progress: Progr
     return needs
 
 
-def _name_states(table: TablePath, versions: Versions, needs: Needs) -> None:
-    known: dict[tuple[object, ...], State] = {}
+def _name_states(table: TablePath, versions: Versions, needs: TableNeeds) -> None:
+    known: dict[tuple[object, ...], NeededState] = {}
     began = _beginnings(versions)
     for version in versions.all:
         key = same_state(version)
@@ -104,21 +104,21 @@ def _beginnings(versions: Versions) -> set[str]:
     snapshots expired up to one of its own that is tagged looks alike.
     """
     tagged = {same_state(each) for each in versions.all if each.kind == "tag"}
-    first: dict[Root, Version] = {}
+    first: dict[Root, StoredVersion] = {}
     for each in versions.all:
         if each.kind == "snapshot" and each.schemas.branch is not None:
             first.setdefault(each.schemas, each)
     return {each.path for each in first.values() if same_state(each) in tagged}
 
 
-def _new_state(needs: Needs, version: Version, *, keeps_deleted: bool) -> State:
-    state = State([version], is_optional=version.kind == "changelog")
+def _new_state(needs: TableNeeds, version: StoredVersion, *, keeps_deleted: bool) -> NeededState:
+    state = NeededState([version], is_optional=version.kind == "changelog")
     needs.uses.new_state(keeps_deleted=keeps_deleted)
     needs.states.append(state)
     return state
 
 
-def _need_metadata(table: TablePath, needs: Needs, state: State, version: Version) -> None:
+def _need_metadata(table: TablePath, needs: TableNeeds, state: NeededState, version: StoredVersion) -> None:
     record = version.record
     if version.savepoint is not None:
         _need_list(needs, state, table.savepoint_file(version.savepoint.full_manifest_list), None)
@@ -134,18 +134,18 @@ def _need_metadata(table: TablePath, needs: Needs, state: State, version: Versio
         _need(needs, len(needs.states) - 1, state.index_manifest, None)
 
 
-def _need_list(needs: Needs, state: State, path: str, size: int | None) -> None:
+def _need_list(needs: TableNeeds, state: NeededState, path: str, size: int | None) -> None:
     state.lists[path] = size
     _need(needs, len(needs.states) - 1, path, size)
 
 
-def _need(needs: Needs, state: int, path: str, size: int | None) -> None:
+def _need(needs: TableNeeds, state: int, path: str, size: int | None) -> None:
     needs.uses.use(state, path)
     if needs.sizes.get(path) is None:
         needs.sizes[path] = size
 
 
-def _read_lists(files: Files, needs: Needs, progress: Progress) -> dict[str, tuple[int, int] | None]:
+def _read_lists(files: Files, needs: TableNeeds, progress: Progress) -> dict[str, tuple[int, int] | None]:
     """The manifests by path, with how many files each says that it adds and deletes."""
     entries: dict[str, tuple[int, int] | None] = {}
     wanted = [(number, path) for number, state in enumerate(needs.states) for path in state.lists]
@@ -180,7 +180,7 @@ def _mark(name: str) -> int:
 def _read_manifests(
     files: Files,
     table: TablePath,
-    needs: Needs,
+    needs: TableNeeds,
     manifests: dict[str, tuple[int, int] | None],
     progress: Progress,
 ) -> None:
@@ -204,7 +204,7 @@ def _read_manifests(
             )
 
 
-def _read_index_manifests(files: Files, table: TablePath, needs: Needs, progress: Progress) -> None:
+def _read_index_manifests(files: Files, table: TablePath, needs: TableNeeds, progress: Progress) -> None:
     paths = dict.fromkeys(each.index_manifest for each in needs.states if each.index_manifest)
     sizes = {path: 0 for path in paths if path}
     for path, data in told(read_in_batches(files, sizes), len(sizes), "index manifests", progress):

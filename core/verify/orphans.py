@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from core.actions.roots.root_files import PARTS
 from core.actions.temp_files import meant_for
-from core.storage.files import Entry, Files
+from core.storage.files import DirectoryEntry, Files
 from core.storage.parallel import each_of
 from core.table.layout import (
     BARRIER_ID,
@@ -69,7 +69,7 @@ class Orphans:
     old_bytes: int = 0
     young_count: int = 0
 
-    def add(self, directory: str, entry: Entry, owner: str, *, is_leftover: bool = False) -> None:
+    def add(self, directory: str, entry: DirectoryEntry, owner: str, *, is_leftover: bool = False) -> None:
         age = self.now - entry.modified if entry.modified else None
         is_young = age is None or age < self.older_than
         orphan = Orphan(
@@ -95,7 +95,7 @@ class Listed(NamedTuple):
     """A directory with what is in it."""
 
     directory: str
-    entries: list[Entry]
+    entries: list[DirectoryEntry]
 
 
 def data_directories(files: Files, table: TablePath) -> Iterator[Listed]:
@@ -164,5 +164,5 @@ def _listed(files: Files, directory: str) -> Listed:
     return Listed(directory, files.entries(directory))
 
 
-def _below(listed: Listed) -> list[Entry]:
+def _below(listed: Listed) -> list[DirectoryEntry]:
     return [each for each in listed.entries if each.is_directory and not each.is_link]

@@ -12,9 +12,9 @@ from core.storage.parallel import each_of
 from core.table.layout import Root
 from core.table.manifests.runs import Runs, add, both, meet, members, minus
 from core.verify.located import Located, Needed
-from core.verify.needs import Needs
-from core.verify.report import Cause, Problem
-from core.verify.versions import Version
+from core.verify.needs import TableNeeds
+from core.verify.report import Problem, ProblemCause
+from core.verify.versions import StoredVersion
 
 # What a report lists; more is counted.
 _LISTED = 5_000
@@ -26,13 +26,13 @@ class Problems:
     """What is wrong, as long as a version is there that needs it."""
 
     files: Files
-    needs: Needs
+    needs: TableNeeds
     listed: list[Problem] = field(default_factory=list)
     count: int = 0
     lost: int = 0
     _there: dict[str, bool] = field(default_factory=dict)
 
-    def add(self, cause: Cause, path: str, detail: str, users: Runs) -> None:
+    def add(self, cause: ProblemCause, path: str, detail: str, users: Runs) -> None:
         """`users` are the states that need the file; none when it is a version itself."""
         if users and not any(map(self._is_there, self._versions(users))):
             # Expired, or deleted, since the versions were listed.
@@ -46,7 +46,7 @@ class Problems:
                 Problem(cause=cause, path=path, detail=detail, needed_by=names, needed_by_count=len(versions))
             )
 
-    def add_of(self, cause: Cause, path: str, detail: str, users: Runs) -> None:
+    def add_of(self, cause: ProblemCause, path: str, detail: str, users: Runs) -> None:
         """As `add`, unless only versions need the file that may have lost some."""
         required = minus(users, self._optional)
         if required:
@@ -86,17 +86,17 @@ class Problems:
     def _optional(self) -> Runs:
         return self.needs.optional
 
-    def _versions(self, states: Runs) -> Iterator[Version]:
+    def _versions(self, states: Runs) -> Iterator[StoredVersion]:
         """One after the other: of a million files that many versions need, most need not be named."""
         return (each for state in members(states) for each in self.needs.states[state].versions)
 
-    def _is_there(self, version: Version) -> bool:
+    def _is_there(self, version: StoredVersion) -> bool:
         if version.path not in self._there:
             self._there[version.path] = self.files.exists(version.path)
         return self._there[version.path]
 
 
-def _schema_users(needs: Needs, located: Located) -> Iterator[tuple[tuple[Root, int], Runs]]:
+def _schema_users(needs: TableNeeds, located: Located) -> Iterator[tuple[tuple[Root, int], Runs]]:
     """The states of each root that need a schema of it."""
     held: dict[Root, list[int]] = {}
     own: dict[tuple[Root, int], list[int]] = {}

@@ -8,13 +8,13 @@ import msgspec
 
 # missing: a file that is needed is not there. size: it is not as long as the metadata says. damaged: it can't
 # be read, or does not hold what the metadata says. lost: a commit that another one overwrote.
-Cause = Literal["missing", "size", "damaged", "lost"]
+ProblemCause = Literal["missing", "size", "damaged", "lost"]
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
     """Something wrong with a file that is needed. `needed_by` are the first of `needed_by_count` versions."""
 
-    cause: Cause
+    cause: ProblemCause
     path: str
     detail: str
     needed_by: tuple[str, ...] = ()

@@ -17,7 +17,7 @@ from core.table.records import Savepoint, Snapshot, Tag, commit_key
 from core.table.savepoints import SavepointManager
 
 
-class Version(NamedTuple):
+class StoredVersion(NamedTuple):
     """One file that names a state of the table. `name` is what a person calls it, `path` where it lies.
 
     `schemas` is the root whose schemas its files are written by. `record` is None for a savepoint.
@@ -41,7 +41,7 @@ class Versions(NamedTuple):
     """Root after root, each by ascending ids. `damaged` maps the path of what can't be read to why not."""
 
     roots: Sequence[Root]
-    all: Sequence[Version]
+    all: Sequence[StoredVersion]
     damaged: dict[str, str]
 
 
@@ -50,7 +50,7 @@ def versions(files: Files, table: TablePath) -> Versions:
     main = main_root(files, table)
     roots = roots_and_guards(files, table)
     damaged: dict[str, str] = {}
-    listed: list[Version] = []
+    listed: list[StoredVersion] = []
     for of_root in each_of(partial(_of_root, files, main, damaged), roots):
         listed += of_root
     manager = SavepointManager(files, table)
@@ -60,19 +60,19 @@ def versions(files: Files, table: TablePath) -> Versions:
         tags = (root.tag(savepoint_tag(each.id)) for root in roots)
         schemas = next((schemas_of[path] for path in tags if path in schemas_of), main)
         listed.append(
-            Version("savepoint", f"savepoint {each.id}", table.savepoint(each.id), schemas, None, each)
+            StoredVersion("savepoint", f"savepoint {each.id}", table.savepoint(each.id), schemas, None, each)
         )
     return Versions(roots, listed, damaged | manager.unreadable)
 
 
-def same_state(version: Version) -> tuple[object, ...]:
+def same_state(version: StoredVersion) -> tuple[object, ...]:
     """Equal for versions that need the same files; copies of one commit in tags and branches do."""
     if version.record is None:
         return ("savepoint", version.path)
     return (version.kind == "changelog", *commit_key(version.record))
 
 
-def _of_root(files: Files, main: Root, damaged: dict[str, str], root: Root) -> list[Version]:
+def _of_root(files: Files, main: Root, damaged: dict[str, str], root: Root) -> list[StoredVersion]:
     # While a branch is main, what lies in the table directory are copies of its tags.
     is_guard = root.branch is None and root != main
     schemas = main if is_guard else root
@@ -80,9 +80,9 @@ def _of_root(files: Files, main: Root, damaged: dict[str, str], root: Root) -> l
 
     def read(
         kind: Literal["snapshot", "changelog"], ids: list[int], path: Callable[[int], str]
-    ) -> list[Version]:
+    ) -> list[StoredVersion]:
         return [
-            Version(kind, f"{kind} {record.id} of {root.label}", where, schemas, record)
+            StoredVersion(kind, f"{kind} {record.id} of {root.label}", where, schemas, record)
             for where, record in read_records(Snapshot, files, list(map(path, ids)), unreadable)
         ]
 
@@ -101,17 +101,17 @@ def _of_root(files: Files, main: Root, damaged: dict[str, str], root: Root) -> l
     return [*snapshots, *sorted(tags, key=_id), *changelogs]
 
 
-def _with_schema(files: Files, version: Version) -> Version:
+def _with_schema(files: Files, version: StoredVersion) -> StoredVersion:
     """With the root that has its schema, if any has."""
     roots = all_roots(files, version.schemas.table)
     having = (each for each in roots if files.exists(each.schema(version.schema_id)))
     return version._replace(schemas=next(having, version.schemas))
 
 
-def _tag_version(root: Root, schemas: Root, name: str, tag: Tag, is_guard: bool) -> Version:
+def _tag_version(root: Root, schemas: Root, name: str, tag: Tag, is_guard: bool) -> StoredVersion:
     of = "the table directory, a guard" if is_guard else root.label
-    return Version("tag", f"tag {name} of {of}", root.tag(name), schemas, tag)
+    return StoredVersion("tag", f"tag {name} of {of}", root.tag(name), schemas, tag)
 
 
-def _id(version: Version) -> int:
+def _id(version: StoredVersion) -> int:
     return version.record.id if version.record else 0

@@ -12,7 +12,7 @@ from core.actions.change.operations import Undoable
 from core.actions.context import Context
 from core.actions.plan import Outcome, Plan
 from core.actions.registry import action
-from core.storage.files import Entry, Files
+from core.storage.files import DirectoryEntry, Files
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
 from paimark.results import result_of
@@ -81,7 +81,7 @@ class Wrapped:
     def uri(self) -> str:
         return self.inner.uri
 
-    def entries(self, directory: str) -> list[Entry]:
+    def entries(self, directory: str) -> list[DirectoryEntry]:
         return self.inner.entries(directory)
 
     def names(self, directory: str) -> list[str]:

@@ -11,7 +11,7 @@ from core.actions.context import Context
 from core.actions.plan import Outcome
 from core.actions.registry import action
 from core.spark.datasource.paimon import plan_splits, read_splits
-from core.spark.datasource.scan import Warehouse, make_scan
+from core.spark.datasource.scan import WarehouseAccess, make_scan
 from core.table.layout import Root, TablePath
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import main_root
@@ -239,7 +239,7 @@ class Chain:
         return self._ours(root, Lineage(self.context.files, root).latest(), pinned=False)
 
     def _ours(self, root: Root, snapshot: Snapshot | None, *, pinned: bool) -> list[list[Any]]:
-        warehouse = Warehouse(self.context.files, str(self.warehouse), {})
+        warehouse = WarehouseAccess(self.context.files, str(self.warehouse), {})
         scan = make_scan(warehouse, root, snapshot, pinned=pinned)
         rows: list[list[Any]] = []
         for batch in read_splits(scan, [], plan_splits(scan, [])):

@@ -9,7 +9,7 @@ import pytest
 
 from core.errors import Refused
 from core.spark.datasource.paimon import plan_splits, read_splits
-from core.spark.datasource.scan import Warehouse, make_scan
+from core.spark.datasource.scan import WarehouseAccess, make_scan
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
 from core.table.lineage.lineage import Lineage
@@ -21,7 +21,7 @@ COLUMNS = {"k": "INT", "v": "INT", "s": "STRING"}
 def ours(warehouse: Path, **wanted: Any) -> list[list[Any]]:
     """All rows of `d.t` as the Python source reads them."""
     files, root = LocalFiles(str(warehouse)), TablePath("d", "t").root()
-    place = Warehouse(files, str(warehouse), {})
+    place = WarehouseAccess(files, str(warehouse), {})
     scan = make_scan(place, root, Lineage(files, root).latest(), pinned=False)
     batches = read_splits(scan, [], plan_splits(scan, []))
     return sorted(list(row.values()) for batch in batches for row in batch.to_pylist())

@@ -11,7 +11,7 @@ import pytest
 
 from core.errors import PaimarkError
 from core.spark.datasource.paimon import plan_splits, read_splits
-from core.spark.datasource.scan import Scan, Warehouse, make_scan
+from core.spark.datasource.scan import Scan, WarehouseAccess, make_scan
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
 from core.table.lineage.lineage import Lineage
@@ -105,6 +105,6 @@ def read(warehouse: Path, column: str) -> Iterator[Any]:
 
 def scan_of(warehouse: Path, column: str) -> Scan:
     files, root = LocalFiles(str(warehouse)), TablePath("d", "t").root()
-    place = Warehouse(files, str(warehouse), {})
+    place = WarehouseAccess(files, str(warehouse), {})
     scan = make_scan(place, root, Lineage(files, root).latest(), pinned=False)
     return msgspec.structs.replace(scan, columns=(column,))

@@ -44,7 +44,7 @@ PAGE = (Path(__file__).parents[2] / "docs/table-format.md").read_text()
 WRITTEN: dict[str, type[msgspec.Struct]] = {
     kind.__name__: kind
     for kind in (
-        *(journal.Journal, journal.Entry, Owner, Plan, Step, Refusal, Point, Consumer),
+        *(journal.Journal, journal.JournalEntry, Owner, Plan, Step, Refusal, Point, Consumer),
         *(Claim, Savepoint, Operation, Undoable, Event, Attempt),
     )
 }

@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Iterable, Iterator
 
 from core.errors import FileMissing, Unavailable
-from core.storage.files import Entry
+from core.storage.files import DirectoryEntry
 from tests.simulation.scheduler import Actor, Death, Fate
 from tests.simulation.world import World
 
@@ -26,7 +26,7 @@ class ActorFiles:
     def uri(self) -> str:
         return "/lake"
 
-    def entries(self, directory: str) -> list[Entry]:
+    def entries(self, directory: str) -> list[DirectoryEntry]:
         self._turn()
         return self._world.store.entries(directory)
 

@@ -19,7 +19,7 @@ from core.actions.merge import sql as merge_sql
 from core.errors import PaimarkError, Refused
 from core.spark.protocol import Ask, Cause, Event, Failed, Told, Version, Write
 from core.spark.writing.commit import CreateSnapshot
-from core.spark.writing.target import Target, require_as_begun, require_head
+from core.spark.writing.target import WriteTarget, require_as_begun, require_head
 from core.table.lineage.commits import Overwritten
 from core.table.lineage.lineage import Lineage
 from core.table.records import Snapshot
@@ -72,7 +72,7 @@ class StandInEngine:
         raise AssertionError(f"the stand-in for Spark does not know {task.sql}")
 
     def _write(self, write: Write) -> None:
-        target = Target(
+        target = WriteTarget(
             warehouse=self._files.uri,
             options={},
             database=TABLE.database,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import Literal
 
-from core.storage.files import Entry
+from core.storage.files import DirectoryEntry
 
 StoreKind = Literal["local", "hdfs", "s3"]
 
@@ -40,7 +40,7 @@ class MemoryStore:
         self.drop(source)
         self.put(target, data, now)
 
-    def entries(self, directory: str) -> list[Entry]:
+    def entries(self, directory: str) -> list[DirectoryEntry]:
         return [self._entry(directory, *item) for item in sorted(self._children.get(directory, {}).items())]
 
     def names(self, directory: str) -> list[str]:
@@ -59,13 +59,13 @@ class MemoryStore:
         if directory and not self._children.get(directory, {"": False}):
             self._leave(directory)
 
-    def _entry(self, directory: str, name: str, is_directory: bool) -> Entry:
+    def _entry(self, directory: str, name: str, is_directory: bool) -> DirectoryEntry:
         if is_directory:
-            return Entry(name, True, 0)
+            return DirectoryEntry(name, True, 0)
         path = f"{directory}/{name}" if directory else name
         data = self.files[path]
         etag = hashlib.md5(data, usedforsecurity=False).hexdigest() if self.kind == "s3" else None
-        return Entry(name, False, len(data), self.modified[path], etag=etag)
+        return DirectoryEntry(name, False, len(data), self.modified[path], etag=etag)
 
     def _enter(self, path: str, *, is_directory: bool) -> None:
         directory, _, name = path.rpartition("/")

@@ -24,7 +24,7 @@ from core.spark.launch.session import start_spark
 from core.spark.protocol import Start
 from core.spark.source import PaimarkSource
 from core.spark.streaming.writer import PaimarkStreamWriter
-from core.spark.writing.target import Target
+from core.spark.writing.target import WriteTarget
 from tests.spark.dying import die_at
 
 # The compiler that starts fast: these queries are short.
@@ -66,7 +66,7 @@ class Dying(PaimarkSource):
 
 
 class DyingWriter(PaimarkStreamWriter):
-    def __init__(self, target: Target, point: str) -> None:
+    def __init__(self, target: WriteTarget, point: str) -> None:
         super().__init__(target)
         self._point = point
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from core.errors import FileMissing, NotFound, Refused
-from core.storage.files import Entry, Files
+from core.storage.files import DirectoryEntry, Files
 
 HOSTILE = ["", "/etc/passwd", "..", "a/../../b", "a//b", "a/", "./a", "a\\b", "a\nb", "a\x1b[31m", "a\x00b"]
 
@@ -79,7 +79,7 @@ def test_entries_tell_files_from_directories(store: Files) -> None:
     found = sorted(entry[:3] for entry in store.entries("t"))
     assert found == [("notice", False, 4), ("schema", True, 0)]
     assert names(store, "t") == ["notice", "schema"]
-    assert [entry[:3] for entry in store.entries("")] == [Entry("t", True, 0)[:3]]
+    assert [entry[:3] for entry in store.entries("")] == [DirectoryEntry("t", True, 0)[:3]]
 
 
 def test_an_etag_is_told_for_every_name_and_changes_with_the_file(store: Files) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from core.storage.files import Entry, Files
+from core.storage.files import DirectoryEntry, Files
 from core.storage.local import LocalFiles
 from core.table.layout import Root, TablePath
 from core.table.lineage.lineage import Lineage
@@ -64,7 +64,7 @@ class CountingFiles:
     def uri(self) -> str:
         return self.files.uri
 
-    def entries(self, directory: str) -> list[Entry]:
+    def entries(self, directory: str) -> list[DirectoryEntry]:
         self.listings.append(directory)
         return self.files.entries(directory)
 

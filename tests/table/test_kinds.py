@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from core.table.definition import kinds
-from core.table.definition.kinds import KINDS, WAYS, Kind, Way, reasons
+from core.table.definition.kinds import KINDS, WRITE_MODES, TableKind, WriteMode, reasons
 from core.table.records import SchemaField, TableSchema
 
 DOCS = Path(__file__).parents[2] / "docs" / "tables.md"
-ALL: set[Way] = set(WAYS)
-NONE: set[Way] = set()
+ALL: set[WriteMode] = set(WRITE_MODES)
+NONE: set[WriteMode] = set()
 
 
 def schema(
@@ -39,8 +39,8 @@ def schema(
     )
 
 
-def refused(table: TableSchema) -> set[Way]:
-    return {way for way in WAYS if reasons(table, way)}
+def refused(table: TableSchema) -> set[WriteMode]:
+    return {way for way in WRITE_MODES if reasons(table, way)}
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,9 @@ def refused(table: TableSchema) -> set[Way]:
         ({"owner": "me", "file-index.bloom-filter.columns": "v"}, NONE),
     ],
 )
-def test_options_that_make_a_table_one_that_is_refused(options: Mapping[str, str], ways: set[Way]) -> None:
+def test_options_that_make_a_table_one_that_is_refused(
+    options: Mapping[str, str], ways: set[WriteMode]
+) -> None:
     assert refused(schema(options)) == ways
 
 
@@ -131,7 +133,7 @@ def test_keys_are_looked_for_in_all_partitions_where_a_partition_column_is_no_ke
         ({"type": "MAP", "key": "STRING", "value": "INT"}, NONE),
     ],
 )
-def test_columns_that_spark_can_not_keep(kind: object, ways: set[Way]) -> None:
+def test_columns_that_spark_can_not_keep(kind: object, ways: set[WriteMode]) -> None:
     assert refused(schema(x=kind)) == ways
 
 
@@ -155,8 +157,8 @@ def test_the_documentation_shows_every_kind_as_the_code_has_it() -> None:
     assert len(rows) == len(KINDS) + 1
 
 
-def documented(kind: Kind) -> str:
-    ways = ["refused" if way in kind.refused else "works" for way in WAYS]
+def documented(kind: TableKind) -> str:
+    ways = ["refused" if way in kind.refused else "works" for way in WRITE_MODES]
     return f"| {kind.name} | {kind.known_by} | {' | '.join(ways)} | {kind.note} |"
 
 

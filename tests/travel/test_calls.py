@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.travel.parse.errors import SqlRefused
-from core.travel.statements.calls import Value, read_call
+from core.travel.statements.calls import ArgumentValue, read_call
 
 
-def values(sql: str) -> list[tuple[str | None, Value]]:
+def values(sql: str) -> list[tuple[str | None, ArgumentValue]]:
     return [(each.name, each.value) for each in read_call(sql).arguments]
 
 
@@ -87,8 +87,8 @@ def test_what_is_no_call_is_pointed_at(sql: str, said: str, place: str) -> None:
         )
     )
 )
-def test_what_was_written_is_what_is_read(written: list[Value]) -> None:
-    def literal(value: Value) -> str:
+def test_what_was_written_is_what_is_read(written: list[ArgumentValue]) -> None:
+    def literal(value: ArgumentValue) -> str:
         if isinstance(value, str):
             return "'" + value.replace("'", "''") + "'"
         return "NULL" if value is None else str(value)

@@ -9,7 +9,7 @@ from tests.conftest import ORDERS
 from tests.paimon import create_table
 from tests.tui.conftest import act
 from tests.tui.driving import Sitting, sitting
-from tui.dialogs.palette import Entry, PaletteScreen
+from tui.dialogs.palette import PaletteEntry, PaletteScreen
 
 
 async def to_orders(console: Sitting) -> None:
@@ -193,11 +193,11 @@ async def test_the_palette_finds_tables_of_closed_databases(warehouse: Path) -> 
 async def test_the_palette_finds_what_is_listed_while_it_is_open(warehouse: Path) -> None:
     async with sitting(warehouse, (120, 40)) as console:
         await console.sees("● events")
-        offered = [Entry("log", "what was done", "L", list)]
+        offered = [PaletteEntry("log", "what was done", "L", list)]
         await console.app.push_screen(PaletteScreen(lambda: list(offered)))
         await console.type("late")
         await console.sees("No row matches")
-        offered.append(Entry("shop.late", "table", "", list))
+        offered.append(PaletteEntry("shop.late", "table", "", list))
         await console.sees("shop.late ", " table ")
 
 

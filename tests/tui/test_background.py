@@ -13,11 +13,11 @@ from textual.app import App
 from textual.pilot import Pilot
 
 from core.errors import NotFound, PaimarkError
-from tui.work.background import Arrived, Report, Slot
+from tui.work.background import Slot, ThreadReport, ThreadResult
 
 
 class Listener(App[None]):
-    def on_arrived(self, event: Arrived) -> None:
+    def on_thread_result(self, event: ThreadResult) -> None:
         event.deliver()
 
 
@@ -36,7 +36,7 @@ async def test_a_stale_answer_never_replaces_a_newer_one() -> None:
         slot: Slot[str] = Slot(app, "test", found.append, lambda error: None)
         gate, first_done = threading.Event(), threading.Event()
 
-        def slow(report: Report[str]) -> None:
+        def slow(report: ThreadReport[str]) -> None:
             gate.wait(10)
             assert not report.wanted
             report("old")
@@ -58,10 +58,10 @@ async def test_what_is_foreseen_and_what_is_not_both_end_as_sentences() -> None:
         failed: list[PaimarkError] = []
         slot: Slot[str] = Slot(app, "test", lambda found: None, failed.append)
 
-        def missing(report: Report[str]) -> None:
+        def missing(report: ThreadReport[str]) -> None:
             raise NotFound("There is no table t", "Look again.")
 
-        def broken(report: Report[str]) -> None:
+        def broken(report: ThreadReport[str]) -> None:
             raise ZeroDivisionError("by zero")
 
         slot.ask(missing)

@@ -23,11 +23,11 @@ from tui.dialogs.dialog import Dialog
 from tui.dialogs.export import ExportScreen
 from tui.dialogs.help import HelpScreen
 from tui.dialogs.history import HistoryScreen
-from tui.dialogs.palette import Entry, PaletteScreen
+from tui.dialogs.palette import PaletteEntry, PaletteScreen
 from tui.dialogs.peek import PeekScreen
 from tui.dialogs.plan_dialog import PlanDialog
 from tui.dialogs.record import RecordScreen
-from tui.query.history import Ran
+from tui.query.history import QueryExecution
 from tui.query.peeking import Peeking
 from tui.screens.browse import BrowseScreen
 from tui.session import Session, Target
@@ -42,8 +42,8 @@ MAKE: dict[type[Screen[Any]], Callable[[Session, Path], Dialog[Any]]] = {
     ConfirmScreen: lambda session, place: ConfirmScreen("Really?", "DELETE FROM t"),
     ExportScreen: lambda session, place: ExportScreen("Two rows."),
     HelpScreen: lambda session, place: HelpScreen([]),
-    HistoryScreen: lambda session, place: HistoryScreen([Ran(0, "SELECT 1", "1 row")]),
-    PaletteScreen: lambda session, place: PaletteScreen(lambda: [Entry("one", "of one", "", int)]),
+    HistoryScreen: lambda session, place: HistoryScreen([QueryExecution(0, "SELECT 1", "1 row")]),
+    PaletteScreen: lambda session, place: PaletteScreen(lambda: [PaletteEntry("one", "of one", "", int)]),
     PeekScreen: lambda session, place: PeekScreen("t", Peeking(session, Target(NO_TABLE), Wanted())),
     PlanDialog: lambda session, place: PlanDialog(session, action("create-savepoint"), TABLE, {}),
     RecordScreen: lambda session, place: RecordScreen(Detail("snapshot 1", (("id", "1"),))),

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from core.quoting import quoted_if_needed
 from core.table.layout import TablePath
 from tui.formats import format_value, whole_text
-from tui.query.history import Ran, add_to_history, read_history
+from tui.query.history import QueryExecution, add_to_history, read_history
 from tui.query.statements import select_all
 from tui.records.row_actions import arguments_from
-from tui.session import Target, Version
+from tui.session import RowVersion, Target
 from tui.terminal.clipboard import MOST_BYTES, copy_sequence
 from tui.widgets.cells import cut, fit, width_of, wrap
 from tui.widgets.sql_editor import highlights, statement_at
@@ -80,23 +80,23 @@ def test_names_are_quoted_where_spark_needs_it(name: str, written: str) -> None:
 
 def test_the_prepared_statement_reads_the_row() -> None:
     branch = Target(ORDERS.table, "b")
-    assert select_all(ORDERS, Version(version="v'1")) == "SELECT *\nFROM shop.orders VERSION AS OF 'v\\'1'"
-    assert select_all(branch, Version(version="snapshot.3")).endswith(
+    assert select_all(ORDERS, RowVersion(version="v'1")) == "SELECT *\nFROM shop.orders VERSION AS OF 'v\\'1'"
+    assert select_all(branch, RowVersion(version="snapshot.3")).endswith(
         "`orders$branch_b` VERSION AS OF 'snapshot.3'"
     )
-    assert select_all(branch, Version(branch="main")) == "SELECT *\nFROM shop.orders"
-    assert select_all(ORDERS, Version()) == "SELECT *\nFROM shop.orders"
+    assert select_all(branch, RowVersion(branch="main")) == "SELECT *\nFROM shop.orders"
+    assert select_all(ORDERS, RowVersion()) == "SELECT *\nFROM shop.orders"
 
 
 def test_arguments_come_from_the_row_and_the_branch_in_view() -> None:
-    row = Version(version="snapshot.3", snapshot_id=3)
+    row = RowVersion(version="snapshot.3", snapshot_id=3)
     branch = Target(ORDERS.table, "b")
     assert arguments_from("create-savepoint", ORDERS, row, newest=True) == {}
     assert arguments_from("create-savepoint", branch, row, newest=False) == {"snapshot": 3, "branch": "b"}
-    assert arguments_from("create-branch", ORDERS, Version(tag="savepoint.1"), newest=False) == {
+    assert arguments_from("create-branch", ORDERS, RowVersion(tag="savepoint.1"), newest=False) == {
         "tag": "savepoint.1"
     }
-    assert arguments_from("create-tag", ORDERS, Version(branch="b"), newest=False) == {"branch": "b"}
+    assert arguments_from("create-tag", ORDERS, RowVersion(branch="b"), newest=False) == {"branch": "b"}
 
 
 def test_the_statement_at_the_caret_runs() -> None:
@@ -118,12 +118,12 @@ def test_time_travel_is_told_from_other_words() -> None:
 def test_history_is_newest_first_once_each_and_private(tmp_path: Path) -> None:
     path = tmp_path / "state" / "history.jsonl"
     for number, sql in enumerate(["a", "b", "a"]):
-        add_to_history(path, Ran(number, sql, "1 row"))
+        add_to_history(path, QueryExecution(number, sql, "1 row"))
     with path.open("ab") as file:
         file.write(b'{"half')
     assert [(ran.sql, ran.time) for ran in read_history(path)] == [("a", 2), ("b", 1)]
     assert path.stat().st_mode & 0o077 == 0
     assert read_history(tmp_path / "none") == []
     os.mkfifo(tmp_path / "pipe")
-    add_to_history(tmp_path / "pipe", Ran(1, "a", "1 row"))
+    add_to_history(tmp_path / "pipe", QueryExecution(1, "a", "1 row"))
     assert read_history(tmp_path / "pipe") == []

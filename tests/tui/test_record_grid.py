@@ -8,11 +8,11 @@ from contextlib import asynccontextmanager
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
-from tui.records.sources import Column
+from tui.records.sources import GridColumn
 from tui.widgets.grid.record_grid import RecordGrid
-from tui.work.background import Arrived
+from tui.work.background import ThreadResult
 
-COLUMNS = [Column("number", "number"), Column("name"), Column("long", most=30)]
+COLUMNS = [GridColumn("number", "number"), GridColumn("name"), GridColumn("long", most=30)]
 
 
 class Numbers:
@@ -44,7 +44,7 @@ class OneGrid(App[None]):
     def compose(self) -> ComposeResult:
         yield self.grid
 
-    def on_arrived(self, event: Arrived) -> None:
+    def on_thread_result(self, event: ThreadResult) -> None:
         event.deliver()
 
     def line(self, y: int) -> str:
@@ -159,7 +159,7 @@ async def test_rows_and_their_order_change_together() -> None:
 async def test_a_column_without_a_title_is_not_sorted_by() -> None:
     """Its arrow would stand beside another column's title."""
     async with grid_of(Numbers(9)) as (app, pilot):
-        app.grid.show(Numbers(9), [COLUMNS[0], Column("", style="warn"), COLUMNS[2]])
+        app.grid.show(Numbers(9), [COLUMNS[0], GridColumn("", style="warn"), COLUMNS[2]])
         by = []
         for _ in range(3):
             await pilot.press("o")

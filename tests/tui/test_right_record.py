@@ -14,10 +14,10 @@ from tests.conftest import ORDERS
 from tests.paimon import commit
 from tests.table.branches import create_branch
 from tests.tui.driving import Sitting, sitting
-from tui.panes.record_pane import Found
+from tui.panes.record_pane import PaneRows
 from tui.panes.tags import TagRows, TagsPane
 from tui.session import Target
-from tui.work.background import Report
+from tui.work.background import ThreadReport
 
 
 def a_row(order_id: int) -> pa.Table:
@@ -187,7 +187,7 @@ async def test_a_late_answer_of_a_table_left_behind_counts_for_nothing(
         tags = console.app.query_one(TagsPane)
         read = tags.read
 
-        def late(target: Target, report: Report[Found[TagRows]]) -> None:
+        def late(target: Target, report: ThreadReport[PaneRows[TagRows]]) -> None:
             answer.wait(10)
             read(target, report)
 

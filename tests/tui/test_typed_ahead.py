@@ -16,7 +16,7 @@ from core.table.layout import TablePath
 from tests.conftest import ORDERS
 from tests.paimon import create_table
 from tests.tui.driving import Sitting, sitting
-from tui.dialogs.palette import Entry, PaletteScreen
+from tui.dialogs.palette import PaletteEntry, PaletteScreen
 from tui.panes.query import QueryPane
 from tui.session import Opened, Session, Target
 from tui.widgets.grid.filter_line import FilterLine
@@ -160,15 +160,15 @@ async def test_enter_in_the_palette_waits_for_the_table_that_is_not_listed_yet(
 
 
 async def test_the_palette_keeps_the_row_that_was_gone_to_while_more_is_listed(warehouse: Path) -> None:
-    offered = [Entry(f"table {number}", "", "", int) for number in range(3)]
+    offered = [PaletteEntry(f"table {number}", "", "", int) for number in range(3)]
     async with sitting(warehouse) as console:
         await console.sees("● events")
-        chosen: list[Entry | None] = []
+        chosen: list[PaletteEntry | None] = []
         await console.app.push_screen(PaletteScreen(lambda: list(offered)), chosen.append)
         await console.type("table")
         await console.press("down")
         wanted = offered[1]
-        offered.insert(0, Entry("table of another", "", "", int))
+        offered.insert(0, PaletteEntry("table of another", "", "", int))
         await console.sees("table of another")
         await console.press("enter")
         await console.until(lambda: bool(chosen))
@@ -177,10 +177,10 @@ async def test_the_palette_keeps_the_row_that_was_gone_to_while_more_is_listed(w
 
 async def test_enter_in_a_long_palette_runs_what_was_typed(warehouse: Path) -> None:
     """So many entries are put in order in a thread."""
-    entries = [Entry(f"table {number}", "", "", int) for number in range(5000)]
+    entries = [PaletteEntry(f"table {number}", "", "", int) for number in range(5000)]
     async with sitting(warehouse) as console:
         await console.sees("● events")
-        chosen: list[Entry | None] = []
+        chosen: list[PaletteEntry | None] = []
         await console.app.push_screen(PaletteScreen(lambda: entries), chosen.append)
         await console.burst(*"4321", "enter")
         await console.until(lambda: bool(chosen))

@@ -15,13 +15,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.actions.context import Context
-from core.storage.files import Entry
+from core.storage.files import DirectoryEntry
 from core.table.layout import TablePath
 from core.table.lineage.lineage import Lineage
 from core.verify import Problem, Report, problems, verify
 from core.verify.located import locate
 from core.verify.needs import needs_of
-from core.verify.versions import Version, versions
+from core.verify.versions import StoredVersion, versions
 from tests.actions.acting import EVENTS, ORDERS, NoWrites, Wrapped, context_on, done
 from tests.actions.garbage.test_count import with_a_large_manifest
 from tests.actions.garbage.test_unreferenced import random_history
@@ -238,7 +238,7 @@ class Expiring(Wrapped):
         self._context = context
         self._is_due = True
 
-    def entries(self, directory: str) -> list[Entry]:
+    def entries(self, directory: str) -> list[DirectoryEntry]:
         if self._is_due and directory.endswith("/manifest"):
             self._is_due = False
             done(self._context, "expire-snapshots", retain_last=2)
@@ -327,12 +327,12 @@ def test_it_tells_what_counting_everything_over_everything_tells(random: Random)
         assert all(each.needed_by for each in changed.problems)
 
 
-class Asked(list[Version]):
+class Asked(list[StoredVersion]):
     """Versions, and how many of them were asked for."""
 
     asked = 0
 
-    def __iter__(self) -> Iterator[Version]:
+    def __iter__(self) -> Iterator[StoredVersion]:
         for each in super().__iter__():
             Asked.asked += 1
             yield each

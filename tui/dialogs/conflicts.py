@@ -13,12 +13,12 @@ from core.errors import PaimarkError
 from core.table.layout import TablePath
 from tui.dialogs.dialog import Dialog
 from tui.messages import Copied
-from tui.records.sources import Column, tuples
+from tui.records.sources import GridColumn, tuples
 from tui.session import Session
 from tui.widgets.detail_strip import Detail
 from tui.widgets.grid.record_grid import RecordGrid
 from tui.widgets.key_bar import KeyBar
-from tui.work.background import Report, Slot
+from tui.work.background import Slot, ThreadReport
 from tui.work.spark_work import SparkWork
 
 _TICK = 0.5
@@ -53,13 +53,13 @@ class ConflictsScreen(Dialog[None]):
             yield KeyBar()
 
     def on_mount(self) -> None:
-        self._looking: Slot[Conflicts] = Slot(self.app, "conflicts", self._found, self._failed)
+        self._looking: Slot[Conflicts] = Slot(self.app, "conflicts", self._take, self._failed)
         self.set_focus(self._grid)
         self.set_interval(_TICK, self._tick)
         self._tick()
         self._looking.ask(self._look)
 
-    def _look(self, report: Report[Conflicts]) -> None:
+    def _look(self, report: ThreadReport[Conflicts]) -> None:
         """In a thread."""
         context = replace(self._session.context, engine=self._spark.engine)
         report(find_conflicts(context, self._table, self._branch, lambda line: None))
@@ -70,10 +70,10 @@ class ConflictsScreen(Dialog[None]):
             waited = "".join(text for text, _ in self._spark.line)
             self._grid.say(f"Looking for keys that both sides changed: {waited}", "ctrl+c cancels.")
 
-    def _found(self, conflicts: Conflicts) -> None:
+    def _take(self, conflicts: Conflicts) -> None:
         self._is_looking = False
         self._conflicts = [each for each in conflicts.found for _ in each.lines]
-        columns = [Column(name, most=_WIDEST) for name in (*conflicts.keys, *LINE_COLUMNS)]
+        columns = [GridColumn(name, most=_WIDEST) for name in (*conflicts.keys, *LINE_COLUMNS)]
         self._grid.show(
             tuples(conflicts.lines), columns, note="No key was changed by both, to different rows."
         )

@@ -10,8 +10,8 @@ from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
 from tui.dialogs.dialog import Dialog
-from tui.query.history import Ran
-from tui.records.sources import Column, Records
+from tui.query.history import QueryExecution
+from tui.records.sources import GridColumn, Records
 from tui.widgets.grid.record_grid import RecordGrid
 
 
@@ -29,15 +29,15 @@ class HistoryScreen(Dialog[str]):
         Binding("pagedown", "move(10)", "page down", show=False, id="history.page_down"),
     ]
 
-    def __init__(self, ran: Sequence[Ran]) -> None:
+    def __init__(self, ran: Sequence[QueryExecution]) -> None:
         super().__init__()
         self._ran = ran
         self._input = Input(placeholder="words of the statement", compact=True)
         self._grid = RecordGrid(
             [
-                Column("when", "age", "quiet"),
-                Column("what came of it", style="quiet", most=24),
-                Column("statement", most=400),
+                GridColumn("when", "age", "quiet"),
+                GridColumn("what came of it", style="quiet", most=24),
+                GridColumn("statement", most=400),
             ]
         )
         self._grid.can_focus = False
@@ -63,5 +63,5 @@ class HistoryScreen(Dialog[str]):
         self._grid.move_to(self._grid.cursor + rows)
 
 
-def _values(ran: Ran) -> Sequence[object]:
+def _values(ran: QueryExecution) -> Sequence[object]:
     return (ran.time, ran.outcome, ran.sql)

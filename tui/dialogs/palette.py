@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
 from tui.dialogs.dialog import Dialog
-from tui.records.sources import Column, Records
+from tui.records.sources import GridColumn, Records
 from tui.widgets.grid.record_grid import RecordGrid
 
 _LOOK_AGAIN_SECONDS = 0.3
@@ -19,7 +19,7 @@ _TITLE = "Go to, or do"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class PaletteEntry:
     """`run` is called after the palette has closed; what it gives back is awaited where that is needed."""
 
     name: str
@@ -31,7 +31,7 @@ class Entry:
         return (self.name, self.what, self.keys)
 
 
-class PaletteScreen(Dialog[Entry]):
+class PaletteScreen(Dialog[PaletteEntry]):
     """Type to narrow; Enter runs what the cursor is on."""
 
     DEFAULT_CSS = """
@@ -47,7 +47,7 @@ class PaletteScreen(Dialog[Entry]):
     ]
 
     def __init__(
-        self, offered: Callable[[], Sequence[Entry]], all_offered: Callable[[], bool] = lambda: True
+        self, offered: Callable[[], Sequence[PaletteEntry]], all_offered: Callable[[], bool] = lambda: True
     ) -> None:
         super().__init__()
         self._offered = offered
@@ -55,7 +55,8 @@ class PaletteScreen(Dialog[Entry]):
         self._has_chosen = self._is_pointed = False
         self._all = self._entries = offered()
         self._grid = RecordGrid(
-            [Column("", style="accent", most=36), Column("", most=60), Column("", style="quiet")], head=False
+            [GridColumn("", style="accent", most=36), GridColumn("", most=60), GridColumn("", style="quiet")],
+            head=False,
         )
         self._grid.can_focus = False
         self._input = Input(placeholder="an action, a pane or a table", compact=True)
@@ -66,7 +67,7 @@ class PaletteScreen(Dialog[Entry]):
             yield self._grid
 
     def on_mount(self) -> None:
-        self._grid.show(Records(self._entries, Entry.values), note="Nothing of that name.")
+        self._grid.show(Records(self._entries, PaletteEntry.values), note="Nothing of that name.")
         self.set_focus(self._input)
         self.set_interval(_LOOK_AGAIN_SECONDS, self._look_again)
 
@@ -88,9 +89,9 @@ class PaletteScreen(Dialog[Entry]):
 
     def _look_again(self) -> None:
         """Tables of a big warehouse may still be listed."""
-        found = self._offered()
-        if len(found) != len(self._all):
-            self._all = found
+        offered = self._offered()
+        if len(offered) != len(self._all):
+            self._all = offered
             self._show_matching()
         self._run_chosen()
 
@@ -98,7 +99,7 @@ class PaletteScreen(Dialog[Entry]):
         # What is called so comes before what only speaks of it.
         typed = self._typed
         self._entries = sorted(self._all, key=lambda entry: not entry.name.lower().startswith(typed))
-        self._grid.show(Records(self._entries, Entry.values))
+        self._grid.show(Records(self._entries, PaletteEntry.values))
         if not self._is_pointed:
             self._grid.filter(self._input.value, to_top=True)
 

@@ -47,12 +47,12 @@ class PeekScreen(Dialog[None]):
             yield KeyBar()
 
     def on_mount(self) -> None:
-        self._reading: Slot[Peeked] = Slot(self.app, "peek", self._found, self._failed)
+        self._reading: Slot[Peeked] = Slot(self.app, "peek", self._take, self._failed)
         self._grid.say("Reading without Spark …")
         self.set_focus(self._grid)
         self._reading.ask(self._peeking.read)
 
-    def _found(self, peeked: Peeked) -> None:
+    def _take(self, peeked: Peeked) -> None:
         self._is_reading = False
         version, table = peeked
         self._grid.show(

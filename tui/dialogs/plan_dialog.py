@@ -21,16 +21,16 @@ from core.table.layout import TablePath
 from core.text import clean_text
 from tui.dialogs.dialog import Dialog
 from tui.dialogs.plan_text import error_lines, outcome_lines, plan_lines
-from tui.messages import Said
+from tui.messages import StatusShown
 from tui.session import Session
 from tui.theme import Line
 from tui.widgets.choices import Choices
 from tui.widgets.grid.scroll_lines import ScrollLines
 from tui.widgets.key_bar import KeyBar
-from tui.work.background import Report, Slot
+from tui.work.background import Slot, ThreadReport
 from tui.work.running_change import RunningChange
 
-State = Literal["asking", "planning", "planned", "applying", "done", "failed"]
+DialogState = Literal["asking", "planning", "planned", "applying", "done", "failed"]
 CANCEL, APPLY, CLOSE = "Cancel", "Apply", "Close"
 LEAVE, STOP = "To the background", "Cancel it"
 _CONFIRM = "confirm"
@@ -51,7 +51,7 @@ class FieldInput(Input):
     ]
 
 
-class Field(Horizontal):
+class ArgumentField(Horizontal):
     """One argument: its name, and a place to write."""
 
     def __init__(self, name: str, help_: str, value: str) -> None:
@@ -104,7 +104,7 @@ class PlanDialog(Dialog[Outcome | None]):
         self._session = session
         self._action = action
         self._table = table
-        self._state: State = "asking" if change is None else "applying"
+        self._state: DialogState = "asking" if change is None else "applying"
         self._plan: Plan | None = None
         self._told: list[Line] = []
         self._above: list[Line] = []
@@ -114,7 +114,7 @@ class PlanDialog(Dialog[Outcome | None]):
         # Of the plan that is being made.
         self._counting = Cancellation()
         self._fields = {
-            argument.name: Field(
+            argument.name: ArgumentField(
                 argument.name, clean_text(argument.help), _text(given.get(argument.name, argument.default))
             )
             for argument in action.arguments
@@ -127,7 +127,7 @@ class PlanDialog(Dialog[Outcome | None]):
         with self.framed(f"{self._action.name} · {self._table.full_name}"):
             yield from self._fields.values()
             if self._action.danger == "destructive":
-                self._fields[_CONFIRM] = Field(_CONFIRM, f"type {self._phrase} to confirm", "")
+                self._fields[_CONFIRM] = ArgumentField(_CONFIRM, f"type {self._phrase} to confirm", "")
                 yield self._fields[_CONFIRM]
             yield self._text
             yield self._choices
@@ -151,7 +151,7 @@ class PlanDialog(Dialog[Outcome | None]):
     # Arguments
 
     @property
-    def _first_missing(self) -> Field | None:
+    def _first_missing(self) -> ArgumentField | None:
         for argument in self._action.arguments:
             if argument.required and not self._fields[argument.name].input.value.strip():
                 return self._fields[argument.name]
@@ -231,7 +231,9 @@ class PlanDialog(Dialog[Outcome | None]):
         self._counting = Cancellation()
         self._planning.ask(partial(self._make_plan, self._counting, arguments))
 
-    def _make_plan(self, counting: Cancellation, arguments: dict[str, object], report: Report[Plan]) -> None:
+    def _make_plan(
+        self, counting: Cancellation, arguments: dict[str, object], report: ThreadReport[Plan]
+    ) -> None:
         """In the thread."""
         context = replace(
             self._session.context,
@@ -375,7 +377,7 @@ class PlanDialog(Dialog[Outcome | None]):
 
     def action_leave(self) -> None:
         assert self._change is not None
-        self.app.post_message(Said(f"{self._change.title} goes on; `:` finds it by its name"))
+        self.app.post_message(StatusShown(f"{self._change.title} goes on; `:` finds it by its name"))
         self.action_close()
 
     def action_close(self) -> None:

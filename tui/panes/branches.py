@@ -16,13 +16,13 @@ from core.table.lineage import branches
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import branch_names
 from core.table.records import Snapshot
-from tui.panes.record_pane import Found, RecordPane
+from tui.panes.record_pane import PaneRows, RecordPane
 from tui.panes.snapshots import snapshot_facts
 from tui.records.record_key import RecordKey
-from tui.records.sources import Column, Records
-from tui.session import Opened, Session, Target, Version
+from tui.records.sources import GridColumn, Records
+from tui.session import Opened, RowVersion, Session, Target
 from tui.widgets.detail_strip import Detail
-from tui.work.background import Report
+from tui.work.background import ThreadReport
 
 _HEALTH = {
     "exposed": "stock expiry here can destroy savepoints: P protects it",
@@ -31,7 +31,7 @@ _HEALTH = {
 
 
 @dataclass(frozen=True, slots=True)
-class BranchRow:
+class BranchLine:
     """What a list of branches says of one, and its newest snapshot. `problem` says why that is not known."""
 
     root: Root
@@ -48,7 +48,7 @@ class BranchRow:
         return self.known.is_main
 
 
-BranchRows = Records[BranchRow]
+BranchRows = Records[BranchLine]
 
 
 class BranchesPane(RecordPane[BranchRows]):
@@ -56,23 +56,23 @@ class BranchesPane(RecordPane[BranchRows]):
 
     TITLE = "Branches"
     EMPTY = "No branches."
-    COLUMNS: ClassVar[tuple[Column, ...]] = (
-        Column("branch", style="accent"),
-        Column("", style="warn"),
-        Column("ahead", "number"),
-        Column("behind", "number"),
-        Column("newest", "id"),
-        Column("age", "age", "quiet"),
-        Column("rows", "number"),
-        Column("made from", style="second"),
-        Column("committed", "time", "quiet"),
-        Column("oldest", "id", "quiet"),
-        Column("schema", "id", "quiet"),
-        Column("", style="bad"),
+    COLUMNS: ClassVar[tuple[GridColumn, ...]] = (
+        GridColumn("branch", style="accent"),
+        GridColumn("", style="warn"),
+        GridColumn("ahead", "number"),
+        GridColumn("behind", "number"),
+        GridColumn("newest", "id"),
+        GridColumn("age", "age", "quiet"),
+        GridColumn("rows", "number"),
+        GridColumn("made from", style="second"),
+        GridColumn("committed", "time", "quiet"),
+        GridColumn("oldest", "id", "quiet"),
+        GridColumn("schema", "id", "quiet"),
+        GridColumn("", style="bad"),
     )
     BINDINGS: ClassVar[list[BindingType]] = [Binding("v", "view", "view branch", id="branches.view")]
 
-    def read(self, target: Target, report: Report[Found[BranchRows]]) -> None:
+    def read(self, target: Target, report: ThreadReport[PaneRows[BranchRows]]) -> None:
         # Branches are the table's, whichever of them is in view.
         opened = self.session.open(Target(target.table))
         seen = self._seen(opened)
@@ -81,7 +81,7 @@ class BranchesPane(RecordPane[BranchRows]):
             for known in branches.branch_rows(self.session.files, target.table)
         ]
         viewed = self.session.open(target)
-        report(Found(viewed, Records(rows, _values, _key), (opened.root, seen)))
+        report(PaneRows(viewed, Records(rows, _values, _key), (opened.root, seen)))
 
     def fingerprint(self, target: Target) -> Hashable:
         opened = self.session.open(Target(target.table))
@@ -115,9 +115,9 @@ class BranchesPane(RecordPane[BranchRows]):
             ]
         return Detail(title, (*facts, ("directory", row.root.directory)))
 
-    def version(self, index: int) -> Version | None:
+    def version(self, index: int) -> RowVersion | None:
         row = self.rows.records[index]
-        return Version(branch=MAIN if row.is_main else row.name)
+        return RowVersion(branch=MAIN if row.is_main else row.name)
 
     async def action_view(self) -> None:
         """Show the snapshots, savepoints, tags and schema of this branch."""
@@ -128,20 +128,20 @@ class BranchesPane(RecordPane[BranchRows]):
         await self.desk.view_branch(None if row.is_main else row.name)
 
 
-def _branch_row(session: Session, table: TablePath, main: Root, known: branches.BranchRow) -> BranchRow:
+def _branch_row(session: Session, table: TablePath, main: Root, known: branches.BranchRow) -> BranchLine:
     root = main if known.is_main else table.root(known.branch_name)
     try:
-        return BranchRow(root, known, Lineage(session.files, root).latest())
+        return BranchLine(root, known, Lineage(session.files, root).latest())
     except PaimarkError as error:
         # One unreadable branch must not hide the others.
-        return BranchRow(root, known, problem=error.message)
+        return BranchLine(root, known, problem=error.message)
 
 
-def _key(row: BranchRow) -> RecordKey:
+def _key(row: BranchLine) -> RecordKey:
     return RecordKey(row.root, "branch", row.name, row.known.create_time)
 
 
-def _values(row: BranchRow) -> Sequence[object]:
+def _values(row: BranchLine) -> Sequence[object]:
     newest, known = row.newest, row.known
     marks = ["MAIN"] if row.is_main else []
     marks += [f"! {known.health}"] if known.health != "ok" else []

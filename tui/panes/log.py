@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
-from tui.records.sources import Column, Records
+from tui.records.sources import GridColumn, Records
 from tui.widgets.grid.record_grid import RecordGrid
 
 _KEPT = 2000
@@ -43,7 +43,7 @@ class LogPane(Vertical):
         super().__init__(id="log")
         self._log = log
         self.grid = RecordGrid(
-            [Column("time", "time", "quiet"), Column("", style="warn"), Column("log", most=400)]
+            [GridColumn("time", "time", "quiet"), GridColumn("", style="warn"), GridColumn("log", most=400)]
         )
 
     def compose(self) -> ComposeResult:

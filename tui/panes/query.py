@@ -22,14 +22,14 @@ from core.spark.protocol import Batch, Event, Failed, Finished
 from core.statements.run import action_called
 from core.travel.parse.sql import read_statement
 from tui.formats import whole_text
-from tui.messages import Noted, Said
+from tui.messages import LogLineAdded, StatusShown
 from tui.panes.pane import Desk
 from tui.query.comparing import Totals, difference_events
 from tui.query.completing import Completing
 from tui.query.exporting import Export, batches_of, write_file
-from tui.query.history import Ran, add_to_history, read_history
-from tui.query.query_result import Result
-from tui.records.sources import Column
+from tui.query.history import QueryExecution, add_to_history, read_history
+from tui.query.query_result import QueryResult
+from tui.records.sources import GridColumn
 from tui.session import Session, Target
 from tui.theme import Line
 from tui.widgets.detail_strip import Detail
@@ -49,7 +49,7 @@ _LONGEST_FACT = 20_000
 # How long a statement may be in the bottom line and the log.
 _IN_SHORT = 60
 _TICK = 0.5
-_PLAN_COLUMNS = (Column("plan", most=2000),)
+_PLAN_COLUMNS = (GridColumn("plan", most=2000),)
 
 
 class QueryPane(Vertical):
@@ -80,7 +80,7 @@ class QueryPane(Vertical):
         Binding("escape", "leave", "to the rows, then the tables", show=False, id="query.leave"),
     ]
 
-    class Looked(Message):
+    class RowHighlighted(Message):
         """Another row of the result is under the cursor."""
 
     def __init__(self, session: Session, desk: Desk) -> None:
@@ -92,7 +92,7 @@ class QueryPane(Vertical):
         self.editor = SqlEditor()
         self.status = QueryStatus()
         self.grid = RecordGrid(at_edge=self._at_edge)
-        self.result: Result | None = None
+        self.result: QueryResult | None = None
         self._export: Export | None = None
         self._hint: Line | None = None
 
@@ -169,7 +169,7 @@ class QueryPane(Vertical):
 
     def _may_run(self) -> bool:
         if self.running:
-            self.post_message(Said("A statement is still running: ctrl+c cancels it", "warn"))
+            self.post_message(StatusShown("A statement is still running: ctrl+c cancels it", "warn"))
         return not self.running
 
     @property
@@ -181,7 +181,7 @@ class QueryPane(Vertical):
             return
         statement, base = self.editor.statement
         if not statement.strip():
-            self.post_message(Said("There is no statement to run", "warn"))
+            self.post_message(StatusShown("There is no statement to run", "warn"))
             return
         try:
             called = action_called(statement, self._database)
@@ -203,7 +203,7 @@ class QueryPane(Vertical):
 
     def _run(self, statement: str, base: int, difference: Difference | None = None) -> None:
         self._hint = None
-        result = self.result = Result(statement, base, time.monotonic(), difference)
+        result = self.result = QueryResult(statement, base, time.monotonic(), difference)
         self.grid.show(result.rows, ())
         threading.Thread(
             target=self._work, args=(result, self._database), name="paimark-query", daemon=True
@@ -223,7 +223,7 @@ class QueryPane(Vertical):
         self._tick()
         return True
 
-    def _work(self, result: Result, database: str | None) -> None:
+    def _work(self, result: QueryResult, database: str | None) -> None:
         """In a thread: hand over each event as it comes, the rows decoded."""
         app = self.app
         try:
@@ -239,7 +239,7 @@ class QueryPane(Vertical):
             fault = unexpected(error)
             post(app, partial(self._take, result, Failed(fault.message, fault.hint)))
 
-    def _events(self, result: Result, database: str | None) -> Iterator[Event | Totals]:
+    def _events(self, result: QueryResult, database: str | None) -> Iterator[Event | Totals]:
         if result.difference is None:
             return self.room.run(result.statement, database, ROW_LIMIT)
         return difference_events(
@@ -249,12 +249,12 @@ class QueryPane(Vertical):
             lambda: result.cancelling is not None,
         )
 
-    def _take_batch(self, result: Result, batch: object) -> None:
+    def _take_batch(self, result: QueryResult, batch: object) -> None:
         result.take_batch(batch)
         if result is self.result:
             self.grid.show(result.rows, result.columns)
 
-    def _take(self, result: Result, event: Event) -> None:
+    def _take(self, result: QueryResult, event: Event) -> None:
         result.take(event)
         if result is not self.result:
             return
@@ -266,16 +266,16 @@ class QueryPane(Vertical):
             self._ended(result)
         self._tick()
 
-    def _ended(self, result: Result) -> None:
+    def _ended(self, result: QueryResult) -> None:
         end = result.end
         short = " ".join(result.statement.split())[:_IN_SHORT]
-        ran = Ran(int(time.time() * 1000), result.statement.strip(), result.in_short)
+        ran = QueryExecution(int(time.time() * 1000), result.statement.strip(), result.in_short)
         add_to_history(state_directory() / "history.jsonl", ran)
         if not isinstance(end, Failed):
             # The keys stay where they are: somebody may be typing the next statement.
-            self.post_message(Noted(f"{short}: {result.in_short}", "good"))
+            self.post_message(LogLineAdded(f"{short}: {result.in_short}", "good"))
             return
-        self.post_message(Noted(f"{short}: {end.message}", "bad"))
+        self.post_message(LogLineAdded(f"{short}: {end.message}", "bad"))
         if end.position is not None and self.editor.statement[0] in (result.statement, self.editor.text):
             self.editor.point_at(result.base + end.position)
 
@@ -303,7 +303,7 @@ class QueryPane(Vertical):
     async def action_export(self) -> None:
         result = self.result
         if result is None or not isinstance(result.end, Finished) or not result.names:
-            self.post_message(Said("There are no rows to export: ctrl+r runs the statement", "warn"))
+            self.post_message(StatusShown("There are no rows to export: ctrl+r runs the statement", "warn"))
             return
         if not self._may_run():
             return
@@ -316,13 +316,13 @@ class QueryPane(Vertical):
             ExportScreen(what), lambda path: self._export_to(path, result) if path else None
         )
 
-    def _export_to(self, path: Path, result: Result) -> None:
+    def _export_to(self, path: Path, result: QueryResult) -> None:
         export = self._export = Export(path)
         self._tick()
         work = partial(self._work_export, export, result, self._database)
         threading.Thread(target=work, name="paimark-export", daemon=True).start()
 
-    def _work_export(self, export: Export, result: Result, database: str | None) -> None:
+    def _work_export(self, export: Export, result: QueryResult, database: str | None) -> None:
         """In a thread: the rows that are here, or all of them."""
         app = self.app
         end = result.end
@@ -343,7 +343,7 @@ class QueryPane(Vertical):
 
     def _exported(self, sentence: str, ink: str) -> None:
         self._export = None
-        self.post_message(Said(sentence, ink))
+        self.post_message(StatusShown(sentence, ink))
         self._tick()
 
     def action_edit(self) -> None:
@@ -352,9 +352,9 @@ class QueryPane(Vertical):
         try:
             text = edited(self.editor.text, self.app.suspend)
         except SuspendNotSupported:
-            self.post_message(Said("This terminal can't be lent to an editor", "warn"))
+            self.post_message(StatusShown("This terminal can't be lent to an editor", "warn"))
         except PaimarkError as error:
-            self.post_message(Said(f"{error.message}. {error.hint}", "bad"))
+            self.post_message(StatusShown(f"{error.message}. {error.hint}", "bad"))
         else:
             if text != self.editor.text:
                 self.prepare(text)
@@ -392,7 +392,7 @@ class QueryPane(Vertical):
 
     def on_record_grid_moved(self, event: RecordGrid.Moved) -> None:
         event.stop()
-        self.post_message(self.Looked())
+        self.post_message(self.RowHighlighted())
 
     def _at_edge(self, edge: Edge) -> None:
         # Going left in wide rows should not end in another pane by one key too many.

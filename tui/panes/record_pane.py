@@ -13,21 +13,21 @@ from textual.message import Message
 
 from core.errors import PaimarkError
 from core.figures import counted
-from tui.messages import Noted, Said
+from tui.messages import LogLineAdded, StatusShown
 from tui.panes.pane import Desk
 from tui.records.marks import Mark, mark_of
 from tui.records.record_key import RecordKey
-from tui.records.sources import Column, RowSource, tuples
-from tui.session import Opened, Session, Target, Version
+from tui.records.sources import GridColumn, RowSource, tuples
+from tui.session import Opened, RowVersion, Session, Target
 from tui.widgets.detail_strip import Detail
 from tui.widgets.grid.record_grid import Edge, RecordGrid
-from tui.work.background import Report, Slot
+from tui.work.background import Slot, ThreadReport
 
 S = TypeVar("S", bound=RowSource)
 
 
 @dataclass(frozen=True, slots=True)
-class Found(Generic[S]):
+class PaneRows(Generic[S]):
     """What a pane's thread read. `total` is how many there are when `rows` are not all of them yet.
 
     `left_out` has a sentence for each file that could not be read."""
@@ -42,7 +42,7 @@ class Found(Generic[S]):
 class RecordPane(Vertical, Generic[S]):
     """Subclasses say what they read, in a thread, and how a row is told in full."""
 
-    COLUMNS: ClassVar[tuple[Column, ...]] = ()
+    COLUMNS: ClassVar[tuple[GridColumn, ...]] = ()
     FROZEN: ClassVar[int] = 1
     TITLE: ClassVar[str] = ""
     EMPTY: ClassVar[str] = "Nothing here."
@@ -62,7 +62,7 @@ class RecordPane(Vertical, Generic[S]):
         self.session = session
         self.desk = desk
         self.target: Target | None = None
-        self.found: Found[S] | None = None
+        self.loaded: PaneRows[S] | None = None
         self.problem: PaimarkError | None = None
         self.grid = RecordGrid(self.COLUMNS, frozen=self.FROZEN, at_edge=self._at_edge, sign=self._sign)
         self._asked: Target | None = None
@@ -72,14 +72,14 @@ class RecordPane(Vertical, Generic[S]):
         yield self.grid
 
     def on_mount(self) -> None:
-        self._reading: Slot[Found[S]] = Slot(self.app, self.TITLE.lower(), self.take, self.fail)
+        self._reading: Slot[PaneRows[S]] = Slot(self.app, self.TITLE.lower(), self.take, self.fail)
         self._checking: Slot[Hashable] = Slot(self.app, "check", self._checked, self._check_failed)
         self._ready = True
         self.load_if_stale()
 
     # What subclasses say
 
-    def read(self, target: Target, report: Report[Found[S]]) -> None:
+    def read(self, target: Target, report: ThreadReport[PaneRows[S]]) -> None:
         """In a thread: report what there is, at once or piece by piece."""
         raise NotImplementedError
 
@@ -91,7 +91,7 @@ class RecordPane(Vertical, Generic[S]):
         """The record in full, as far as it is known without reading."""
         raise NotImplementedError
 
-    def version(self, index: int) -> Version | None:
+    def version(self, index: int) -> RowVersion | None:
         """What Enter queries and what an action starts from; None for a row that is no version."""
         return None
 
@@ -122,7 +122,7 @@ class RecordPane(Vertical, Generic[S]):
 
     def load_if_stale(self) -> None:
         if self._ready and self.display and self.target is not None and self._asked != self.target:
-            self.found = self.problem = None
+            self.loaded = self.problem = None
             self.grid.clear(f"Reading {self.TITLE.lower()} …")
             self.load()
 
@@ -135,23 +135,23 @@ class RecordPane(Vertical, Generic[S]):
         self._checking.drop()
         self._reading.ask(lambda report: self.read(target, report))
 
-    def take(self, found: Found[S]) -> None:
-        self._asked = found.opened.target
-        known = self.found.left_out if self.found is not None else ()
-        for sentence in found.left_out:
+    def take(self, loaded: PaneRows[S]) -> None:
+        self._asked = loaded.opened.target
+        known = self.loaded.left_out if self.loaded is not None else ()
+        for sentence in loaded.left_out:
             if sentence not in known:
-                self.post_message(Noted(sentence, "warn"))
-        self.found = found
+                self.post_message(LogLineAdded(sentence, "warn"))
+        self.loaded = loaded
         self.problem = None
-        self._show(found)
+        self._show(loaded)
         self.post_message(self.Changed(self))
 
-    def _show(self, found: Found[S]) -> None:
-        self.grid.show(found.rows, note=self.EMPTY, total=found.total)
+    def _show(self, loaded: PaneRows[S]) -> None:
+        self.grid.show(loaded.rows, note=self.EMPTY, total=loaded.total)
 
     def fail(self, error: PaimarkError) -> None:
         self.problem = error
-        if self.found is None or not len(self.found.rows):
+        if self.loaded is None or not len(self.loaded.rows):
             self.grid.say(error.message, error.hint)
         self.post_message(self.Changed(self))
 
@@ -167,11 +167,11 @@ class RecordPane(Vertical, Generic[S]):
         self._checking.ask(lambda report: report(self.fingerprint(target)))
 
     def _checked(self, fingerprint: Hashable) -> None:
-        if self.found is None or fingerprint != self.found.fingerprint:
+        if self.loaded is None or fingerprint != self.loaded.fingerprint:
             self.load()
 
     def _check_failed(self, error: PaimarkError) -> None:
-        self.found = None
+        self.loaded = None
         self.grid.show(tuples(()))
         self.fail(error)
 
@@ -200,11 +200,11 @@ class RecordPane(Vertical, Generic[S]):
         """Say so where the cursor is on no row: a key must not act on the neighbour of what one looked at."""
         reason = self.no_row
         if reason:
-            self.post_message(Said(f"{reason}: move to a row first", "warn"))
+            self.post_message(StatusShown(f"{reason}: move to a row first", "warn"))
         return bool(reason)
 
     @property
-    def current_version(self) -> Version | None:
+    def current_version(self) -> RowVersion | None:
         index = self.grid.index
         return None if index is None else self.version(index)
 
@@ -215,7 +215,7 @@ class RecordPane(Vertical, Generic[S]):
         return None if index is None else self._mark(index)
 
     def _mark(self, index: int) -> Mark | None:
-        return None if self.found is None else mark_of(self.found.opened.target, self.version(index))
+        return None if self.loaded is None else mark_of(self.loaded.opened.target, self.version(index))
 
     def _sign(self, index: int) -> str:
         """One cell before a row: whether it is marked, else what the pane says of it."""
@@ -223,28 +223,28 @@ class RecordPane(Vertical, Generic[S]):
 
     @property
     def position(self) -> str:
-        found, position = self.found, self.grid.position
+        loaded, position = self.loaded, self.grid.position
         if self.problem is not None and position:
             return f"not refreshed: {self.problem.message}"
-        if found is not None and found.total is not None and found.total > len(found.rows):
-            position = f"{position}, {found.total:,} in all"
-        if found is not None and found.left_out:
+        if loaded is not None and loaded.total is not None and loaded.total > len(loaded.rows):
+            position = f"{position}, {loaded.total:,} in all"
+        if loaded is not None and loaded.left_out:
             position = (
-                f"{position}  ! {counted(len(found.left_out), 'file')} unreadable: L says which".lstrip()
+                f"{position}  ! {counted(len(loaded.left_out), 'file')} unreadable: L says which".lstrip()
             )
         return position
 
     @property
     def count_text(self) -> str:
         """How many there are, for the tab's title."""
-        found = self.found
-        if found is None:
+        loaded = self.loaded
+        if loaded is None:
             return ""
-        return f"{len(found.rows) if found.total is None else found.total:,}"
+        return f"{len(loaded.rows) if loaded.total is None else loaded.total:,}"
 
     def is_of(self, target: Target | None) -> bool:
         """Whether what it shows is of this table and branch."""
-        return self.found is not None and self.found.opened.target == target
+        return self.loaded is not None and self.loaded.opened.target == target
 
     def focus_first(self) -> None:
         self.screen.set_focus(self.grid)

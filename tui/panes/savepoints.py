@@ -16,12 +16,12 @@ from core.table.lineage.lineage import Lineage
 from core.table.records import Savepoint, Tag
 from core.table.savepoints import SavepointManager
 from tui.formats import format_value
-from tui.panes.record_pane import Found, RecordPane
+from tui.panes.record_pane import PaneRows, RecordPane
 from tui.records.record_key import RecordKey, commit_of
-from tui.records.sources import Column, Records
-from tui.session import Target, Version
+from tui.records.sources import GridColumn, Records
+from tui.session import RowVersion, Target
 from tui.widgets.detail_strip import Detail
-from tui.work.background import Report
+from tui.work.background import ThreadReport
 
 _OK, _FOREIGN = "ok", "foreign tag"
 _PROTECTED_BY = {
@@ -76,29 +76,29 @@ class SavepointsPane(RecordPane[SavepointRows]):
 
     TITLE = "Savepoints"
     EMPTY = "No savepoints yet: press s to make one of the newest snapshot."
-    COLUMNS: ClassVar[tuple[Column, ...]] = (
+    COLUMNS: ClassVar[tuple[GridColumn, ...]] = (
         # As the system table has them: first those of every Paimon with savepoints, in its order.
-        Column("savepoint_id", "id", "accent"),
-        Column("saved_snapshot_id", "id"),
-        Column("schema_id", "id", "quiet"),
-        Column("save_time", "time"),
-        Column("record_count", "number"),
-        Column("health", style="bad"),
-        Column("kept by", style="second"),
-        Column("comment", most=48),
-        Column("snapshot_time", "time", "quiet"),
-        Column("branch", style="second"),
-        Column("created_by", style="quiet"),
+        GridColumn("savepoint_id", "id", "accent"),
+        GridColumn("saved_snapshot_id", "id"),
+        GridColumn("schema_id", "id", "quiet"),
+        GridColumn("save_time", "time"),
+        GridColumn("record_count", "number"),
+        GridColumn("health", style="bad"),
+        GridColumn("kept by", style="second"),
+        GridColumn("comment", most=48),
+        GridColumn("snapshot_time", "time", "quiet"),
+        GridColumn("branch", style="second"),
+        GridColumn("created_by", style="quiet"),
     )
 
-    def read(self, target: Target, report: Report[Found[SavepointRows]]) -> None:
+    def read(self, target: Target, report: ThreadReport[PaneRows[SavepointRows]]) -> None:
         opened = self.session.open(target)
         seen = self._listing(opened.root.tags, target)
         files = self.session.files
         manager = SavepointManager(files, target.table)
         lines = sorted(_lines(files, manager, opened.root), key=lambda line: -line.id)
         rows = SavepointRows(opened.root, lines, _automatic(files, opened.root))
-        report(Found(opened, rows, (opened.root, seen), left_out=tuple(manager.unreadable.values())))
+        report(PaneRows(opened, rows, (opened.root, seen), left_out=tuple(manager.unreadable.values())))
 
     def fingerprint(self, target: Target) -> Hashable:
         root = self.session.open(target).root
@@ -116,7 +116,7 @@ class SavepointsPane(RecordPane[SavepointRows]):
 
     @property
     def _automatic(self) -> str:
-        return "" if self.found is None else self.found.rows.automatic
+        return "" if self.loaded is None else self.loaded.rows.automatic
 
     def detail(self, index: int) -> Detail:
         line = self.rows.records[index]
@@ -134,10 +134,10 @@ class SavepointsPane(RecordPane[SavepointRows]):
         title = f"savepoint {line.id}" if line.savepoint is not None else f"tag {savepoint_tag(line.id)}"
         return Detail(title, tuple(fact for fact in facts if fact[1]))
 
-    def version(self, index: int) -> Version | None:
+    def version(self, index: int) -> RowVersion | None:
         line = self.rows.records[index]
         name = savepoint_tag(line.id)
-        return Version(version=name, tag=name, snapshot_id=line.snapshot_id, commit_time=line.commit_time)
+        return RowVersion(version=name, tag=name, snapshot_id=line.snapshot_id, commit_time=line.commit_time)
 
     def sign(self, index: int) -> str:
         return " " if self.rows.records[index].health == _OK else "!"
@@ -152,7 +152,7 @@ def _lines(files: Files, manager: SavepointManager, root: Root) -> list[Savepoin
         if branch.created_from is not None and not branch.is_main:
             made_from.setdefault(branch.created_from, []).append(branch.branch_name)
     made_from = {tag: names for tag, names in made_from.items() if root.label not in names}
-    found = [
+    lines = [
         SavepointLine(
             each.id,
             each.saved_snapshot_id,
@@ -166,8 +166,8 @@ def _lines(files: Files, manager: SavepointManager, root: Root) -> list[Savepoin
     for name in manager.foreign_tags(root):
         tag = lineage.tag(name)
         number = int(name.removeprefix(SAVEPOINT_TAG_PREFIX))
-        found.append(SavepointLine(number, tag.id, _FOREIGN, None, tag, tuple(made_from.get(name, ()))))
-    return found
+        lines.append(SavepointLine(number, tag.id, _FOREIGN, None, tag, tuple(made_from.get(name, ()))))
+    return lines
 
 
 def _automatic(files: Files, root: Root) -> str:
@@ -176,15 +176,15 @@ def _automatic(files: Files, root: Root) -> str:
 
     now = int(time.time() * 1000)
     try:
-        found = schedule(files, root, now)
+        due = schedule(files, root, now)
     except PaimarkError as error:
         return f"! auto-savepoint: {error.message}"
-    if found.interval is None:
+    if due.interval is None:
         return "auto-savepoint off"
-    every = f"auto-savepoint every {duration(found.interval)}"
-    if found.due_at is None:
+    every = f"auto-savepoint every {duration(due.interval)}"
+    if due.due_at is None:
         return f"{every}, nothing new to save"
-    return f"{every}, due now" if found.due_at <= now else f"{every}, next due {age(found.due_at, now)}"
+    return f"{every}, due now" if due.due_at <= now else f"{every}, next due {age(due.due_at, now)}"
 
 
 def _savepoint_facts(

@@ -15,12 +15,12 @@ from core.table.layout import Root
 from core.table.lineage.lineage import Lineage
 from core.table.records import TableSchema
 from tui.panes.pane import Desk
-from tui.panes.record_pane import Found, RecordPane
+from tui.panes.record_pane import PaneRows, RecordPane
 from tui.records.record_key import RecordKey
-from tui.records.sources import Column, Records
-from tui.session import Session, Target, Version
+from tui.records.sources import GridColumn, Records
+from tui.session import RowVersion, Session, Target
 from tui.widgets.detail_strip import Detail
-from tui.work.background import Report
+from tui.work.background import ThreadReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +58,13 @@ class SchemaPane(RecordPane[SchemaRows]):
 
     TITLE = "Schema"
     EMPTY = "No schema."
-    COLUMNS: ClassVar[tuple[Column, ...]] = (
-        Column("name", style="accent"),
-        Column("what", style="quiet"),
-        Column("type / value", most=48),
-        Column("role", style="warn"),
-        Column("since", "id", "quiet"),
-        Column("comment", style="quiet", most=60),
+    COLUMNS: ClassVar[tuple[GridColumn, ...]] = (
+        GridColumn("name", style="accent"),
+        GridColumn("what", style="quiet"),
+        GridColumn("type / value", most=48),
+        GridColumn("role", style="warn"),
+        GridColumn("since", "id", "quiet"),
+        GridColumn("comment", style="quiet", most=60),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("<", "version(-1)", "older schema", id="schema.older"),
@@ -79,14 +79,14 @@ class SchemaPane(RecordPane[SchemaRows]):
         self._wanted = None
         super().aim(target)
 
-    def read(self, target: Target, report: Report[Found[SchemaRows]]) -> None:
+    def read(self, target: Target, report: ThreadReport[PaneRows[SchemaRows]]) -> None:
         opened = self.session.open(target)
         ids = opened.lineage.schema_ids()
         chosen = self._wanted if self._wanted in ids else (ids[-1] if ids else None)
         history = _history(opened.lineage, [each for each in ids if chosen is not None and each <= chosen])
         lines = _lines(history)
         schema = history[-1] if history else None
-        report(Found(opened, SchemaRows(opened.root, schema, ids, lines), (opened.root, tuple(ids))))
+        report(PaneRows(opened, SchemaRows(opened.root, schema, ids, lines), (opened.root, tuple(ids))))
 
     def fingerprint(self, target: Target) -> Hashable:
         opened = self.session.open(target)
@@ -116,19 +116,19 @@ class SchemaPane(RecordPane[SchemaRows]):
     @property
     def count_text(self) -> str:
         """How many versions there are."""
-        return "" if self.found is None else str(len(self.found.rows.versions))
+        return "" if self.loaded is None else str(len(self.loaded.rows.versions))
 
-    def version(self, index: int) -> Version | None:
-        return Version()
+    def version(self, index: int) -> RowVersion | None:
+        return RowVersion()
 
     def action_version(self, step: int) -> None:
-        found = self.found
-        if found is None or found.rows.schema is None:
+        loaded = self.loaded
+        if loaded is None or loaded.rows.schema is None:
             return
-        versions = found.rows.versions
-        place = versions.index(found.rows.schema.id) + step
-        if 0 <= place < len(versions):
-            self._wanted = versions[place]
+        versions = loaded.rows.versions
+        index = versions.index(loaded.rows.schema.id) + step
+        if 0 <= index < len(versions):
+            self._wanted = versions[index]
             self.load()
 
 
@@ -169,10 +169,10 @@ def _fields_by_id(schema: TableSchema) -> dict[object, object]:
 
 def _since(key: object, versions: Sequence[Mapping[object, object]], ids: Sequence[int]) -> int:
     """The oldest version from which on this has been as it is in the last one."""
-    now, place = versions[-1][key], len(ids) - 1
-    while place > 0 and versions[place - 1].get(key) == now:
-        place -= 1
-    return ids[place]
+    now, index = versions[-1][key], len(ids) - 1
+    while index > 0 and versions[index - 1].get(key) == now:
+        index -= 1
+    return ids[index]
 
 
 def _role(schema: TableSchema, column: str) -> str | None:

@@ -19,15 +19,15 @@ from core.table.lineage.lineage import Lineage
 from core.table.records import Snapshot
 from core.table.rows import SnapshotRow
 from tui.formats import format_value
-from tui.messages import Noted
+from tui.messages import LogLineAdded
 from tui.opening import PAGE, Newest
 from tui.panes.pane import Desk
-from tui.panes.record_pane import Found, RecordPane
-from tui.records.record_key import Commit, RecordKey, commit_of, commit_of_row, snapshot_key
-from tui.records.sources import Column, Records
-from tui.session import Opened, Session, Target, Version
+from tui.panes.record_pane import PaneRows, RecordPane
+from tui.records.record_key import CommitKey, RecordKey, commit_of, commit_of_row, snapshot_key
+from tui.records.sources import GridColumn, Records
+from tui.session import Opened, RowVersion, Session, Target
 from tui.widgets.detail_strip import Detail
-from tui.work.background import Report, Slot
+from tui.work.background import Slot, ThreadReport
 
 # So many at a time when all are read: often enough to see it move and to stop when nobody looks any more.
 _CHUNK = 20_000
@@ -54,23 +54,23 @@ class Marks:
 
     root: Root
     tags: Hashable
-    kept_by: Mapping[Commit, str]
+    kept_by: Mapping[CommitKey, str]
 
 
 class SnapshotRows(Records[SnapshotRow]):
     """The commits of a root, newest first, and what keeps some of them."""
 
-    def __init__(self, root: Root, records: Sequence[SnapshotRow], kept_by: Mapping[Commit, str]) -> None:
+    def __init__(self, root: Root, records: Sequence[SnapshotRow], kept_by: Mapping[CommitKey, str]) -> None:
         super().__init__(records, self._values_of, lambda row: snapshot_key(root, commit_of_row(row)))
         self._kept_by = kept_by
         self._kept_ids = {commit.id for commit in kept_by}
 
     def find(self, key: Hashable) -> int | None:
         """By bisection: there may be a hundred thousand."""
-        if not isinstance(key, RecordKey) or not isinstance(key.made, Commit):
+        if not isinstance(key, RecordKey) or not isinstance(key.made, CommitKey):
             return None
-        place = bisect_left(self.records, -key.made.id, key=lambda row: -row.snapshot_id)
-        return place if place < len(self) and self.key(place) == key else None
+        index = bisect_left(self.records, -key.made.id, key=lambda row: -row.snapshot_id)
+        return index if index < len(self) and self.key(index) == key else None
 
     def kept_by(self, index: int) -> str:
         """The tags that keep its files."""
@@ -102,22 +102,22 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
 
     TITLE = "Snapshots"
     EMPTY = "No snapshots: nothing was ever committed to this branch."
-    COLUMNS: ClassVar[tuple[Column, ...]] = (
-        Column("id", "id", "accent"),
-        Column("", style="second"),
-        Column("committed", "time"),
-        Column("age", "age", "quiet"),
-        Column("kind", most=9),
-        Column("rows", "number"),
-        Column("change", "number"),
-        Column("schema", "id", "quiet"),
-        Column("kept by", style="second"),
-        Column("commit user", style="quiet"),
+    COLUMNS: ClassVar[tuple[GridColumn, ...]] = (
+        GridColumn("id", "id", "accent"),
+        GridColumn("", style="second"),
+        GridColumn("committed", "time"),
+        GridColumn("age", "age", "quiet"),
+        GridColumn("kind", most=9),
+        GridColumn("rows", "number"),
+        GridColumn("change", "number"),
+        GridColumn("schema", "id", "quiet"),
+        GridColumn("kept by", style="second"),
+        GridColumn("commit user", style="quiet"),
     )
 
     def __init__(self, session: Session, desk: Desk) -> None:
         super().__init__(session, desk)
-        self._kept_by: Mapping[Commit, str] = {}
+        self._kept_by: Mapping[CommitKey, str] = {}
         self._whole: Whole | None = None
         self._tags_seen: Hashable = None
         self._want_all = False
@@ -131,32 +131,32 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
     def first_page(self, newest: Newest) -> None:
         """What was read before there was a screen."""
         self.target = newest.opened.target
-        self.take(self._found(newest.opened, newest.rows, None))
+        self.take(self._pane_rows(newest.opened, newest.rows, None))
         if len(newest.rows) >= PAGE:
             self.load()
 
-    def read(self, target: Target, report: Report[Found[SnapshotRows]]) -> None:
+    def read(self, target: Target, report: ThreadReport[PaneRows[SnapshotRows]]) -> None:
         opened = self.session.open(target)
         root, before = self._known
         if root != opened.root:
             before = ()
         newest = opened.lineage.newest(PAGE)
         if len(newest) < PAGE:
-            report(self._found(opened, newest, None))
+            report(self._pane_rows(opened, newest, None))
             return
         rows = _joined(newest, before)
         if not before:
-            report(self._found(opened, rows, None))
+            report(self._pane_rows(opened, rows, None))
         ids = set(opened.lineage.snapshot_ids())
         rows = [row for row in rows if row.snapshot_id in ids]
         total = len(ids)
-        report(self._found(opened, rows, total))
+        report(self._pane_rows(opened, rows, total))
         while self._want_all and report.wanted and len(rows) < total:
             chunk = opened.lineage.newest(_CHUNK, before=rows[-1].snapshot_id) if rows else []
             rows = [*rows, *chunk]
             # Some may have expired since they were counted, or can't be read.
             total = total if chunk else len(rows)
-            report(self._found(opened, rows, total))
+            report(self._pane_rows(opened, rows, total))
 
     def reload(self) -> None:
         self._known, self._tags_seen = (None, ()), None
@@ -174,16 +174,16 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
     def _checked(self, fingerprint: Hashable) -> None:
         assert isinstance(fingerprint, Fingerprint)
         super()._checked(fingerprint.commits)
-        if self.found is not None and fingerprint.tags != self._tags_seen and not self._marking.busy:
-            self._read_tags(self.found.opened)
+        if self.loaded is not None and fingerprint.tags != self._tags_seen and not self._marking.busy:
+            self._read_tags(self.loaded.opened)
 
-    def take(self, found: Found[SnapshotRows]) -> None:
-        if self.found is None or self.found.opened.root != found.opened.root:
+    def take(self, loaded: PaneRows[SnapshotRows]) -> None:
+        if self.loaded is None or self.loaded.opened.root != loaded.opened.root:
             self._kept_by, self._tags_seen = {}, None
-        self._known = (found.opened.root, found.rows.records)
-        super().take(self._with_marks(found))
+        self._known = (loaded.opened.root, loaded.rows.records)
+        super().take(self._with_marks(loaded))
         if self._tags_seen is None:
-            self._read_tags(found.opened)
+            self._read_tags(loaded.opened)
 
     def _read_tags(self, opened: Opened) -> None:
         self._marking.ask(lambda report: report(_read_marks(opened)))
@@ -201,10 +201,10 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
             ]
         return Detail(f"snapshot {row.snapshot_id}", tuple(facts))
 
-    def version(self, index: int) -> Version | None:
+    def version(self, index: int) -> RowVersion | None:
         row = self.rows.records[index]
         name = f"snapshot.{row.snapshot_id}"
-        return Version(version=name, snapshot_id=row.snapshot_id, commit_time=row.commit_time)
+        return RowVersion(version=name, snapshot_id=row.snapshot_id, commit_time=row.commit_time)
 
     def name_of(self, index: int) -> str:
         return f"snapshot.{self.rows.records[index].snapshot_id}"
@@ -218,8 +218,8 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
         if self._want_all:
             return
         self._want_all = True
-        found = self.found
-        if found is not None and found.total is not None and found.total > len(found.rows):
+        loaded = self.loaded
+        if loaded is not None and loaded.total is not None and loaded.total > len(loaded.rows):
             self.load()
 
     def moved(self) -> bool:
@@ -235,18 +235,20 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
     def _late(self) -> None:
         self.post_message(self.Changed(self))
 
-    def _found(self, opened: Opened, rows: Sequence[SnapshotRow], total: int | None) -> Found[SnapshotRows]:
+    def _pane_rows(
+        self, opened: Opened, rows: Sequence[SnapshotRow], total: int | None
+    ) -> PaneRows[SnapshotRows]:
         newest = commit_of_row(rows[0]) if rows else None
         left_out = tuple(opened.lineage.unreadable.values())
-        found = SnapshotRows(opened.root, rows, {})
-        return Found(opened, found, (opened.root, newest, True), total, left_out=left_out)
+        shown = SnapshotRows(opened.root, rows, {})
+        return PaneRows(opened, shown, (opened.root, newest, True), total, left_out=left_out)
 
     def _look(self) -> None:
         """Read the record under the cursor whole, now that the cursor rests on it."""
-        index, found = self.grid.index, self.found
-        if index is None or found is None:
+        index, loaded = self.grid.index, self.loaded
+        if index is None or loaded is None:
             return
-        lineage, snapshot_id = found.opened.lineage, self.rows.records[index].snapshot_id
+        lineage, snapshot_id = loaded.opened.lineage, self.rows.records[index].snapshot_id
         self._looking.ask(lambda report: report(_read_whole(lineage, snapshot_id)))
 
     def _looked(self, whole: Whole) -> None:
@@ -254,23 +256,23 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
         self.post_message(self.Changed(self))
 
     def _not_seen(self, error: PaimarkError) -> None:
-        self.post_message(Noted(error.message, "warn"))
+        self.post_message(LogLineAdded(error.message, "warn"))
 
     def _marked(self, marks: Marks) -> None:
-        found = self.found
-        if found is None or marks.root != found.opened.root:
+        loaded = self.loaded
+        if loaded is None or marks.root != loaded.opened.root:
             return
         self._tags_seen = marks.tags
         if marks.kept_by == self._kept_by:
             return
         self._kept_by = marks.kept_by
-        self.found = self._with_marks(found)
-        self._show(self.found)
+        self.loaded = self._with_marks(loaded)
+        self._show(self.loaded)
         self.post_message(self.Changed(self))
 
-    def _with_marks(self, found: Found[SnapshotRows]) -> Found[SnapshotRows]:
-        rows = SnapshotRows(found.opened.root, found.rows.records, self._kept_by)
-        return replace(found, rows=rows)
+    def _with_marks(self, loaded: PaneRows[SnapshotRows]) -> PaneRows[SnapshotRows]:
+        rows = SnapshotRows(loaded.opened.root, loaded.rows.records, self._kept_by)
+        return replace(loaded, rows=rows)
 
 
 def _sign(kept_by: str | None) -> str:
@@ -284,9 +286,9 @@ def _joined(newest: list[SnapshotRow], before: Sequence[SnapshotRow]) -> list[Sn
     """The newest page in front of what was read earlier; that is dropped where the two do not meet."""
     if newest and before:
         oldest = newest[-1]
-        place = bisect_left(before, -oldest.snapshot_id, key=lambda row: -row.snapshot_id)
-        if place < len(before) and before[place] == oldest:
-            return [*newest, *before[place + 1 :]]
+        index = bisect_left(before, -oldest.snapshot_id, key=lambda row: -row.snapshot_id)
+        if index < len(before) and before[index] == oldest:
+            return [*newest, *before[index + 1 :]]
     return newest
 
 
@@ -297,7 +299,7 @@ def tags_seen(opened: Opened) -> Hashable:
 
 def _read_marks(opened: Opened) -> Marks:
     seen = tags_seen(opened)
-    names: dict[Commit, list[str]] = {}
+    names: dict[CommitKey, list[str]] = {}
     for name, tag in opened.lineage.tags():
         names.setdefault(commit_of(tag), []).append(name)
     kept_by = {

@@ -16,15 +16,15 @@ from core.errors import PaimarkError, Unavailable
 from core.storage.files import Files
 from core.table.catalog import database_directory, databases, tables
 from core.table.layout import TablePath
-from tui.messages import Noted
+from tui.messages import LogLineAdded
 from tui.panes.pane import Desk
-from tui.records.sources import Column, Records
+from tui.records.sources import GridColumn, Records
 from tui.session import Session
 from tui.widgets.grid.record_grid import Edge, RecordGrid
 from tui.work.background import Slot
 
 # Those of a database, or why they can't be listed.
-Tables = list[TablePath] | PaimarkError
+TableListing = list[TablePath] | PaimarkError
 
 # How long the cursor rests on a table before it is read: walking past costs nothing.
 _REST = 0.15
@@ -47,7 +47,7 @@ class TablesPane(Vertical):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "open", "open", id="tables.open")]
 
-    class Looked(Message):
+    class RowHighlighted(Message):
         """The cursor rests on a table."""
 
         def __init__(self, table: TablePath) -> None:
@@ -58,9 +58,9 @@ class TablesPane(Vertical):
         super().__init__(id="tables")
         self.session = session
         self.desk = desk
-        self.grid = RecordGrid([Column("", most=200)], head=False, at_edge=self._at_edge)
+        self.grid = RecordGrid([GridColumn("", most=200)], head=False, at_edge=self._at_edge)
         self.databases: list[str] = []
-        self.tables: dict[str, Tables] = {}
+        self.tables: dict[str, TableListing] = {}
         self.shown: TablePath | None = None
         self._open: set[str] = set()
         self._listed = self._failed = False
@@ -78,7 +78,9 @@ class TablesPane(Vertical):
         self._checking: Slot[dict[str, frozenset[str]]] = Slot(
             self.app, "check", self._checked, lambda error: None
         )
-        self._learning: Slot[tuple[str, Tables]] = Slot(self.app, "tables", self._learn, self._learn_none)
+        self._learning: Slot[tuple[str, TableListing]] = Slot(
+            self.app, "tables", self._learn, self._learn_none
+        )
         if not self.databases:
             self.grid.say("Reading …")
 
@@ -88,7 +90,7 @@ class TablesPane(Vertical):
         """Read the databases, and the tables of those that are open, again."""
         self._listing.ask(lambda report: report(databases(self.session.files)))
         # Closed ones are read when they are opened.
-        self.tables = {name: found for name, found in self.tables.items() if name in self._open}
+        self.tables = {name: listing for name, listing in self.tables.items() if name in self._open}
         for database in self._open:
             self._read(database)
 
@@ -118,9 +120,9 @@ class TablesPane(Vertical):
         self._open &= set(names)
         self._show()
 
-    def take_tables(self, database: str, found: list[TablePath]) -> None:
+    def take_tables(self, database: str, listed: list[TablePath]) -> None:
         """The tables of a database, which is open from now on."""
-        self.tables[database] = found
+        self.tables[database] = listed
         self._open.add(database)
         self._show()
 
@@ -130,8 +132,8 @@ class TablesPane(Vertical):
         if missing and not self._learning.busy:
             self._learning.ask(lambda report: list_tables(self.session.files, missing, report))
 
-    def _learn(self, found: tuple[str, Tables]) -> None:
-        self.tables.setdefault(*found)
+    def _learn(self, listing: tuple[str, TableListing]) -> None:
+        self.tables.setdefault(*listing)
 
     def _learn_none(self, error: PaimarkError) -> None:
         for name in self.databases:
@@ -140,7 +142,7 @@ class TablesPane(Vertical):
         self._noted(error)
 
     def _noted(self, error: PaimarkError) -> None:
-        self.post_message(Noted(error.message, "bad"))
+        self.post_message(LogLineAdded(error.message, "bad"))
 
     @property
     def first_listed(self) -> bool:
@@ -174,9 +176,9 @@ class TablesPane(Vertical):
     def go_to(self, table: TablePath) -> None:
         if table.database not in self._open:
             self._expand(table.database)
-        for place, line in enumerate(self._lines):
+        for index, line in enumerate(self._lines):
             if line.table == table:
-                self.grid.move_to(place)
+                self.grid.move_to(index)
 
     # What keys do
 
@@ -219,7 +221,7 @@ class TablesPane(Vertical):
         self._timer = None
         line = self._line
         if line is not None and line.table is not None and line.table != self.shown:
-            self.post_message(self.Looked(line.table))
+            self.post_message(self.RowHighlighted(line.table))
 
     def _stop_timer(self) -> None:
         if self._timer is not None:
@@ -249,7 +251,7 @@ class TablesPane(Vertical):
 
         if database not in self._slots:
             self._slots[database] = Slot(
-                self.app, database, lambda found: self.take_tables(database, found), failed
+                self.app, database, lambda listed: self.take_tables(database, listed), failed
             )
         self._slots[database].ask(lambda report: report(tables(self.session.files, database)))
 
@@ -263,27 +265,29 @@ class TablesPane(Vertical):
         old, self._lines = self._line, lines
         self.grid.show(Records(lines, TreeLine.values), note="No databases in this warehouse.")
         if old is not None:
-            places = [
+            indexes = [
                 p for p, line in enumerate(lines) if (line.database, line.table) == (old.database, old.table)
             ]
-            if places and self.grid.order.natural:
-                self.grid.move_to(places[0])
+            if indexes and self.grid.order.natural:
+                self.grid.move_to(indexes[0])
 
     def _table_lines(self, database: str) -> list[TreeLine]:
-        found = self.tables.get(database)
-        if found is None:
+        listing = self.tables.get(database)
+        if listing is None:
             return [TreeLine("   …")]
-        if isinstance(found, PaimarkError):
-            return [TreeLine(f" ! {found.message}")]
-        if not found:
+        if isinstance(listing, PaimarkError):
+            return [TreeLine(f" ! {listing.message}")]
+        if not listing:
             return [TreeLine("   no tables")]
         return [
             TreeLine(f" {'●' if table == self.shown else ' '} {table.name}", database, table)
-            for table in found
+            for table in listing
         ]
 
 
-def list_tables(files: Files, names: Sequence[str], report: Callable[[tuple[str, Tables]], None]) -> None:
+def list_tables(
+    files: Files, names: Sequence[str], report: Callable[[tuple[str, TableListing]], None]
+) -> None:
     """In a thread, database by database. Raises `Unavailable`."""
     for name in names:
         try:

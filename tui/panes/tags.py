@@ -12,13 +12,13 @@ from core.table.layout import Root
 from core.table.read_tags import is_read_tag
 from core.table.records import Tag
 from core.table.tag_times import kept_until_ms
-from tui.panes.record_pane import Found, RecordPane
+from tui.panes.record_pane import PaneRows, RecordPane
 from tui.panes.snapshots import snapshot_facts, tags_seen
 from tui.records.record_key import RecordKey, commit_of
-from tui.records.sources import Column, Records
-from tui.session import Target, Version
+from tui.records.sources import GridColumn, Records
+from tui.session import RowVersion, Target
 from tui.widgets.detail_strip import Detail
-from tui.work.background import Report
+from tui.work.background import ThreadReport
 
 NamedTag = tuple[str, Tag]
 TagRows = Records[NamedTag]
@@ -32,24 +32,24 @@ class TagsPane(RecordPane[TagRows]):
 
     TITLE = "Tags"
     EMPTY = "No tags: press t on a snapshot to name it."
-    COLUMNS: ClassVar[tuple[Column, ...]] = (
-        Column("tag", style="accent"),
-        Column("snapshot", "id"),
-        Column("committed", "time"),
-        Column("age", "age", "quiet"),
-        Column("rows", "number"),
-        Column("schema", "id", "quiet"),
-        Column("kept until", "time", "quiet"),
-        Column("", style="warn"),
+    COLUMNS: ClassVar[tuple[GridColumn, ...]] = (
+        GridColumn("tag", style="accent"),
+        GridColumn("snapshot", "id"),
+        GridColumn("committed", "time"),
+        GridColumn("age", "age", "quiet"),
+        GridColumn("rows", "number"),
+        GridColumn("schema", "id", "quiet"),
+        GridColumn("kept until", "time", "quiet"),
+        GridColumn("", style="warn"),
     )
 
-    def read(self, target: Target, report: Report[Found[TagRows]]) -> None:
+    def read(self, target: Target, report: ThreadReport[PaneRows[TagRows]]) -> None:
         opened = self.session.open(target)
         seen = tags_seen(opened)
         tags = sorted(opened.lineage.tags(), key=lambda named: (-named[1].id, named[0]))
         left_out = tuple(opened.lineage.unreadable.values())
         rows = Records(tags, _values, partial(_key, opened.root))
-        report(Found(opened, rows, (opened.root, seen), left_out=left_out))
+        report(PaneRows(opened, rows, (opened.root, seen), left_out=left_out))
 
     def fingerprint(self, target: Target) -> Hashable:
         opened = self.session.open(target)
@@ -64,9 +64,9 @@ class TagsPane(RecordPane[TagRows]):
             facts.insert(1, ("kept until", exact_time(until, now_ms)))
         return Detail(f"tag {name}", tuple(facts))
 
-    def version(self, index: int) -> Version | None:
+    def version(self, index: int) -> RowVersion | None:
         name, tag = self.rows.records[index]
-        return Version(version=name, tag=name, snapshot_id=tag.id, commit_time=tag.time_millis)
+        return RowVersion(version=name, tag=name, snapshot_id=tag.id, commit_time=tag.time_millis)
 
 
 def _key(root: Root, named: NamedTag) -> RecordKey:

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Hashable, Sequence
 from typing import Any, overload
 
-from tui.records.sources import Column
+from tui.records.sources import GridColumn
 
 _ARROW_NUMBERS = ("int", "uint", "halffloat", "float", "double", "decimal")
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
@@ -53,9 +53,9 @@ class ArrowRows:
         return self._ends[-1] if self._ends else 0
 
     def row(self, index: int) -> Sequence[object]:
-        place = bisect_right(self._ends, index)
-        start = self._ends[place - 1] if place else 0
-        return ArrowRow(self._batches[place], index - start)
+        batch = bisect_right(self._ends, index)
+        start = self._ends[batch - 1] if batch else 0
+        return ArrowRow(self._batches[batch], index - start)
 
     def key(self, index: int) -> int:
         """Rows of a result only come behind those that are there."""
@@ -68,18 +68,18 @@ class ArrowRows:
         return ArrowRows([*self._batches, batch])
 
 
-def result_columns(names: Sequence[str], types: Sequence[str]) -> tuple[Column, ...]:
+def result_columns(names: Sequence[str], types: Sequence[str]) -> tuple[GridColumn, ...]:
     """The columns of a result; `types` are Spark's names. Numbers go to the right, as they are."""
     return _columns(names, types, _NUMBERS)
 
 
-def arrow_columns(names: Sequence[str], types: Sequence[str]) -> tuple[Column, ...]:
+def arrow_columns(names: Sequence[str], types: Sequence[str]) -> tuple[GridColumn, ...]:
     """The same from Arrow's names of types."""
     return _columns(names, types, _ARROW_NUMBERS)
 
 
-def _columns(names: Sequence[str], types: Sequence[str], numbers: tuple[str, ...]) -> tuple[Column, ...]:
+def _columns(names: Sequence[str], types: Sequence[str], numbers: tuple[str, ...]) -> tuple[GridColumn, ...]:
     return tuple(
-        Column(name, "id" if kind.startswith(numbers) else "text", most=48, nothing="null")
+        GridColumn(name, "id" if kind.startswith(numbers) else "text", most=48, nothing="null")
         for name, kind in zip(names, types, strict=True)
     )

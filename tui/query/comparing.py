@@ -12,7 +12,7 @@ from core.spark.arrow import read_batch
 from core.spark.protocol import CANCELLED, Batch, Event, Failed, Finished, StageProgress
 from core.travel.diff.diff import Difference
 
-Run = Callable[[str, int | None], Iterator[Event]]
+RunStatement = Callable[[str, int | None], Iterator[Event]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Totals:
 
 
 def difference_events(
-    run: Run, difference: Difference, limit: int, is_cancelled: Callable[[], bool]
+    run: RunStatement, difference: Difference, limit: int, is_cancelled: Callable[[], bool]
 ) -> Iterator[Event | Totals]:
     """For a thread. `run` takes a statement and the most rows to send back; it ends with one `Finished`."""
     counts: Counter[str] = Counter()

@@ -68,17 +68,17 @@ class Completing:
         if (editor.text, editor.caret) != self._asked:
             return
         text, base = editor.statement
-        found = complete(text, editor.caret - base, known)
-        self._found = Completion(base + found.start, found.choices)
+        completion = complete(text, editor.caret - base, known)
+        self._found = Completion(base + completion.start, completion.choices)
         self._chosen = -1
-        if not found.choices:
+        if not completion.choices:
             self._say([("nothing begins like that", "quiet")])
-        elif len(found.choices) == 1:
+        elif len(completion.choices) == 1:
             self._put(0)
         else:
             written = editor.text[self._found.start : editor.caret]
-            if len(found.common) > len(written):
-                editor.put(self._found.start, found.common)
+            if len(completion.common) > len(written):
+                editor.put(self._found.start, completion.common)
             self._made = editor.text
             self._show()
 

@@ -48,31 +48,31 @@ class Completion:
     def common(self) -> str:
         """What all of them begin with."""
         first, last = min(self.choices), max(self.choices)
-        differing = (place for place, letter in enumerate(first) if letter != last[place])
+        differing = (index for index, letter in enumerate(first) if letter != last[index])
         return first[: next(differing, len(first))]
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedTable:
     """A table that the statement reads: its name as written (without quotes), and what it is called there."""
 
     name: str
     alias: str
 
 
-def tables_named(sql: str) -> list[Named]:
+def tables_named(sql: str) -> list[NamedTable]:
     """The tables behind FROM and its like, also in a statement that is not finished."""
     tokens = tokenize(sql)
-    found = []
-    for place, token in enumerate(tokens[:-1]):
-        if token.upper not in _BEFORE_TABLE or not tokens[place + 1].is_name:
+    named = []
+    for index, token in enumerate(tokens[:-1]):
+        if token.upper not in _BEFORE_TABLE or not tokens[index + 1].is_name:
             continue
-        parts, end = [tokens[place + 1].value], place + 2
+        parts, end = [tokens[index + 1].value], index + 2
         while end + 1 < len(tokens) and tokens[end].text == "." and tokens[end + 1].is_name:
             parts.append(tokens[end + 1].value)
             end += 2
-        found.append(Named(".".join(parts), _alias(tokens, end) or parts[-1]))
-    return found
+        named.append(NamedTable(".".join(parts), _alias(tokens, end) or parts[-1]))
+    return named
 
 
 def complete(sql: str, caret: int, known: Known) -> Completion:
@@ -130,10 +130,10 @@ def _system(name: str, suffix: str) -> str:
 
 def _versions(sql: str, before: Sequence[Token], known: Known) -> Sequence[str]:
     """Those of the table in front of the clause."""
-    place = len(before) - 1
-    while place >= 0 and before[place].upper in keywords("VERSION SYSTEM_VERSION AS OF FOR"):
-        place -= 1
-    end = before[place].end if place >= 0 else 0
+    index = len(before) - 1
+    while index >= 0 and before[index].upper in keywords("VERSION SYSTEM_VERSION AS OF FOR"):
+        index -= 1
+    end = before[index].end if index >= 0 else 0
     named = tables_named(sql[:end] + " ")
     return known.tables.get(named[-1].name, TableNames()).versions if named else ()
 
@@ -146,17 +146,17 @@ def _asks_version(tokens: Sequence[Token]) -> bool:
 def _matching(written: str, start: int, choices: Iterable[str]) -> Completion:
     """Those that begin as was written, in any case and with quotes or without."""
     begun = written.replace("`", "").lower()
-    found = (each for each in choices if each.replace("`", "").lstrip("'").lower().startswith(begun))
-    return Completion(start, tuple(dict.fromkeys(each for each in found if each != written)))
+    matching = (each for each in choices if each.replace("`", "").lstrip("'").lower().startswith(begun))
+    return Completion(start, tuple(dict.fromkeys(each for each in matching if each != written)))
 
 
 def _is_closed(token: Token) -> bool:
     return len(token.text) > 1 and token.text[-1] == token.text[0]
 
 
-def _alias(tokens: Sequence[Token], place: int) -> str | None:
-    if place < len(tokens) and tokens[place].upper == "AS":
-        place += 1
-    if place < len(tokens) and tokens[place].is_name and tokens[place].upper not in _ENDS_ALIAS:
-        return tokens[place].value
+def _alias(tokens: Sequence[Token], index: int) -> str | None:
+    if index < len(tokens) and tokens[index].upper == "AS":
+        index += 1
+    if index < len(tokens) and tokens[index].is_name and tokens[index].upper not in _ENDS_ALIAS:
+        return tokens[index].value
     return None

@@ -11,7 +11,7 @@ from core.regular_files import open_regular, read_regular
 _KEPT = 500
 
 
-class Ran(msgspec.Struct, frozen=True):
+class QueryExecution(msgspec.Struct, frozen=True):
     """`time` is epoch milliseconds; `outcome` is what came of it, in a few words."""
 
     time: int
@@ -19,23 +19,23 @@ class Ran(msgspec.Struct, frozen=True):
     outcome: str
 
 
-def read_history(path: Path) -> list[Ran]:
+def read_history(path: Path) -> list[QueryExecution]:
     """Newest first, each statement once; what can't be read is left out."""
     try:
         lines = read_regular(path).splitlines()
     except OSError:
         return []
-    found: dict[str, Ran] = {}
+    latest: dict[str, QueryExecution] = {}
     for line in reversed(lines[-_KEPT:]):
         try:
-            ran = msgspec.json.decode(line, type=Ran)
+            ran = msgspec.json.decode(line, type=QueryExecution)
         except (msgspec.DecodeError, UnicodeDecodeError):
             continue
-        found.setdefault(ran.sql, ran)
-    return list(found.values())
+        latest.setdefault(ran.sql, ran)
+    return list(latest.values())
 
 
-def add_to_history(path: Path, ran: Ran) -> None:
+def add_to_history(path: Path, ran: QueryExecution) -> None:
     """Append, readable by its owner only: statements may hold secrets. A full disk must not stop a query."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -40,8 +40,8 @@ def _names(files: Files, name: str, database: str | None) -> TableNames:
     """Nothing for what is no table yet: the name may be half typed."""
     try:
         system = split_system_name(name.rpartition(".")[2])
-        place = name.rpartition(".")[0] or database or ""
-        table = parse_table_name(f"{place}.{system.table}")
+        database_name = name.rpartition(".")[0] or database or ""
+        table = parse_table_name(f"{database_name}.{system.table}")
         root = branch_root(files, table, system.branch)
         lineage = Lineage(files, root)
         schema = lineage.latest_schema()

@@ -7,12 +7,12 @@ import sys
 from typing import Any
 
 from core.errors import Unavailable
-from core.spark.datasource.scan import Warehouse, make_scan
+from core.spark.datasource.scan import WarehouseAccess, make_scan
 from core.text import clean_text
 from core.travel.diff.versions import DiffVersion, find_version
 from core.travel.wanted import Wanted
 from tui.session import Session, Target
-from tui.work.background import Report
+from tui.work.background import ThreadReport
 
 PEEKED = 100
 
@@ -27,11 +27,11 @@ class Peeking:
         self._process: subprocess.Popen[bytes] | None = None
         self._stopped = False
 
-    def read(self, report: Report[tuple[DiffVersion, Any]]) -> None:
+    def read(self, report: ThreadReport[tuple[DiffVersion, Any]]) -> None:
         """Report the version found and its rows (a pyarrow Table). Raises `NotFound` and `Unavailable`."""
         files = self._session.files
         version = find_version(files, self._target.table, self._wanted)
-        warehouse = Warehouse(files, files.uri, self._session.settings.options)
+        warehouse = WarehouseAccess(files, files.uri, self._session.settings.options)
         scan = make_scan(warehouse, version.root, version.snapshot, pinned=version.name is not None)
         process = self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "core.cli.query.peek", str(PEEKED)],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from core.figures import counted, seconds
 from core.spark.protocol import Columns, Event, Explained, Failed, Finished, Reading, StageProgress
 from tui.query.arrow_rows import ArrowRows, result_columns
-from tui.records.sources import Column, tuples
+from tui.records.sources import GridColumn, tuples
 from tui.theme import Line
 from tui.widgets.query_status import bar, problem, reading
 from tui.work.cancelling import Cancelling
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tui.query.comparing import Totals
 
 
-class Result:
+class QueryResult:
     """Fed with the engine's events. `base` is where the statement starts in the editor's text.
 
     Of a `difference` the totals come before its rows.
@@ -29,7 +29,7 @@ class Result:
         self.base = base
         self.began = began
         self.rows = ArrowRows()
-        self.columns: tuple[Column, ...] = ()
+        self.columns: tuple[GridColumn, ...] = ()
         self.readings: list[Reading] = []
         self.cancelling: Cancelling | None = None
         self.end: Finished | Failed | None = None

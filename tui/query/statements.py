@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from core.quoting import literal
 from core.table.layout import MAIN
-from tui.session import Target, Version
+from tui.session import RowVersion, Target
 
 
-def select_all(target: Target, version: Version) -> str:
+def select_all(target: Target, version: RowVersion) -> str:
     """`SELECT *` of a version or a branch of the table in view."""
     if version.branch is not None:
         target = Target(target.table, None if version.branch == MAIN else version.branch)

@@ -9,7 +9,7 @@ from core.figures import counted
 from core.table.layout import MAIN
 from core.table.records import Snapshot
 from core.travel.wanted import Wanted
-from tui.session import Target, Version
+from tui.session import RowVersion, Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +64,9 @@ def _count(marks: Sequence[Mark]) -> str:
     return f"{counted(len(marks), 'row')} {'is' if len(marks) == 1 else 'are'} marked"
 
 
-def mark_of(target: Target, version: Version | None) -> Mark | None:
+def mark_of(target: Target, version: RowVersion | None) -> Mark | None:
     """What a row stands for; None for one that is no version of the table's rows."""
-    if version is None or version == Version():
+    if version is None or version == RowVersion():
         return None
     if version.version is None:
         return Mark(Wanted(None if version.branch == MAIN else version.branch))

@@ -10,7 +10,7 @@ from core.table.layout import Root
 from core.table.records import Snapshot
 from core.table.rows import SnapshotRow
 
-Kind = Literal["snapshot", "savepoint", "branch", "tag", "column", "option"]
+RecordKind = Literal["snapshot", "savepoint", "branch", "tag", "column", "option"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,13 +21,13 @@ class RecordKey:
     """
 
     root: Root
-    kind: Kind
+    kind: RecordKind
     name: str
     made: Hashable = None
 
 
 @dataclass(frozen=True, slots=True)
-class Commit:
+class CommitKey:
     """What tells two commits of one number apart. `time_ms` is epoch milliseconds."""
 
     id: int
@@ -36,13 +36,13 @@ class Commit:
     identifier: int
 
 
-def commit_of(snapshot: Snapshot) -> Commit:
-    return Commit(snapshot.id, snapshot.time_millis, snapshot.commit_user, snapshot.commit_identifier)
+def commit_of(snapshot: Snapshot) -> CommitKey:
+    return CommitKey(snapshot.id, snapshot.time_millis, snapshot.commit_user, snapshot.commit_identifier)
 
 
-def commit_of_row(row: SnapshotRow) -> Commit:
-    return Commit(row.snapshot_id, row.commit_time, row.commit_user, row.commit_identifier)
+def commit_of_row(row: SnapshotRow) -> CommitKey:
+    return CommitKey(row.snapshot_id, row.commit_time, row.commit_user, row.commit_identifier)
 
 
-def snapshot_key(root: Root, commit: Commit) -> RecordKey:
+def snapshot_key(root: Root, commit: CommitKey) -> RecordKey:
     return RecordKey(root, "snapshot", f"snapshot.{commit.id}", commit)

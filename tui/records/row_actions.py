@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core.table.definition.retention import retention_off
 from core.table.layout import MAIN, SAVEPOINT_TAG_PREFIX
-from tui.session import Target, Version
+from tui.session import RowVersion, Target
 from tui.tabs import Tab
 
 # What `x` deletes, by the tab it is pressed on.
@@ -16,9 +16,11 @@ OF_THE_TABLE = ("undo", "redo")
 _OF_A_BRANCH = ("delete-branch", "merge-branch", "replace-main-branch")
 
 
-def arguments_from(name: str, target: Target, version: Version | None, *, newest: bool) -> dict[str, object]:
+def arguments_from(
+    name: str, target: Target, version: RowVersion | None, *, newest: bool
+) -> dict[str, object]:
     """What the dialog of `name` starts with. The newest snapshot needs no number."""
-    row = version or Version()
+    row = version or RowVersion()
     branch = row.branch or target.branch
     of_branch: dict[str, object] = {} if branch in (None, MAIN) else {"branch": branch}
     if name in ("create-savepoint", "create-tag"):

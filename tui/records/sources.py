@@ -6,18 +6,18 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from tui.formats import Kind
+from tui.formats import CellKind
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class GridColumn:
     """A column of a grid. `style` is a component style of the grid; `most` is its widest, in cells; `nothing`
     is what a missing value looks like."""
 
     title: str
-    kind: Kind = "text"
+    kind: CellKind = "text"
     style: str = ""
     most: int = 40
     nothing: str = ""

@@ -11,7 +11,7 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 
 from core.table.layout import TablePath
-from tui.messages import Copied, Said
+from tui.messages import Copied, StatusShown
 from tui.opening import Databases, Newest, Opening, Stage, Stopped, Tables
 from tui.panes.log import Log
 from tui.panes.pane import Pane
@@ -28,7 +28,7 @@ from tui.screens.open_tabs import OpenTabs
 from tui.screens.row_dialogs import RowDialogs
 from tui.screens.selected_rows import SelectedRows
 from tui.screens.table_summary import TableSummary
-from tui.session import Session, Target, Version
+from tui.session import RowVersion, Session, Target
 from tui.tabs import Tab
 from tui.widgets.breadcrumb import Breadcrumb, Location
 from tui.widgets.detail_strip import DetailStrip
@@ -98,7 +98,7 @@ class BrowseScreen(Screen[None]):
 
     def say(self, text: str, ink: str = "") -> None:
         """A sentence on the bottom line."""
-        self.post_message(Said(text, ink))
+        self.post_message(StatusShown(text, ink))
 
     # Where we are
 
@@ -208,16 +208,16 @@ class BrowseScreen(Screen[None]):
 
     def on_record_pane_changed(self, event: RecordPane.Changed) -> None:
         pane = event.pane
-        if pane.found is not None and pane.is_of(self.target):
-            self._summary.show_opened(pane.found.opened)
+        if pane.loaded is not None and pane.is_of(self.target):
+            self._summary.show_opened(pane.loaded.opened)
         self.tabs.show_count_of(pane)
         if pane is self.pane:
             self._show_detail()
 
-    def on_tables_pane_looked(self, event: TablesPane.Looked) -> None:
+    def on_tables_pane_row_highlighted(self, event: TablesPane.RowHighlighted) -> None:
         self.show_table(Target(event.table))
 
-    def on_query_pane_looked(self) -> None:
+    def on_query_pane_row_highlighted(self) -> None:
         if self.tabs.current is Tab.QUERY:
             self._show_detail()
 
@@ -240,7 +240,7 @@ class BrowseScreen(Screen[None]):
         self.remove_class("-zoomed", "-savepoints")
         self.set_focus(self.tables.grid)
 
-    async def prepare(self, version: Version) -> None:
+    async def prepare(self, version: RowVersion) -> None:
         """A statement that reads this version, ready to run."""
         if self.target is None:
             return
@@ -289,7 +289,7 @@ class BrowseScreen(Screen[None]):
         if self.target is None or (in_tree and binding.startswith(("grid.", "tables."))):
             return not self.tables.first_listed
         pane = self.pane
-        return isinstance(pane, RecordPane) and pane.found is None and pane.problem is None
+        return isinstance(pane, RecordPane) and pane.loaded is None and pane.problem is None
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         tab = self.tabs.current

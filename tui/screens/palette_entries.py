@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from core.actions.registry import ACTIONS
-from tui.dialogs.palette import Entry
+from tui.dialogs.palette import PaletteEntry
 from tui.session import Target
 from tui.tabs import Tab
 
@@ -26,34 +26,36 @@ _ACTION_KEYS = {
 }
 
 
-def entries(browse: BrowseScreen, own: Sequence[Entry]) -> list[Entry]:
+def entries(browse: BrowseScreen, own: Sequence[PaletteEntry]) -> list[PaletteEntry]:
     """In the order people look for them; all are found by typing. `own` are the application's."""
     offered = [
-        Entry(change.title, f"running, {change.elapsed}", "", partial(browse.dialogs.open_running, change))
+        PaletteEntry(
+            change.title, f"running, {change.elapsed}", "", partial(browse.dialogs.open_running, change)
+        )
         for change in browse.session.changes
     ]
     if browse.target is not None:
         offered += [
-            Entry(name, action.summary, _ACTION_KEYS.get(name, ""), partial(browse.action_act, name))
+            PaletteEntry(name, action.summary, _ACTION_KEYS.get(name, ""), partial(browse.action_act, name))
             for name, action in ACTIONS.items()
         ]
-    offered += [Entry(tab.name.lower(), "pane", tab.key, partial(browse.open_tab, tab)) for tab in Tab]
+    offered += [PaletteEntry(tab.name.lower(), "pane", tab.key, partial(browse.open_tab, tab)) for tab in Tab]
     if browse.target is not None:
         offered += [
-            Entry("diff", "rows that differ between two versions", "D", browse.action_diff),
-            Entry("peek", "the first rows, without Spark", "p", browse.action_peek),
-            Entry("protect", "switch stock expiry off on the branch", "P", browse.action_protect),
+            PaletteEntry("diff", "rows that differ between two versions", "D", browse.action_diff),
+            PaletteEntry("peek", "the first rows, without Spark", "p", browse.action_peek),
+            PaletteEntry("protect", "switch stock expiry off on the branch", "P", browse.action_protect),
         ]
     offered += [
-        Entry("log", "what was done, and what went wrong", "L", browse.action_log),
-        Entry("refresh", "read the pane again", "r", browse.action_refresh),
-        Entry("zoom", "hide or show the tables", "z", browse.action_zoom),
+        PaletteEntry("log", "what was done, and what went wrong", "L", browse.action_log),
+        PaletteEntry("refresh", "read the pane again", "r", browse.action_refresh),
+        PaletteEntry("zoom", "hide or show the tables", "z", browse.action_zoom),
         *own,
     ]
     for tables in browse.tables.tables.values():
         if isinstance(tables, list):
             offered += [
-                Entry(table.full_name, "table", "", partial(browse.show_table, Target(table)))
+                PaletteEntry(table.full_name, "table", "", partial(browse.show_table, Target(table)))
                 for table in tables
             ]
     return offered

@@ -13,7 +13,7 @@ from tui.panes.snapshots import SnapshotsPane
 from tui.records.row_actions import OF_THE_TABLE, PROTECTING, arguments_from, protection_of
 from tui.screens.open_tabs import OpenTabs
 from tui.screens.selected_rows import SelectedRows
-from tui.session import Session, Target, Version
+from tui.session import RowVersion, Session, Target
 from tui.widgets.detail_strip import Detail
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class RowDialogs:
         await self._app.push_screen(dialog, closed)
 
     @property
-    def _version(self) -> Version | None:
+    def _version(self) -> RowVersion | None:
         pane = self._tabs.pane
         return pane.current_version if isinstance(pane, RecordPane) else None
 

@@ -37,7 +37,7 @@ class Ink(NamedTuple):
 
 
 # A character, with those that combine with it, and its ink. A wide one is followed by an empty one.
-Cell = tuple[str, Ink]
+ScreenCell = tuple[str, Ink]
 _PLAIN = Ink()
 
 
@@ -45,7 +45,7 @@ class SentCells:
     """What the terminal shows, as far as it was sent."""
 
     def __init__(self) -> None:
-        self._lines: dict[int, list[Cell | None]] = {}
+        self._lines: dict[int, list[ScreenCell | None]] = {}
         # By line, where pieces begin whose characters' width is not sure; what is behind them is not either.
         self._odd: dict[int, set[int]] = {}
         self._size = (0, 0)
@@ -105,7 +105,7 @@ class _Pen:
     def text(self) -> str:
         return "".join([*self._parts, "\x1b[0m"] if self._ink != _PLAIN else self._parts)
 
-    def write(self, x: int, y: int, cells: Sequence[Cell]) -> None:
+    def write(self, x: int, y: int, cells: Sequence[ScreenCell]) -> None:
         self._parts.append(f"\x1b[{y + 1};{x + 1}H")
         for text, ink in cells:
             if text == " " and not (_shows_on_blanks(ink) or _shows_on_blanks(self._ink)):
@@ -147,21 +147,21 @@ def _pieces(update: LayoutUpdate | ChopsUpdate) -> Iterator[tuple[int, int, Stri
                 yield y, x, piece
 
 
-def _changes(old: Sequence[Cell | None], new: Sequence[Cell]) -> list[tuple[int, int]]:
+def _changes(old: Sequence[ScreenCell | None], new: Sequence[ScreenCell]) -> list[tuple[int, int]]:
     """Where they differ, from and to."""
     spans: list[tuple[int, int]] = []
-    for place, (before, after) in enumerate(zip(old, new, strict=True)):
+    for column, (before, after) in enumerate(zip(old, new, strict=True)):
         if before == after:
             continue
-        if spans and place - spans[-1][1] <= _GAP:
-            spans[-1] = (spans[-1][0], place + 1)
+        if spans and column - spans[-1][1] <= _GAP:
+            spans[-1] = (spans[-1][0], column + 1)
         else:
-            spans.append((place, place + 1))
+            spans.append((column, column + 1))
     return spans
 
 
-def _cells_of(strip: Strip, system: ColorSystem | None) -> list[Cell]:
-    cells: list[Cell] = []
+def _cells_of(strip: Strip, system: ColorSystem | None) -> list[ScreenCell]:
+    cells: list[ScreenCell] = []
     for text, style, _ in strip:
         ink = _PLAIN if style is None else _ink_of(style, system)
         blank = (" ", ink if _shows_on_blanks(ink) else Ink(background=ink.background))
@@ -182,8 +182,8 @@ def _cells_of(strip: Strip, system: ColorSystem | None) -> list[Cell]:
 @lru_cache(maxsize=4096)
 def _ink_of(style: Style, system: ColorSystem | None) -> Ink:
     def codes(part: Style) -> str:
-        found = _CODES.match(part.render("x", color_system=system))
-        return found[1] if found else ""
+        cached = _CODES.match(part.render("x", color_system=system))
+        return cached[1] if cached else ""
 
     return Ink(
         codes(style.without_color), codes(Style(color=style.color)), codes(Style(bgcolor=style.bgcolor))

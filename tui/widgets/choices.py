@@ -47,8 +47,8 @@ class Choices(Lines, can_focus=True):
 
     def lines(self, width: int) -> Sequence[Line]:
         pieces: list[Piece] = []
-        for place, label in enumerate(self._labels):
-            here = place == self._cursor and self.has_focus
+        for index, label in enumerate(self._labels):
+            here = index == self._cursor and self.has_focus
             pieces += [(f"▸[ {label} ]", "choice") if here else (f" [ {label} ]", "quiet"), ("  ", "")]
         return [pieces]
 

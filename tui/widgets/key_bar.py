@@ -107,7 +107,7 @@ def _key(key: str, description: str) -> list[Piece]:
 
 
 def _rank(id_: str | None) -> int:
-    for place, start in enumerate(_FIRST):
+    for rank, start in enumerate(_FIRST):
         if (id_ or "").startswith(start):
-            return place
+            return rank
     return len(_FIRST)

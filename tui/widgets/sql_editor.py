@@ -36,22 +36,22 @@ WORDS = keywords(
     """
 )
 
-Span = tuple[int, int, str]
+Highlight = tuple[int, int, str]
 
 
-def highlights(text: str) -> list[Span]:
+def highlights(text: str) -> list[Highlight]:
     """(start, end, ink) of what is worth a colour, in order, none overlapping."""
     words = tokenize(text)
     travelling = _travelling(words)
-    found: list[Span] = []
+    spans: list[Highlight] = []
     end = 0
-    for place, token in enumerate(words):
-        found += _comment(text, end, token.start)
+    for index, token in enumerate(words):
+        spans += _comment(text, end, token.start)
         end = token.end
-        ink = "warn" if place in travelling else _ink(token)
+        ink = "warn" if index in travelling else _ink(token)
         if ink:
-            found.append((token.start, token.end, ink))
-    return found + _comment(text, end, len(text))
+            spans.append((token.start, token.end, ink))
+    return spans + _comment(text, end, len(text))
 
 
 def statement_at(text: str, offset: int) -> tuple[str, int]:
@@ -77,16 +77,16 @@ def _ink(token: Token) -> str:
 
 def _travelling(words: Sequence[Token]) -> set[int]:
     """The places of the words that make up a time travel clause."""
-    found: set[int] = set()
+    positions: set[int] = set()
     uppers = tuple(word.upper for word in words)
-    for place in range(len(words)):
+    for index in range(len(words)):
         for clause in _CLAUSES:
-            if uppers[place : place + len(clause)] == clause:
-                found.update(range(place, place + len(clause)))
-    return found
+            if uppers[index : index + len(clause)] == clause:
+                positions.update(range(index, index + len(clause)))
+    return positions
 
 
-def _comment(text: str, start: int, end: int) -> list[Span]:
+def _comment(text: str, start: int, end: int) -> list[Highlight]:
     """What lies between two tokens and is not blank is a comment."""
     between = text[start:end]
     if not between.strip():
@@ -111,7 +111,7 @@ class SqlEditor(TextArea):
         super().__init__(
             text, theme="css", soft_wrap=True, show_line_numbers=False, compact=True, max_checkpoints=200
         )
-        self._spans_of: tuple[str, dict[int, list[Span]]] = ("\x00", {})
+        self._spans_of: tuple[str, dict[int, list[Highlight]]] = ("\x00", {})
 
     def on_mount(self) -> None:
         self.register_theme(TextAreaTheme(name="paimark", cursor_line_style=Style.null()))
@@ -165,16 +165,16 @@ class SqlEditor(TextArea):
         before = self.text[: max(0, offset)].split("\n")
         return len(before) - 1, len(before[-1])
 
-    def _spans(self) -> dict[int, list[Span]]:
+    def _spans(self) -> dict[int, list[Highlight]]:
         text = self.text
         if self._spans_of[0] != text:
             self._spans_of = (text, _by_line(text))
         return self._spans_of[1]
 
 
-def _by_line(text: str) -> dict[int, list[Span]]:
+def _by_line(text: str) -> dict[int, list[Highlight]]:
     """The highlights cut at the ends of lines, with columns instead of offsets."""
-    found: dict[int, list[Span]] = {}
+    by_line: dict[int, list[Highlight]] = {}
     starts = [0]
     for line in text.split("\n"):
         starts.append(starts[-1] + len(line) + 1)
@@ -185,6 +185,6 @@ def _by_line(text: str) -> dict[int, list[Span]]:
         at = row
         while start < end:
             stop = min(end, starts[at + 1] - 1)
-            found.setdefault(at, []).append((start - starts[at], stop - starts[at], ink))
+            by_line.setdefault(at, []).append((start - starts[at], stop - starts[at], ink))
             start, at = starts[at + 1], at + 1
-    return found
+    return by_line

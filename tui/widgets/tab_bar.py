@@ -36,11 +36,11 @@ class TabBar(Lines):
 
     def _line(self, gap: str, *, counted: bool) -> list[Piece]:
         pieces: list[Piece] = []
-        for place, name in enumerate(self._names):
-            count = f" {self._counts.get(place, '')}".rstrip() if counted else ""
-            pieces.append((gap if place else "", ""))
-            if place == self.current:
-                pieces += [(f"[{place + 1} {name}", "title"), (count, "quiet"), ("]", "title")]
+        for index, name in enumerate(self._names):
+            count = f" {self._counts.get(index, '')}".rstrip() if counted else ""
+            pieces.append((gap if index else "", ""))
+            if index == self.current:
+                pieces += [(f"[{index + 1} {name}", "title"), (count, "quiet"), ("]", "title")]
             else:
-                pieces += [(f"{place + 1} ", "quiet"), (name, ""), (count, "quiet")]
+                pieces += [(f"{index + 1} ", "quiet"), (name, ""), (count, "quiet")]
         return pieces

@@ -19,7 +19,7 @@ from tui.work.faults import unexpected
 T = TypeVar("T")
 
 
-class Arrived(Message):
+class ThreadResult(Message):
     """Something a thread found, on its way to whoever asked. The app runs `deliver` on its own thread."""
 
     def __init__(self, deliver: Callable[[], None]) -> None:
@@ -30,13 +30,13 @@ class Arrived(Message):
 def post(app: App[Any], deliver: Callable[[], None]) -> None:
     """From any thread: run `deliver` in the app, unless it has gone."""
     try:
-        app.post_message(Arrived(deliver))
+        app.post_message(ThreadResult(deliver))
     except RuntimeError:
         # The event loop closed between Textual's own check and its call: nobody is left to tell.
         return
 
 
-class Report(Generic[T]):
+class ThreadReport(Generic[T]):
     """How a thread hands over what it has, once or piece by piece."""
 
     def __init__(self, slot: Slot[T], generation: int) -> None:
@@ -49,7 +49,7 @@ class Report(Generic[T]):
         return self._slot.generation == self._generation
 
     def __call__(self, result: T) -> None:
-        self._slot.post(self._generation, lambda: self._slot.found(result))
+        self._slot.post(self._generation, lambda: self._slot.take(result))
 
     def meanwhile(self, deliver: Callable[[], None]) -> None:
         """Run `deliver` in the app, as long as this is wanted: for how far it is."""
@@ -60,16 +60,16 @@ class Slot(Generic[T]):
     """One question at a time: the newest wins, and what an older one finds is dropped."""
 
     def __init__(
-        self, app: App[Any], name: str, found: Callable[[T], None], failed: Callable[[PaimarkError], None]
+        self, app: App[Any], name: str, take: Callable[[T], None], failed: Callable[[PaimarkError], None]
     ) -> None:
         self.generation = 0
         self.busy = False
-        self.found = found
+        self.take = take
         self._failed = failed
         self._app = app
         self._name = name
 
-    def ask(self, work: Callable[[Report[T]], None]) -> None:
+    def ask(self, work: Callable[[ThreadReport[T]], None]) -> None:
         """Start `work` in a thread; forget what was asked before."""
         self.generation += 1
         self.busy = True
@@ -91,9 +91,9 @@ class Slot(Generic[T]):
 
         post(self._app, if_wanted)
 
-    def _run(self, work: Callable[[Report[T]], None], generation: int) -> None:
+    def _run(self, work: Callable[[ThreadReport[T]], None], generation: int) -> None:
         try:
-            work(Report(self, generation))
+            work(ThreadReport(self, generation))
         except PaimarkError as error:
             # Rebound, because `except` unbinds its name before the message is read.
             problem = error

@@ -16,7 +16,7 @@ from core.actions.registry import Action
 from core.cancelling import Cancellation, cancellable
 from core.errors import Cancelled, PaimarkError, Refused
 from core.text import clean_text
-from tui.messages import Noted
+from tui.messages import LogLineAdded
 from tui.theme import Line
 from tui.work.background import post
 from tui.work.faults import unexpected
@@ -139,7 +139,7 @@ class RunningChange:
         self._was_counting = isinstance(line, Counting)
         self.lines.append([("  · ", "accent"), (clean_text(line), "")])
         if not self._was_counting:
-            self._app.post_message(Noted(f"{self.title}: {line}"))
+            self._app.post_message(LogLineAdded(f"{self.title}: {line}"))
         self._look()
 
     def _end(self, outcome: Outcome | None, error: PaimarkError | None) -> None:

@@ -9,7 +9,7 @@ import msgspec
 
 from core.actions.change import journal
 from core.actions.change.change import Change, Done, Landed, Work
-from core.actions.change.journal import Begun, Hold
+from core.actions.change.journal import Hold, JournaledChange
 from core.actions.change.operations import Undoable
 from core.actions.checks import (
     read_only_refusals,
@@ -77,7 +77,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     )
 
 
-class BranchState(msgspec.Struct, frozen=True):
+class CreateBranchState(msgspec.Struct, frozen=True):
     """What is to be made, and of which tag of main's."""
 
     name: str
@@ -85,12 +85,12 @@ class BranchState(msgspec.Struct, frozen=True):
     snapshot: int
 
 
-class CreateBranch(Change[BranchState]):
+class CreateBranch(Change[CreateBranchState]):
     """Write a branch root from a tag; nobody can open it before its schemas, which come last."""
 
-    State = BranchState
+    State = CreateBranchState
 
-    def __init__(self, work: Work, state: BranchState) -> None:
+    def __init__(self, work: Work, state: CreateBranchState) -> None:
         super().__init__(work, state)
         # What this process may have created: another's files of the same names are not taken back.
         self._written: list[str] = []
@@ -98,7 +98,9 @@ class CreateBranch(Change[BranchState]):
     @classmethod
     def begin(cls, work: Work) -> Self:
         source = _source_as_planned(work.context, work.table, work.plan)
-        return cls(work, BranchState(str(work.plan.arguments["name"]), source.tag_name, source.snapshot_id))
+        return cls(
+            work, CreateBranchState(str(work.plan.arguments["name"]), source.tag_name, source.snapshot_id)
+        )
 
     @property
     def _branch(self) -> Root:
@@ -179,7 +181,7 @@ class CreateBranch(Change[BranchState]):
             undo=f"paimark undo {self.work.table.word}",
         )
 
-    def recovery_steps(self, begun: Begun) -> list[Step]:
+    def recovery_steps(self, begun: JournaledChange) -> list[Step]:
         what = f"branch {self.state.name}"
         if self._is_whole():
             return [Step("check", what, "it is whole")]

@@ -15,7 +15,7 @@ import msgspec
 
 from core.actions.change import journal, operations
 from core.actions.change.change import Change, Done, Work
-from core.actions.change.journal import Begun, Hold
+from core.actions.change.journal import Hold, JournaledChange
 from core.actions.checks import (
     fingerprint,
     read_only_refusals,
@@ -33,7 +33,7 @@ from core.actions.plan import Plan, Refusal, Step, raise_first
 from core.actions.replace.checks import claim_refusals
 from core.actions.replace.takeover import savepoints_held_alone
 from core.actions.roots.root_files import root_files
-from core.actions.roots.root_state import State, held_by, state
+from core.actions.roots.root_state import RootState, held_by, state
 from core.errors import NotFound, Refused
 from core.figures import counted, moment, size
 from core.storage.files import Files
@@ -82,18 +82,18 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     )
 
 
-class BranchState(msgspec.Struct, frozen=True):
+class DeleteBranchState(msgspec.Struct, frozen=True):
     """The branch that goes."""
 
     name: str
 
 
-class DeleteBranch(Change[BranchState]):
+class DeleteBranch(Change[DeleteBranchState]):
     """The journal's note is the point of no return: from then on the branch goes, read again."""
 
-    State = BranchState
+    RootState = DeleteBranchState
 
-    def __init__(self, work: Work, state: BranchState) -> None:
+    def __init__(self, work: Work, state: DeleteBranchState) -> None:
         super().__init__(work, state)
         self._removed = Removed()
         self._counts = Counts()
@@ -101,7 +101,7 @@ class DeleteBranch(Change[BranchState]):
     @classmethod
     def begin(cls, work: Work) -> Self:
         root, _ = as_planned(work)
-        return cls(work, BranchState(root.label))
+        return cls(work, DeleteBranchState(root.label))
 
     def check(self, hold: Hold) -> None:
         root = self.work.table.root(self.state.name)
@@ -133,14 +133,14 @@ class DeleteBranch(Change[BranchState]):
             after=f"no branch {name}",
         )
 
-    def recovery_steps(self, begun: Begun) -> list[Step]:
+    def recovery_steps(self, begun: JournaledChange) -> list[Step]:
         if not begun.is_committed:
             return []
         what = "and the files that only it kept, as far as they are there"
         return [Step("delete", f"branch {self.state.name}", what)]
 
 
-def _find(context: Context, table: TablePath, name: str) -> tuple[Root, State | None]:
+def _find(context: Context, table: TablePath, name: str) -> tuple[Root, RootState | None]:
     """The branch with its state; None for one that holds nothing. Raises `NotFound` and `UsageError`."""
     files, root = context.files, table.root(checked_name(name, "branch"))
     if name != MAIN and files.entries(root.directory) and not root_files(files, root):
@@ -149,14 +149,14 @@ def _find(context: Context, table: TablePath, name: str) -> tuple[Root, State | 
     return root, None if root.branch is None else state(files, root)
 
 
-def as_planned(work: Work) -> tuple[Root, State | None]:
+def as_planned(work: Work) -> tuple[Root, RootState | None]:
     """The branch that the plan names, with its state. Raises `Refused` when it moved since."""
     root, found = _find(work.context, work.table, str(work.plan.arguments["name"]))
     require_unmoved(work.table, work.plan, _seen(work.context, root, found))
     return root, found
 
 
-def _seen(context: Context, root: Root, found: State | None) -> str:
+def _seen(context: Context, root: Root, found: RootState | None) -> str:
     return found.fingerprint if found else fingerprint(root.directory, held_by(context.files, root))
 
 
@@ -213,7 +213,7 @@ def _counts(files: Files, root: Root, progress: Progress) -> Counts:
     return Counts(branch, Count(files, root.table, both, progress), tuple(sorted(pinned.paths)))
 
 
-def _warnings(context: Context, table: TablePath, name: str, found: State | None) -> list[str]:
+def _warnings(context: Context, table: TablePath, name: str, found: RootState | None) -> list[str]:
     warnings = []
     if found is not None and found.head is not None:
         head = found.head.snapshot

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 
 from core.actions.change.change import Change, Landed
-from core.actions.change.journal import Begun, Hold
+from core.actions.change.journal import Hold, JournaledChange
 from core.actions.change.operations import Undoable
 from core.actions.merge import history as merge_history
 from core.actions.plan import Step
@@ -73,7 +73,7 @@ class RootMove(Change[Undoable]):
     def take_back(self, hold: Hold) -> None:
         take_back_copy(self.work.files, self.target, self.source, self.work.progress)
 
-    def recovery_steps(self, begun: Begun) -> list[Step]:
+    def recovery_steps(self, begun: JournaledChange) -> list[Step]:
         gone = self.source if begun.is_committed else self.target
         return [Step("delete", f"branch {gone.label}", "the other one stays")]
 

@@ -13,7 +13,7 @@ import msgspec
 
 from core.actions.change import journal, operations
 from core.actions.change.change import Change, Done, Work
-from core.actions.change.journal import Begun, Hold
+from core.actions.change.journal import Hold, JournaledChange
 from core.actions.checks import (
     fingerprint,
     read_only_refusals,
@@ -130,7 +130,7 @@ class RescueCommits(Change[RescueState]):
             after=f"branch {name}",
         )
 
-    def recovery_steps(self, begun: Begun) -> list[Step]:
+    def recovery_steps(self, begun: JournaledChange) -> list[Step]:
         if begun.is_committed:
             return [Step("delete", self.work.table.root().snapshots, f"what branch {self.state.name} holds")]
         return [Step("delete", f"branch {self.state.name}", "the commits stay where they are")]

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 import msgspec
 
-from core.actions.change.journal import Begun, Hold
+from core.actions.change.journal import Hold, JournaledChange
 from core.actions.change.operations import Undoable
 from core.actions.context import Context, Progress
 from core.actions.plan import Plan, Step
@@ -154,5 +154,5 @@ class Change(ABC, Generic[S]):
         return None
 
     @abstractmethod
-    def recovery_steps(self, begun: Begun) -> list[Step]:
+    def recovery_steps(self, begun: JournaledChange) -> list[Step]:
         """What recovering it does, for a plan. Reads only."""

@@ -55,7 +55,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     return outcome
 
 
-def recovery_steps(context: Context, table: TablePath, begun: journal.Begun) -> list[Step]:
+def recovery_steps(context: Context, table: TablePath, begun: journal.JournaledChange) -> list[Step]:
     """What recovering an interrupted change does, for a plan. Reads only."""
     if not begun.is_checked:
         return []
@@ -192,7 +192,7 @@ def _landed(change: Change[msgspec.Struct], hold: Hold) -> Landed:
 
 
 def _resumed(
-    context: Context, begun: journal.Begun, table: TablePath, progress: Progress
+    context: Context, begun: journal.JournaledChange, table: TablePath, progress: Progress
 ) -> Change[msgspec.Struct]:
     began = begun.journal
     work = Work(context, table, began.planned(), began.token, began.owner.user, began.owner.since, progress)

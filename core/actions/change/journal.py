@@ -57,7 +57,7 @@ class Journal(Record, frozen=True, kw_only=True):
             raise Corrupt(f"The journal of {self.action} on {self.table} holds no plan ({error})") from error
 
 
-class Entry(Record, frozen=True, kw_only=True):
+class JournalEntry(Record, frozen=True, kw_only=True):
     """A step that ended, with its `data`; or, with an `owner`, that another process goes on from here.
 
     `token` is that of the process which wrote it, `uuid` tells its own entry from an equal one.
@@ -75,11 +75,11 @@ class TakenOver(Refused):
 
 
 @dataclass(frozen=True)
-class Begun:
+class JournaledChange:
     """A change that holds the table, with the entries of its journal."""
 
     journal: Journal
-    entries: tuple[Entry, ...]
+    entries: tuple[JournalEntry, ...]
 
     @property
     def acting(self) -> tuple[Owner, str]:
@@ -136,7 +136,7 @@ class Begun:
 class Hold:
     """The right to act under a journal: its owner's, or that of who recovers it."""
 
-    def __init__(self, context: Context, table: TablePath, begun: Begun, token: str) -> None:
+    def __init__(self, context: Context, table: TablePath, begun: JournaledChange, token: str) -> None:
         self.context = context
         self.table = table
         self.begun = begun
@@ -162,11 +162,13 @@ class Hold:
 
     def note(self, step: str, data: Mapping[str, Any] | None = None) -> None:
         """Write down that a step ended. Raises `TakenOver`."""
-        self._append(Entry(token=self.token, uuid=new_token(), step=step, data=dict(data) if data else None))
+        self._append(
+            JournalEntry(token=self.token, uuid=new_token(), step=step, data=dict(data) if data else None)
+        )
 
     def take_over(self) -> None:
         """Write down that this process goes on with it. Raises `TakenOver` when another was faster."""
-        self._append(Entry(token=self.token, uuid=new_token(), owner=this_process(self.context)))
+        self._append(JournalEntry(token=self.token, uuid=new_token(), owner=this_process(self.context)))
 
     def release(self) -> None:
         """The change is finished or undone: others may begin. Raises `TakenOver`."""
@@ -176,7 +178,7 @@ class Hold:
         for path in leftovers(self.context, self.table, self.journal.token):
             self.context.files.delete(path)
 
-    def _append(self, entry: Entry) -> None:
+    def _append(self, entry: JournalEntry) -> None:
         path = self._next_path()
         if not self.context.files.create(path, entry.to_json()):
             there = _entry(self.context, path)
@@ -186,7 +188,7 @@ class Hold:
         if not self._is_current():
             self.context.files.delete(path)
             raise self._taken_over()
-        self.begun = Begun(self.journal, (*self.begun.entries, entry))
+        self.begun = JournaledChange(self.journal, (*self.begun.entries, entry))
 
     def _is_current(self) -> bool:
         try:
@@ -205,7 +207,7 @@ class Hold:
         )
 
 
-def current(context: Context, table: TablePath) -> Begun | None:
+def current(context: Context, table: TablePath) -> JournaledChange | None:
     """The change that holds the table. Raises `Corrupt` for a journal that this version can't read."""
     try:
         data = context.files.read(table.journal)
@@ -215,7 +217,7 @@ def current(context: Context, table: TablePath) -> Begun | None:
     prefix = f"{STEP_PREFIX}{journal.token}-"
     numbers = numbered(context.files.names(table.branches), prefix)
     entries = [_entry(context, table.journal_step(journal.token, number)) for number in numbers]
-    return Begun(journal, tuple(each for each in entries if each is not None))
+    return JournaledChange(journal, tuple(each for each in entries if each is not None))
 
 
 def refusals(context: Context, table: TablePath) -> list[Refusal]:
@@ -250,7 +252,7 @@ def take(
         state=dict(state),
         owner=this_process(context),
     )
-    hold = Hold(context, table, Begun(journal, ()), token)
+    hold = Hold(context, table, JournaledChange(journal, ()), token)
     # A store may lose its answer and find, when asked again, what it has just written.
     if context.files.create(table.journal, journal.to_json()) or hold._is_current():
         return hold
@@ -258,7 +260,7 @@ def take(
     raise Refused(f"{table.full_name} was held by another change just now", "Try again.")
 
 
-def take_over(context: Context, table: TablePath, begun: Begun, token: str) -> Hold:
+def take_over(context: Context, table: TablePath, begun: JournaledChange, token: str) -> Hold:
     """Hold an interrupted change to recover it. Raises `Refused` when another does, or it has just ended."""
     hold = Hold(context, table, begun, token)
     try:
@@ -300,8 +302,8 @@ def _version(data: bytes) -> object:
         return VERSION
 
 
-def _entry(context: Context, path: str) -> Entry | None:
+def _entry(context: Context, path: str) -> JournalEntry | None:
     try:
-        return Entry.from_json(context.files.read(path), path)
+        return JournalEntry.from_json(context.files.read(path), path)
     except FileMissing:
         return None

@@ -19,8 +19,8 @@ from core.errors import FileMissing
 from core.storage.files import Files
 from core.storage.parallel import each_of
 from core.table.layout import TablePath
-from core.table.manifests.files import Places, StoredFile
-from core.table.manifests.fold import Fold, Told
+from core.table.manifests.files import FileLocations, StoredFile
+from core.table.manifests.fold import FileStates, Fold
 from core.table.manifests.manifests import file_facts, index_facts, read_in_batches
 from core.table.manifests.runs import Runs, add, both, meet, members, minus, union
 from core.table.records import commit_key
@@ -130,7 +130,7 @@ class Tally:
         leaving, uses = self._metadata.leaving, self._metadata.uses
         keeping = [both(uses.users(path), self._staying) for path in leaving.manifests]
         if self._with_data:
-            places = Places(self._files, self._leaving.roots[0], self._leaving.schema_id)
+            places = FileLocations(self._files, self._leaving.roots[0], self._leaving.schema_id)
             data = {each.path: each for each in self._freed_data(places, keeping)}
             data |= {each.path: each for each in self._freed_indexes(places)}
         return Freed(
@@ -201,7 +201,7 @@ class Tally:
 
         It matters where what leaves may hold it, or holds the file at another level that would go.
         """
-        going, told = self._metadata.going, self._data.told(fate).values()
+        going, told = self._metadata.going, self._data.states_of(fate).values()
         may_go = any(meet(each.held, going) for each in told)
         if any(meet(each.held, self._staying) for each in told):
             return
@@ -249,14 +249,14 @@ class Tally:
     def _is_free(self, path: str) -> bool:
         return not meet(self._metadata.uses.users(path), self._staying)
 
-    def _freed_data(self, places: Places, keeping: list[Runs]) -> Iterator[StoredFile]:
+    def _freed_data(self, places: FileLocations, keeping: list[Runs]) -> Iterator[StoredFile]:
         """What goes; `keeping` gets who holds what else may have gone."""
         going = self._metadata.going
         free: dict[int, list[int]] = {}
         for name, file in self._data.files.items():
             keys = free.get(file.fate)
             if keys is None:
-                told = self._data.told(file.fate)
+                told = self._data.states_of(file.fate)
                 keys = free[file.fate] = [key for key, each in told.items() if meet(each.held, going)]
                 others = [both(each.held, self._staying) for each in told.values()]
                 if keys and (any(others) or any(map(self._is_in_shared, told.values()))):
@@ -265,7 +265,7 @@ class Tally:
             for number in keys:
                 yield from places.stored_at(name, file.size, self._data.key(name, file, number))
 
-    def _is_in_shared(self, told: Told) -> bool:
+    def _is_in_shared(self, told: FileStates) -> bool:
         """Whether what leaves deletes a file that none of it was seen to add.
 
         Then a manifest adds it that was not read: one of those whose other users do not all delete it.
@@ -273,7 +273,7 @@ class Tally:
         going = self._metadata.going
         return self._skips and meet(told.deleting, going) and not meet(told.added, going)
 
-    def _freed_indexes(self, places: Places) -> Iterator[StoredFile]:
+    def _freed_indexes(self, places: FileLocations) -> Iterator[StoredFile]:
         for name, file in self._indexes.files.items():
             held = dict(self._indexes.holders(name, file))
             if not any(meet(states, self._staying) for states in held.values()):

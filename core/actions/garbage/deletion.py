@@ -15,7 +15,7 @@ import msgspec
 
 from core.actions.change import journal
 from core.actions.change.change import Change, Done, Work
-from core.actions.change.journal import Begun, Hold
+from core.actions.change.journal import Hold, JournaledChange
 from core.actions.checks import (
     fingerprint,
     read_only_refusals,
@@ -297,7 +297,7 @@ class DeleteReference(Change[TargetState]):
             after=f"no {what}",
         )
 
-    def recovery_steps(self, begun: Begun) -> list[Step]:
+    def recovery_steps(self, begun: JournaledChange) -> list[Step]:
         if not begun.is_committed:
             return []
         return [

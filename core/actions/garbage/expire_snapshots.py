@@ -18,7 +18,7 @@ import msgspec
 
 from core.actions.change import journal
 from core.actions.change.change import Change, Done, Work
-from core.actions.change.journal import Begun, Hold
+from core.actions.change.journal import Hold, JournaledChange
 from core.actions.checks import (
     fingerprint,
     integer_argument,
@@ -189,7 +189,7 @@ class ExpireSnapshots(Change[ExpireState]):
             after=f"from {state.end}",
         )
 
-    def recovery_steps(self, begun: Begun) -> list[Step]:
+    def recovery_steps(self, begun: JournaledChange) -> list[Step]:
         if not begun.is_committed:
             return []
         what = f"snapshots before {self.state.end} of {self._root.label}"

@@ -9,7 +9,7 @@ from core.actions.plan import Plan, Refusal, raise_first
 from core.actions.replace.pointer import Replacement, Sides, begun_of, sides
 from core.actions.replace.takeover import Takeover, moved, savepoints_held_alone, survey
 from core.actions.roots.json_edit import with_options
-from core.actions.roots.root_state import State, state
+from core.actions.roots.root_state import RootState, state
 from core.actions.roots.savepoint_claim import claimed_ids, read_claim
 from core.actions.roots.stray_commits import stray_commits
 from core.errors import NotFound, Refused
@@ -124,7 +124,7 @@ def _has_expired(files: Files, between: Sides, begun: Replacement) -> bool:
     return there != set(numbered(files.names(between.archive.snapshots), SNAPSHOT_PREFIX))
 
 
-def _went_on(files: Files, begun: Replacement, now: State) -> bool:
+def _went_on(files: Files, begun: Replacement, now: RootState) -> bool:
     """Whether the branch still holds what was planned, and stock retention is off in its newest schema."""
     path = now.root.schema(now.schema_id)
     if with_options(now.schema, RETENTION_OFF, path) != now.schema or now.schema_id != begun.branch_schema_id:

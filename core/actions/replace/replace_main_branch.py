@@ -183,7 +183,7 @@ class ReplaceMain(Change[Replacement]):
     def done(self) -> Done:
         return _done(self.work, self.state, self._late)
 
-    def recovery_steps(self, begun: journal.Begun) -> list[Step]:
+    def recovery_steps(self, begun: journal.JournaledChange) -> list[Step]:
         what = f"branch {self.state.branch}"
         if main_branch_name(self.work.files, self.work.table) == self.state.branch:
             return [Step("replace", what, "is main already: what is left to do is finished")]

@@ -12,13 +12,13 @@ import msgspec
 
 from core.actions.change import journal
 from core.actions.change.change import Change, Done, Landed, Work
-from core.actions.change.journal import Begun, Hold
+from core.actions.change.journal import Hold, JournaledChange
 from core.actions.checks import fingerprint, read_only_refusals, require_unmoved
 from core.actions.context import Context
 from core.actions.plan import Plan, Step
 from core.actions.replace.pointer import clean_table_directory, clear_table_directory
 from core.actions.replace.takeover import unreadable_refusals
-from core.actions.roots.root_state import State, state
+from core.actions.roots.root_state import RootState, state
 from core.errors import Refused
 from core.storage.files import Files
 from core.table.layout import Root, TablePath
@@ -59,7 +59,7 @@ class RestoreState(msgspec.Struct, frozen=True):
 class RestoreMain(Change[RestoreState]):
     """The main-branch file names the branch: that is the commit."""
 
-    State = RestoreState
+    RootState = RestoreState
 
     @classmethod
     def begin(cls, work: Work) -> Self:
@@ -101,11 +101,11 @@ class RestoreMain(Change[RestoreState]):
             after=f"main is branch {name}",
         )
 
-    def recovery_steps(self, begun: Begun) -> list[Step]:
+    def recovery_steps(self, begun: JournaledChange) -> list[Step]:
         return [Step("check", self.work.table.main_branch_file, f"it names {self.state.name}, or as before")]
 
 
-def _find(files: Files, table: TablePath, name: str) -> State:
+def _find(files: Files, table: TablePath, name: str) -> RootState:
     gone = main_branch_name(files, table)
     if gone is None or root_exists(files, table.root(gone)):
         raise Refused(

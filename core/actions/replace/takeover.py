@@ -8,7 +8,7 @@ from functools import partial
 from core.actions.checks import fingerprint
 from core.actions.context import Context
 from core.actions.plan import Refusal
-from core.actions.roots.root_state import State, state
+from core.actions.roots.root_state import RootState, state
 from core.errors import Corrupt, FileMissing, Refused
 from core.figures import counted
 from core.storage.files import Files
@@ -30,8 +30,8 @@ class Takeover:
     `has_gap` when the branch has expired its own past, so that main's does not continue it.
     """
 
-    main: State
-    branch: State
+    main: RootState
+    branch: RootState
     fork: Fork
     older: range
     tags: tuple[str, ...]
@@ -69,7 +69,7 @@ def survey(files: Files, main: Root, branch: Root) -> Takeover:
     )
 
 
-def unreadable_refusals(context: Context, branch: State) -> list[Refusal]:
+def unreadable_refusals(context: Context, branch: RootState) -> list[Refusal]:
     """Why the newest state of the branch can't be read; every file of it is looked for."""
     files, name = context.files, f"{branch.root.label} of {branch.root.table.full_name}"
     if branch.head is None:

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 
 from core.actions.change.change import Change, Landed, Work, move_of
-from core.actions.change.journal import COMMITTED, Begun, Hold
+from core.actions.change.journal import COMMITTED, Hold, JournaledChange
 from core.actions.change.landing import find_commit, hold_expiry, release_expiry
 from core.actions.change.operations import Undoable
 from core.actions.checks import require_unmoved
@@ -208,7 +208,7 @@ class RewriteMain(Change[S]):
         tried = hold.begun.noted(TRY, _Try)
         return self.first_head if tried is None else snapshot_of(tried.head)
 
-    def recovery_steps(self, begun: Begun) -> list[Step]:
+    def recovery_steps(self, begun: JournaledChange) -> list[Step]:
         hold = Hold(self.work.context, self.work.table, begun, "")
         landed = Landed.YES if begun.is_committed else self.landed(hold)
         if landed is Landed.YES:

@@ -7,7 +7,7 @@ from typing import Self
 
 from core.actions.change import journal
 from core.actions.change.change import Change, Done, Work
-from core.actions.change.journal import Begun, Hold
+from core.actions.change.journal import Hold, JournaledChange
 from core.actions.change.operations import Undoable
 from core.actions.checks import read_only_refusals
 from core.actions.context import Context
@@ -156,7 +156,7 @@ class Truncate(Change[Undoable]):
             undo=plan.undo if reached == cut.keep else "",
         )
 
-    def recovery_steps(self, begun: Begun) -> list[Step]:
+    def recovery_steps(self, begun: JournaledChange) -> list[Step]:
         cut = self._cut
         if begun.is_committed:
             return [Step("delete", cut.main.snapshots, f"what branch {cut.archive.label} has")]

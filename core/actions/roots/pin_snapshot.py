@@ -30,7 +30,7 @@ _DELETION = "delete-branch"
 T = TypeVar("T")
 
 
-class Lost(Refused):
+class SnapshotLost(Refused):
     """The snapshot's files went before the tag could hold them; what was begun is undone."""
 
     def __init__(self, chosen: ChosenSnapshot, missing: list[str]) -> None:
@@ -100,7 +100,7 @@ def keep(
     while True:
         try:
             return make(chosen)
-        except Lost:
+        except SnapshotLost:
             newer = choose(context.files, chosen.root, None) if plan.arguments["newest"] else None
             if newer is None or newer.snapshot.id <= chosen.snapshot.id:
                 raise
@@ -134,7 +134,7 @@ def is_newest(files: Files, chosen: ChosenSnapshot) -> bool:
 def require_whole(context: Context, chosen: ChosenSnapshot, progress: Progress) -> NeededNames | None:
     """Before a tag is written: every file of the snapshot, all there; None for main's newest, which is whole.
 
-    Raises `Lost`.
+    Raises `SnapshotLost`.
     """
     if _is_surely_whole(context, chosen):
         return None
@@ -146,7 +146,7 @@ def require_whole(context: Context, chosen: ChosenSnapshot, progress: Progress) 
 def require_held(
     context: Context, chosen: ChosenSnapshot, needed: NeededNames | None, progress: Progress
 ) -> None:
-    """Prove that the tag just written keeps the snapshot. Raises `Lost` when it came too late.
+    """Prove that the tag just written keeps the snapshot. Raises `SnapshotLost` when it came too late.
 
     No expiry deletes the newest snapshot. For another one, every file (`needed`, read when None) is looked
     for twice with a pause between, in case an expiry that read the tags before ours is still deleting.
@@ -205,7 +205,7 @@ def _needed(context: Context, chosen: ChosenSnapshot) -> NeededNames:
     try:
         needed = needed_names(each_needed_file(context.files, chosen.root, chosen.snapshot))
     except FileMissing as error:
-        raise Lost(chosen, [error.path]) from error
+        raise SnapshotLost(chosen, [error.path]) from error
     if needed.outside:
         raise Refused(
             f"Snapshot {chosen.snapshot.id} has {counted(needed.outside, 'file')} outside the warehouse",
@@ -216,7 +216,7 @@ def _needed(context: Context, chosen: ChosenSnapshot) -> NeededNames:
 
 def _require_all(context: Context, chosen: ChosenSnapshot, needed: NeededNames, progress: Progress) -> None:
     if missing := missing_names(context.files, needed):
-        raise Lost(chosen, missing)
+        raise SnapshotLost(chosen, missing)
     progress(f"all {counted(needed.count, 'file')} of snapshot {chosen.snapshot.id} are there")
 
 

@@ -16,7 +16,7 @@ from core.table.lineage.main_branch import main_root
 
 
 @dataclass(frozen=True)
-class State:
+class RootState:
     """A root as a plan saw it: its newest snapshot and its newest schema, with their bytes.
 
     `held` is the fingerprint of all else that it holds.
@@ -46,7 +46,7 @@ class State:
         return f"{self.root.label} at {at}"
 
 
-def state(files: Files, root: Root) -> State:
+def state(files: Files, root: Root) -> RootState:
     """Raises `NotFound` for a root without a schema, and `Corrupt`."""
     lineage = Lineage(files, root)
     ids = lineage.schema_ids()
@@ -57,7 +57,7 @@ def state(files: Files, root: Root) -> State:
     held = held_by(files, root)
     # The newest snapshot last: what moved meanwhile shows as soon as it can.
     schema = files.read(root.schema(ids[-1]))
-    return State(root, choose(files, root, None), ids[-1], schema, held)
+    return RootState(root, choose(files, root, None), ids[-1], schema, held)
 
 
 def held_by(files: Files, root: Root) -> str:

@@ -10,7 +10,7 @@ import msgspec
 
 from core.actions.change import journal
 from core.actions.change.change import Change, Done, Landed, Work
-from core.actions.change.journal import Begun, Hold
+from core.actions.change.journal import Hold, JournaledChange
 from core.actions.checks import (
     fingerprint,
     read_only_refusals,
@@ -150,7 +150,7 @@ class AlterSchema(Change[AlterState]):
             undo=self.work.plan.undo,
         )
 
-    def recovery_steps(self, begun: Begun) -> list[Step]:
+    def recovery_steps(self, begun: JournaledChange) -> list[Step]:
         path = self._root.schema(self._schema.id)
         if self._is_written():
             return [Step("check", path, "the definition was written")]

@@ -23,7 +23,7 @@ from core.actions.roots.json_edit import without_time_to_live
 from core.actions.roots.merge_tags import merge_tag
 from core.actions.roots.pin_snapshot import (
     ChosenSnapshot,
-    Lost,
+    SnapshotLost,
     choose,
     choose_as_planned,
     keep,
@@ -139,7 +139,7 @@ def _tag(context: Context, chosen: ChosenSnapshot, plan: Plan, progress: Progres
         progress(f"tagged snapshot {chosen.snapshot.id} as {name}")
         try:
             require_held(context, chosen, needed, progress)
-        except Lost:
+        except SnapshotLost:
             if needed is not None:
                 made += _copies_since(files, chosen.root.table, name, data, elsewhere)
             raise

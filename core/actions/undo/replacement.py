@@ -11,7 +11,7 @@ from typing import Self
 import msgspec
 
 from core.actions.change.change import Change, Done, Landed, Work
-from core.actions.change.journal import Begun, Hold
+from core.actions.change.journal import Hold, JournaledChange
 from core.actions.change.operations import Undoable
 from core.actions.checks import fingerprint
 from core.actions.context import Context, Remark
@@ -27,7 +27,7 @@ from core.actions.replace.pointer import (
 )
 from core.actions.replace.takeover import unreadable_refusals
 from core.actions.roots.root_files import has_more, remove_root, root_files
-from core.actions.roots.root_state import State, state
+from core.actions.roots.root_state import RootState, state
 from core.actions.roots.stray_commits import stray_commits
 from core.actions.undo.undone import as_planned, moved_since, undone, undone_by
 from core.errors import NotFound, Refused
@@ -49,8 +49,8 @@ class Reversal:
     """
 
     entry: Undoable
-    main: State
-    previous: State
+    main: RootState
+    previous: RootState
     archive: Root | None
 
     @property
@@ -93,7 +93,7 @@ class UndoState(msgspec.Struct, frozen=True):
 class UndoReplacement(Change[UndoState]):
     """The archived main is copied into the table directory; the main-branch file is the commit."""
 
-    State = UndoState
+    RootState = UndoState
 
     @classmethod
     def begin(cls, work: Work) -> Self:
@@ -168,7 +168,7 @@ class UndoReplacement(Change[UndoState]):
         main = state(self.work.files, self.work.table.root(self._entry.branch))
         return undone(self.work, self._entry, _kept(self._entry, main))
 
-    def recovery_steps(self, begun: Begun) -> list[Step]:
+    def recovery_steps(self, begun: JournaledChange) -> list[Step]:
         return [Step("replace", self._entry.description, "taken back, or not, but not half")]
 
     def _is_whole(self) -> bool:
@@ -245,7 +245,7 @@ def _steps(files: Files, found: Reversal) -> list[Step]:
     ]
 
 
-def _kept(entry: Undoable, main: State) -> str:
+def _kept(entry: Undoable, main: RootState) -> str:
     """What the branch keeps, its commits since listed."""
     name, head, since = main.root.label, main.head, entry.head or 0
     if head is None or head.snapshot.id <= since:

@@ -14,7 +14,7 @@ from core.actions.plan import Plan, Refusal, Step, raise_first
 from core.actions.replace.checks import claim_refusals
 from core.actions.roots.json_edit import with_options
 from core.actions.roots.root_files import SCHEMAS, Swap, root_files
-from core.actions.roots.root_state import State, state
+from core.actions.roots.root_state import RootState, state
 from core.actions.undo.undone import moved_since, undone, undone_by
 from core.errors import NotFound, Refused
 from core.figures import counted, moment
@@ -81,7 +81,7 @@ class UndoRetirement(RootMove):
         return undone(self.work, self.state, _kept(self.state))
 
 
-def _now(files: Files, table: TablePath, entry: Undoable) -> State:
+def _now(files: Files, table: TablePath, entry: Undoable) -> RootState:
     """The retired branch. Raises `Refused` when it is gone."""
     try:
         return state(files, table.root(entry.kept_as))
@@ -89,7 +89,7 @@ def _now(files: Files, table: TablePath, entry: Undoable) -> State:
         raise Refused(f"Branch {entry.kept_as} is gone", "It was deleted for good.") from error
 
 
-def _fingerprint(entry: Undoable, now: State) -> str:
+def _fingerprint(entry: Undoable, now: RootState) -> str:
     return fingerprint(entry.token, now.fingerprint)
 
 
@@ -97,7 +97,7 @@ def _kept(entry: Undoable) -> str:
     return f"Branch {entry.branch} as it was, with what was committed since"
 
 
-def _refusals(context: Context, table: TablePath, entry: Undoable, now: State) -> list[Refusal]:
+def _refusals(context: Context, table: TablePath, entry: Undoable, now: RootState) -> list[Refusal]:
     found = claim_refusals(context, now.root)
     if context.files.entries(table.root(entry.branch).directory):
         reason = f"{table.full_name} has another branch {entry.branch} now"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from core.actions.change.change import Change, Done, Landed, Work
-from core.actions.change.journal import Begun, Hold
+from core.actions.change.journal import Hold, JournaledChange
 from core.actions.change.landing import hold_expiry, release_expiry
 from core.actions.change.operations import Undoable
 from core.actions.checks import fingerprint
@@ -19,7 +19,7 @@ from core.actions.replace.checks import claim_refusals
 from core.actions.rollback import truncation
 from core.actions.rollback.truncation import Cut, cut_of
 from core.actions.roots.root_files import has_more
-from core.actions.roots.root_state import State, state
+from core.actions.roots.root_state import RootState, state
 from core.actions.undo.undone import as_planned, moved_since, undone, undone_by
 from core.errors import NotFound, Refused
 from core.figures import counted, moment
@@ -37,8 +37,8 @@ class Restoring:
 
     entry: Undoable
     cut: Cut
-    main: State
-    archive: State
+    main: RootState
+    archive: RootState
 
     @property
     def fingerprint(self) -> str:
@@ -76,7 +76,7 @@ def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
 class UndoTruncation(Change[Undoable]):
     """The first of the later snapshots in main again is the commit: only where main has none of that id."""
 
-    State = Undoable
+    RootState = Undoable
 
     @classmethod
     def begin(cls, work: Work) -> Self:
@@ -142,7 +142,7 @@ class UndoTruncation(Change[Undoable]):
     def done(self) -> Done:
         return undone(self.work, self.state, _kept(self._cut))
 
-    def recovery_steps(self, begun: Begun) -> list[Step]:
+    def recovery_steps(self, begun: JournaledChange) -> list[Step]:
         return [Step("replace", self.state.description, "taken back, or not, but not half")]
 
 

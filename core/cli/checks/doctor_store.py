@@ -20,7 +20,7 @@ _RENAMING = ("hdfs", "viewfs", "file")
 _LOCKING = ("rest", "jdbc")
 
 
-class Told(NamedTuple):
+class Verdict(NamedTuple):
     """`state` is ok, warning or broken."""
 
     state: str
@@ -28,7 +28,7 @@ class Told(NamedTuple):
     hint: str = ""
 
 
-def conditions(settings: Settings) -> Iterator[Told]:
+def conditions(settings: Settings) -> Iterator[Verdict]:
     """Race for scratch files in the warehouse; nothing where its store needs no proof."""
     if "://" not in settings.warehouse:
         return
@@ -38,25 +38,25 @@ def conditions(settings: Settings) -> Iterator[Told]:
     if not isinstance(files, RemoteFiles) or not files.must_prove:
         return
     if settings.read_only:
-        yield Told("ok", "not tried in read-only mode", "Without it doctor races for scratch files there.")
+        yield Verdict("ok", "not tried in read-only mode", "Without it doctor races for scratch files there.")
         return
     try:
         found = files.race(THOROUGH)
         found.require(files.uri)
     except Refused as error:
-        yield Told("broken", error.message, error.hint)
+        yield Verdict("broken", error.message, error.hint)
     except Unavailable as error:
-        yield Told(
+        yield Verdict(
             "warning", f"Whether the store keeps conditional writes is unknown: {error.message}", error.hint
         )
     else:
         race = found.race
-        yield Told("ok", f"kept in {race.rounds} races of {race.writers} writers each: changes are safe")
+        yield Verdict("ok", f"kept in {race.rounds} races of {race.writers} writers each: changes are safe")
 
 
 def writers_at_once(
     uri: str, options: Mapping[str, str], root: Root, newest: Sequence[SnapshotRow]
-) -> Iterator[Told]:
+) -> Iterator[Verdict]:
     """A warning where the newest commits of a root, on an object store, are of writers that take turns.
 
     Stock writers overwrite each other's commits there, and ours, unless their catalog takes a lock.
@@ -67,7 +67,7 @@ def writers_at_once(
     users = [row.commit_user for row in newest[:_NEWEST]]
     if mixed := sorted(taking_turns(users)):
         named = ", ".join(mixed[:3]) + (f" and {len(mixed) - 3} more" if len(mixed) > 3 else "")
-        yield Told(
+        yield Verdict(
             "warning",
             f"Several writers commit to it at once ({named}), and on an object store one can overwrite "
             "another's commit",

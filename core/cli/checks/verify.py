@@ -18,7 +18,7 @@ from core.verify.report import Orphan, Report
 ORPHANS, LOST = 4, 5
 
 
-class Row(NamedTuple):
+class FindingRow(NamedTuple):
     """`finding` is missing, size, damaged, lost, orphan, young or leftover; `age` is seconds."""
 
     finding: str
@@ -72,7 +72,7 @@ def verify(ctx: click.Context, table: str, read_data: str | None, orphans: bool,
     findings = list(_rows(report, orphans=orphans))
     # A heading over nothing would look as if something were missing.
     if findings or found.as_json:
-        rows = row_writer(found, Row._fields)
+        rows = row_writer(found, FindingRow._fields)
         rows.write(findings)
         rows.close()
     for line in sentences(report):
@@ -128,18 +128,18 @@ def _share(text: str | None) -> float:
     return share
 
 
-def _rows(report: Report, *, orphans: bool) -> Iterator[Row]:
+def _rows(report: Report, *, orphans: bool) -> Iterator[FindingRow]:
     for each in report.problems:
         more = each.needed_by_count - len(each.needed_by)
         names = ", ".join(each.needed_by) + (f" and {more:,} more" if more else "")
         detail = f"{each.detail}; needed by {names}" if names else each.detail
-        yield Row(each.cause, each.path, None, None, detail)
+        yield FindingRow(each.cause, each.path, None, None, detail)
     if orphans:
         yield from (_row("orphan", each) for each in report.orphans)
         yield from (_row("young", each) for each in report.young)
         yield from (_row("leftover", each) for each in report.leftovers)
 
 
-def _row(finding: str, each: Orphan) -> Row:
+def _row(finding: str, each: Orphan) -> FindingRow:
     age = None if each.age is None else each.age // 1000
-    return Row(finding, each.path, each.size, age, f"of {each.owner}")
+    return FindingRow(finding, each.path, each.size, age, f"of {each.owner}")

@@ -23,7 +23,7 @@ from core.spark.client.idle import Idle, idle_seconds
 from core.spark.launch.session_settings import resets_all, sets_session
 from core.spark.protocol import Cancel, Event, Failed, Finished, Run, Start, Task
 
-State = Literal["stopped", "starting", "ready", "running", "resting", "failed"]
+EngineState = Literal["stopped", "starting", "ready", "running", "resting", "failed"]
 
 # A cancelled statement that has not ended by then ends with its engine.
 GRACE_SECONDS = 5.0
@@ -79,7 +79,7 @@ class Engine:
         self._idle = Idle(idle_seconds(config.conf), self._rest)
 
     @property
-    def state(self) -> State:
+    def state(self) -> EngineState:
         """`resting`: it was ended because it was not used, and starts again with the next statement."""
         process = self._process
         if process is None:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 
-class Condition(msgspec.Struct, frozen=True):
+class PypaimonCondition(msgspec.Struct, frozen=True):
     """`method` is a method of pypaimon's predicate builder."""
 
     method: str
@@ -16,7 +16,7 @@ class Condition(msgspec.Struct, frozen=True):
     values: tuple[Any, ...] = ()
 
 
-def predicate(builder: Any, wanted: Iterable[Condition]) -> Any:
+def predicate(builder: Any, wanted: Iterable[PypaimonCondition]) -> Any:
     """pypaimon's predicate for all of the conditions; None for none."""
     return builder.and_predicates(
         [getattr(builder, each.method)(each.column, *each.values) for each in wanted]

@@ -26,7 +26,7 @@ from pyspark.sql.datasource import (
     StringStartsWith,
 )
 
-from core.spark.datasource.conditions import Condition
+from core.spark.datasource.conditions import PypaimonCondition
 
 _COMPARISONS: dict[type[Filter], str] = {
     EqualTo: "equal",
@@ -43,28 +43,28 @@ _EXACT = re.compile(
 _TEXT = re.compile(r"(STRING|CHAR|VARCHAR)(\(.*\))?( NOT NULL)?")
 
 
-def conditions(filters: Iterable[Filter], columns: Mapping[str, str]) -> list[Condition]:
+def conditions(filters: Iterable[Filter], columns: Mapping[str, str]) -> list[PypaimonCondition]:
     """What pypaimon may be told. `columns` are those allowed, with their Paimon types; all must hold."""
     found = (_condition(each, columns) for each in filters)
     return [each for each in found if each is not None]
 
 
-def _condition(each: Filter, columns: Mapping[str, str]) -> Condition | None:
+def _condition(each: Filter, columns: Mapping[str, str]) -> PypaimonCondition | None:
     path: tuple[str, ...] = getattr(each, "attribute", ())
     if len(path) != 1 or path[0] not in columns:
         return None
     column = path[0]
     kind = columns[column]
     if method := _NULL_TESTS.get(type(each)):
-        return Condition(method, column)
+        return PypaimonCondition(method, column)
     if not _EXACT.fullmatch(kind):
         return None
     if isinstance(each, In):
         values = tuple(value for value in each.value if value is not None)
         # Nothing is IN a list of nulls, which Spark finds out for itself.
-        return Condition("is_in", column, (list(values),)) if values else None
+        return PypaimonCondition("is_in", column, (list(values),)) if values else None
     if isinstance(each, StringStartsWith):
-        return Condition("startswith", column, (each.value,)) if _TEXT.fullmatch(kind) else None
+        return PypaimonCondition("startswith", column, (each.value,)) if _TEXT.fullmatch(kind) else None
     method = _COMPARISONS.get(type(each))
     value = getattr(each, "value", None)
-    return Condition(method, column, (value,)) if method and value is not None else None
+    return PypaimonCondition(method, column, (value,)) if method and value is not None else None

@@ -17,7 +17,7 @@ from pypaimon.snapshot.snapshot import Snapshot
 from pypaimon.table.file_store_table import FileStoreTable
 
 from core.errors import Corrupt, Refused
-from core.spark.datasource.conditions import Condition, predicate
+from core.spark.datasource.conditions import PypaimonCondition, predicate
 from core.spark.datasource.scan import Scan
 from core.spark.datasource.table_options import ignored_deletes
 from core.spark.datasource.type_changes import columns_of_one_type, require_convertible
@@ -59,7 +59,7 @@ def condition_columns(table: Any) -> dict[str, str]:
     return {field.name: str(field.type) for field in table.fields if field.name in allowed}
 
 
-def plan_splits(scan: Scan, wanted: Iterable[Condition]) -> list[Any]:
+def plan_splits(scan: Scan, wanted: Iterable[PypaimonCondition]) -> list[Any]:
     """The pieces to read, in pypaimon's order. Raises `Refused` where it would misread a column."""
     splits: list[Any] = _builder(scan, wanted).new_scan().plan().splits()
     require_readable(scan, splits)
@@ -103,7 +103,9 @@ def require_deletes_done(scan: Scan, table: Any, splits: Iterable[Any]) -> None:
         )
 
 
-def read_splits(scan: Scan, wanted: Iterable[Condition], splits: list[Any]) -> Iterator[pa.RecordBatch]:
+def read_splits(
+    scan: Scan, wanted: Iterable[PypaimonCondition], splits: list[Any]
+) -> Iterator[pa.RecordBatch]:
     """Their rows, merged where the table has a primary key.
 
     Raises `Refused` for a value that its column's type of now can't hold, and for rows that pypaimon can't
@@ -151,7 +153,7 @@ def _counted(table: Any, columns: Collection[str]) -> list[str]:
     return [] if any(name in held for name in columns) else (held or table.field_names)[:1]
 
 
-def _builder(scan: Scan, wanted: Iterable[Condition]) -> Any:
+def _builder(scan: Scan, wanted: Iterable[PypaimonCondition]) -> Any:
     table = open_table(scan)
     builder = table.new_read_builder()
     condition = predicate(builder.new_predicate_builder(), wanted)

@@ -19,7 +19,7 @@ from core.spark.datasource.worker_imports import settle
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from core.spark.datasource.conditions import Condition
+    from core.spark.datasource.conditions import PypaimonCondition
 
 # Fewer bytes than this are not worth a task of their own.
 _TASK_BYTES = 32 << 20
@@ -39,7 +39,7 @@ class PaimarkReader(DataSourceReader):
     def __init__(self, scan: Scan, schema: StructType) -> None:
         self.scan = scan
         self.spark_schema = schema
-        self.conditions: list[Condition] = []
+        self.conditions: list[PypaimonCondition] = []
 
     @property
     def pushFilters(self) -> _Pushing:

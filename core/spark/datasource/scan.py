@@ -49,7 +49,7 @@ class Scan(Guarded, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Warehouse:
+class WarehouseAccess:
     """Where tables are: the files, and what pypaimon needs to open them."""
 
     files: Files
@@ -58,7 +58,7 @@ class Warehouse:
 
 
 def make_scan(
-    warehouse: Warehouse,
+    warehouse: WarehouseAccess,
     root: Root,
     snapshot: Snapshot | None,
     *,

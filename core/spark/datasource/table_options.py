@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 from core.errors import Refused
 
 # "any": no scan is another one by it. "python": Spark's own readers don't obey it, and pypaimon does.
-Outcome = Literal["any", "python", "refused"]
+OptionOutcome = Literal["any", "python", "refused"]
 # The table as it stands; a version of it, which the statement names; or just the rows of one branch.
 Asked = Literal["table", "version", "root"]
 
@@ -61,7 +61,7 @@ class Rule:
     """`option` may hold `*`; `engine` is the merge engine it is of. `because` and `hint` are of refusals."""
 
     option: str
-    outcome: Outcome = "any"
+    outcome: OptionOutcome = "any"
     matters: Matters = field(default=_always)
     because: str = ""
     hint: str = ""
@@ -258,7 +258,7 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-class Found(NamedTuple):
+class MatchedOption(NamedTuple):
     """An option of a table that matters, and its rule."""
 
     option: str
@@ -274,7 +274,7 @@ def rule_of(option: str, engine: str = "deduplicate") -> Rule | None:
     )
 
 
-def judged(options: Mapping[str, str], use: Use) -> Found | None:
+def judged(options: Mapping[str, str], use: Use) -> MatchedOption | None:
     """The option that decides how a table with these is read; None where none does."""
     decisive = [found for option, value in options.items() if (found := _found(option, value, use))]
     refused = [found for found in decisive if found.rule.outcome == "refused"]
@@ -299,9 +299,9 @@ def ignored_deletes(options: Mapping[str, str]) -> str | None:
     return None
 
 
-def _found(option: str, value: str, use: Use) -> Found | None:
+def _found(option: str, value: str, use: Use) -> MatchedOption | None:
     """None where every reader obeys it."""
     rule = rule_of(option, use.engine)
     if rule is None or rule.outcome == "any" or not rule.matters(value, use):
         return None
-    return Found(option, value, rule)
+    return MatchedOption(option, value, rule)

@@ -19,7 +19,7 @@ import pyarrow as pa
 from pyspark.errors.exceptions.base import PySparkException
 
 from core.errors import Refused, StatementFailed, Unavailable
-from core.spark.datasource.scan import NO_TABLE, Scan, Warehouse
+from core.spark.datasource.scan import NO_TABLE, Scan, WarehouseAccess
 from core.spark.engine.answers import answer, tell_answer
 from core.spark.engine.failures import sentences
 from core.spark.engine.holding_reads import HeldReads, snapshots_read
@@ -112,7 +112,7 @@ class ConnectRunner:
     def __init__(self, session: SparkSession, start: Start) -> None:
         self._session = session
         files = open_files(start.warehouse, start.options)
-        self._warehouse = Warehouse(files, files.uri, start.options)
+        self._warehouse = WarehouseAccess(files, files.uri, start.options)
         self._natives = NativeScans(session, self._warehouse)
         self._views = Views(session, self._natives)
         self._reads = HeldReads(files, start.read_only)

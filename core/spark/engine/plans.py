@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from core.spark.native.compiled import new_instance
 from core.spark.native.conditions import conditions
-from core.spark.native.needs import Needs
+from core.spark.native.needs import ViewNeeds
 from core.travel.parse.tokens import keywords
 
 # Statements that change nothing but this session. Whatever is not listed is taken to write.
@@ -73,7 +73,7 @@ class Plans:
         """An analysed plan as a data frame."""
         return DataFrame(self._java.frame(self._session._jsparkSession, plan), self._session)
 
-    def needs(self, frame: DataFrame, limit: int | None) -> dict[str, Needs]:
+    def needs(self, frame: DataFrame, limit: int | None) -> dict[str, ViewNeeds]:
         """What it reads of each of our views, when only `limit` of its rows are wanted."""
         plan = frame._jdf.queryExecution().optimizedPlan()
         return needs(_described.decode(self._java.described(plan)), limit)
@@ -98,13 +98,13 @@ def is_session_command(plan: Any) -> bool:
     return simple_name(plan) in _SESSION_COMMANDS
 
 
-def needs(plans: Sequence[Node], limit: int | None) -> dict[str, Needs]:
+def needs(plans: Sequence[Node], limit: int | None) -> dict[str, ViewNeeds]:
     """What a plan, the first, reads of each of our views when only `limit` of its rows are wanted.
 
     The others are its subqueries. Only what certainly isn't needed is left out: past a node not known here
     all columns count.
     """
-    found: dict[str, Needs] = {}
+    found: dict[str, ViewNeeds] = {}
     for plan in plans:
         _walk(plan, None, limit, found)
         limit = None
@@ -115,7 +115,7 @@ def _walk(
     node: Node,
     wanted: frozenset[int] | None,
     limit: int | None,
-    found: dict[str, Needs],
+    found: dict[str, ViewNeeds],
     condition: str | None = None,
 ) -> None:
     """`wanted` are ids of the node's output columns that are used, None for all.
@@ -146,11 +146,11 @@ def _leaf(
     place: str,
     wanted: frozenset[int] | None,
     limit: int | None,
-    found: dict[str, Needs],
+    found: dict[str, ViewNeeds],
     condition: str | None,
 ) -> None:
     is_again = place in found
-    needed = found.setdefault(place, Needs(limit=limit))
+    needed = found.setdefault(place, ViewNeeds(limit=limit))
     needed.columns.update(name for number, name in leaf.columns if wanted is None or number in wanted)
     if needed.limit is not None:
         needed.limit = None if limit is None else max(limit, needed.limit)

@@ -11,7 +11,7 @@ import msgspec
 from pyspark.sql import DataFrame, SparkSession
 
 from core.errors import Refused
-from core.spark.datasource.scan import Scan, Warehouse
+from core.spark.datasource.scan import Scan, WarehouseAccess
 from core.spark.datasource.table_options import require_obeyed
 from core.spark.datasource.types import spark_columns
 from core.spark.engine.tables import NATIVE, SCANNED, OpenedTable
@@ -22,7 +22,7 @@ from core.spark.protocol import COMMON, PARTITIONS, Ask, Reading, Version, Write
 from core.spark.writing.commit import encode_partitions
 from core.spark.writing.committed import committed, receipted
 from core.spark.writing.committing import commit_rows, write_rows
-from core.spark.writing.target import Target
+from core.spark.writing.target import WriteTarget
 from core.spark.writing.write import clustered_for
 from core.storage.files import Files
 from core.table.catalog import parse_table_name
@@ -42,7 +42,7 @@ class Sources:
     """What an order's versions are read by: Spark's own readers where they can."""
 
     session: SparkSession
-    warehouse: Warehouse
+    warehouse: WarehouseAccess
     natives: NativeScans
     views: Views
 
@@ -87,7 +87,7 @@ def write(sources: Sources, order: Write) -> int | None:
     session, warehouse, views = sources.session, sources.warehouse, sources.views
     table = parse_table_name(order.table)
     with sources.named(order) as named, ExitStack() as ends:
-        target = Target(
+        target = WriteTarget(
             warehouse=warehouse.uri,
             options=dict(warehouse.options),
             database=table.database,
@@ -156,7 +156,7 @@ def _is_small(files: Files, order: Write) -> bool:
     return bool(order.versions) and rows <= _FEW_ROWS and sizes <= _FEW_BYTES
 
 
-def _as_declared(frame: DataFrame, target: Target) -> DataFrame:
+def _as_declared(frame: DataFrame, target: WriteTarget) -> DataFrame:
     """The columns in the types that Spark has for the table's."""
     fields = spark_columns(target.scan).fields
     return frame.select(*(frame[field.name].cast(field.dataType).alias(field.name) for field in fields))

@@ -6,11 +6,11 @@ import time
 from typing import TYPE_CHECKING
 
 from core.errors import StatementFailed
-from core.spark.datasource.scan import Warehouse
+from core.spark.datasource.scan import WarehouseAccess
 from core.spark.engine.tables import Opener
 from core.spark.native.scans import NativeScans
 from core.spark.protocol import Run
-from core.travel.source import Fold
+from core.travel.source import TimeFolder
 from core.travel.times.zones import zone_of
 
 if TYPE_CHECKING:
@@ -50,7 +50,9 @@ class SessionState:
             ) from error
         self._chosen_zone = zone
 
-    def opener(self, warehouse: Warehouse, natives: NativeScans, fold: Fold | None = None) -> Opener:
+    def opener(
+        self, warehouse: WarehouseAccess, natives: NativeScans, fold: TimeFolder | None = None
+    ) -> Opener:
         """Resolves the tables of the statement that comes now."""
         now = time.time_ns() // 1_000_000
         return Opener(warehouse, natives, self.database, zone_of(self.zone), now, fold)

@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame
 
 from core.cancelling import cancellable
 from core.errors import Refused, StatementFailed
-from core.spark.datasource.scan import NO_TABLE, Scan, Warehouse
+from core.spark.datasource.scan import NO_TABLE, Scan, WarehouseAccess
 from core.spark.engine import rewrite
 from core.spark.engine.answers import answer, tell_answer
 from core.spark.engine.constants import Constants
@@ -74,7 +74,7 @@ class Runner:
         self._session = spark.session
         self._context = spark.session.sparkContext
         files = open_files(start.warehouse, start.options)
-        self._warehouse = Warehouse(files, files.uri, start.options)
+        self._warehouse = WarehouseAccess(files, files.uri, start.options)
         self._is_read_only = start.read_only
         self._reads = HeldReads(files, start.read_only)
         self._natives = NativeScans(spark.session, self._warehouse)

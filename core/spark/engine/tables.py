@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 
 from core.errors import NotFound, Refused, StatementFailed, UsageError
-from core.spark.datasource.scan import Scan, Warehouse, make_scan
+from core.spark.datasource.scan import Scan, WarehouseAccess, make_scan
 from core.spark.datasource.table_options import Asked
 from core.spark.native.columns import NotNative
 from core.spark.native.scans import NativeScans, NativeTable
@@ -17,7 +17,7 @@ from core.table.lineage.main_branch import branch_root
 from core.table.system_tables import Row, SystemTable, system_table
 from core.travel.parse.uses import TableUse
 from core.travel.resolving import resolve_name
-from core.travel.source import Fold, TravelSource
+from core.travel.source import TimeFolder, TravelSource
 from core.travel.version import Resolved
 
 NATIVE = "native"
@@ -60,12 +60,12 @@ def explained(opened: Sequence[OpenedTable], plan: str) -> str:
 class Opener:
     """Resolves one statement's tables, all at the same moment. `zone` is the session's."""
 
-    warehouse: Warehouse
+    warehouse: WarehouseAccess
     natives: NativeScans
     database: str | None
     zone: tzinfo
     now_ms: int
-    fold: Fold | None = None
+    fold: TimeFolder | None = None
 
     def open(self, sql: str, use: TableUse) -> OpenedTable | None:
         """None for a name that is not ours: Spark may know it. Raises `StatementFailed` at its position."""

@@ -20,7 +20,7 @@ from core.spark.datasource.scan import Scan
 from core.spark.datasource.types import spark_columns
 from core.spark.engine.plans import VIEW_KEY, Plans
 from core.spark.engine.tables import OpenedTable
-from core.spark.native.needs import Needs
+from core.spark.native.needs import ViewNeeds
 from core.spark.native.scans import NativeScans
 from core.travel.statements.shows import GLOBAL_VIEWS
 
@@ -118,7 +118,7 @@ class Views:
         self._catalog.dropTempView(name)
         return made
 
-    def _table(self, table: OpenedTable, need: Needs | None) -> DataFrame:
+    def _table(self, table: OpenedTable, need: ViewNeeds | None) -> DataFrame:
         """The rows that are needed, None for all; columns not needed may be nulls."""
         if table.native is not None:
             return self._natives.frame(table.native, need)
@@ -138,7 +138,7 @@ class Views:
         return made
 
 
-def _narrowed(scan: Scan, need: Needs) -> Scan:
+def _narrowed(scan: Scan, need: ViewNeeds) -> Scan:
     names = [field.name for field in open_table(scan).fields]
     columns = tuple(name for name in names if name in need.columns)
     return replace(

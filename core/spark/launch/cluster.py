@@ -42,7 +42,7 @@ _NO_PYTHON = re.compile(r'Cannot run program "([^"]+)"')
 _OTHER_PYTHON = re.compile(r"different version: (\S+) than that in driver: (\S+?),")
 
 
-class Node(msgspec.Struct, frozen=True):
+class ClusterNode(msgspec.Struct, frozen=True):
     """What a machine with executors has. `versions` are those of the packages needed, empty for a lack."""
 
     host: str
@@ -124,7 +124,7 @@ def package(scratch: Path) -> Path:
     return path
 
 
-def prepare(context: SparkContext, scratch: Path, of: Cluster, warehouse: str) -> list[Node]:
+def prepare(context: SparkContext, scratch: Path, of: Cluster, warehouse: str) -> list[ClusterNode]:
     """Send executors what they need and look at what they have. Raises `Unavailable`: which lacks what."""
     context.addPyFile(str(package(scratch)))
     began = time.monotonic()
@@ -163,7 +163,7 @@ def is_deserted(context: SparkContext, of: Cluster) -> bool:
     return True
 
 
-def _nodes(context: SparkContext, warehouse: str) -> list[Node]:
+def _nodes(context: SparkContext, warehouse: str) -> list[ClusterNode]:
     from py4j.protocol import Py4JJavaError
 
     looks = min(max(context.defaultParallelism, executors(context)), _MOST_LOOKS)
@@ -172,7 +172,7 @@ def _nodes(context: SparkContext, warehouse: str) -> list[Node]:
         found = context.parallelize(range(looks), looks).mapPartitions(look).collect()
     except Py4JJavaError as error:
         raise _unfit(str(error.java_exception.getMessage())) from error
-    by_host = {node.host: node for node in (msgspec.json.decode(each, type=Node) for each in found)}
+    by_host = {node.host: node for node in (msgspec.json.decode(each, type=ClusterNode) for each in found)}
     return [by_host[host] for host in sorted(by_host)]
 
 
@@ -191,10 +191,10 @@ def _look(warehouse: str | None, _: Iterable[int]) -> Iterator[bytes]:
     time.sleep(_LOOK_SECONDS)
     python = ".".join(map(str, sys.version_info[:3]))
     sees = warehouse is None or os.path.isdir(warehouse)
-    yield msgspec.json.encode(Node(socket.gethostname(), python, versions, sees))
+    yield msgspec.json.encode(ClusterNode(socket.gethostname(), python, versions, sees))
 
 
-def _require(node: Node, warehouse: str) -> None:
+def _require(node: ClusterNode, warehouse: str) -> None:
     if missing := [name for name, found in node.versions.items() if not found]:
         raise Unavailable(
             f"Python {node.python} of executor {node.host} lacks {' and '.join(missing)}",

@@ -97,7 +97,7 @@ class _Opened(Protocol):
         ...
 
 
-class _Parquet:
+class _ParquetReader:
     def __init__(self, source: Any) -> None:
         # A timestamp of the old 96-bit form must not overflow.
         self._file = pq.ParquetFile(source, coerce_int96_timestamp_unit="us")
@@ -141,7 +141,7 @@ class _Orc:
 def _opened(file: MergeFile, open_file: OpenFile) -> Iterator[_Opened]:
     with open_file(file.path) as source:
         try:
-            opened: _Opened = _Parquet(source) if file.format == "parquet" else _Orc(source)
+            opened: _Opened = _ParquetReader(source) if file.format == "parquet" else _Orc(source)
             if opened.rows != file.row_count:
                 raise Corrupt(
                     f"{file.path} has {counted(opened.rows, 'row')}; its manifest says {file.row_count:,}"

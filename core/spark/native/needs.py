@@ -8,7 +8,7 @@ from core.spark.native.conditions import Condition
 
 
 @dataclass(slots=True)
-class Needs:
+class ViewNeeds:
     """What a statement needs of one view: columns by name, and rows of each reader at most (None: all).
 
     Rows that do not satisfy all the `conditions` are not needed. `again`: the view is more than once in the

@@ -13,7 +13,7 @@ from typing import Any
 
 from core.spark.native.conditions import Condition
 from core.spark.native.state import TableFile
-from core.spark.native.values import Reader, value_reader
+from core.spark.native.values import ValueReader, value_reader
 from core.table.manifests.binary_row import starts
 from core.table.records import TableSchema
 
@@ -90,7 +90,7 @@ class Pruner:
             rows,
         )
 
-    def _found_field(self, schema_id: int, column: str) -> tuple[str, list[str], Reader] | None:
+    def _found_field(self, schema_id: int, column: str) -> tuple[str, list[str], ValueReader] | None:
         fields = self._schemas[schema_id].fields
         same = next((field for field in fields if field.id == self._ids.get(column)), None)
         reader = None if same is None else value_reader(same.type)
@@ -99,7 +99,7 @@ class Pruner:
         return same.name, [field.name for field in fields], reader
 
 
-def _values(serialised: bytes, arity: int, place: int, reader: Reader) -> Any:
+def _values(serialised: bytes, arity: int, place: int, reader: ValueReader) -> Any:
     at = starts(serialised, arity)[place]
     return None if at is None else reader(serialised[4:], at)
 

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import LongType, StructField, StructType
 
 from core.errors import Corrupt, FileMissing
-from core.spark.datasource.scan import Scan, Warehouse
+from core.spark.datasource.scan import Scan, WarehouseAccess
 from core.spark.datasource.types import spark_columns
 from core.spark.launch.session_settings import SCAN
 from core.spark.merging.model import Bits, MergeGroup, Unmergeable, joined
@@ -22,7 +22,7 @@ from core.spark.native.bitmap import first_bits, is_made, merge_bits
 from core.spark.native.columns import NotNative
 from core.spark.native.conditions import Condition
 from core.spark.native.first_rows import SMALL_RESULT, first_rows
-from core.spark.native.needs import Needs
+from core.spark.native.needs import ViewNeeds
 from core.spark.native.old_dates import require_no_old_dates
 from core.spark.native.pruning import Pruner
 from core.spark.native.relation import ListedFile, Relations
@@ -77,7 +77,7 @@ class _Kept(NamedTuple):
 class NativeScans:
     """Whatever is found out about a snapshot is kept, for as many of them as there is room for."""
 
-    def __init__(self, session: SparkSession, warehouse: Warehouse) -> None:
+    def __init__(self, session: SparkSession, warehouse: WarehouseAccess) -> None:
         self._session = session
         self._jvm: Any = getattr(session, "_jvm", None)
         self._warehouse = warehouse
@@ -111,7 +111,7 @@ class NativeScans:
             raise NotNative(found)
         return found
 
-    def frame(self, table: NativeTable, need: Needs | None) -> DataFrame:
+    def frame(self, table: NativeTable, need: ViewNeeds | None) -> DataFrame:
         """The rows that are needed, all of them when `need` is None; more may come along."""
         wanted = _wanted(table.key, need)
         kept = self._frames.pop(wanted, None) or self._made(table, wanted)
@@ -303,7 +303,7 @@ class NativeScans:
         return self._relations.frame(root, file_format, columns, constants, listed)
 
 
-def _wanted(table: tuple[str, ...], need: Needs | None) -> _Wanted:
+def _wanted(table: tuple[str, ...], need: ViewNeeds | None) -> _Wanted:
     """Only what makes a difference: with conditions rows can't be limited, nor columns but here."""
     if need is None:
         return _Wanted(table)

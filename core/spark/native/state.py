@@ -18,11 +18,11 @@ from core.spark.merging.model import MergeFile, MergeGroup, Unmergeable
 from core.spark.merging.overlap import overlap_groups
 from core.spark.merging.rules import merge_file, merge_rules
 from core.spark.native.columns import FileColumns, NotNative, file_columns, table_types
-from core.spark.native.values import Reader, value_reader
+from core.spark.native.values import ValueReader, value_reader
 from core.storage.files import Files
 from core.table.layout import Root
 from core.table.manifests.binary_row import starts
-from core.table.manifests.files import Places, data_manifests, live_entries, schema_of
+from core.table.manifests.files import FileLocations, data_manifests, live_entries, schema_of
 from core.table.manifests.manifests import ManifestEntry, read_index_manifest
 from core.table.records import Snapshot, TableSchema
 
@@ -120,7 +120,7 @@ def _data_files(files: Files, root: Root, snapshot: Snapshot, schema: TableSchem
         indexes = read_index_manifest(files, root.table.manifest(snapshot.index_manifest))
         if any(index.index_type == "DELETION_VECTORS" for index in indexes):
             raise NotNative("deletion vectors")
-    places = Places(files, root, snapshot.schema_id)
+    places = FileLocations(files, root, snapshot.schema_id)
     partitions = _PartitionTexts(schema)
     warehouse = files.uri.rstrip("/")
     found = []
@@ -158,7 +158,7 @@ class _PartitionTexts:
 
     def __init__(self, schema: TableSchema) -> None:
         types = {field.name: field.type for field in schema.fields}
-        self._readers: list[Reader] = []
+        self._readers: list[ValueReader] = []
         for name in schema.partition_keys:
             reader = value_reader(types.get(name))
             if reader is None:

@@ -12,10 +12,10 @@ from core.table.manifests.binary_row import INTEGERS, timestamp, unscaled, varia
 
 _FIXED = {**INTEGERS, "DATE": "<i", "BOOLEAN": "<?"}
 
-Reader = Callable[[bytes, int], Any]
+ValueReader = Callable[[bytes, int], Any]
 
 
-def value_reader(type_text: object) -> Reader | None:
+def value_reader(type_text: object) -> ValueReader | None:
     """Reads a field of this type of Paimon's, as `manifests.binary_row` has it; None for other types.
 
     What it gives are bool, int, str and Decimal, and they compare as Spark compares the values.

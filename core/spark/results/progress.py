@@ -16,7 +16,7 @@ from core.spark.protocol import StageProgress
 
 _EVERY_SECONDS = 0.3
 
-Report = Callable[[StageProgress], None]
+ReportStage = Callable[[StageProgress], None]
 
 
 class ProgressWatch:
@@ -26,7 +26,7 @@ class ProgressWatch:
         self._threads = ThreadPoolExecutor(thread_name_prefix="progress")
 
     @contextmanager
-    def reporting(self, tag: str, report: Report) -> Iterator[None]:
+    def reporting(self, tag: str, report: ReportStage) -> Iterator[None]:
         """Call `report` from another thread, while inside, whenever something of the tag's jobs moved."""
         over = threading.Event()
         self._threads.submit(self._watch, tag, report, over)
@@ -35,7 +35,7 @@ class ProgressWatch:
         finally:
             over.set()
 
-    def _watch(self, tag: str, report: Report, over: threading.Event) -> None:
+    def _watch(self, tag: str, report: ReportStage, over: threading.Event) -> None:
         last = None
         while not over.wait(_EVERY_SECONDS):
             try:

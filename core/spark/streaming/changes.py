@@ -27,12 +27,12 @@ from core.table.records import Snapshot, TableSchema
 KIND_COLUMN = "_row_kind"
 _UPDATE_BEFORE, _DELETE = "-U", "-D"
 # Rows as they are; upserts among which a delete may hide; changes, each with its kind.
-Rows = Literal["plain", "upserts", "changes"]
+RowForm = Literal["plain", "upserts", "changes"]
 # Engines whose row is made of several: what one commit adds is a part of it.
 _MERGED_FROM_PARTS = ("partial-update", "aggregation", "first-row")
 
 
-class Batch:
+class MicroBatch:
     """The rows of a micro-batch: of `whole`, where it begins with one, and of the commits after it."""
 
     def __init__(
@@ -46,7 +46,7 @@ class Batch:
         self._with_kinds = with_kinds
         self._later = [each for each in later if self._counts(each)]
 
-    def tasks(self) -> tuple[list[list[Any]], Rows]:
+    def tasks(self) -> tuple[list[list[Any]], RowForm]:
         """Splits that one task must read in this order, and what their rows are."""
         if not self._schema.primary_keys:
             splits = [*self._whole_splits(), *(split for each in self._later for split in self._added(each))]
@@ -170,7 +170,7 @@ def changelog_producer(schema: TableSchema) -> str:
     return schema.options.get("changelog-producer", "none").lower()
 
 
-def read_task(scan: Scan, splits: list[Any], rows: Rows, with_kinds: bool) -> Iterator[pa.RecordBatch]:
+def read_task(scan: Scan, splits: list[Any], rows: RowForm, with_kinds: bool) -> Iterator[pa.RecordBatch]:
     """The rows of a task, with `_row_kind` where it was asked for; else a delete raises `Refused`."""
     if rows == "changes":
         for batch in _changes(scan, splits, None):

@@ -16,7 +16,7 @@ from core.spark.streaming.offsets import mark_of
 from core.spark.writing.after_commit import after_commit
 from core.spark.writing.commit import Commit, CreateSnapshot
 from core.spark.writing.committing import delete_rows, deleted_unless_committed, open_target
-from core.spark.writing.target import Target
+from core.spark.writing.target import WriteTarget
 from core.storage.files import Files
 from core.storage.open import open_files
 from core.table.lineage.commits import Overwritten
@@ -26,7 +26,9 @@ from core.table.records import Snapshot, TableSchema
 _LAYOUT_OPTIONS = ("bucket", "bucket-key", "bucket-function.type", "data-file.path-directory")
 
 
-def commit_batch(target: Target, batch: int, by_task: Sequence[tuple[Target, Sequence[Any]]]) -> None:
+def commit_batch(
+    target: WriteTarget, batch: int, by_task: Sequence[tuple[WriteTarget, Sequence[Any]]]
+) -> None:
     """Commit what the tasks wrote as this batch of the query `target.commit_user`, unless it landed before.
 
     `target` is where main, or the branch, is now; each task says where it was when the task wrote. Raises
@@ -58,7 +60,7 @@ def commit_batch(target: Target, batch: int, by_task: Sequence[tuple[Target, Seq
 
 
 class _BatchCommit(Commit):
-    def __init__(self, files: Files, target: Target, batch: int, known: int, file: str) -> None:
+    def __init__(self, files: Files, target: WriteTarget, batch: int, known: int, file: str) -> None:
         create = _Recorded(files, target, batch, file)
         super().__init__(files, target, open_target(target), create)
         self._batch = batch
@@ -82,7 +84,7 @@ class _BatchCommit(Commit):
 class _Recorded(CreateSnapshot):
     """Creates the snapshot's file, and says before and after in the attempt's own."""
 
-    def __init__(self, files: Files, target: Target, batch: int, file: str) -> None:
+    def __init__(self, files: Files, target: WriteTarget, batch: int, file: str) -> None:
         super().__init__(files, target.root)
         self._query = target.commit_user
         self._batch = batch
@@ -110,7 +112,7 @@ class _Recorded(CreateSnapshot):
         return True
 
 
-def _require_fitting(files: Files, target: Target, wrote: Target) -> None:
+def _require_fitting(files: Files, target: WriteTarget, wrote: WriteTarget) -> None:
     """What was written for one root and definition can be committed to another. Raises `Refused`."""
     name, hint = target.root.table.full_name, "Nothing was committed: start the query again."
     now, then = target.table_schema, wrote.table_schema
@@ -126,7 +128,7 @@ def _require_fitting(files: Files, target: Target, wrote: Target) -> None:
         raise Refused(f"Columns of {name} changed while a batch was written", hint)
 
 
-def _knows(files: Files, target: Target, schema: TableSchema) -> bool:
+def _knows(files: Files, target: WriteTarget, schema: TableSchema) -> bool:
     """Whether the root has the columns under the number that the files are stamped with."""
     try:
         return Lineage(files, target.root).schema(schema.id).fields == schema.fields
@@ -134,7 +136,7 @@ def _knows(files: Files, target: Target, schema: TableSchema) -> bool:
         return False
 
 
-def _require_one_task_a_partition(target: Target, by_task: Sequence[Sequence[Any]]) -> None:
+def _require_one_task_a_partition(target: WriteTarget, by_task: Sequence[Sequence[Any]]) -> None:
     """Buckets are given out by an index of each partition, which has one writer. Raises `Refused`."""
     seen: set[tuple[object, ...]] = set()
     for messages in by_task:

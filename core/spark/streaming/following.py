@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.errors import NotFound, Refused
-from core.spark.streaming.offsets import Offset, Place, mark_of, place_of
+from core.spark.streaming.offsets import Offset, StreamPosition, mark_of, place_of
 from core.storage.files import Files
 from core.table.layout import Root, TablePath
 from core.table.lineage.forks import Side, find_fork
@@ -13,7 +13,7 @@ from core.table.records import Snapshot
 from core.travel.states import State, States
 
 
-def next_end(files: Files, root: Root, place: Place, most: int | None) -> Offset | None:
+def next_end(files: Files, root: Root, place: StreamPosition, most: int | None) -> Offset | None:
     """The end of the next micro-batch; None when there is nothing new.
 
     Raises `NotFound` when what comes next has expired, `Refused` when ids were given again.
@@ -55,7 +55,7 @@ def changes(files: Files, root: Root, after: int, last: int) -> list[Snapshot]:
     return [found[each] for each in ids]
 
 
-def whole_state(files: Files, root: Root, place: Place) -> Snapshot:
+def whole_state(files: Files, root: Root, place: StreamPosition) -> Snapshot:
     """The snapshot that a place is at, from its file or from what kept it. Raises `NotFound`."""
     found = _held(files, root, place)
     if found is None:
@@ -66,13 +66,13 @@ def whole_state(files: Files, root: Root, place: Place) -> Snapshot:
     return found
 
 
-def in_new_main(files: Files, main: Root, place: Place) -> Place:
+def in_new_main(files: Files, main: Root, place: StreamPosition) -> StreamPosition:
     """Where a stream of another root that was main goes on in the new main: behind what both share.
 
     Raises `Refused` when nothing tells where they part.
     """
     if place.snapshot == 0:
-        return Place(main.branch, 0, "", place.is_full)
+        return StreamPosition(main.branch, 0, "", place.is_full)
     if (same := _held(files, main, place)) is not None:
         return place_of(main, same, is_full=place.is_full)
     for root in all_roots(files, main.table):
@@ -89,7 +89,7 @@ def in_new_main(files: Files, main: Root, place: Place) -> Place:
     )
 
 
-def main_moved(table: TablePath, place: Place, main: Root) -> Refused:
+def main_moved(table: TablePath, place: StreamPosition, main: Root) -> Refused:
     was, now = (_root_said(table.root(branch)) for branch in (place.branch, main.branch))
     return Refused(
         f"Main of {table.full_name} was {was} when this stream read snapshot {place.snapshot}, "
@@ -102,7 +102,7 @@ def _root_said(root: Root) -> str:
     return "the table directory" if root.branch is None else f"branch {root.branch}"
 
 
-def _require_same_commit(files: Files, root: Root, place: Place) -> None:
+def _require_same_commit(files: Files, root: Root, place: StreamPosition) -> None:
     """The snapshot of this id is the one meant, as far as anything tells."""
     if not place.uuid:
         return
@@ -118,7 +118,7 @@ def _require_same_commit(files: Files, root: Root, place: Place) -> None:
             raise _went_back(root, place, "another commit")
 
 
-def _went_back(root: Root, place: Place, instead: str) -> Refused:
+def _went_back(root: Root, place: StreamPosition, instead: str) -> Refused:
     meant = "where this stream begins" if place.is_full else "which this stream has read"
     return Refused(
         f"{_named(root)} went back to before snapshot {place.snapshot} ({place.uuid}), {meant}: "
@@ -150,7 +150,7 @@ def _nearest(states: States, after: int) -> str:
     return f"the nearest savepoint is {nearest.label}"
 
 
-def _held(files: Files, root: Root, place: Place) -> Snapshot | None:
+def _held(files: Files, root: Root, place: StreamPosition) -> Snapshot | None:
     """The very commit, while a snapshot file or a tag of this root has it."""
     states = States(files, root)
     live = states.snapshot(place.snapshot)

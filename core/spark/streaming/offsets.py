@@ -15,7 +15,7 @@ from core.table.layout import Root, TablePath
 from core.table.records import Snapshot
 
 
-class Place(msgspec.Struct, frozen=True, omit_defaults=True):
+class StreamPosition(msgspec.Struct, frozen=True, omit_defaults=True):
     """Behind a snapshot of a root: all up to it has been read. Snapshot 0 is before the first.
 
     `branch` is None for the table directory. `uuid` is empty where the commit is not known. With `is_full`
@@ -42,12 +42,12 @@ class Offset(msgspec.Struct, frozen=True, omit_defaults=True):
     branch: str | None
     snapshot: int
     uuid: str
-    start: Place | None = None
-    left: Place | None = None
+    start: StreamPosition | None = None
+    left: StreamPosition | None = None
 
     @property
-    def place(self) -> Place:
-        return Place(self.branch, self.snapshot, self.uuid)
+    def place(self) -> StreamPosition:
+        return StreamPosition(self.branch, self.snapshot, self.uuid)
 
     def to_dict(self) -> dict[str, Any]:
         found: dict[str, Any] = msgspec.to_builtins(self)
@@ -76,5 +76,5 @@ def mark_of(snapshot: Snapshot) -> str:
     return snapshot.uuid or snapshot.delta_manifest_list
 
 
-def place_of(root: Root, snapshot: Snapshot, *, is_full: bool = False) -> Place:
-    return Place(root.branch, snapshot.id, mark_of(snapshot), is_full)
+def place_of(root: Root, snapshot: Snapshot, *, is_full: bool = False) -> StreamPosition:
+    return StreamPosition(root.branch, snapshot.id, mark_of(snapshot), is_full)

@@ -39,9 +39,9 @@ from core.errors import NotFound, Refused, UsageError, hints_told
 from core.spark.datasource.asked_state import asked_by
 from core.spark.datasource.options import READ_STREAM, catalog_options, require_known
 from core.spark.datasource.reader import grouped
-from core.spark.datasource.scan import Scan, Warehouse, make_scan
+from core.spark.datasource.scan import Scan, WarehouseAccess, make_scan
 from core.spark.streaming.following import changes, in_new_main, main_moved, next_end, whole_state
-from core.spark.streaming.offsets import NOTHING_READ, Offset, Place, read_offset
+from core.spark.streaming.offsets import NOTHING_READ, Offset, StreamPosition, read_offset
 from core.spark.streaming.options import read_options
 from core.spark.streaming.starting import beginning
 from core.storage.open import open_files
@@ -52,7 +52,7 @@ from core.table.lineage.main_branch import branch_root
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from core.spark.streaming.changes import Rows
+    from core.spark.streaming.changes import RowForm
 
 KIND_FIELD = StructField("_row_kind", StringType())
 
@@ -60,7 +60,7 @@ KIND_FIELD = StructField("_row_kind", StringType())
 class StreamPart(InputPartition):
     """What one task reads, and how."""
 
-    def __init__(self, scan: str, splits: list[Any], rows: Rows) -> None:
+    def __init__(self, scan: str, splits: list[Any], rows: RowForm) -> None:
         self.scan = scan
         self.splits = splits
         self.rows = rows
@@ -111,10 +111,10 @@ class PaimarkStreamReader(DataSourceStreamReader):
         first = _first(read_offset(start), last, root)
         later = changes(warehouse.files, root, first.snapshot, last.snapshot)
         whole = whole_state(warehouse.files, root, first) if first.is_full else None
-        from core.spark.streaming.changes import Batch
+        from core.spark.streaming.changes import MicroBatch
 
         scan = self._scan(warehouse, root)
-        tasks, rows = Batch(warehouse.files, scan, whole, later, self._asked.with_kinds).tasks()
+        tasks, rows = MicroBatch(warehouse.files, scan, whole, later, self._asked.with_kinds).tasks()
         if rows != "changes":
             tasks = grouped([split for task in tasks for split in task])
         text = scan.to_text()
@@ -134,12 +134,12 @@ class PaimarkStreamReader(DataSourceStreamReader):
     def commit(self, end: dict[str, Any]) -> None:
         self._seen = end
 
-    def _warehouse(self) -> Warehouse:
+    def _warehouse(self) -> WarehouseAccess:
         options = catalog_options(self._options)
         uri = self._options["warehouse"]
-        return Warehouse(open_files(uri, options), uri, options)
+        return WarehouseAccess(open_files(uri, options), uri, options)
 
-    def _standing(self, warehouse: Warehouse, root: Root, seen: Offset) -> Place:
+    def _standing(self, warehouse: WarehouseAccess, root: Root, seen: Offset) -> StreamPosition:
         """Where to go on. Raises `Refused` when main was replaced, unless the stream is to follow."""
         if seen.branch == root.branch:
             return seen.place
@@ -153,12 +153,12 @@ class PaimarkStreamReader(DataSourceStreamReader):
             raise main_moved(root.table, seen.place, root)
         return in_new_main(warehouse.files, root, seen.place)
 
-    def _require_streamable(self, warehouse: Warehouse, root: Root, start: Place) -> None:
+    def _require_streamable(self, warehouse: WarehouseAccess, root: Root, start: StreamPosition) -> None:
         from core.spark.streaming.changes import require_streamable
 
         require_streamable(self._scan(warehouse, root), begins_whole=start.is_full)
 
-    def _scan(self, warehouse: Warehouse, root: Root) -> Scan:
+    def _scan(self, warehouse: WarehouseAccess, root: Root) -> Scan:
         """By the newest definition of the root. Raises `Refused` when it lacks what the query reads."""
         from core.spark.datasource.types import spark_columns
 
@@ -177,7 +177,7 @@ class PaimarkStreamReader(DataSourceStreamReader):
         return scan
 
 
-def _first(start: Offset | None, end: Offset, root: Root) -> Place:
+def _first(start: Offset | None, end: Offset, root: Root) -> StreamPosition:
     """Where a batch begins. Raises `Refused` when it would go backwards."""
     first = start.place if start is not None and start.branch == end.branch else end.start
     if first is None or (start is not None and first is end.start and end.left != start.place):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from core.errors import NotFound
-from core.spark.streaming.offsets import Place, mark_of, place_of
+from core.spark.streaming.offsets import StreamPosition, mark_of, place_of
 from core.spark.streaming.options import ReadOptions
 from core.storage.files import Files
 from core.table.layout import Root
@@ -16,7 +16,7 @@ from core.travel.version import Resolved, resolve_time, resolve_version
 _SNAPSHOT = re.compile(r"(?:snapshot\.)?([0-9]{1,18})", re.IGNORECASE)
 
 
-def beginning(files: Files, root: Root, asked: ReadOptions) -> Place | None:
+def beginning(files: Files, root: Root, asked: ReadOptions) -> StreamPosition | None:
     """None while the table has nothing to begin with. Raises `NotFound` where a start is gone for good."""
     states = States(files, root)
     latest = states.lineage.latest()
@@ -37,18 +37,18 @@ def beginning(files: Files, root: Root, asked: ReadOptions) -> Place | None:
     return _before(states, found.snapshot.id)
 
 
-def _before_all(root: Root) -> Place:
-    return Place(root.branch, 0, "")
+def _before_all(root: Root) -> StreamPosition:
+    return StreamPosition(root.branch, 0, "")
 
 
-def _before(states: States, snapshot_id: int) -> Place:
+def _before(states: States, snapshot_id: int) -> StreamPosition:
     """So that the changes of this snapshot come first."""
     previous = states.snapshot(snapshot_id - 1)
     mark = "" if previous is None else mark_of(previous.snapshot)
-    return Place(states.root.branch, snapshot_id - 1, mark)
+    return StreamPosition(states.root.branch, snapshot_id - 1, mark)
 
 
-def _to_come(root: Root, latest: Snapshot | None, version: str) -> Place | None:
+def _to_come(root: Root, latest: Snapshot | None, version: str) -> StreamPosition | None:
     """Where the version is the very next snapshot: the end of what there is."""
     number = _SNAPSHOT.fullmatch(version.strip())
     if number is None or int(number[1]) != (latest.id if latest else 0) + 1:
@@ -61,7 +61,7 @@ def _is_live(states: States, found: Resolved) -> bool:
     return live is not None and mark_of(live.snapshot) == mark_of(found.snapshot)
 
 
-def _since(states: States, latest: Snapshot | None, time_ms: int) -> Place:
+def _since(states: States, latest: Snapshot | None, time_ms: int) -> StreamPosition:
     """Before the first snapshot from the time or after it: clocks may fall, and none from then is left out.
 
     Where the one before it has expired it is the whole state of the closest savepoint at or before the time:

@@ -28,7 +28,7 @@ from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMess
 
 from core.errors import Corrupt, PaimarkError, Refused, UsageError, hints_told
 from core.spark.datasource.options import catalog_options
-from core.spark.writing.target import Target
+from core.spark.writing.target import WriteTarget
 from core.spark.writing.write import looked_up
 from core.storage.open import open_files
 
@@ -51,7 +51,7 @@ class StreamWritten(WriterCommitMessage):
 class PaimarkStreamWriter(DataSourceStreamArrowWriter):
     """Made anew for each micro-batch, and once more for its commit."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: WriteTarget) -> None:
         self.target = target
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> StreamWritten:
@@ -69,7 +69,7 @@ class PaimarkStreamWriter(DataSourceStreamArrowWriter):
         from core.spark.streaming.committing import commit_batch
 
         written = [each for each in messages if isinstance(each, StreamWritten)]
-        by_task = [(Target.from_text(each.target), each.messages) for each in written]
+        by_task = [(WriteTarget.from_text(each.target), each.messages) for each in written]
         commit_batch(self.target, batchId, by_task)
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:

@@ -10,12 +10,12 @@ import logging
 from importlib import import_module
 
 from core.redaction import redacted
-from core.spark.writing.target import Target
+from core.spark.writing.target import WriteTarget
 
 _LOG = logging.getLogger(__name__)
 
 
-def after_commit(target: Target) -> None:
+def after_commit(target: WriteTarget) -> None:
     """Do what the target asks for, now that its rows are committed. Call it once a commit; it never raises.
 
     What fails is told in the log, and no more: an error would make Spark think that nothing was committed.

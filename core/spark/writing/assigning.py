@@ -27,22 +27,22 @@ from pyspark.sql.types import (
 from core.errors import StatementFailed
 from core.figures import counted
 from core.spark.datasource.types import spark_columns
-from core.spark.writing.target import Target
+from core.spark.writing.target import WriteTarget
 from core.table.records import SchemaField
-from core.travel.statements.inserts import Insert, Named
+from core.travel.statements.inserts import Insert, NamedColumn
 
 _NESTED = (ArrayType, MapType, StructType, VariantType)
 _LENGTH = re.compile(r"(?:VAR)?CHAR\((\d+)\)(?: NOT NULL)?")
 _CAST_HINT = "Convert it in the query, with CAST or round(), to say what may be lost."
 
 
-def assigned(session: SparkSession, frame: DataFrame, target: Target, insert: Insert) -> DataFrame:
+def assigned(session: SparkSession, frame: DataFrame, target: WriteTarget, insert: Insert) -> DataFrame:
     """The rows in the table's columns and types. Raises `StatementFailed` at the place that is wrong."""
     columns = _Columns(session, frame, target, insert)
     return columns.frame.select(*(columns.made(field) for field in columns.fields))
 
 
-def partition_values(session: SparkSession, frame: DataFrame, named: Sequence[Named]) -> DataFrame:
+def partition_values(session: SparkSession, frame: DataFrame, named: Sequence[NamedColumn]) -> DataFrame:
     """One row of the partition columns that the head gives a value, in the types of `frame`, the rows."""
     one = session.range(1)
     columns = []
@@ -53,7 +53,7 @@ def partition_values(session: SparkSession, frame: DataFrame, named: Sequence[Na
 
 
 class _Columns:
-    def __init__(self, session: SparkSession, frame: DataFrame, target: Target, insert: Insert) -> None:
+    def __init__(self, session: SparkSession, frame: DataFrame, target: WriteTarget, insert: Insert) -> None:
         self._session = session
         self._insert = insert
         self._name = f"{target.database}.{target.table}"
@@ -96,7 +96,7 @@ class _Columns:
         if insert.by_name:
             found: dict[str, int] = {}
             for place, each in enumerate(given):
-                name = self._known(Named(each, insert.query_position))
+                name = self._known(NamedColumn(each, insert.query_position))
                 if name in found:
                     raise self._refused(f"The query gives {name} twice", "Leave one of them out.")
                 found[name] = place
@@ -113,7 +113,7 @@ class _Columns:
             )
         return {name: place for place, name in enumerate(names)}
 
-    def _known(self, named: Named) -> str:
+    def _known(self, named: NamedColumn) -> str:
         for name in self._definitions:
             if name.lower() == named.name.lower():
                 return name

@@ -18,7 +18,7 @@ from pypaimon.write.file_store_commit import CommitFailRetryResult, FileStoreCom
 
 from core.cancelling import check_cancelled
 from core.errors import Refused
-from core.spark.writing.target import Target, require_as_begun, require_head
+from core.spark.writing.target import WriteTarget, require_as_begun, require_head
 from core.storage.files import Files
 from core.storage.open import require_conditions
 from core.table.layout import Root
@@ -37,7 +37,7 @@ class Commit(FileStoreCommit):  # type: ignore[misc]  # pypaimon has no types
     """
 
     def __init__(
-        self, files: Files, target: Target, table: Any, create: CreateSnapshot | None = None
+        self, files: Files, target: WriteTarget, table: Any, create: CreateSnapshot | None = None
     ) -> None:
         super().__init__(create or CreateSnapshot(files, target.root), table, target.commit_user)
         self._files = files

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from core.errors import NotFound
-from core.spark.writing.target import Target
+from core.spark.writing.target import WriteTarget
 from core.storage.files import Files
 from core.storage.open import require_conditions
 from core.table.landed import Landed, find_commit
@@ -23,7 +23,7 @@ from core.table.records import Snapshot
 
 
 @contextmanager
-def receipted(files: Files, target: Target) -> Iterator[Target]:
+def receipted(files: Files, target: WriteTarget) -> Iterator[WriteTarget]:
     """The target with a place for its receipt. Raises `Overwritten` for the last commit of this process.
 
     Raises `Refused` where the store does not keep conditions: before anything is written.
@@ -34,7 +34,7 @@ def receipted(files: Files, target: Target) -> Iterator[Target]:
         yield msgspec.structs.replace(target, receipt=f"{directory}/snapshot")
 
 
-def leave_receipt(files: Files, target: Target, made: bytes) -> None:
+def leave_receipt(files: Files, target: WriteTarget, made: bytes) -> None:
     """Say what was committed: to who waits for the write here, and to this process's next commit."""
     note_last(files, target.root, Snapshot.from_json(made, "the commit").id, made)
     if target.receipt is not None:
@@ -42,7 +42,7 @@ def leave_receipt(files: Files, target: Target, made: bytes) -> None:
             Path(target.receipt).write_bytes(made)
 
 
-def committed(files: Files, target: Target) -> Snapshot | None:
+def committed(files: Files, target: WriteTarget) -> Snapshot | None:
     """None when there was nothing to commit.
 
     Raises `NotFound` for one that has expired already, and `Overwritten`.

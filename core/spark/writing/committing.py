@@ -18,7 +18,7 @@ from core.spark.datasource.scan import Scan
 from core.spark.writing.after_commit import after_commit
 from core.spark.writing.commit import Commit
 from core.spark.writing.committed import leave_receipt
-from core.spark.writing.target import Target, require_as_begun, require_writable
+from core.spark.writing.target import WriteTarget, require_as_begun, require_writable
 from core.storage.open import open_files
 from core.table.definition.column_types import ColumnType
 from core.table.lineage.commits import Overwritten, require_last_kept
@@ -27,7 +27,7 @@ from core.table.links import require_no_links
 BUCKET_COLUMN = "__paimark_bucket"
 
 
-def open_target(target: Target) -> Any:
+def open_target(target: WriteTarget) -> Any:
     """pypaimon's table to write to. Touches no storage. Raises `Refused` for a kind that can't be."""
     require_writable(target)
     scan = Scan(
@@ -45,7 +45,7 @@ def open_target(target: Target) -> Any:
     return table.copy_without_time_travel({"dynamic-partition-overwrite": str(target.dynamic).lower()})
 
 
-def write_rows(target: Target, batches: Iterable[pa.RecordBatch], behind: int = 0) -> list[Any]:
+def write_rows(target: WriteTarget, batches: Iterable[pa.RecordBatch], behind: int = 0) -> list[Any]:
     """Write one task's rows to files that no snapshot names yet; pypaimon's messages about them.
 
     Rows of one key count by their order in the task, and by their task where `behind`, a distance of
@@ -79,7 +79,7 @@ def write_rows(target: Target, batches: Iterable[pa.RecordBatch], behind: int = 
     return messages
 
 
-def buckets_of(target: Target, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def buckets_of(target: WriteTarget, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The batches with a further column that says which bucket each row belongs to."""
     table = open_target(target)
     extractor = table.create_row_key_extractor()
@@ -90,7 +90,7 @@ def buckets_of(target: Target, batches: Iterable[pa.RecordBatch]) -> Iterator[pa
         yield batch.append_column(pa.field(BUCKET_COLUMN, pa.int32()), buckets)
 
 
-def commit_rows(target: Target, by_task: Sequence[Sequence[Any]]) -> None:
+def commit_rows(target: WriteTarget, by_task: Sequence[Sequence[Any]]) -> None:
     """One commit of all that the tasks wrote, or none; and what follows a commit.
 
     Raises `Refused` when main, the table's definition or, where that was asked for, its newest snapshot is
@@ -117,7 +117,7 @@ def commit_rows(target: Target, by_task: Sequence[Sequence[Any]]) -> None:
 
 @contextmanager
 def deleted_unless_committed(
-    commit: Commit, target: Target, by_task: Sequence[Sequence[Any]]
+    commit: Commit, target: WriteTarget, by_task: Sequence[Sequence[Any]]
 ) -> Iterator[None]:
     """Delete what the tasks wrote when its commit fails inside, unless it may have landed all the same.
 
@@ -149,7 +149,7 @@ def deleted_unless_committed(
         raise Refused(f"The rows can't be committed to {name}: {str(error).rstrip('.')}") from error
 
 
-def delete_rows(target: Target, by_task: Iterable[Sequence[Any]]) -> None:
+def delete_rows(target: WriteTarget, by_task: Iterable[Sequence[Any]]) -> None:
     """Delete files of a write that was not committed, and never will be."""
     files = open_files(target.warehouse, target.options)
     commit = Commit(files, target, open_target(target))
@@ -213,7 +213,7 @@ def _require_place(table: Any, batch: pa.RecordBatch) -> None:
             )
 
 
-def _require_one_task_a_bucket(target: Target, by_task: Sequence[Sequence[Any]]) -> None:
+def _require_one_task_a_bucket(target: WriteTarget, by_task: Sequence[Sequence[Any]]) -> None:
     """Two tasks number their rows alike: of one key in both, nothing would say which is newer."""
     seen: set[tuple[object, ...]] = set()
     for messages in by_task:
@@ -226,7 +226,7 @@ def _require_one_task_a_bucket(target: Target, by_task: Sequence[Sequence[Any]])
         seen |= own
 
 
-def check_columns(target: Target, given: Collection[str]) -> None:
+def check_columns(target: WriteTarget, given: Collection[str]) -> None:
     """The rows' columns are the table's, by name; what may be null can be left out. Raises `Refused`."""
     name = f"{target.database}.{target.table}"
     fields = {field.name: field for field in _arrow_schema(open_target(target))}

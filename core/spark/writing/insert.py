@@ -8,12 +8,12 @@ import msgspec
 from pyspark.sql import DataFrame, SparkSession
 
 from core.errors import NotFound, Refused, UsageError
-from core.spark.datasource.scan import Warehouse
+from core.spark.datasource.scan import WarehouseAccess
 from core.spark.protocol import Inserting
 from core.spark.writing.assigning import assigned, partition_values
 from core.spark.writing.commit import encode_partitions
 from core.spark.writing.committed import committed, receipted
-from core.spark.writing.target import Target
+from core.spark.writing.target import WriteTarget
 from core.spark.writing.write import clustered_for
 from core.table.catalog import find_table
 from core.table.lineage.lineage import Lineage
@@ -36,7 +36,9 @@ class Inserted:
     rows: int
 
 
-def target_of(warehouse: Warehouse, insert: Insert, database: str | None, order: Inserting) -> Target:
+def target_of(
+    warehouse: WarehouseAccess, insert: Insert, database: str | None, order: Inserting
+) -> WriteTarget:
     """Where the rows go, as it is now. Raises `StatementFailed` at the table's name, `Refused`."""
     files = warehouse.files
     try:
@@ -53,7 +55,7 @@ def target_of(warehouse: Warehouse, insert: Insert, database: str | None, order:
     if schema is None:
         raise NotFound(f"{root.table.full_name} has no schema", "`paimark doctor` looks into it.")
     is_dynamic = bool(insert.partition) and not insert.static
-    return Target(
+    return WriteTarget(
         warehouse=warehouse.uri,
         options=dict(warehouse.options),
         database=table.database,
@@ -70,7 +72,7 @@ def target_of(warehouse: Warehouse, insert: Insert, database: str | None, order:
 
 
 def insert_rows(
-    session: SparkSession, warehouse: Warehouse, insert: Insert, target: Target, frame: DataFrame
+    session: SparkSession, warehouse: WarehouseAccess, insert: Insert, target: WriteTarget, frame: DataFrame
 ) -> Inserted:
     """Write them. Raises `StatementFailed` for columns that don't fit, and `Refused` as a commit does."""
     made = assigned(session, frame, target, insert)
@@ -88,7 +90,7 @@ def insert_rows(
     return Inserted(label, snapshot.id, _rows_of(warehouse, target, snapshot))
 
 
-def _rows_of(warehouse: Warehouse, target: Target, snapshot: Snapshot) -> int:
+def _rows_of(warehouse: WarehouseAccess, target: WriteTarget, snapshot: Snapshot) -> int:
     """How many rows the files have that a commit added."""
     files, table = warehouse.files, target.root.table
     metas = read_manifest_list(files, table.manifest(snapshot.delta_manifest_list))

@@ -11,7 +11,7 @@ from core.redaction import Guarded
 from core.spark.datasource.scan import Scan
 from core.storage.files import Files
 from core.table.definition import kinds
-from core.table.definition.kinds import Way
+from core.table.definition.kinds import WriteMode
 from core.table.layout import Root, TablePath
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import main_root
@@ -21,7 +21,7 @@ from core.table.records import Snapshot, TableSchema, commit_key
 DUE_SAVEPOINT = "core.actions.savepoints.auto_savepoint:after_write"
 
 
-class Target(Guarded, frozen=True, kw_only=True):
+class WriteTarget(Guarded, frozen=True, kw_only=True):
     """A root, and how its next commit comes about.
 
     `branch` is None for the table directory; with `follows_main` the root must still be main's when the
@@ -57,7 +57,7 @@ class Target(Guarded, frozen=True, kw_only=True):
         return msgspec.json.encode(self).decode()
 
     @classmethod
-    def from_text(cls, text: str) -> Target:
+    def from_text(cls, text: str) -> WriteTarget:
         return msgspec.json.decode(text, type=cls)
 
     @property
@@ -70,7 +70,7 @@ class Target(Guarded, frozen=True, kw_only=True):
         return Scan(self.warehouse, self.options, self.database, self.table, self.branch, "", self.schema)
 
     @property
-    def way(self) -> Way:
+    def write_mode(self) -> WriteMode:
         if self.rewrites:
             return "rewrite"
         return "replace" if self.overwrite else "add"
@@ -80,13 +80,13 @@ class Target(Guarded, frozen=True, kw_only=True):
         return TableSchema.from_json(self.schema.encode(), self.root.schemas)
 
 
-def require_writable(target: Target) -> None:
+def require_writable(target: WriteTarget) -> None:
     """Raises `Refused` for a table of a kind whose rows can't be written right."""
-    if reasons := kinds.reasons(target.table_schema, target.way):
+    if reasons := kinds.reasons(target.table_schema, target.write_mode):
         raise Refused(f"{target.root.table.full_name} {reasons[0]}", kinds.HINT)
 
 
-def require_as_begun(files: Files, target: Target) -> None:
+def require_as_begun(files: Files, target: WriteTarget) -> None:
     """Right before the commit: main is where it was, and the table's definition is what the tasks wrote by.
 
     Raises `Refused`.
@@ -105,7 +105,7 @@ def require_as_begun(files: Files, target: Target) -> None:
         )
 
 
-def require_head(target: Target, latest: Snapshot | None) -> None:
+def require_head(target: WriteTarget, latest: Snapshot | None) -> None:
     """The newest snapshot is the one that the rows were made for. Raises `Refused`."""
     if target.head is None:
         return

@@ -22,7 +22,7 @@ from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from core.errors import NotFound, UsageError, hints_told
 from core.quoting import quoted
 from core.spark.datasource.options import catalog_options
-from core.spark.writing.target import Target
+from core.spark.writing.target import WriteTarget
 from core.storage.open import open_files
 from core.table.catalog import find_table
 from core.table.lineage.lineage import Lineage
@@ -43,7 +43,7 @@ class Written(WriterCommitMessage):
 class PaimarkWriter(DataSourceArrowWriter):
     """Made where the statement is planned; then each task writes, and one process commits."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: WriteTarget) -> None:
         self.target = target
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
@@ -72,7 +72,7 @@ def writer(options: Mapping[str, str], columns: list[str], overwrite: bool) -> P
     from core.spark.writing.committing import check_columns
 
     given = options.get("target")
-    target = Target.from_text(given) if given else looked_up(options, overwrite)
+    target = WriteTarget.from_text(given) if given else looked_up(options, overwrite)
     check_columns(target, columns)
     return PaimarkWriter(target)
 
@@ -82,7 +82,7 @@ def clustered(frame: DataFrame, *, warehouse: str, table: str, **options: str) -
     return clustered_for(frame, looked_up({**options, "warehouse": warehouse, "table": table}, False))
 
 
-def clustered_for(frame: DataFrame, target: Target) -> DataFrame:
+def clustered_for(frame: DataFrame, target: WriteTarget) -> DataFrame:
     """As `clustered`. Raises `Refused` for a table of a kind that can't be written."""
     from pypaimon.table.bucket_mode import BucketMode
     from pyspark.sql.types import IntegerType, StructField, StructType
@@ -109,10 +109,10 @@ def _with_buckets(
 ) -> Iterator[pa.RecordBatch]:
     from core.spark.writing.committing import buckets_of
 
-    return buckets_of(Target.from_text(target), (batch.rename_columns(names) for batch in batches))
+    return buckets_of(WriteTarget.from_text(target), (batch.rename_columns(names) for batch in batches))
 
 
-def looked_up(options: Mapping[str, str], overwrite: bool) -> Target:
+def looked_up(options: Mapping[str, str], overwrite: bool) -> WriteTarget:
     """The root that the options name, by its newest definition. Raises `UsageError` and `NotFound`."""
     if "warehouse" not in options or "table" not in options:
         raise UsageError("The paimark source needs the options warehouse and table", "table is `db.t`.")
@@ -127,7 +127,7 @@ def looked_up(options: Mapping[str, str], overwrite: bool) -> Target:
     mode = options.get("partitionOverwriteMode", "static").lower()
     if mode not in ("static", "dynamic"):
         raise UsageError(f"partitionOverwriteMode is static or dynamic, not {mode}")
-    return Target(
+    return WriteTarget(
         warehouse=options["warehouse"],
         options=own,
         database=root.table.database,

@@ -18,8 +18,8 @@ from core.table.records import TableSchema
 
 # `add`: INSERT INTO and streams. `replace`: INSERT OVERWRITE. `rewrite`: rows that are read from the table
 # and written to it again, by rollback, merge-branch, an overwrite of main, and when these are undone.
-Way = Literal["add", "replace", "rewrite"]
-WAYS: tuple[Way, ...] = ("add", "replace", "rewrite")
+WriteMode = Literal["add", "replace", "rewrite"]
+WRITE_MODES: tuple[WriteMode, ...] = ("add", "replace", "rewrite")
 HINT = "Write it with the engine that made it."
 # Of aggregation: each gives the same here as in stock Paimon.
 FUNCTIONS = (
@@ -37,7 +37,7 @@ FUNCTIONS = (
 
 
 @dataclass(frozen=True)
-class Kind:
+class TableKind:
     """`known_by` is how people know such a table, `sign` how it is found out.
 
     `note` is said after the table's name: why it is refused, or what holds of it where it works.
@@ -47,41 +47,41 @@ class Kind:
     known_by: str
     sign: Sign
     note: str
-    refused: frozenset[Way] = frozenset()
+    refused: frozenset[WriteMode] = frozenset()
 
 
-def reasons(schema: TableSchema, way: Way) -> list[str]:
-    """Why rows can't be written to the table in this way, each to follow its name; none where they can."""
+def reasons(schema: TableSchema, mode: WriteMode) -> list[str]:
+    """Why rows can't be written to the table in this mode, each to follow its name; none where they can."""
     return [
-        f"{kind.note} ({reason})" for kind in KINDS if way in kind.refused and (reason := kind.sign(schema))
+        f"{kind.note} ({reason})" for kind in KINDS if mode in kind.refused and (reason := kind.sign(schema))
     ]
 
 
-_ALL: frozenset[Way] = frozenset(WAYS)
-_REWRITE: frozenset[Way] = frozenset({"rewrite"})
+_ALL: frozenset[WriteMode] = frozenset(WRITE_MODES)
+_REWRITE: frozenset[WriteMode] = frozenset({"rewrite"})
 _UNSEEN = "rows that are not compacted are seen by nobody there"
 
-KINDS: tuple[Kind, ...] = (
-    Kind("append tables", "no primary key", signs.unkeyed, "may hold a row twice"),
-    Kind(
+KINDS: tuple[TableKind, ...] = (
+    TableKind("append tables", "no primary key", signs.unkeyed, "may hold a row twice"),
+    TableKind(
         "the newest row of a key",
         "`merge-engine` = `deduplicate`, which it is by itself",
         signs.keyed(signs.deduplicates),
         "keeps the newest row of a key, by `sequence.field` where that is set",
     ),
-    Kind(
+    TableKind(
         "row kinds in a column",
         "`rowkind.field`",
         signs.keyed(signs.is_set(r"rowkind\.field")),
         "takes `-D` in that column as a delete, unless it has `ignore-delete`",
     ),
-    Kind(
+    TableKind(
         "partial update",
         "`merge-engine` = `partial-update`",
         signs.keyed(signs.has("merge-engine", "partial-update")),
         "keeps the last value of each column that is not null; no merge-branch",
     ),
-    Kind(
+    TableKind(
         "partial update by more rules",
         "`fields.*.sequence-group`, `fields.*.aggregate-function`, `ignore-delete`, "
         "`partial-update.remove-record-on-*`",
@@ -89,14 +89,14 @@ KINDS: tuple[Kind, ...] = (
         "merges rows of a key by rules that this version does not know",
         _ALL,
     ),
-    Kind(
+    TableKind(
         "aggregation",
         "`merge-engine` = `aggregation`",
         signs.keyed(signs.has("merge-engine", "aggregation")),
         "aggregates rows of a key, and rows written again would count twice",
         _REWRITE,
     ),
-    Kind(
+    TableKind(
         "aggregation by other functions",
         "`fields.*.aggregate-function`, `fields.default-aggregate-function` other than "
         f"{', '.join(FUNCTIONS)}; "
@@ -105,27 +105,27 @@ KINDS: tuple[Kind, ...] = (
         "aggregates rows of a key by rules that this version does not know",
         _ALL,
     ),
-    Kind(
+    TableKind(
         "the first row of a key",
         "`merge-engine` = `first-row`",
         signs.keyed(signs.has("merge-engine", "first-row")),
         f"keeps the first row of a key, and {_UNSEEN}",
         _ALL,
     ),
-    Kind(
+    TableKind(
         "deletion vectors",
         "`deletion-vectors.enabled`",
         signs.is_true("deletion-vectors.enabled"),
         f"uses deletion vectors, and {_UNSEEN}",
         _ALL,
     ),
-    Kind(
+    TableKind(
         "changelog from the writer",
         "`changelog-producer` = `input`",
         signs.keyed(signs.has("changelog-producer", "input")),
         "gets its changelog with each INSERT INTO",
     ),
-    Kind(
+    TableKind(
         "changelog from compaction",
         "`changelog-producer` = `lookup`, `full-compaction`; `force-lookup`",
         signs.keyed(
@@ -135,116 +135,116 @@ KINDS: tuple[Kind, ...] = (
         ),
         "gets the changelog of new rows when a stock engine compacts them; batch reads have them at once",
     ),
-    Kind(
+    TableKind(
         "buckets made as it grows",
         "a primary key and `bucket` = -1",
         signs.keyed(signs.grows_buckets),
         "is written by one at a time: of two at once, one is refused",
     ),
-    Kind(
+    TableKind(
         "keys across partitions",
         "`bucket` = -1 and a partition column outside the primary key",
         signs.crosses_partitions,
         "looks for keys across partitions, by an index that this version does not have",
         _ALL,
     ),
-    Kind(
+    TableKind(
         "postponed buckets",
         "a primary key and `bucket` = -2",
         signs.keyed(signs.postpones_buckets),
         f"postpones its buckets, and {_UNSEEN}",
         _ALL,
     ),
-    Kind(
+    TableKind(
         "buckets by another function",
         "`bucket-function.type` = `mod`, `hive`",
         signs.has_other("bucket-function.type", "default"),
         "has its rows in buckets by a function that this version does not know",
         _ALL,
     ),
-    Kind(
+    TableKind(
         "upserts without a primary key",
         "`upsert-key`",
         signs.is_set(r"upsert-key"),
         "takes each INSERT as an upsert by columns that are no primary key, which this version does not",
         _ALL,
     ),
-    Kind(
+    TableKind(
         "rows of a key in the order of snapshots",
         "`sequence.snapshot-ordering`",
         signs.keyed(signs.is_true("sequence.snapshot-ordering")),
         "orders rows of a key by snapshots, which files written here do not tell",
         _ALL,
     ),
-    Kind(
+    TableKind(
         "keys that may be null",
         "`primary-key.nullable`",
         signs.is_true("primary-key.nullable"),
         "may have keys that are null, which this version does not write",
         _ALL,
     ),
-    Kind(
+    TableKind(
         "rows that expire",
         "`record-level.expire-time`",
         signs.keyed(signs.is_set(r"record-level\.expire-time")),
         "drops rows that have expired when a stock engine compacts it",
     ),
-    Kind(
+    TableKind(
         "reading from a second branch",
         "`scan.fallback-branch`, `scan.primary-branch`",
         signs.is_set(r"scan\.fallback-branch", r"scan\.primary-branch"),
         "gets and loses rows of its own only; what another branch has stays that branch's",
     ),
-    Kind(
+    TableKind(
         "chain tables",
         "`chain-table.enabled`",
         signs.is_true("chain-table.enabled"),
         "is a chain of branches, with rules for writers that this version does not know",
         _ALL,
     ),
-    Kind(
+    TableKind(
         "row tracking",
         "`row-tracking.enabled`",
         signs.is_true("row-tracking.enabled"),
         "uses row tracking, and its rows would lose their ids",
         _ALL,
     ),
-    Kind(
+    TableKind(
         "data evolution",
         "`data-evolution.enabled`",
         signs.is_true("data-evolution.enabled"),
         "uses data evolution, and its rows would lose their ids",
         _ALL,
     ),
-    Kind(
+    TableKind(
         "files in another order, indexes by key",
         "`pk-clustering-override`, `pk-*.index.columns`",
         signs.either(signs.is_true("pk-clustering-override"), signs.is_set(r"pk-.+\.index\.columns")),
         "has files with an order or an index that this version does not write",
         _ALL,
     ),
-    Kind(
+    TableKind(
         "maps in another layout",
         "`fields.*.map.storage-layout`",
         signs.is_set(r"fields\..+\.map\.storage-layout"),
         "keeps maps in a layout that this version does not write",
         _ALL,
     ),
-    Kind(
+    TableKind(
         "files of a number of rows",
         "`target-file-row-num`",
         signs.is_set(r"target-file-row-num"),
         "has files of a number of rows, which this version does not count",
         _ALL,
     ),
-    Kind(
+    TableKind(
         "other file formats",
         "`file.format` other than `parquet`, `orc`, `avro`",
         signs.has_other("file.format", "parquet", "orc", "avro"),
         "has files of a format that this version does not write",
         _ALL,
     ),
-    Kind(
+    TableKind(
         "commits that others check or hear of",
         "`commit.callbacks`, `commit.strict-mode.last-safe-snapshot`, `query-auth.enabled`",
         signs.either(
@@ -254,21 +254,21 @@ KINDS: tuple[Kind, ...] = (
         "asks for checks or calls at each commit that this version does not make",
         _ALL,
     ),
-    Kind(
+    TableKind(
         "other things than tables",
         "`type` other than `table`, `materialized-table`",
         signs.has_other("type", "table", "materialized-table"),
         "is of a type that this version does not write",
         _ALL,
     ),
-    Kind(
+    TableKind(
         "columns that Spark can't keep",
         "`TIMESTAMP(7)` and finer, `VARIANT`, `BLOB`, `VECTOR`, `MULTISET`, `GEOMETRY`, `GEOGRAPHY`",
         signs.lossy_column,
         "has values that Spark can't keep as they are",
         _ALL,
     ),
-    Kind(
+    TableKind(
         "partitions by floating point or bytes",
         "a partition column that is `FLOAT`, `DOUBLE`, `BINARY`, `VARBINARY`, `BYTES`",
         signs.partition_without_path,

@@ -10,7 +10,7 @@ from typing import Any
 from core.errors import Corrupt, Refused
 from core.storage.files import Files
 from core.table.layout import Root
-from core.table.manifests.files import Places, data_manifests, live_entries, schema_of
+from core.table.manifests.files import FileLocations, data_manifests, live_entries, schema_of
 from core.table.manifests.partitions import RowTexts
 from core.table.records import Snapshot, TableSchema
 
@@ -24,7 +24,7 @@ def file_rows(files: Files, root: Root, snapshot: Snapshot) -> Iterator[tuple[An
     # Java casts the values of partitions, and prints those of keys as it holds them.
     partition_texts = _texts(schema, schema.partition_keys, legacy=False)
     key_texts = _texts(schema, keys, legacy=True) if keys else None
-    places = Places(files, root, snapshot.schema_id)
+    places = FileLocations(files, root, snapshot.schema_id)
     for entry in live_entries(files, root.table, data_manifests(files, root.table, snapshot)):
         record, file = entry.file, places.data_file(entry)
         yield (

@@ -136,7 +136,7 @@ def data_files(
 
     Raises `FileMissing` and `Corrupt`; `Refused` when directories can't be told from the metadata.
     """
-    places = Places(files, root or main_root(files, table), snapshot.schema_id)
+    places = FileLocations(files, root or main_root(files, table), snapshot.schema_id)
     live = live_facts(files, table, data_manifests(files, table, snapshot))
     return [places.data_file_at(each) for each in live]
 
@@ -201,7 +201,7 @@ def each_needed_file(files: Files, root: Root, snapshot: Snapshot) -> Iterator[S
             yield StoredFile("manifest-extra", table.manifest(extra), None)
     if snapshot.statistics:
         yield StoredFile("statistics", table.statistics_file(snapshot.statistics), None)
-    places = Places(files, root, snapshot.schema_id)
+    places = FileLocations(files, root, snapshot.schema_id)
     if snapshot.index_manifest:
         path = table.manifest(snapshot.index_manifest)
         yield StoredFile("index-manifest", path, None)
@@ -211,7 +211,7 @@ def each_needed_file(files: Files, root: Root, snapshot: Snapshot) -> Iterator[S
         yield from places.stored_at(each.name, each.size, each.key)
 
 
-class Places:
+class FileLocations:
     """Where the files of a table's buckets lie. Raises `Refused` when the metadata doesn't tell."""
 
     def __init__(self, files: Files, root: Root, schema_id: int) -> None:

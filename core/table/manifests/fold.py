@@ -74,7 +74,7 @@ class FoldedFile:
     fate: int = 0
 
 
-class Told(NamedTuple):
+class FileStates(NamedTuple):
     """The states that use manifests which add a file, those that use manifests which delete it.
 
     For those among `keeping` a deletion does not count.
@@ -106,7 +106,7 @@ class Fold:
         self._others: dict[str, list[FileKey]] = {}
         self._fates: list[tuple[int, ...]] = [()]
         self._next: dict[tuple[int, int], int] = {}
-        self._told: dict[int, Mapping[int, Told]] = {}
+        self._states: dict[int, Mapping[int, FileStates]] = {}
         self._expected: set[str] = set()
 
     def take(
@@ -136,11 +136,11 @@ class Fold:
 
     def forget_states(self) -> None:
         """After states came, or came to use something: who holds what is to be worked out again."""
-        self._told.clear()
+        self._states.clear()
 
     def holders(self, name: str, file: FoldedFile) -> Iterator[tuple[FileKey, Runs]]:
         """Each key of the file with the states that hold it under that, where any does."""
-        for number, change in self.told(file.fate).items():
+        for number, change in self.states_of(file.fate).items():
             if held := change.held:
                 yield self.key(name, file, number), held
 
@@ -148,11 +148,11 @@ class Fold:
         """The key with this number of a file."""
         return self._others[name][number - 1] if number else file.key
 
-    def told(self, fate: int) -> Mapping[int, Told]:
-        """What is told of files with this fate, under each of their keys by number."""
-        gathered = self._told.get(fate)
+    def states_of(self, fate: int) -> Mapping[int, FileStates]:
+        """The states of files with this fate, under each of their keys by number."""
+        gathered = self._states.get(fate)
         if gathered is None:
-            gathered = self._told[fate] = self._gathered(self._fates[fate])
+            gathered = self._states[fate] = self._gathered(self._fates[fate])
         return gathered
 
     def _key_number(self, entry: FileFacts, file: FoldedFile) -> int:
@@ -170,7 +170,7 @@ class Fold:
             self._fates.append((*self._fates[fate], event))
         return fate_after
 
-    def _gathered(self, events: tuple[int, ...]) -> Mapping[int, Told]:
+    def _gathered(self, events: tuple[int, ...]) -> Mapping[int, FileStates]:
         added: dict[int, list[Runs]] = {}
         deleted: dict[int, list[Runs]] = {}
         for event in events:
@@ -178,6 +178,6 @@ class Fold:
             found = added if event & 1 else deleted
             found.setdefault(key, []).append(self._uses.users_of(number))
         return {
-            key: Told(union(added.get(key, [])), union(deleted.get(key, [])), self._uses.keeping)
+            key: FileStates(union(added.get(key, [])), union(deleted.get(key, [])), self._uses.keeping)
             for key in sorted(added.keys() | deleted.keys())
         }

@@ -15,7 +15,7 @@ _TEXTS = ("CHAR", "VARCHAR", "STRING")
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class ColumnPair:
     """One column of the difference; at least one side has it."""
 
     old: SchemaField | None
@@ -32,7 +32,7 @@ class Pair:
         return self.new is None
 
 
-def pair_columns(old: TableSchema, new: TableSchema, shared_id: int) -> list[Pair]:
+def pair_columns(old: TableSchema, new: TableSchema, shared_id: int) -> list[ColumnPair]:
     """The columns of both, in the order of the new ones, those it lacks behind them.
 
     `shared_id` is the highest id that means the same column in both. A column that was dropped and added
@@ -47,11 +47,13 @@ def pair_columns(old: TableSchema, new: TableSchema, shared_id: int) -> list[Pai
     for index, field in enumerate(new.fields):
         if index not in matched and field.name in left:
             matched[index] = left.pop(field.name)
-    pairs = [Pair(matched.get(index), field) for index, field in enumerate(new.fields)]
-    return pairs + [Pair(field, None) for field in old.fields if field not in matched.values()]
+    pairs = [ColumnPair(matched.get(index), field) for index, field in enumerate(new.fields)]
+    return pairs + [ColumnPair(field, None) for field in old.fields if field not in matched.values()]
 
 
-def key_pairs(old: DiffVersion, new: DiffVersion, pairs: Sequence[Pair], asked: Sequence[str]) -> list[Pair]:
+def key_pairs(
+    old: DiffVersion, new: DiffVersion, pairs: Sequence[ColumnPair], asked: Sequence[str]
+) -> list[ColumnPair]:
     """The columns that tell rows apart: those asked for, else the primary key; none for a table without.
 
     Raises `NotFound` for a column that one of the two lacks, `Refused` where their primary keys differ.
@@ -68,7 +70,7 @@ def key_pairs(old: DiffVersion, new: DiffVersion, pairs: Sequence[Pair], asked: 
     return sorted(keys, key=lambda pair: new.schema.primary_keys.index(pair.name))
 
 
-def column_notes(old: DiffVersion, new: DiffVersion, pairs: Sequence[Pair]) -> list[str]:
+def column_notes(old: DiffVersion, new: DiffVersion, pairs: Sequence[ColumnPair]) -> list[str]:
     """What became of the columns between the two, a sentence each."""
     notes = []
     for pair in pairs:
@@ -86,7 +88,7 @@ def column_notes(old: DiffVersion, new: DiffVersion, pairs: Sequence[Pair]) -> l
     return notes
 
 
-def comparable(pair: Pair) -> bool:
+def comparable(pair: ColumnPair) -> bool:
     """Whether values of both sides can be compared as they are."""
     if pair.old is None or pair.new is None:
         return True
@@ -102,7 +104,7 @@ def has_no_order(field: SchemaField) -> bool:
     return "MAP" in text or "VARIANT" in text
 
 
-def _asked(name: str, pairs: Sequence[Pair], old: DiffVersion, new: DiffVersion) -> Pair:
+def _asked(name: str, pairs: Sequence[ColumnPair], old: DiffVersion, new: DiffVersion) -> ColumnPair:
     for pair in pairs:
         if name.lower() in (each.name.lower() for each in (pair.new, pair.old) if each is not None):
             if pair.old is not None and pair.new is not None:

@@ -19,7 +19,7 @@ from core.table.lineage.main_branch import main_root
 from core.table.records import SchemaField
 from core.text import clean_text
 from core.travel.diff.columns import (
-    Pair,
+    ColumnPair,
     column_notes,
     comparable,
     has_no_order,
@@ -44,8 +44,8 @@ class Difference:
     table: TablePath
     old: DiffVersion
     new: DiffVersion
-    pairs: tuple[Pair, ...]
-    keys: tuple[Pair, ...]
+    pairs: tuple[ColumnPair, ...]
+    keys: tuple[ColumnPair, ...]
     is_unique: bool
     is_main: tuple[bool, bool]
 
@@ -251,7 +251,7 @@ def _pinned(version: DiffVersion) -> DiffVersion:
     return replace(version, name=f"snapshot.{newest.id}")
 
 
-def _field(pair: Pair, new: bool) -> SchemaField | None:
+def _field(pair: ColumnPair, new: bool) -> SchemaField | None:
     return pair.new if new else pair.old
 
 

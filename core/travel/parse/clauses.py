@@ -35,10 +35,10 @@ def starts_clause(tokens: Sequence[Token], index: int) -> bool:
 
 def read_clause(sql: str, tokens: Sequence[Token], index: int) -> tuple[Clause, int]:
     """The clause that begins at `index`, and the index behind it. Raises `SqlRefused`."""
-    return _Reader(sql, tokens, index).read()
+    return _ClauseReader(sql, tokens, index).read()
 
 
-class _Reader:
+class _ClauseReader:
     def __init__(self, sql: str, tokens: Sequence[Token], index: int) -> None:
         self.sql = sql
         self.tokens = tokens

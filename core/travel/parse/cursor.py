@@ -10,7 +10,7 @@ from core.travel.parse.names import NameReader
 from core.travel.parse.tokens import Token
 
 
-class Cursor(NameReader):
+class TokenCursor(NameReader):
     """Reads what stands at `index`, and moves behind what it takes."""
 
     def __init__(self, sql: str, tokens: Sequence[Token], index: int = 0) -> None:

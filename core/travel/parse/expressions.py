@@ -64,7 +64,7 @@ class Interval:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class FunctionCall:
     """`function` is in upper case; a cast is a call of the type's name, with `is_cast`."""
 
     function: str
@@ -74,7 +74,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class OperatorExpression:
     """`left` is None for a sign."""
 
     operator: str
@@ -91,7 +91,7 @@ class Opaque:
     position: int
 
 
-Expression = Literal | Number | Interval | Call | Operation | Opaque
+Expression = Literal | Number | Interval | FunctionCall | OperatorExpression | Opaque
 
 
 class _MaybeMore(SqlRefused):
@@ -134,20 +134,20 @@ class ExpressionReader:
         left = self._product()
         while (token := self._peek()) is not None and token.text in ("+", "-"):
             self.index += 1
-            left = Operation(token.text, left, self._product(), token.start)
+            left = OperatorExpression(token.text, left, self._product(), token.start)
         return left
 
     def _product(self) -> Expression:
         left = self._signed()
         while (token := self._peek()) is not None and (token.text in _PRODUCTS or token.upper == "DIV"):
             self.index += 1
-            left = Operation(token.text.upper(), left, self._signed(), token.start)
+            left = OperatorExpression(token.text.upper(), left, self._signed(), token.start)
         return left
 
     def _signed(self) -> Expression:
         token = self._next()
         if token.text in ("+", "-"):
-            return Operation(token.text, None, self._signed(), token.start)
+            return OperatorExpression(token.text, None, self._signed(), token.start)
         operand = self._operand(token)
         while (after := self._peek()) is not None and after.text in ("::", "[", "."):
             self.index += 1
@@ -202,7 +202,7 @@ class ExpressionReader:
         if word in _CONSTANT_WORDS and (after is None or after.text != "."):
             return Opaque(word, token.start)
         if word in _NAMED_TIMES and (after is None or after.text != "."):
-            return Call(word, (), token.start)
+            return FunctionCall(word, (), token.start)
         self._column(token)
 
     def _column(self, token: Token) -> NoReturn:
@@ -228,7 +228,7 @@ class ExpressionReader:
         arguments: list[Expression] = []
         if (after := self._peek()) is not None and after.text == ")":
             self.index += 1
-            return Call(function, (), name.start)
+            return FunctionCall(function, (), name.start)
         while True:
             arguments.append(self._whole())
             after = self._next()
@@ -238,7 +238,7 @@ class ExpressionReader:
                     raise _MaybeMore("The type is not read to its end", CONSTANT_HINT, self.sql, name.start)
                 return cast
             if after.text == ")":
-                return Call(function, tuple(arguments), name.start)
+                return FunctionCall(function, tuple(arguments), name.start)
             if after.text != ",":
                 reason = f"`{after.text}` is not expected in {name.text}(...)"
                 raise _MaybeMore(reason, CONSTANT_HINT, self.sql, after.start)
@@ -254,8 +254,8 @@ class ExpressionReader:
             name = "TIMESTAMP_NTZ"
         if name not in LITERAL_TYPES:
             return Opaque(f"a cast to {token.text}", at.start)
-        whole = Call(name, (operand,), at.start, is_cast=True)
-        return whole if digits is None else Call("", (whole, Number(digits, token.start)), at.start)
+        whole = FunctionCall(name, (operand,), at.start, is_cast=True)
+        return whole if digits is None else FunctionCall("", (whole, Number(digits, token.start)), at.start)
 
     def _type_digits(self) -> str | None:
         """What stands in parentheses behind a type, passed over; None for a type without."""

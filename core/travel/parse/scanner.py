@@ -15,7 +15,7 @@ from core.travel.parse.ctes import CteNames
 from core.travel.parse.errors import SqlRefused
 from core.travel.parse.names import NameReader
 from core.travel.parse.tokens import Token, keywords
-from core.travel.parse.uses import Block, Reference, Relation, TableUse
+from core.travel.parse.uses import Block, ColumnReference, Relation, TableUse
 
 _QUERY_STARTS = keywords("SELECT WITH FROM VALUES TABLE")
 _SET_OPERATIONS = keywords("UNION INTERSECT EXCEPT MINUS")
@@ -52,7 +52,7 @@ class Scanner(NameReader):
         super().__init__(sql, tokens)
         self.uses: list[TableUse] = []
         self.target: TableUse | None = None
-        self.references: list[Reference] = []
+        self.references: list[ColumnReference] = []
         self._parents: list[int | None] = []
         self._relations: list[list[Relation]] = []
         self._in_hint = False
@@ -289,7 +289,7 @@ class Scanner(NameReader):
         if self.text(behind) != "(":
             spans = tuple((token.start, token.end) for token in self.tokens[index:behind:2])
             is_relation = self._in_hint or self.text(behind + 1) == "*"
-            self.references.append(Reference(parts, spans, frame.block, is_relation))
+            self.references.append(ColumnReference(parts, spans, frame.block, is_relation))
         return behind
 
     def _record_or_pass(self, use: TableUse, frame: _Frame) -> None:

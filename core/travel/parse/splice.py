@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from core.quoting import quoted
 from core.travel.parse.errors import SqlRefused
-from core.travel.parse.uses import Reference, Relation, Statement, TableUse
+from core.travel.parse.uses import ColumnReference, Relation, Statement, TableUse
 
 # Of more parts than a table's name can have only the last are looked at.
 _LONGEST_NAME = 8
@@ -91,7 +91,7 @@ class _Splicer:
         parts = use.parts if len(use.parts) > 1 or self.database is None else (self.database, *use.parts)
         return tuple(part.lower() for part in parts)
 
-    def _find(self, reference: Reference) -> tuple[int, list[Relation]]:
+    def _find(self, reference: ColumnReference) -> tuple[int, list[Relation]]:
         """How many of its parts name a relation, and which of the nearest relations those may be."""
         block: int | None = reference.block
         parts = tuple(part.lower() for part in reference.parts)
@@ -150,7 +150,9 @@ class _Splicer:
         }
         return {name for name in by_full_name if len(meanings[name]) > 1}
 
-    def _reference_edits(self, reference: Reference, length: int, relations: list[Relation]) -> list[Edit]:
+    def _reference_edits(
+        self, reference: ColumnReference, length: int, relations: list[Relation]
+    ) -> list[Edit]:
         aliases = self._aliases_of(relations)
         if not any(aliases):
             return []

@@ -10,15 +10,15 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple, get_args
 
-Kind = Literal["word", "quoted", "string", "number", "symbol"]
-_KINDS: dict[str | None, Kind] = {kind: kind for kind in get_args(Kind)}
+TokenKind = Literal["word", "quoted", "string", "number", "symbol"]
+_KINDS: dict[str | None, TokenKind] = {kind: kind for kind in get_args(TokenKind)}
 Span = tuple[int, int]
 
 
 class Token(NamedTuple):
     """`text` is as written; `start` and `end` are character offsets in the statement."""
 
-    kind: Kind
+    kind: TokenKind
     text: str
     start: int
     end: int

@@ -94,7 +94,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class ColumnReference:
     """A dotted name that is not a table's: `shop.orders.price`, or with `is_relation` what stands before `.*`
     (`shop.orders`) or in a hint, where no column follows."""
 
@@ -118,4 +118,4 @@ class Statement:
     uses: tuple[TableUse, ...] = ()
     target: TableUse | None = None
     blocks: tuple[Block, ...] = ()
-    references: tuple[Reference, ...] = ()
+    references: tuple[ColumnReference, ...] = ()

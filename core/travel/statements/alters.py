@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from core.quoting import literal, quoted
-from core.travel.parse.cursor import Cursor
+from core.travel.parse.cursor import TokenCursor
 from core.travel.parse.errors import SqlRefused
 from core.travel.parse.tokens import keywords, tokenize
 
@@ -76,12 +76,12 @@ def read_alter(sql: str) -> Alter:
     tokens = tokenize(sql)
     while tokens[-1].text == ";":
         tokens.pop()
-    return _Reader(sql, tokens).read()
+    return _AlterReader(sql, tokens).read()
 
 
 def read_changes(kind: AlterKind, text: str) -> tuple[SchemaChange, ...]:
     """What stands behind the words of one kind: `a INT, b STRING`. Raises `SqlRefused`."""
-    return _Reader(text, tokenize(text)).read_changes(kind)
+    return _AlterReader(text, tokenize(text)).read_changes(kind)
 
 
 def written(changes: Iterable[SchemaChange]) -> str:
@@ -91,7 +91,7 @@ def written(changes: Iterable[SchemaChange]) -> str:
     return head + ", ".join(map(str, listed))
 
 
-class _Reader(Cursor):
+class _AlterReader(TokenCursor):
     def read(self) -> Alter:
         self.index = 1
         if not self.takes("TABLE"):

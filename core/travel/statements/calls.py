@@ -8,15 +8,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from core.travel.parse.cursor import Cursor
+from core.travel.parse.cursor import TokenCursor
 from core.travel.parse.errors import SqlRefused
 from core.travel.parse.tokens import tokenize
 
 SCHEMA = "sys"
-Value = str | int | bool | None
+ArgumentValue = str | int | bool | None
 
 _WHOLE = re.compile(r"([0-9]{1,18})L?", re.IGNORECASE)
-_WORDS: dict[str, Value] = {"TRUE": True, "FALSE": False, "NULL": None}
+_WORDS: dict[str, ArgumentValue] = {"TRUE": True, "FALSE": False, "NULL": None}
 _FORM = "Write CALL sys.create_savepoint(table => 'db.t')."
 _LITERALS = "An argument is a text in quotes, a whole number, true, false or NULL."
 
@@ -26,13 +26,13 @@ class CallArgument:
     """`name` is lower case, None where the place says which it is; `position` is where it begins."""
 
     name: str | None
-    value: Value
+    value: ArgumentValue
     position: int
     value_position: int
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ProcedureCall:
     """`procedure` is its name behind `sys.`, lower case; `end` is where the closing parenthesis stands."""
 
     sql: str
@@ -45,16 +45,16 @@ class Call:
         return SqlRefused(reason, hint, self.sql, position)
 
 
-def read_call(sql: str) -> Call:
+def read_call(sql: str) -> ProcedureCall:
     """A statement that begins with CALL. Raises `SqlRefused`, with its place, for what is none of ours."""
     tokens = tokenize(sql)
     while tokens[-1].text == ";":
         tokens.pop()
-    return _Reader(sql, tokens, 1).read()
+    return _CallReader(sql, tokens, 1).read()
 
 
-class _Reader(Cursor):
-    def read(self) -> Call:
+class _CallReader(TokenCursor):
+    def read(self) -> ProcedureCall:
         position = self.position
         if not self.is_name(self.index):
             self.refuse("The name of a procedure is missing", _FORM)
@@ -72,7 +72,7 @@ class _Reader(Cursor):
         self.index += 1
         if self._text():
             self.refuse("Nothing can follow the procedure's )", _FORM)
-        return Call(self.sql, parts[1].lower(), position, tuple(arguments), end)
+        return ProcedureCall(self.sql, parts[1].lower(), position, tuple(arguments), end)
 
     def _argument(self, *, after_name: bool) -> CallArgument:
         position, name = self.position, None
@@ -84,7 +84,7 @@ class _Reader(Cursor):
         value_position = self.position
         return CallArgument(name, self._value(), position, value_position)
 
-    def _value(self) -> Value:
+    def _value(self) -> ArgumentValue:
         sign = self._text() if self._text() in ("-", "+") else ""
         self.index += bool(sign)
         if not sign and self._word() in ("TIMESTAMP", "DATE") and self._kind(1) == "string":

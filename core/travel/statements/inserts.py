@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 
 from core.travel.parse.clauses import starts_clause
-from core.travel.parse.cursor import Cursor
+from core.travel.parse.cursor import TokenCursor
 from core.travel.parse.errors import SqlRefused
 from core.travel.parse.kinds import cte_list_end
 from core.travel.parse.tokens import keywords, tokenize
@@ -20,7 +20,7 @@ _NOT_A_LINE_END = re.compile(r"[^\n]")
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedColumn:
     """A column that the head names. Of a partition, `value` is the text of its literal; None: of each row."""
 
     name: str
@@ -41,12 +41,12 @@ class Insert:
     overwrite: bool
     query: str
     query_position: int
-    partition: tuple[Named, ...] | None = None
-    columns: tuple[Named, ...] | None = None
+    partition: tuple[NamedColumn, ...] | None = None
+    columns: tuple[NamedColumn, ...] | None = None
     by_name: bool = False
 
     @property
-    def static(self) -> tuple[Named, ...]:
+    def static(self) -> tuple[NamedColumn, ...]:
         """The partition columns that the head gives a value."""
         return tuple(each for each in self.partition or () if each.value is not None)
 
@@ -60,10 +60,10 @@ def read_insert(sql: str) -> Insert:
     while tokens and tokens[-1].text == ";":
         tokens.pop()
     start = cte_list_end(tokens) if tokens and tokens[0].upper == "WITH" else 0
-    return _Reader(sql, tokens, start).read()
+    return _InsertReader(sql, tokens, start).read()
 
 
-class _Reader(Cursor):
+class _InsertReader(TokenCursor):
     def read(self) -> Insert:
         start = self.position
         overwrite = self.upper(self.index + 1) == "OVERWRITE"
@@ -98,15 +98,15 @@ class _Reader(Cursor):
         is_query = self.upper(self.index + 1) in _QUERY_STARTS
         return self.text(self.index) == "(" and self.is_name(self.index + 1) and not is_query
 
-    def _partition(self) -> tuple[Named, ...]:
+    def _partition(self) -> tuple[NamedColumn, ...]:
         if self.text(self.index) != "(":
             self.refuse("( must follow PARTITION", _FORM)
         return self._names(with_values=True)
 
-    def _names(self, *, with_values: bool) -> tuple[Named, ...]:
+    def _names(self, *, with_values: bool) -> tuple[NamedColumn, ...]:
         """Columns in parentheses, of a partition with their values."""
         self.index += 1
-        names: list[Named] = []
+        names: list[NamedColumn] = []
         taken: set[str] = set()
         while True:
             position = self.position
@@ -118,7 +118,7 @@ class _Reader(Cursor):
                 raise SqlRefused(f"{name} is named twice", "Leave one of them out.", self.sql, position)
             taken.add(name.lower())
             value, said = self._literal(name) if with_values and self.takes("=") else (None, None)
-            names.append(Named(name, position, value, said))
+            names.append(NamedColumn(name, position, value, said))
             if self.takes(")"):
                 return tuple(names)
             if not self.takes(","):

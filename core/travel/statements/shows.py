@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from core.travel.parse.cursor import Cursor
+from core.travel.parse.cursor import TokenCursor
 from core.travel.parse.errors import SqlRefused
 from core.travel.parse.tokens import tokenize
 
@@ -43,7 +43,7 @@ def read_show(sql: str) -> Show | None:
     tokens = tokenize(sql)
     while tokens and tokens[-1].text == ";":
         tokens.pop()
-    cursor = Cursor(sql, tokens)
+    cursor = TokenCursor(sql, tokens)
     for words, kind in _HEADS:
         if cursor.takes(*words):
             return _table(cursor, sql, kind)
@@ -52,7 +52,7 @@ def read_show(sql: str) -> Show | None:
 
 def only_shows(sql: str) -> bool:
     """Whether a statement about the session just says what there is: SET without a value, LIST."""
-    cursor = Cursor(sql, tokenize(sql))
+    cursor = TokenCursor(sql, tokenize(sql))
     if cursor.takes("LIST"):
         return True
     is_change = any(token.text == "=" for token in cursor.tokens)
@@ -69,7 +69,7 @@ class NewView(NamedTuple):
 
 def created_view(sql: str) -> NewView | None:
     """The temporary view that a statement makes of a query; None for any other statement."""
-    cursor, is_global = Cursor(sql, tokenize(sql)), False
+    cursor, is_global = TokenCursor(sql, tokenize(sql)), False
     if cursor.takes("CACHE"):
         cursor.takes("LAZY")
         is_one = cursor.takes("TABLE")
@@ -91,7 +91,7 @@ def created_view(sql: str) -> NewView | None:
 def require_nothing_kept(sql: str, is_view: Callable[[tuple[str, ...]], bool]) -> None:
     """Raises `SqlRefused` for REFRESH, CACHE or UNCACHE of a table: only views of the session can be kept."""
     tokens = [token for token in tokenize(sql) if token.text != ";"]
-    cursor = Cursor(sql, tokens)
+    cursor = TokenCursor(sql, tokens)
     verb = next((each for each in _KEEPING if cursor.takes(each)), None)
     cursor.takes("LAZY")
     if verb is None or not cursor.takes("TABLE") or not cursor.is_name(cursor.index):
@@ -110,7 +110,7 @@ def require_nothing_kept(sql: str, is_view: Callable[[tuple[str, ...]], bool]) -
     )
 
 
-def _table(cursor: Cursor, sql: str, kind: ShowKind) -> Show:
+def _table(cursor: TokenCursor, sql: str, kind: ShowKind) -> Show:
     if kind == "columns" and not (cursor.takes("IN") or cursor.takes("FROM")):
         cursor.refuse("IN must follow SHOW COLUMNS", "Write SHOW COLUMNS IN db.t.")
     position = cursor.position
@@ -133,7 +133,7 @@ def _table(cursor: Cursor, sql: str, kind: ShowKind) -> Show:
     return Show(sql, kind, parts, position, key)
 
 
-def _key(cursor: Cursor) -> str:
+def _key(cursor: TokenCursor) -> str:
     """Up to the parenthesis: a text in quotes, or words with dots and dashes."""
     begin = cursor.index
     while cursor.text(cursor.index) not in (")", ""):

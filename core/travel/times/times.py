@@ -16,14 +16,14 @@ from typing import Any, NoReturn, TypeVar
 from core.travel.parse.errors import SqlRefused, too_deep
 from core.travel.parse.expressions import (
     CONSTANT_HINT,
-    Call,
     Expression,
     ExpressionReader,
+    FunctionCall,
     Interval,
     Literal,
     Number,
     Opaque,
-    Operation,
+    OperatorExpression,
 )
 from core.travel.parse.tokens import Span, tokenize
 from core.travel.times.intervals import Duration, read_interval
@@ -32,7 +32,7 @@ from core.travel.times.zones import epoch_ms, from_epoch, instant, shifted, zone
 
 T = TypeVar("T")
 # A datetime with a zone is a moment, one without is a local time; both are checked before date, their base.
-Value = datetime | date | Decimal | str | Duration
+Constant = datetime | date | Decimal | str | Duration
 
 _NUMBER_SUFFIX = "LSYFDBlsyfdb"
 _PER_SECOND = {"TIMESTAMP_SECONDS": 1, "TIMESTAMP_MILLIS": 1_000, "TIMESTAMP_MICROS": 1_000_000}
@@ -110,10 +110,10 @@ class _Folder:
         except ValueError as error:
             self._refuse(str(error), at)
 
-    def _value(self, expression: Expression) -> Value:
+    def _value(self, expression: Expression) -> Constant:
         return self._try(expression, lambda: self._unchecked(expression))
 
-    def _unchecked(self, expression: Expression) -> Value:
+    def _unchecked(self, expression: Expression) -> Constant:
         match expression:
             case Literal(type="", text=text):
                 return text
@@ -123,9 +123,9 @@ class _Folder:
                 return self._number(text)
             case Interval(amounts=amounts):
                 return read_interval(amounts)
-            case Call():
+            case FunctionCall():
                 return self._call(expression)
-            case Operation():
+            case OperatorExpression():
                 return self._operation(expression)
             case Opaque(text=text):
                 self._leave(f"`{text}`", expression)
@@ -136,7 +136,7 @@ class _Folder:
             raise ValueError(f"{text} is too large")
         return number
 
-    def _moment(self, value: Value) -> datetime:
+    def _moment(self, value: Constant) -> datetime:
         """What a value is as a timestamp. Raises `ValueError` and `OverflowError`."""
         if isinstance(value, str):
             value = read_timestamp(value, self.today)
@@ -154,7 +154,7 @@ class _Folder:
             case Duration():
                 raise ValueError("An interval alone is not a time")
 
-    def _cast(self, value: Value, kind: str) -> Value:
+    def _cast(self, value: Constant, kind: str) -> Constant:
         if kind == "DATE":
             if isinstance(value, str):
                 return read_date(value)
@@ -163,7 +163,7 @@ class _Folder:
             return self._local(value)
         return self._moment(value)
 
-    def _local(self, value: Value) -> datetime:
+    def _local(self, value: Constant) -> datetime:
         if isinstance(value, str):
             value = read_timestamp(value, self.today)
             if value.tzinfo is not None:
@@ -172,7 +172,7 @@ class _Folder:
             return value
         return self._moment(value).astimezone(self.zone).replace(tzinfo=None)
 
-    def _call(self, call: Call) -> Value:
+    def _call(self, call: FunctionCall) -> Constant:
         arguments = [self._value(argument) for argument in call.arguments]
         match call.function, arguments:
             case (kind, [value]) if call.is_cast:
@@ -203,7 +203,7 @@ class _Folder:
                 return self._truncated(unit, value)
         self._leave(f"{call.function.lower()}() with these arguments", call)
 
-    def _operation(self, operation: Operation) -> Value:
+    def _operation(self, operation: OperatorExpression) -> Constant:
         right = self._value(operation.right)
         if operation.left is not None:
             left = self._value(operation.left)
@@ -217,7 +217,7 @@ class _Folder:
             self._leave(f"`{operation.operator}`", operation)
         return self._sum(operation, left, right)
 
-    def _product(self, operation: Operation, left: Value, right: Value) -> Value:
+    def _product(self, operation: OperatorExpression, left: Constant, right: Constant) -> Constant:
         match left, right:
             case (Decimal(), Decimal()):
                 return left * right
@@ -229,7 +229,7 @@ class _Folder:
                     return duration.times(int(factor))
         self._leave("This product", operation)
 
-    def _sum(self, operation: Operation, left: Value, right: Value) -> Value:
+    def _sum(self, operation: OperatorExpression, left: Constant, right: Constant) -> Constant:
         sign = 1 if operation.operator == "+" else -1
         match left, right:
             case (Decimal(), Decimal()):
@@ -244,12 +244,12 @@ class _Folder:
                 return self._days_later(left, sign * right, operation)
         self._leave(f"This `{operation.operator}`", operation)
 
-    def _days_later(self, day: Value, count: Decimal, at: Expression) -> Value:
+    def _days_later(self, day: Constant, count: Decimal, at: Expression) -> Constant:
         if isinstance(day, date) and not isinstance(day, datetime) and count == int(count):
             return day + timedelta(days=int(count))
         self._leave("This number of days", at)
 
-    def _later(self, start: datetime | date | str, by: Duration) -> Value:
+    def _later(self, start: datetime | date | str, by: Duration) -> Constant:
         """As Spark: months, then whole days, on the calendar of the session's zone; the rest exactly."""
         days, micros = by.split_days()
         rest = timedelta(microseconds=micros)
@@ -260,7 +260,7 @@ class _Folder:
             return (shifted(start.replace(tzinfo=UTC), UTC, by.months, days) + rest).replace(tzinfo=None)
         return shifted(self._moment(start), self.zone, by.months, days) + rest
 
-    def _truncated(self, unit: str, value: Value) -> Value:
+    def _truncated(self, unit: str, value: Constant) -> Constant:
         unit = unit.strip().upper()
         if unit not in _FIELDS_BELOW:
             raise ValueError(f"date_trunc does not know the unit '{unit}'")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from core.actions.garbage.references import Leaving
 from core.actions.garbage.unreferenced import freed_by
-from core.storage.files import Entry, Files
+from core.storage.files import DirectoryEntry, Files
 from core.table.layout import Root
 from core.table.lineage.lineage import Lineage
 from core.table.manifests.files import data_manifests
@@ -138,7 +138,7 @@ class AfterTags(Wrapped):
         super().__init__(inner)
         self._deed: Callable[[], object] | None = deed
 
-    def entries(self, directory: str) -> list[Entry]:
+    def entries(self, directory: str) -> list[DirectoryEntry]:
         found = super().entries(directory)
         self._happen(directory)
         return found

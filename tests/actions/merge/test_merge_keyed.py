@@ -20,7 +20,7 @@ from core.actions.merge import merge_branch
 from core.errors import Refused
 from core.spark.client.client import Engine
 from core.spark.datasource.paimon import plan_splits, read_splits
-from core.spark.datasource.scan import Warehouse, make_scan
+from core.spark.datasource.scan import WarehouseAccess, make_scan
 from core.storage.local import LocalFiles
 from core.table.layout import Root, TablePath
 from core.table.lineage.lineage import Lineage
@@ -171,7 +171,7 @@ class Table:
     def rows(self, side: Side) -> State:
         """Not as pypaimon alone reads them: it takes a deletion that nothing lies under for a row."""
         snapshot = Lineage(self.files, side.root).latest()
-        warehouse = Warehouse(self.files, str(self.warehouse), {})
+        warehouse = WarehouseAccess(self.files, str(self.warehouse), {})
         scan = make_scan(warehouse, side.root, snapshot, pinned=False)
         batches = read_splits(scan, [], plan_splits(scan, []))
         return {row["key"]: row["value"] or "" for batch in batches for row in batch.to_pylist()}

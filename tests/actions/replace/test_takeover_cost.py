@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.actions.context import Context
-from core.storage.files import Entry, Files
+from core.storage.files import DirectoryEntry, Files
 from core.table.layout import SNAPSHOT_PREFIX
 from tests.actions.acting import ORDERS, Wrapped, applied, context_on, planned
 from tests.actions.taking_over import branched
@@ -23,7 +23,7 @@ class Calls(Wrapped):
         self.calls = 0
         self.snapshots = 0
 
-    def entries(self, directory: str) -> list[Entry]:
+    def entries(self, directory: str) -> list[DirectoryEntry]:
         self.calls += 1
         return super().entries(directory)
 

@@ -11,7 +11,14 @@ import pytest
 
 from core.errors import Unavailable
 from core.spark.launch import cluster
-from core.spark.launch.cluster import Node, cluster_at, cluster_settings, is_cluster, package, require_master
+from core.spark.launch.cluster import (
+    ClusterNode,
+    cluster_at,
+    cluster_settings,
+    is_cluster,
+    package,
+    require_master,
+)
 from core.spark.launch.session_settings import EXECUTORS_TIMEOUT
 
 
@@ -100,17 +107,17 @@ def test_why_python_does_not_run_there(said: str, expected: str) -> None:
 
 def test_what_a_machine_lacks_is_named() -> None:
     whole = {name: "1.0" for name in cluster.NEEDED}
-    cluster._require(Node("node1", "3.11.7", whole, True), "/w")
+    cluster._require(ClusterNode("node1", "3.11.7", whole, True), "/w")
     with pytest.raises(Unavailable, match=r"Python 3\.11\.7 of executor node1 lacks pypaimon and msgspec"):
-        cluster._require(Node("node1", "3.11.7", whole | {"pypaimon": "", "msgspec": ""}, True), "/w")
+        cluster._require(ClusterNode("node1", "3.11.7", whole | {"pypaimon": "", "msgspec": ""}, True), "/w")
     with pytest.raises(Unavailable, match="Executor node1 does not see the warehouse /w"):
-        cluster._require(Node("node1", "3.11.7", whole, False), "/w")
+        cluster._require(ClusterNode("node1", "3.11.7", whole, False), "/w")
 
 
 def test_a_task_says_what_its_machine_has(tmp_path: Path) -> None:
     import msgspec
 
     [told] = cluster._look(str(tmp_path / "nowhere"), ())
-    node = msgspec.json.decode(told, type=Node)
+    node = msgspec.json.decode(told, type=ClusterNode)
     assert not node.sees_warehouse and node.versions["pypaimon"].startswith("2.")
     assert all(node.versions.values())

@@ -14,7 +14,7 @@ import pytest
 from core.cancelling import Cancellation, cancellable
 from core.errors import Cancelled, Refused, Unavailable
 from core.spark.writing.committing import commit_rows, write_rows
-from core.spark.writing.target import Target
+from core.spark.writing.target import WriteTarget
 from core.spark.writing.write import looked_up
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
@@ -37,7 +37,9 @@ def table(tmp_path: Path, request: pytest.FixtureRequest) -> Table:
     return table
 
 
-def begun(table: Table, *, overwrite: bool = False, pinned: bool = False) -> tuple[Target, list[list[Any]]]:
+def begun(
+    table: Table, *, overwrite: bool = False, pinned: bool = False
+) -> tuple[WriteTarget, list[list[Any]]]:
     """Rows that are written and wait for their commit; `pinned` to the newest snapshot."""
     target = looked_up({"warehouse": str(table.warehouse), "table": table.name}, overwrite)
     if pinned:

@@ -40,9 +40,9 @@ class FilterLine(Horizontal):
     async def open_for(cls, grid: Widget, text: str, narrow: Callable[[str], None]) -> None:
         """Show the line under the grid, or go to it when it is there already; keys go there from now on."""
         parent = grid.parent
-        found = next(iter(parent.query(cls)), None) if parent is not None else None
-        line = cls(grid, text, narrow) if found is None else found
-        if found is None:
+        existing = next(iter(parent.query(cls)), None) if parent is not None else None
+        line = cls(grid, text, narrow) if existing is None else existing
+        if existing is None:
             await grid.screen.mount(line, after=grid)
         grid.screen.set_focus(line.input)
 

@@ -11,7 +11,7 @@ from textual.strip import Strip
 
 from core.text import clean_text
 from tui.formats import format_value
-from tui.records.sources import Column, RowSource
+from tui.records.sources import GridColumn, RowSource
 from tui.theme import Line
 from tui.widgets.cells import fit, width_of, wrap
 
@@ -20,12 +20,12 @@ GUTTER = 2
 _SAMPLED = 200
 
 
-def cell_text(column: Column, value: object, now_ms: int) -> str:
+def cell_text(column: GridColumn, value: object, now_ms: int) -> str:
     """What a cell shows; a missing value is told from an empty text where the column says how."""
     return column.nothing if value is None else format_value(column.kind, value, now_ms)
 
 
-def measure(columns: Sequence[Column], source: RowSource, now_ms: int) -> list[int]:
+def measure(columns: Sequence[GridColumn], source: RowSource, now_ms: int) -> list[int]:
     """A width for each column from its title and the first and last rows."""
     widths = [width_of(column.title) for column in columns]
     count = len(source)
@@ -46,20 +46,20 @@ def visible_columns(widths: Sequence[int], frozen: int, first: int, room: int) -
     """
     shown: list[tuple[int, int]] = []
     used = 0
-    for place in [*range(min(frozen, len(widths))), *range(max(first, frozen), len(widths))]:
+    for column in [*range(min(frozen, len(widths))), *range(max(first, frozen), len(widths))]:
         gap = len(GAP) if shown else 0
         left = room - used - gap
-        if left < min(widths[place], 4):
+        if left < min(widths[column], 4):
             break
-        width = min(widths[place], left)
-        shown.append((place, width))
+        width = min(widths[column], left)
+        shown.append((column, width))
         used += gap + width
     return shown
 
 
 def paint_row(
     values: Sequence[object],
-    columns: Sequence[Column],
+    columns: Sequence[GridColumn],
     shown: Sequence[tuple[int, int]],
     *,
     gutter: str,
@@ -97,7 +97,7 @@ def paint_row(
 
 
 def paint_head(
-    columns: Sequence[Column],
+    columns: Sequence[GridColumn],
     shown: Sequence[tuple[int, int]],
     *,
     sorted_by: int | None,

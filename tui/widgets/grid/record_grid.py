@@ -24,14 +24,14 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from tui.keymap import GRID
-from tui.records.sources import Column, RowSource, tuples
+from tui.records.sources import GridColumn, RowSource, tuples
 from tui.theme import inks
 from tui.widgets.grid.cursor import Cursor
 from tui.widgets.grid.paint import GUTTER, measure, note_lines, paint_head, paint_row, visible_columns
-from tui.widgets.grid.row_order import Order, arrange
+from tui.widgets.grid.row_order import SortOrder, arrange
 from tui.widgets.grid.view import View
 from tui.widgets.lines import strip_of
-from tui.work.background import Report, Slot
+from tui.work.background import Slot, ThreadReport
 
 # Which way the cursor would go on, had the grid not ended: what lies there is its owner's to say.
 Edge = Literal["left", "right", "top"]
@@ -53,7 +53,7 @@ class RecordGrid(Widget, can_focus=True):
 
     def __init__(
         self,
-        columns: Sequence[Column] = (),
+        columns: Sequence[GridColumn] = (),
         *,
         head: bool = True,
         frozen: int = 0,
@@ -63,8 +63,8 @@ class RecordGrid(Widget, can_focus=True):
     ) -> None:
         """`sign` is one cell before a row, of the row at an index of the source."""
         super().__init__(id=id)
-        self.columns: Sequence[Column] = columns
-        self.order = Order()
+        self.columns: Sequence[GridColumn] = columns
+        self.order = SortOrder()
         self.first_column = frozen
         self._frozen = frozen
         self._at_edge = at_edge
@@ -90,7 +90,7 @@ class RecordGrid(Widget, can_focus=True):
     def show(
         self,
         source: RowSource,
-        columns: Sequence[Column] | None = None,
+        columns: Sequence[GridColumn] | None = None,
         *,
         note: str = "",
         total: int | None = None,
@@ -100,9 +100,9 @@ class RecordGrid(Widget, can_focus=True):
         if columns is not None and list(columns) != list(self.columns):
             self.columns = columns
             self._start_over()
-        found = measure(self.columns, source, now_ms)
+        widths = measure(self.columns, source, now_ms)
         # Widths only grow while the columns stay, so that a refresh never makes the picture jump.
-        self._widths = [max(pair) for pair in zip(found, self._widths, strict=True)]
+        self._widths = [max(pair) for pair in zip(widths, self._widths, strict=True)]
         self._now_ms = now_ms
         self._note = (note, "")
         self._given, self._total = source, total
@@ -127,7 +127,7 @@ class RecordGrid(Widget, can_focus=True):
 
     def _start_over(self) -> None:
         self._widths = measure(self.columns, tuples(()), 0)
-        self.first_column, self.order, self._cursor = self._frozen, Order(), Cursor()
+        self.first_column, self.order, self._cursor = self._frozen, SortOrder(), Cursor()
 
     @property
     def source(self) -> RowSource:
@@ -235,7 +235,7 @@ class RecordGrid(Widget, can_focus=True):
         """Show the rows that hold these words; `!words` for those that do not.
 
         The cursor goes to the first of them if its record is not among them, or if `to_top` says so."""
-        self.order = Order(text, self.order.column, self.order.descending)
+        self.order = SortOrder(text, self.order.column, self.order.descending)
         self._asked, self._to_top = True, to_top
         self._arrange()
 
@@ -244,8 +244,8 @@ class RecordGrid(Widget, can_focus=True):
         start = 0 if self.order.column is None else self.order.column + 1
         column = next((each for each in range(start, len(self.columns)) if self.columns[each].title), None)
         numeric = column is not None and self.columns[column].kind not in ("text",)
-        self.order = Order(self.order.text, column, numeric)
-        if column is not None and column not in [place for place, _ in self._shown()]:
+        self.order = SortOrder(self.order.text, column, numeric)
+        if column is not None and column not in [shown for shown, _ in self._shown()]:
             self.first_column = max(self._frozen, column)
         elif column is None:
             self.first_column = self._frozen
@@ -253,7 +253,7 @@ class RecordGrid(Widget, can_focus=True):
 
     def action_reverse(self) -> None:
         if self.order.column is not None:
-            self.order = Order(self.order.text, self.order.column, not self.order.descending)
+            self.order = SortOrder(self.order.text, self.order.column, not self.order.descending)
             self._arrange()
 
     def _arrange(self) -> None:
@@ -264,7 +264,7 @@ class RecordGrid(Widget, can_focus=True):
             self._arranged(View(source, arrange(source, columns, order, now_ms)))
             return
 
-        def work(report: Report[View]) -> None:
+        def work(report: ThreadReport[View]) -> None:
             report(View(source, arrange(source, columns, order, now_ms, lambda: report.wanted)))
 
         if self._ordering is None:

@@ -7,16 +7,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tui.records.sources import Column, RowSource
+from tui.records.sources import GridColumn, RowSource
 from tui.widgets.grid.paint import cell_text
 
-Wanted = Callable[[], bool]
+IsWanted = Callable[[], bool]
 # How many rows are looked at between two questions whether anybody still wants the answer.
 _BREATH = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class SortOrder:
     """What is asked of the rows: words they hold (or, inverse, must not), and a column to sort by."""
 
     text: str = ""
@@ -39,10 +39,10 @@ class Order:
 
 def arrange(
     source: RowSource,
-    columns: Sequence[Column],
-    order: Order,
+    columns: Sequence[GridColumn],
+    order: SortOrder,
     now_ms: int,
-    wanted: Wanted = lambda: True,
+    wanted: IsWanted = lambda: True,
 ) -> array[int] | None:
     """Indexes into the source, in the order asked; None for every row as it comes.
 
@@ -58,7 +58,7 @@ def arrange(
 
 
 def _matching(
-    source: RowSource, columns: Sequence[Column], order: Order, now_ms: int, wanted: Wanted
+    source: RowSource, columns: Sequence[GridColumn], order: SortOrder, now_ms: int, wanted: IsWanted
 ) -> array[int]:
     words, inverse = order.words, order.inverse
     if not words:
