@@ -22,28 +22,28 @@ def feature_refusals(files: Files, root: Root) -> list[Refusal]:
     """Why no file of this table is deleted, whatever keeps it."""
     options = newest_options(files, root)
     name = root.table.full_name
-    found = [
+    refusals = [
         Refusal(f"{name} uses {feature} ({option}), and its files can't be counted safely", _HINT)
         for option, feature in _UNSAFE.items()
         if options.get(option, "").strip().lower() == "true"
     ]
     if options.get(_EXTERNAL):
-        found.append(Refusal(f"{name} keeps data files outside the warehouse ({_EXTERNAL})", _HINT))
-    return found
+        refusals.append(Refusal(f"{name} keeps data files outside the warehouse ({_EXTERNAL})", _HINT))
+    return refusals
 
 
 def changelog_refusals(files: Files, root: Root) -> list[Refusal]:
     """Why no snapshot expires: changelogs that outlive theirs are made when it does."""
     options = newest_options(files, root)
     name = root.table.full_name
-    found = [
+    refusals = [
         Refusal(f"{name} keeps changelogs longer than snapshots ({option} is set)", _HINT)
         for option in _CHANGELOG_LIFE
         if option in options
     ]
-    if not found and numbered(files.names(root.changelogs), CHANGELOG_PREFIX):
-        found.append(Refusal(f"{root.label} of {name} has changelogs of expired snapshots", _HINT))
-    return found
+    if not refusals and numbered(files.names(root.changelogs), CHANGELOG_PREFIX):
+        refusals.append(Refusal(f"{root.label} of {name} has changelogs of expired snapshots", _HINT))
+    return refusals
 
 
 def newest_options(files: Files, root: Root) -> Mapping[str, str]:

@@ -30,8 +30,8 @@ def name_refusal(name: str, kind: Literal["tag", "branch"]) -> Refusal | None:
         return Refusal(f"A {kind} can't be called {MAIN}", hint)
     if name.isdigit():
         return Refusal(f"A {kind} called {name} would hide snapshot {name}", "Put a letter in front.")
-    if found := _FORBIDDEN.intersection(name):
-        return Refusal(f"The name of a {kind} can't hold {' or '.join(sorted(found))}", hint)
+    if forbidden := _FORBIDDEN.intersection(name):
+        return Refusal(f"The name of a {kind} can't hold {' or '.join(sorted(forbidden))}", hint)
     if name.startswith("."):
         return Refusal(f"The name of a {kind} can't begin with a dot", hint)
     if len(name.encode()) > _MAX_BYTES:

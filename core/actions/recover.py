@@ -70,13 +70,13 @@ class Findings:
 
     @property
     def fingerprint(self) -> str:
-        begun = []
+        journaled = []
         if self.interrupted:
-            begun = [self.interrupted.journal.token, str(len(self.interrupted.entries))]
+            journaled = [self.interrupted.journal.token, str(len(self.interrupted.entries))]
         reads = [root.tag(name) for root, name in self.reads]
         untagged = [each.path for each in self.untagged]
         tokens = (claim.token for claim in self.claims)
-        return fingerprint(*begun, *tokens, *self.stale, *self.abandoned, *reads, *untagged)
+        return fingerprint(*journaled, *tokens, *self.stale, *self.abandoned, *reads, *untagged)
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
@@ -92,48 +92,48 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         return restore_main.plan(context, table, main)
     # Those on other machines count as dead here: applying it watches them first.
     unwatched = look(context, table)
-    found = look(context, table, dead=unwatched.watched)
+    findings = look(context, table, dead=unwatched.watched)
     refusals = read_only_refusals(context)
-    if found.is_held and not found.is_empty:
-        refusals.append(Refusal(found.alive[0], "Wait for it to end, then run recover again."))
+    if findings.is_held and not findings.is_empty:
+        refusals.append(Refusal(findings.alive[0], "Wait for it to end, then run recover again."))
     steps: list[Step] = []
     if unwatched.watched:
         seconds = f"{context.watch_for:g} s"
         steps.append(Step("check", "who holds it on another machine", f"watched for {seconds}: alive or not"))
-    if found.interrupted:
-        steps += _journal_steps(context, table, found.interrupted)
-    steps += [_claim_step(context, table, claim) for claim in found.claims]
-    steps += [Step("delete", path, "left by a change that has ended") for path in found.stale]
-    steps += [Step("delete", path, "half-written, for more than a day") for path in found.abandoned]
-    steps += [Step("delete", root.tag(name), "left by a read that died") for root, name in found.reads]
-    for each in found.untagged:
+    if findings.interrupted:
+        steps += _journal_steps(context, table, findings.interrupted)
+    steps += [_claim_step(context, table, claim) for claim in findings.claims]
+    steps += [Step("delete", path, "left by a change that has ended") for path in findings.stale]
+    steps += [Step("delete", path, "half-written, for more than a day") for path in findings.abandoned]
+    steps += [Step("delete", root.tag(name), "left by a read that died") for root, name in findings.reads]
+    for each in findings.untagged:
         steps.append(Step("create", each.path, f"protects savepoint {each.savepoint.id} again"))
-    count = (found.interrupted is not None) + len(found.claims)
+    count = (findings.interrupted is not None) + len(findings.claims)
     what = f"{counted(count, 'interrupted change')}" if count else "nothing interrupted"
-    if found.reads:
-        left = len(found.reads)
+    if findings.reads:
+        left = len(findings.reads)
         what += f" and {counted(left, 'tag')} left by reads that died"
-    if found.abandoned:
-        what += f" and {counted(len(found.abandoned), 'half-written file')} older than a day"
-    if found.untagged:
-        lost = ", ".join(str(each.savepoint.id) for each in found.untagged)
+    if findings.abandoned:
+        what += f" and {counted(len(findings.abandoned), 'half-written file')} older than a day"
+    if findings.untagged:
+        lost = ", ".join(str(each.savepoint.id) for each in findings.untagged)
         what += f" and a savepoint without its tag: {lost}"
     return Plan(
         action=ACTION,
         table=table.full_name,
         summary=f"{table.full_name} has {what}",
         arguments={"assume": assumed},
-        fingerprint=found.fingerprint,
+        fingerprint=findings.fingerprint,
         steps=tuple(steps),
         kept=("Everything else: whatever no journal or claim of an interrupted change names",),
-        warnings=(*unwatched.alive, *_warnings(context, found.untagged)),
+        warnings=(*unwatched.alive, *_warnings(context, findings.untagged)),
         refusals=tuple(refusals),
-        empty=found.is_empty,
+        empty=findings.is_empty,
     )
 
 
 def _warnings(context: Context, untagged: Sequence[Unprotected]) -> list[str]:
-    return [told for each in untagged if (told := warning(context.files, each)) is not None]
+    return [text for each in untagged if (text := warning(context.files, each)) is not None]
 
 
 def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
@@ -143,37 +143,37 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     require_allowed(context, plan)
     started = context.clock()
     table, token = parse_table_name(plan.table), journal.new_token()
-    found = look(context, table)
-    if found.watched:
+    findings = look(context, table)
+    if findings.watched:
         progress(f"watching for {context.watch_for:g} s whether another machine's process still works")
-        found = look(context, table, dead=silent(context, table, found.watched))
-        if found.alive and found.is_empty:
-            raise Refused(found.alive[0], "Wait for it to end.")
-    require_unmoved(table, plan, found.fingerprint)
-    if found.is_empty:
+        findings = look(context, table, dead=silent(context, table, findings.watched))
+        if findings.alive and findings.is_empty:
+            raise Refused(findings.alive[0], "Wait for it to end.")
+    require_unmoved(table, plan, findings.fingerprint)
+    if findings.is_empty:
         return _outcome(plan, 0, f"{plan.table} has nothing to recover")
     with running(context, table, token):
-        if found.interrupted:
-            hold = journal.take_over(context, table, found.interrupted, token)
+        if findings.interrupted:
+            hold = journal.take_over(context, table, findings.interrupted, token)
             _recover_journal(hold, plan, progress)
-        if found.claims or found.untagged or found.is_littered:
+        if findings.claims or findings.untagged or findings.is_littered:
             hold = journal.take(context, table, plan, token, ACTION, {})
-            for claim in found.claims:
+            for claim in findings.claims:
                 _recover_claim(context, table, claim, progress)
-            for path in found.stale:
+            for path in findings.stale:
                 context.files.delete(path)
-            for each in found.untagged:
+            for each in findings.untagged:
                 protect(context.files, each, progress)
-            _sweep(context, table, found.abandoned, progress)
+            _sweep(context, table, findings.abandoned, progress)
             hold.release()
-    for root, name in found.reads:
+    for root, name in findings.reads:
         stale_read_tags.remove(context, root, name, progress)
-    done = (found.interrupted is not None) + len(found.claims) + len(found.untagged)
+    done = (findings.interrupted is not None) + len(findings.claims) + len(findings.untagged)
     outcome = _outcome(plan, done, f"{plan.table} is whole again")
-    begun = [found.interrupted.journal.action] if found.interrupted else []
-    begun += [f"savepoint {claim.id}" for claim in found.claims]
-    begun += [f"tag of savepoint {each.savepoint.id}" for each in found.untagged]
-    before = f"interrupted: {', '.join(begun)}" if begun else "leftovers"
+    interrupted = [findings.interrupted.journal.action] if findings.interrupted else []
+    interrupted += [f"savepoint {claim.id}" for claim in findings.claims]
+    interrupted += [f"tag of savepoint {each.savepoint.id}" for each in findings.untagged]
+    before = f"interrupted: {', '.join(interrupted)}" if interrupted else "leftovers"
     audit.record(context, plan, outcome, started, progress, before=before, after="nothing interrupted")
     return outcome
 
@@ -245,12 +245,12 @@ def _description(state: Standing) -> str:
     return "may still be running on its machine"
 
 
-def _journal_steps(context: Context, table: TablePath, begun: JournaledChange) -> list[Step]:
-    steps = [Step("delete", table.journal, f"of {begun.journal.action} by {begun.journal.owner}")]
-    if begun.journal.change == ACTION:
+def _journal_steps(context: Context, table: TablePath, interrupted: JournaledChange) -> list[Step]:
+    steps = [Step("delete", table.journal, f"of {interrupted.journal.action} by {interrupted.journal.owner}")]
+    if interrupted.journal.change == ACTION:
         return steps
-    change_named(begun.journal.change)
-    return [*driver.recovery_steps(context, table, begun), *steps]
+    change_named(interrupted.journal.change)
+    return [*driver.recovery_steps(context, table, interrupted), *steps]
 
 
 def _recover_journal(hold: journal.Hold, plan: Plan, progress: Progress) -> None:

@@ -63,10 +63,10 @@ def must_be_agreed_to(action: Action, plan: Plan) -> bool:
 
 def action(name: str) -> Action:
     """The action called `name`. Raises `UsageError`, with names spelled like it as the hint."""
-    found = ACTIONS.get(name)
-    if found is None:
+    known = ACTIONS.get(name)
+    if known is None:
         raise UsageError(f"There is no action {name}", near_names(name, ACTIONS))
-    return found
+    return known
 
 
 def _defined(
@@ -79,10 +79,10 @@ def _defined(
     moves_main: bool = False,
 ) -> Action:
     def plan(context: Context, table: TablePath, given: Mapping[str, object]) -> Plan:
-        found = cast(MakePlan, importlib.import_module(module).plan)(context, table, given)
+        made = cast(MakePlan, importlib.import_module(module).plan)(context, table, given)
         links = map(link_in_the_way, linked_directories(context.files, table))
-        refusals = (*found.refusals, *(Refusal(e.message, e.hint) for e in links))
-        return replace(found, refusals=refusals, request=found.request if found.redoes else _plain(given))
+        refusals = (*made.refusals, *(Refusal(e.message, e.hint) for e in links))
+        return replace(made, refusals=refusals, request=made.request if made.redoes else _plain(given))
 
     def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
         require_no_links(context.files, parse_table_name(plan.table))

@@ -12,8 +12,8 @@ _TEMPORARY = re.compile(r"\.(?P<name>.+)\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f
 
 def meant_for(name: str) -> str | None:
     """The name that a temporary file was to get; None when it is none."""
-    found = _TEMPORARY.fullmatch(name)
-    return found["name"] if found else None
+    match = _TEMPORARY.fullmatch(name)
+    return match["name"] if match else None
 
 
 def delete_temporaries(files: Files, directory: str, names: Collection[str]) -> None:

@@ -181,7 +181,7 @@ class CreateBranch(Change[CreateBranchState]):
             undo=f"paimark undo {self.work.table.word}",
         )
 
-    def recovery_steps(self, begun: JournaledChange) -> list[Step]:
+    def recovery_steps(self, interrupted: JournaledChange) -> list[Step]:
         what = f"branch {self.state.name}"
         if self._is_whole():
             return [Step("check", what, "it is whole")]
@@ -282,13 +282,13 @@ def _tag_refusals(context: Context, table: TablePath, tag_name: str, tag: Tag) -
 
 
 def _warnings(tag_name: str, tag: Tag) -> list[str]:
-    found = []
+    warnings = []
     if until := kept_until_ms(tag):
-        found.append(
+        warnings.append(
             f"Tag {tag_name} lives until {moment(until)}: "
             "stock engines then delete it, and with it files that the branch needs"
         )
-    found.append(
+    warnings.append(
         f"Keep tag {tag_name} while the branch lives: stock engines allow deleting it, and the branch breaks"
     )
-    return found
+    return warnings

@@ -47,11 +47,11 @@ ACTION = "delete-branch"
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
     """Arguments: `name`, and `keep` to retire it instead. Raises `NotFound`."""
     name, keeps = required_text(arguments, "name"), arguments.get("keep") is True
-    root, found = _find(context, table, name)
+    root, branch_state = _find(context, table, name)
     refusals = read_only_refusals(context) + branch_refusals(context, root, keeps=keeps)
     refusals += journal.refusals(context, table)
     freed, released = Freed(), list[Step]()
-    if found is not None and not keeps and not refusals:
+    if branch_state is not None and not keeps and not refusals:
         freed, released, more = _freed(context, root)
         refusals += more
     sizes = root_files(context.files, root)
@@ -71,10 +71,10 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         table=table.full_name,
         summary=summary,
         arguments={"name": name, "keep": keeps, "retired": retired},
-        fingerprint=_seen(context, root, found),
+        fingerprint=_seen(context, root, branch_state),
         steps=(copied, gone) if keeps else (*freed_steps(freed), gone, *released),
         kept=("All its snapshots, tags and files, under the new name",) if keeps else kept_by(table, freed),
-        warnings=tuple(_warnings(context, table, name, found)),
+        warnings=tuple(_warnings(context, table, name, branch_state)),
         refusals=tuple(refusals),
         freed_files=len(freed.files),
         freed_bytes=total,
@@ -91,7 +91,7 @@ class DeleteBranchState(msgspec.Struct, frozen=True):
 class DeleteBranch(Change[DeleteBranchState]):
     """The journal's note is the point of no return: from then on the branch goes, read again."""
 
-    RootState = DeleteBranchState
+    State = DeleteBranchState
 
     def __init__(self, work: Work, state: DeleteBranchState) -> None:
         super().__init__(work, state)
@@ -133,8 +133,8 @@ class DeleteBranch(Change[DeleteBranchState]):
             after=f"no branch {name}",
         )
 
-    def recovery_steps(self, begun: JournaledChange) -> list[Step]:
-        if not begun.is_committed:
+    def recovery_steps(self, interrupted: JournaledChange) -> list[Step]:
+        if not interrupted.is_committed:
             return []
         what = "and the files that only it kept, as far as they are there"
         return [Step("delete", f"branch {self.state.name}", what)]
@@ -151,13 +151,17 @@ def _find(context: Context, table: TablePath, name: str) -> tuple[Root, RootStat
 
 def as_planned(work: Work) -> tuple[Root, RootState | None]:
     """The branch that the plan names, with its state. Raises `Refused` when it moved since."""
-    root, found = _find(work.context, work.table, str(work.plan.arguments["name"]))
-    require_unmoved(work.table, work.plan, _seen(work.context, root, found))
-    return root, found
+    root, branch_state = _find(work.context, work.table, str(work.plan.arguments["name"]))
+    require_unmoved(work.table, work.plan, _seen(work.context, root, branch_state))
+    return root, branch_state
 
 
-def _seen(context: Context, root: Root, found: RootState | None) -> str:
-    return found.fingerprint if found else fingerprint(root.directory, held_by(context.files, root))
+def _seen(context: Context, root: Root, branch_state: RootState | None) -> str:
+    return (
+        branch_state.fingerprint
+        if branch_state
+        else fingerprint(root.directory, held_by(context.files, root))
+    )
 
 
 def branch_refusals(context: Context, root: Root, *, keeps: bool) -> list[Refusal]:
@@ -213,10 +217,10 @@ def _counts(files: Files, root: Root, progress: Progress) -> Counts:
     return Counts(branch, Count(files, root.table, both, progress), tuple(sorted(pinned.paths)))
 
 
-def _warnings(context: Context, table: TablePath, name: str, found: RootState | None) -> list[str]:
+def _warnings(context: Context, table: TablePath, name: str, branch_state: RootState | None) -> list[str]:
     warnings = []
-    if found is not None and found.head is not None:
-        head = found.head.snapshot
+    if branch_state is not None and branch_state.head is not None:
+        head = branch_state.head.snapshot
         warnings.append(
             f"Jobs on `{table.full_name}$branch_{name}` fail from here on: "
             f"its newest commit is of {moment(head.time_millis)} (user {head.commit_user})"

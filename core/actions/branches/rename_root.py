@@ -60,7 +60,7 @@ class RootMove(Change[Undoable]):
             copy_files(files, self.source, self.target, part_of(names, part), changed)
         now = state(files, self.source)
         if now.fingerprint != before.fingerprint or list(root_files(files, self.source)) != names:
-            raise moved(self.work.table, before.said, now.said)
+            raise moved(self.work.table, before.description, now.description)
 
     def landed(self, hold: Hold) -> Landed:
         return Landed.NO
@@ -73,8 +73,8 @@ class RootMove(Change[Undoable]):
     def take_back(self, hold: Hold) -> None:
         take_back_copy(self.work.files, self.target, self.source, self.work.progress)
 
-    def recovery_steps(self, begun: JournaledChange) -> list[Step]:
-        gone = self.source if begun.is_committed else self.target
+    def recovery_steps(self, interrupted: JournaledChange) -> list[Step]:
+        gone = self.source if interrupted.is_committed else self.target
         return [Step("delete", f"branch {gone.label}", "the other one stays")]
 
 

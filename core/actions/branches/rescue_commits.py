@@ -53,25 +53,25 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     files, target = context.files, table.root(name)
     refusals = read_only_refusals(context)
     refusals += journal.refusals(context, table)
-    found = stray_commits(files, table)
-    refusals += _refusals(context, target, found)
-    ids = ", ".join(str(each.id) for each in found[:5]) + (" ..." if len(found) > 5 else "")
-    count = counted(len(found), "commit")
+    strays = stray_commits(files, table)
+    refusals += _refusals(context, target, strays)
+    ids = ", ".join(str(each.id) for each in strays[:5]) + (" ..." if len(strays) > 5 else "")
+    count = counted(len(strays), "commit")
     return Plan(
         action=ACTION,
         table=table.full_name,
         summary=f"Make branch {name} of {table.full_name} of {count} by stale writers",
         arguments={"name": name},
-        fingerprint=_seen(found),
+        fingerprint=_seen(strays),
         steps=(
             Step("copy", f"branch {name}", f"snapshot {ids}, with the schemas of the previous main"),
             Step("delete", table.root().snapshots, count),
         )
-        if found
+        if strays
         else (),
         kept=("Every row they wrote; main is not touched",),
         refusals=tuple(refusals),
-        empty=not found,
+        empty=not strays,
     )
 
 
@@ -89,9 +89,9 @@ class RescueCommits(Change[RescueState]):
 
     @classmethod
     def begin(cls, work: Work) -> Self:
-        found = stray_commits(work.files, work.table)
-        require_unmoved(work.table, work.plan, _seen(found))
-        return cls(work, RescueState(str(work.plan.arguments["name"]), tuple(each.id for each in found)))
+        strays = stray_commits(work.files, work.table)
+        require_unmoved(work.table, work.plan, _seen(strays))
+        return cls(work, RescueState(str(work.plan.arguments["name"]), tuple(each.id for each in strays)))
 
     @classmethod
     def nothing(cls, plan: Plan) -> dict[str, str | int | bool | None]:
@@ -102,9 +102,9 @@ class RescueCommits(Change[RescueState]):
         return self.work.table.root(self.state.name)
 
     def check(self, hold: Hold) -> None:
-        found = stray_commits(self.work.files, self.work.table)
-        require_unmoved(self.work.table, self.work.plan, _seen(found))
-        raise_first(_refusals(self.work.context, self._target, found))
+        strays = stray_commits(self.work.files, self.work.table)
+        require_unmoved(self.work.table, self.work.plan, _seen(strays))
+        raise_first(_refusals(self.work.context, self._target, strays))
 
     def prepare(self, hold: Hold) -> None:
         for path, data in _copies(self.work.context, self._target, self.state.ids).items():
@@ -130,19 +130,19 @@ class RescueCommits(Change[RescueState]):
             after=f"branch {name}",
         )
 
-    def recovery_steps(self, begun: JournaledChange) -> list[Step]:
-        if begun.is_committed:
+    def recovery_steps(self, interrupted: JournaledChange) -> list[Step]:
+        if interrupted.is_committed:
             return [Step("delete", self.work.table.root().snapshots, f"what branch {self.state.name} holds")]
         return [Step("delete", f"branch {self.state.name}", "the commits stay where they are")]
 
 
-def _refusals(context: Context, target: Root, found: list[Snapshot]) -> list[Refusal]:
+def _refusals(context: Context, target: Root, strays: list[Snapshot]) -> list[Refusal]:
     files, table = context.files, target.table
     if refusal := name_refusal(target.label, "branch"):
         return [refusal]
     if files.entries(target.directory):
         return [Refusal(f"{table.full_name} has a branch {target.label} already", "Choose another name.")]
-    missing = {each.schema_id for each in found} - _schemas(context, table).keys()
+    missing = {each.schema_id for each in strays} - _schemas(context, table).keys()
     if missing:
         reason = f"Schema {', '.join(map(str, sorted(missing)))} of these commits is gone"
         return [Refusal(reason, "Restore it in the branch that was main before.")]
@@ -155,12 +155,12 @@ def _schemas(context: Context, table: TablePath) -> dict[int, bytes]:
     for entry in reversed(operations.undoable(context, table)):
         if entry.schema is None or entry.schema_id is None or entry.previous is not None:
             continue
-        found = {entry.schema_id: entry.schema.encode()}
+        schemas = {entry.schema_id: entry.schema.encode()}
         archive = table.root(entry.kept_as) if entry.kept_as else None
         if archive is not None and root_exists(files, archive):
             ids = Lineage(files, archive).schema_ids()
-            found |= {each: files.read(archive.schema(each)) for each in ids}
-        return found
+            schemas |= {each: files.read(archive.schema(each)) for each in ids}
+        return schemas
     return {}
 
 
@@ -203,5 +203,5 @@ def _remove_rescued(files: Files, target: Root) -> None:
     put_barrier(files, own.table, main)
 
 
-def _seen(found: list[Snapshot]) -> str:
-    return fingerprint(*(each.to_json() for each in found))
+def _seen(strays: list[Snapshot]) -> str:
+    return fingerprint(*(each.to_json() for each in strays))

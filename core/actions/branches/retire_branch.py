@@ -25,10 +25,10 @@ class RetireBranch(RootMove):
 
     @classmethod
     def begin(cls, work: Work) -> Self:
-        root, found = as_planned(work)
-        if found is None:
+        root, branch_state = as_planned(work)
+        if branch_state is None:
             raise Refused(f"Branch {root.label} holds nothing to keep", "Leave --keep out.")
-        head = found.head.snapshot.id if found.head else None
+        head = branch_state.head.snapshot.id if branch_state.head else None
         entry = Undoable(
             token=work.token,
             action=ACTION,
@@ -36,8 +36,8 @@ class RetireBranch(RootMove):
             time=work.since,
             branch=root.label,
             kept_as=str(work.plan.arguments["retired"]),
-            schema_id=found.schema_id,
-            schema=found.schema.decode(),
+            schema_id=branch_state.schema_id,
+            schema=branch_state.schema.decode(),
             head=head,
         )
         return cls(work, entry)

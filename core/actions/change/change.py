@@ -154,5 +154,5 @@ class Change(ABC, Generic[S]):
         return None
 
     @abstractmethod
-    def recovery_steps(self, begun: JournaledChange) -> list[Step]:
+    def recovery_steps(self, interrupted: JournaledChange) -> list[Step]:
         """What recovering it does, for a plan. Reads only."""

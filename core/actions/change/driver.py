@@ -55,11 +55,11 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     return outcome
 
 
-def recovery_steps(context: Context, table: TablePath, begun: journal.JournaledChange) -> list[Step]:
+def recovery_steps(context: Context, table: TablePath, interrupted: journal.JournaledChange) -> list[Step]:
     """What recovering an interrupted change does, for a plan. Reads only."""
-    if not begun.is_checked:
+    if not interrupted.is_checked:
         return []
-    return _resumed(context, begun, table, lambda line: None).recovery_steps(begun)
+    return _resumed(context, interrupted, table, lambda line: None).recovery_steps(interrupted)
 
 
 def recover(hold: Hold, progress: Progress, assumed: Landed = Landed.UNKNOWN) -> None:
@@ -68,11 +68,11 @@ def recover(hold: Hold, progress: Progress, assumed: Landed = Landed.UNKNOWN) ->
     `assumed` is what a person says where nothing tells any more whether it was committed. Raises `Refused`
     without it, and leaves the journal.
     """
-    if not hold.begun.is_checked:
+    if not hold.journaled.is_checked:
         progress(Remark(f"{hold.journal.action} had not begun: nothing is to be undone"))
         hold.release()
         return
-    change = _resumed(hold.context, hold.begun, hold.table, progress)
+    change = _resumed(hold.context, hold.journaled, hold.table, progress)
     _clean(hold)
     change.clean()
     landed = _landed(change, hold)
@@ -81,7 +81,7 @@ def recover(hold: Hold, progress: Progress, assumed: Landed = Landed.UNKNOWN) ->
     if landed is Landed.UNKNOWN:
         raise _unknown(hold, "")
     if landed is Landed.YES:
-        if not hold.begun.is_committed:
+        if not hold.journaled.is_committed:
             hold.note(COMMITTED)
         _finish(change, hold)
         progress(Remark(f"{hold.journal.action} was committed, and is finished"))
@@ -95,8 +95,8 @@ def _clean(hold: Hold) -> None:
     files, table = hold.context.files, hold.table
     names = {path.rpartition("/")[2] for path in (table.main_branch_file, table.merges)}
     delete_temporaries(files, table.branches, names)
-    begun = [name for name in files.names(table.operations) if hold.journal.token in name]
-    delete_temporaries(files, table.operations, {meant_for(name) or name for name in begun})
+    entries = [name for name in files.names(table.operations) if hold.journal.token in name]
+    delete_temporaries(files, table.operations, {meant_for(name) or name for name in entries})
 
 
 def _commit(change: Change[msgspec.Struct], hold: Hold) -> None:
@@ -113,7 +113,7 @@ def _settle(change: Change[msgspec.Struct], hold: Hold, error: BaseException) ->
     why = str(error) or "Interrupted"
     try:
         hold.require()
-        if hold.begun.is_checked:
+        if hold.journaled.is_checked:
             landed = _landed(change, hold)
             if landed is Landed.YES:
                 change.work.progress(Remark(f"{why}: but it was committed"))
@@ -177,26 +177,28 @@ def _operation(change: Change[msgspec.Struct], hold: Hold, done: Done) -> Operat
 
 
 def _take_back(change: Change[msgspec.Struct], hold: Hold) -> None:
-    if not hold.begun.is_taken_back:
+    if not hold.journaled.is_taken_back:
         hold.note(NOT_COMMITTED)
     change.take_back(hold)
     hold.release()
 
 
 def _landed(change: Change[msgspec.Struct], hold: Hold) -> Landed:
-    if hold.begun.is_taken_back:
+    if hold.journaled.is_taken_back:
         return Landed.NO
-    if hold.begun.is_committed and not change.is_overwritten(hold):
+    if hold.journaled.is_committed and not change.is_overwritten(hold):
         return Landed.YES
     return change.landed(hold)
 
 
 def _resumed(
-    context: Context, begun: journal.JournaledChange, table: TablePath, progress: Progress
+    context: Context, interrupted: journal.JournaledChange, table: TablePath, progress: Progress
 ) -> Change[msgspec.Struct]:
-    began = begun.journal
-    work = Work(context, table, began.planned(), began.token, began.owner.user, began.owner.since, progress)
-    return change_named(began.change).resume(work, began.state)
+    record = interrupted.journal
+    work = Work(
+        context, table, record.planned(), record.token, record.owner.user, record.owner.since, progress
+    )
+    return change_named(record.change).resume(work, record.state)
 
 
 def _unknown(hold: Hold, why: str) -> Refused:

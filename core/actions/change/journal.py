@@ -117,9 +117,9 @@ class JournaledChange:
 
     def all_noted(self, step: str, kind: type[N]) -> list[N]:
         """What was noted with each step of this name. Raises `Corrupt` for what is no `kind`."""
-        found = [entry for entry in self.entries if entry.step == step]
+        matching = [entry for entry in self.entries if entry.step == step]
         try:
-            return [msgspec.convert(entry.data or {}, kind) for entry in found]
+            return [msgspec.convert(entry.data or {}, kind) for entry in matching]
         except msgspec.ValidationError as error:
             began = self.journal
             raise Corrupt(
@@ -136,15 +136,15 @@ class JournaledChange:
 class Hold:
     """The right to act under a journal: its owner's, or that of who recovers it."""
 
-    def __init__(self, context: Context, table: TablePath, begun: JournaledChange, token: str) -> None:
+    def __init__(self, context: Context, table: TablePath, journaled: JournaledChange, token: str) -> None:
         self.context = context
         self.table = table
-        self.begun = begun
+        self.journaled = journaled
         self.token = token
 
     @property
     def journal(self) -> Journal:
-        return self.begun.journal
+        return self.journaled.journal
 
     @property
     def is_recovery(self) -> bool:
@@ -153,7 +153,7 @@ class Hold:
 
     @property
     def steps(self) -> tuple[str, ...]:
-        return self.begun.steps
+        return self.journaled.steps
 
     def require(self) -> None:
         """Raises `TakenOver` when another acts under the journal now, or has ended it."""
@@ -188,7 +188,7 @@ class Hold:
         if not self._is_current():
             self.context.files.delete(path)
             raise self._taken_over()
-        self.begun = JournaledChange(self.journal, (*self.begun.entries, entry))
+        self.journaled = JournaledChange(self.journal, (*self.journaled.entries, entry))
 
     def _is_current(self) -> bool:
         try:
@@ -198,7 +198,7 @@ class Hold:
         return _decoded(data, self.table).token == self.journal.token
 
     def _next_path(self) -> str:
-        return self.table.journal_step(self.journal.token, len(self.begun.entries) + 1)
+        return self.table.journal_step(self.journal.token, len(self.journaled.entries) + 1)
 
     def _taken_over(self) -> TakenOver:
         return TakenOver(
@@ -222,13 +222,13 @@ def current(context: Context, table: TablePath) -> JournaledChange | None:
 
 def refusals(context: Context, table: TablePath) -> list[Refusal]:
     """Why no exclusive change can begin now; empty when one can."""
-    begun = current(context, table)
-    if begun is None:
+    holder = current(context, table)
+    if holder is None:
         return []
-    owner, _ = begun.acting
-    what = f"{begun.journal.action} by {owner}"
+    owner, _ = holder.acting
+    what = f"{holder.journal.action} by {owner}"
     recover = f"`paimark recover {table.word}`"
-    if begun.standing(context) == "gone":
+    if holder.standing(context) == "gone":
         return [Refusal(f"{table.full_name} has an interrupted {what}", f"Run {recover}.")]
     return [
         Refusal(f"{table.full_name} is held by {what}", f"Wait for it to end. If it died, run {recover}.")
@@ -260,14 +260,14 @@ def take(
     raise Refused(f"{table.full_name} was held by another change just now", "Try again.")
 
 
-def take_over(context: Context, table: TablePath, begun: JournaledChange, token: str) -> Hold:
+def take_over(context: Context, table: TablePath, interrupted: JournaledChange, token: str) -> Hold:
     """Hold an interrupted change to recover it. Raises `Refused` when another does, or it has just ended."""
-    hold = Hold(context, table, begun, token)
+    hold = Hold(context, table, interrupted, token)
     try:
         hold.take_over()
     except TakenOver as error:
         now = current(context, table)
-        if now is None or now.journal.token != begun.journal.token:
+        if now is None or now.journal.token != interrupted.journal.token:
             raise Refused(
                 f"{table.full_name} has just been recovered by another", "Nothing was changed."
             ) from error
@@ -280,8 +280,8 @@ def leftovers(context: Context, table: TablePath, token: str = "") -> list[str]:
     """The paths of journal entries and heartbeats, half-written ones too, of one change or of any; sorted."""
     names = context.files.names(table.branches)
     prefixes = (f"{STEP_PREFIX}{token}", f"{HEARTBEAT_PREFIX}{token}")
-    found = (name for name in names if (meant_for(name) or name).startswith(prefixes))
-    return sorted(f"{table.branches}/{name}" for name in found)
+    files_left = (name for name in names if (meant_for(name) or name).startswith(prefixes))
+    return sorted(f"{table.branches}/{name}" for name in files_left)
 
 
 def _decoded(data: bytes, table: TablePath) -> Journal:

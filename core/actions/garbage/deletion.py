@@ -297,8 +297,8 @@ class DeleteReference(Change[TargetState]):
             after=f"no {what}",
         )
 
-    def recovery_steps(self, begun: JournaledChange) -> list[Step]:
-        if not begun.is_committed:
+    def recovery_steps(self, interrupted: JournaledChange) -> list[Step]:
+        if not interrupted.is_committed:
             return []
         return [
             *(Step("delete", path) for path in self._target.paths if self.work.files.exists(path)),

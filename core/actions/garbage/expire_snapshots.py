@@ -189,8 +189,8 @@ class ExpireSnapshots(Change[ExpireState]):
             after=f"from {state.end}",
         )
 
-    def recovery_steps(self, begun: JournaledChange) -> list[Step]:
-        if not begun.is_committed:
+    def recovery_steps(self, interrupted: JournaledChange) -> list[Step]:
+        if not interrupted.is_committed:
             return []
         what = f"snapshots before {self.state.end} of {self._root.label}"
         return [Step("delete", what, "with the files that only they kept")]

@@ -30,7 +30,7 @@ from core.actions.merge.rows import merged_rows, rewriting
 from core.actions.merge.survey import Survey, survey
 from core.actions.plan import Plan, Refusal, Step, raise_first
 from core.actions.rewrite.column_compatibility import column_refusals
-from core.actions.rewrite.rewrite_main import TRY, RewriteMain, found_as_planned, snapshot_of
+from core.actions.rewrite.rewrite_main import TRY, RewriteMain, as_planned_or_gone_on, snapshot_of
 from core.actions.rewrite.spark_rewrite import RewriteBase, Rows
 from core.actions.roots import savepoint_claim
 from core.actions.roots.merge_tags import merge_tag
@@ -240,7 +240,9 @@ def _as_planned(work: Work) -> Survey:
     def may_go_on(found: Survey) -> bool:
         return found.kind != "fast-forward" and found.kind == arguments["kind"]
 
-    return found_as_planned(work, lambda: survey(work.files, work.table, str(arguments["name"])), may_go_on)
+    return as_planned_or_gone_on(
+        work, lambda: survey(work.files, work.table, str(arguments["name"])), may_go_on
+    )
 
 
 def _fast_forward(context: Context, found: Survey) -> tuple[list[Step], list[Refusal]]:

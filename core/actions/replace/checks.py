@@ -6,8 +6,8 @@ from core.actions.change.journal import Hold
 from core.actions.checks import fingerprint
 from core.actions.context import Context, Progress, Remark
 from core.actions.plan import Plan, Refusal, raise_first
-from core.actions.replace.pointer import Replacement, Sides, begun_of, sides
-from core.actions.replace.takeover import Takeover, moved, savepoints_held_alone, survey
+from core.actions.replace.pointer import Replacement, Sides, replacement_of, sides
+from core.actions.replace.takeover import Takeover, moved, savepoints_held_alone, survey_takeover
 from core.actions.roots.json_edit import with_options
 from core.actions.roots.root_state import RootState, state
 from core.actions.roots.savepoint_claim import claimed_ids, read_claim
@@ -26,76 +26,83 @@ def as_planned(context: Context, table: TablePath, plan: Plan) -> Takeover:
     files, seen = context.files, str(plan.arguments["seen"])
     try:
         branch = branch_root(files, table, str(plan.arguments["name"]))
-        found = survey(files, main_root(files, table), branch)
+        takeover = survey_takeover(files, main_root(files, table), branch)
     except NotFound as error:
         raise moved(table, seen, error.message) from error
-    if found.fingerprint != plan.fingerprint:
-        raise moved(table, seen, found.said)
-    raise_first(clash_refusals(found))
-    return found
+    if takeover.fingerprint != plan.fingerprint:
+        raise moved(table, seen, takeover.description)
+    raise_first(clash_refusals(takeover))
+    return takeover
 
 
-def require_free(context: Context, found: Takeover, begun: Replacement) -> None:
+def require_free(context: Context, takeover: Takeover, replacement: Replacement) -> None:
     """Raises `Refused` for what came in the way since the plan was made."""
-    refusals = claim_refusals(context, found.main.root)
-    if begun.drops_previous:
-        refusals += loss_refusals(context.files, found)
+    refusals = claim_refusals(context, takeover.main.root)
+    if replacement.drops_previous:
+        refusals += loss_refusals(context.files, takeover)
     raise_first(refusals)
-    table = found.main.root.table
-    if begun_of(found, context.files, begun.archive, drops_previous=begun.drops_previous) != begun:
+    table = takeover.main.root.table
+    if (
+        replacement_of(
+            takeover, context.files, replacement.archive, drops_previous=replacement.drops_previous
+        )
+        != replacement
+    ):
         raise Refused(f"The history of {table.full_name} has just changed", "Make a new plan.")
-    if begun.archive is not None and context.files.entries(table.root(begun.archive).directory):
-        raise Refused(f"{table.full_name} has a branch {begun.archive} already", "Make a new plan.")
+    if replacement.archive is not None and context.files.entries(table.root(replacement.archive).directory):
+        raise Refused(f"{table.full_name} has a branch {replacement.archive} already", "Make a new plan.")
 
 
-def require_still(hold: Hold, begun: Replacement, progress: Progress) -> None:
+def require_still(hold: Hold, replacement: Replacement, progress: Progress) -> None:
     """The point of no return: main is as planned, and the branch, if it moved, went on from there.
 
     Its jobs keep running: what they commit goes along. Raises `Refused`, with both states, and `TakenOver`.
     """
-    context, table, between = hold.context, hold.table, sides(hold.table, begun)
+    context, table, between = hold.context, hold.table, sides(hold.table, replacement)
     files = context.files
     hold.require()
     if main_root(files, table) != between.main:
-        raise moved(table, begun.seen, f"main is {main_root(files, table).label}")
+        raise moved(table, replacement.seen, f"main is {main_root(files, table).label}")
     main, branch = state(files, between.main), state(files, between.branch)
-    is_same_main = main.fingerprint == begun.main_fingerprint and not _has_expired(files, between, begun)
-    if not is_same_main or not _went_on(files, begun, branch):
-        raise moved(table, begun.seen, f"{main.said} and {branch.said}")
+    is_same_main = main.fingerprint == replacement.main_fingerprint and not _has_expired(
+        files, between, replacement
+    )
+    if not is_same_main or not _went_on(files, replacement, branch):
+        raise moved(table, replacement.seen, f"{main.description} and {branch.description}")
     refusals = claim_refusals(context, between.main)
-    if begun.drops_previous:
-        found = survey(files, between.main, between.branch)
-        refusals += loss_refusals(files, found, besides=between.archive)
+    if replacement.drops_previous:
+        takeover = survey_takeover(files, between.main, between.branch)
+        refusals += loss_refusals(files, takeover, besides=between.archive)
     raise_first(refusals)
-    if branch.head is not None and branch.head.snapshot.id != begun.branch_head:
-        progress(Remark(f"the branch went on: {branch.said}"))
+    if branch.head is not None and branch.head.snapshot.id != replacement.branch_head:
+        progress(Remark(f"the branch went on: {branch.description}"))
 
 
-def clash_refusals(found: Takeover) -> list[Refusal]:
+def clash_refusals(takeover: Takeover) -> list[Refusal]:
     """Tags that would meet and are not the same."""
-    if not found.clashes:
+    if not takeover.clashes:
         return []
-    reason = f"Tags of one name hold different snapshots: {', '.join(found.clashes)}"
+    reason = f"Tags of one name hold different snapshots: {', '.join(takeover.clashes)}"
     return [Refusal(reason, "Delete one of each, then make a new plan.")]
 
 
 def claim_refusals(context: Context, root: Root) -> list[Refusal]:
     """A savepoint that is being made in a root which is to move would lose its tag."""
-    found = []
+    refusals = []
     for number in claimed_ids(context, root.table):
         claim = read_claim(context, root.table, number)
         if claim is not None and claim.root == root.branch:
             reason = f"Savepoint {number} of {root.label} is still being made"
-            found.append(Refusal(reason, "Wait for it, or run `paimark recover`."))
-    return found
+            refusals.append(Refusal(reason, "Wait for it, or run `paimark recover`."))
+    return refusals
 
 
-def loss_refusals(files: Files, found: Takeover, besides: Root | None = None) -> list[Refusal]:
+def loss_refusals(files: Files, takeover: Takeover, besides: Root | None = None) -> list[Refusal]:
     """The savepoints that would go with a main that is dropped; `besides` is its own copy."""
     alone = [
         str(each)
-        for each in savepoints_held_alone(files, found.main.root, besides)
-        if savepoint_tag(each) not in found.tags
+        for each in savepoints_held_alone(files, takeover.main.root, besides)
+        if savepoint_tag(each) not in takeover.tags
     ]
     if not alone:
         return []
@@ -103,33 +110,36 @@ def loss_refusals(files: Files, found: Takeover, besides: Root | None = None) ->
     return [Refusal(reason, "Delete what nobody needs first, or leave --drop-previous out.")]
 
 
-def late_in(files: Files, archive: Root, begun: Replacement) -> str:
+def late_in(files: Files, archive: Root, replacement: Replacement) -> str:
     """What a previous main got after the plan looked at it, and may not be dropped; empty where nothing."""
     lineage = Lineage(files, archive)
-    if tags := sorted({*lineage.tag_names()}.difference(begun.main_tags)):
+    if tags := sorted({*lineage.tag_names()}.difference(replacement.main_tags)):
         return f"tag {', '.join(tags)} was made there meanwhile"
-    committed = [number for number in lineage.snapshot_ids() if number > begun.main_head]
+    committed = [number for number in lineage.snapshot_ids() if number > replacement.main_head]
     # What a late commit stands on is the previous main's: without that it can't be rescued.
     committed += [each.id for each in stray_commits(files, archive.table)]
     return f"snapshot {committed[-1]} was committed there meanwhile" if committed else ""
 
 
-def _has_expired(files: Files, between: Sides, begun: Replacement) -> bool:
+def _has_expired(files: Files, between: Sides, replacement: Replacement) -> bool:
     """Whether snapshots that were copied have gone since: the copies would hold nothing."""
     there = set(numbered(files.names(between.main.snapshots), SNAPSHOT_PREFIX))
-    if not there.issuperset(begun.older):
+    if not there.issuperset(replacement.older):
         return True
     if between.archive is None:
         return False
     return there != set(numbered(files.names(between.archive.snapshots), SNAPSHOT_PREFIX))
 
 
-def _went_on(files: Files, begun: Replacement, now: RootState) -> bool:
+def _went_on(files: Files, replacement: Replacement, now: RootState) -> bool:
     """Whether the branch still holds what was planned, and stock retention is off in its newest schema."""
     path = now.root.schema(now.schema_id)
-    if with_options(now.schema, RETENTION_OFF, path) != now.schema or now.schema_id != begun.branch_schema_id:
+    if (
+        with_options(now.schema, RETENTION_OFF, path) != now.schema
+        or now.schema_id != replacement.branch_schema_id
+    ):
         return False
-    if begun.branch_head is None or now.head is None or now.head.snapshot.id < begun.branch_head:
+    if replacement.branch_head is None or now.head is None or now.head.snapshot.id < replacement.branch_head:
         return False
-    [data] = files.read_many([now.root.snapshot(begun.branch_head)])
-    return data is not None and fingerprint(data) == begun.branch_head_digest
+    [data] = files.read_many([now.root.snapshot(replacement.branch_head)])
+    return data is not None and fingerprint(data) == replacement.branch_head_digest

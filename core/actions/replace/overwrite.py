@@ -22,7 +22,7 @@ from core.actions.merge.record import record_merge
 from core.actions.merge.survey import Survey, survey
 from core.actions.plan import Plan, Refusal, Step
 from core.actions.rewrite.column_compatibility import column_refusals
-from core.actions.rewrite.rewrite_main import RewriteMain, found_as_planned, snapshot_of
+from core.actions.rewrite.rewrite_main import RewriteMain, as_planned_or_gone_on, snapshot_of
 from core.actions.rewrite.spark_rewrite import RewriteBase, Rows, copied_rows, rewriting_refusals, rows_of
 from core.actions.roots import savepoint_claim
 from core.errors import FileMissing, UsageError
@@ -140,4 +140,4 @@ class OverwriteMain(RewriteMain[MergeState]):
 
 def _as_planned(work: Work) -> Survey:
     name = str(work.plan.arguments["name"])
-    return found_as_planned(work, lambda: survey(work.files, work.table, name, whole=True))
+    return as_planned_or_gone_on(work, lambda: survey(work.files, work.table, name, whole=True))

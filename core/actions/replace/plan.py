@@ -29,36 +29,36 @@ _SHOWN = 5
 
 
 def describe(
-    context: Context, action: str, found: Takeover, archive: str | None, *, drops_previous: bool
+    context: Context, action: str, takeover: Takeover, archive: str | None, *, drops_previous: bool
 ) -> Plan:
     """`archive` is the branch that the table directory's main is kept as; None when main is a branch."""
-    table, name = found.main.root.table, found.branch.root.label
+    main, branch = takeover.main, takeover.branch
+    table, name = main.root.table, branch.root.label
     refusals = read_only_refusals(context)
     refusals += journal.refusals(context, table)
-    refusals += unreadable_refusals(context, found.branch)
-    refusals += clash_refusals(found)
-    refusals += claim_refusals(context, found.main.root)
+    refusals += unreadable_refusals(context, branch)
+    refusals += clash_refusals(takeover)
+    refusals += claim_refusals(context, main.root)
     freed = Freed()
     if drops_previous:
-        freed, more = _freed(context, found, archive)
+        freed, more = _freed(context, takeover, archive)
         refusals += more
-    previous = found.main.root
     undo = "" if drops_previous else f"paimark undo {table.word}"
     return Plan(
         action=action,
         table=table.full_name,
-        summary=f"Make branch {name} main of {table.full_name}: {found.main.said} -> {found.branch.said}",
+        summary=f"Make branch {name} main of {table.full_name}: {main.description} -> {branch.description}",
         arguments={
             "name": name,
             "layout": "pointer",
             "drop_previous": drops_previous,
             "archive": archive,
-            "seen": found.said,
+            "seen": takeover.description,
         },
-        fingerprint=found.fingerprint,
-        steps=tuple(_steps(context, found, archive, freed, drops_previous=drops_previous)),
-        kept=tuple(_kept(found, archive or previous.label, drops_previous=drops_previous)),
-        warnings=tuple(_warnings(context, found)),
+        fingerprint=takeover.fingerprint,
+        steps=tuple(_steps(context, takeover, archive, freed, drops_previous=drops_previous)),
+        kept=tuple(_kept(takeover, archive or main.root.label, drops_previous=drops_previous)),
+        warnings=tuple(_warnings(context, takeover)),
         refusals=tuple(refusals),
         freed_files=len(freed.files),
         freed_bytes=sum(each.size or 0 for each in freed.files),
@@ -66,18 +66,18 @@ def describe(
     )
 
 
-def _freed(context: Context, found: Takeover, archive: str | None) -> tuple[Freed, list[Refusal]]:
-    files, main = context.files, found.main.root
+def _freed(context: Context, takeover: Takeover, archive: str | None) -> tuple[Freed, list[Refusal]]:
+    files, main = context.files, takeover.main.root
     if archive is None:
         reason = f"The previous main is branch {main.label}, which stays under its name"
         return Freed(), [Refusal(reason, "Leave --drop-previous out, and delete that branch afterwards.")]
     refusals = [
         *feature_refusals(files, main),
         *changelog_refusals(files, main),
-        *loss_refusals(files, found),
+        *loss_refusals(files, takeover),
     ]
     # What the branch gets a copy of is not lost with main.
-    kept = [main.snapshot(each) for each in found.older] + [main.tag(each) for each in found.tags]
+    kept = [main.snapshot(each) for each in takeover.older] + [main.tag(each) for each in takeover.tags]
     try:
         leaving = leaving_of(files, main, frozenset(kept))
         freed = freed_by(files, main.table, leaving, progress=context.progress)
@@ -87,14 +87,14 @@ def _freed(context: Context, found: Takeover, archive: str | None) -> tuple[Free
 
 
 def _steps(
-    context: Context, found: Takeover, archive: str | None, freed: Freed, *, drops_previous: bool
+    context: Context, takeover: Takeover, archive: str | None, freed: Freed, *, drops_previous: bool
 ) -> list[Step]:
-    files, table = context.files, found.main.root.table
-    main, branch = found.main.root, found.branch.root
+    files, table = context.files, takeover.main.root.table
+    main, branch = takeover.main.root, takeover.branch.root
     of_main = root_files(files, main)
-    steps = _copy_steps(found, of_main)
-    schema = branch.schema(found.branch.schema_id)
-    if with_options(found.branch.schema, RETENTION_OFF, schema) != found.branch.schema:
+    steps = _copy_steps(takeover, of_main)
+    schema = branch.schema(takeover.branch.schema_id)
+    if with_options(takeover.branch.schema, RETENTION_OFF, schema) != takeover.branch.schema:
         steps.append(Step("replace", schema, "stock retention off: it would destroy savepoints"))
     if archive is not None:
         detail = f"the previous main, whole: {_counted(of_main)}"
@@ -102,7 +102,9 @@ def _steps(
     steps.append(
         Step("replace", table.main_branch_file, f"{main.label} -> {branch.label}: from here on it is main")
     )
-    guards = len({*part_of(root_files(files, branch), "tag"), *(f"tag/{TAG_PREFIX}{e}" for e in found.tags)})
+    guards = len(
+        {*part_of(root_files(files, branch), "tag"), *(f"tag/{TAG_PREFIX}{e}" for e in takeover.tags)}
+    )
     steps.append(Step("replace", table.root().tags, f"{counted(guards, 'tag')} of {branch.label}, as guards"))
     steps.append(
         Step("replace", table.root().schema(0), f"a notice to stock engines that {branch.label} is main")
@@ -117,40 +119,42 @@ def _steps(
     return steps
 
 
-def _copy_steps(found: Takeover, of_main: dict[str, int]) -> list[Step]:
-    target = f"branch {found.branch.root.label}"
+def _copy_steps(takeover: Takeover, of_main: dict[str, int]) -> list[Step]:
+    target = f"branch {takeover.branch.root.label}"
     steps = []
-    if found.older:
-        names = [f"snapshot/snapshot-{each}" for each in found.older]
-        detail = f"snapshots {found.older.start} to {found.older.stop - 1} of main, from before the fork"
+    if takeover.older:
+        names = [f"snapshot/snapshot-{each}" for each in takeover.older]
+        detail = (
+            f"snapshots {takeover.older.start} to {takeover.older.stop - 1} of main, from before the fork"
+        )
         steps.append(Step("copy", target, detail, sum(of_main.get(name, 0) for name in names)))
-    if found.tags:
-        detail = f"tags of main from before the fork: {_listed(found.tags)}"
-        names = [f"tag/{TAG_PREFIX}{each}" for each in found.tags]
+    if takeover.tags:
+        detail = f"tags of main from before the fork: {_listed(takeover.tags)}"
+        names = [f"tag/{TAG_PREFIX}{each}" for each in takeover.tags]
         steps.append(Step("copy", target, detail, sum(of_main.get(name, 0) for name in names)))
-    if found.schema_ids:
-        detail = f"schemas of main: {_listed([str(each) for each in found.schema_ids])}"
+    if takeover.schema_ids:
+        detail = f"schemas of main: {_listed([str(each) for each in takeover.schema_ids])}"
         steps.append(Step("copy", target, detail))
     return steps
 
 
-def _kept(found: Takeover, previous: str, *, drops_previous: bool) -> list[str]:
-    moving = _savepoints(found.tags)
-    kept = [f"Files of branch {found.branch.root.label} stay where they are: its jobs notice nothing"]
+def _kept(takeover: Takeover, previous: str, *, drops_previous: bool) -> list[str]:
+    moving = _savepoints(takeover.tags)
+    kept = [f"Files of branch {takeover.branch.root.label} stay where they are: its jobs notice nothing"]
     if not drops_previous:
         kept.append(f"The previous main, whole, as branch {previous}")
     if moving:
         kept.append(f"Savepoint {_listed(moving)}, of before the fork, moves along")
-    fork = found.fork
+    fork = takeover.fork
     if fork.snapshot_id is not None and fork.is_proven:
         went = f"{counted(fork.ahead or 0, 'commit')} of the branch and {fork.behind or 0} of main since"
         kept.append(f"Both hold snapshot {fork.snapshot_id}, where they part: {went}")
     return kept
 
 
-def _warnings(context: Context, found: Takeover) -> list[str]:
-    files, main, branch = context.files, found.main.root, found.branch.root
-    name, head = main.table.full_name, found.main.head
+def _warnings(context: Context, takeover: Takeover) -> list[str]:
+    files, main, branch = context.files, takeover.main.root, takeover.branch.root
+    name, head = main.table.full_name, takeover.main.head
     then = f"{name}$branch_{branch.label}"
     warnings = []
     if main.branch is None:
@@ -172,29 +176,30 @@ def _warnings(context: Context, found: Takeover) -> list[str]:
         f"A stock `CALL expire_snapshots` with arguments on `{then}` takes files of the previous main's "
         "past: tag what you need of it, or expire with Paimark"
     )
-    if not (found.fork.snapshot_id and found.fork.is_proven):
+    if not (takeover.fork.snapshot_id and takeover.fork.is_proven):
         warnings.append("Main and the branch share no snapshot any more: nothing of main's past is copied")
-    elif found.has_gap:
+    elif takeover.has_gap:
         warnings.append("The branch has expired its own past: of main's history only tags are copied")
     if consumers := sorted(name for name in files.names(main.consumers) if name.startswith("consumer-")):
         plain = [each.removeprefix("consumer-") for each in consumers]
         warnings.append(f"Consumer {_listed(plain)} of main: its next snapshot means nothing on the branch")
-    if columns := _lost_columns(found):
+    if columns := _lost_columns(takeover):
         warnings.append(f"Main has columns that the branch lacks: {_listed(columns)}")
     staying = [
         str(each.id)
         for each in SavepointManager(files, main.table).of_root(main)
-        if savepoint_tag(each.id) not in found.tags and not files.exists(branch.tag(savepoint_tag(each.id)))
+        if savepoint_tag(each.id) not in takeover.tags
+        and not files.exists(branch.tag(savepoint_tag(each.id)))
     ]
     if staying:
         warnings.append(f"Savepoint {_listed(staying)}, of after the fork, stays with the previous main")
     return warnings
 
 
-def _lost_columns(found: Takeover) -> list[str]:
+def _lost_columns(takeover: Takeover) -> list[str]:
     main, branch = (
         TableSchema.from_json(state.schema, state.root.schema(state.schema_id))
-        for state in (found.main, found.branch)
+        for state in (takeover.main, takeover.branch)
     )
     there = {field.name for field in branch.fields}
     return [field.name for field in main.fields if field.name not in there]

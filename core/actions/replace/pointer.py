@@ -80,31 +80,33 @@ class Replacement(Record, frozen=True, kw_only=True):
         return range(self.first_older, self.last_older + 1)
 
 
-def begun_of(found: Takeover, files: Files, archive: str | None, *, drops_previous: bool) -> Replacement:
+def replacement_of(
+    takeover: Takeover, files: Files, archive: str | None, *, drops_previous: bool
+) -> Replacement:
     """What is about to be done, as the journal keeps it."""
-    older, branch = found.older, found.branch
+    older, branch = takeover.older, takeover.branch
     return Replacement(
         branch=branch.root.label,
-        previous=found.main.root.branch,
+        previous=takeover.main.root.branch,
         archive=archive,
         first_older=older.start,
         last_older=older.stop - 1,
-        tags=found.tags,
-        schema_ids=found.schema_ids,
+        tags=takeover.tags,
+        schema_ids=takeover.schema_ids,
         earliest_hint=_hint(files, branch.root),
         branch_schema_id=branch.schema_id,
         branch_schema=branch.schema.decode(),
-        main_schema_id=found.main.schema_id,
-        main_schema=found.main.schema.decode(),
+        main_schema_id=takeover.main.schema_id,
+        main_schema=takeover.main.schema.decode(),
         branch_head=branch.head.snapshot.id if branch.head else None,
         branch_head_digest=fingerprint(branch.head.data) if branch.head else "",
-        main_fingerprint=found.main.fingerprint,
-        seen=found.said,
-        tag_digests=tuple(_digests(files, [found.main.root.tag(name) for name in found.tags])),
+        main_fingerprint=takeover.main.fingerprint,
+        seen=takeover.description,
+        tag_digests=tuple(_digests(files, [takeover.main.root.tag(name) for name in takeover.tags])),
         drops_previous=drops_previous,
-        main_head=found.main.head.snapshot.id if found.main.head else 0,
-        shared=(found.fork.snapshot_id or 0) if found.fork.is_proven else 0,
-        main_tags=tuple(Lineage(files, found.main.root).tag_names()),
+        main_head=takeover.main.head.snapshot.id if takeover.main.head else 0,
+        shared=(takeover.fork.snapshot_id or 0) if takeover.fork.is_proven else 0,
+        main_tags=tuple(Lineage(files, takeover.main.root).tag_names()),
     )
 
 
@@ -117,28 +119,28 @@ class Sides:
     archive: Root | None
 
 
-def sides(table: TablePath, begun: Replacement) -> Sides:
-    archive = None if begun.archive is None else table.root(begun.archive)
-    return Sides(table.root(begun.previous), table.root(begun.branch), archive)
+def sides(table: TablePath, replacement: Replacement) -> Sides:
+    archive = None if replacement.archive is None else table.root(replacement.archive)
+    return Sides(table.root(replacement.previous), table.root(replacement.branch), archive)
 
 
-def prepare(hold: Hold, begun: Replacement, progress: Progress) -> None:
+def prepare(hold: Hold, replacement: Replacement, progress: Progress) -> None:
     """Everything before the point of no return; it only adds. Raises `Refused` for what is in the way."""
     files = hold.context.files
-    between = sides(hold.table, begun)
-    copied = _older_names(begun)
+    between = sides(hold.table, replacement)
+    copied = _older_names(replacement)
     if copied:
         copy_files(files, between.main, between.branch, copied)
-        if begun.older and begun.earliest_hint is not None:
-            files.replace(between.branch.earliest_hint, str(begun.first_older).encode())
-        progress(f"copied {counted(len(copied), 'older file')} to {begun.branch}")
-    switched_off = _switched_off(between.branch, begun)
-    if switched_off != begun.branch_schema.encode():
-        files.replace(between.branch.schema(begun.branch_schema_id), switched_off)
-        progress(f"switched stock retention off on {begun.branch}")
+        if replacement.older and replacement.earliest_hint is not None:
+            files.replace(between.branch.earliest_hint, str(replacement.first_older).encode())
+        progress(f"copied {counted(len(copied), 'older file')} to {replacement.branch}")
+    switched_off = _switched_off(between.branch, replacement)
+    if switched_off != replacement.branch_schema.encode():
+        files.replace(between.branch.schema(replacement.branch_schema_id), switched_off)
+        progress(f"switched stock retention off on {replacement.branch}")
     if between.archive is not None:
-        _archive(files, between.main, between.archive, begun)
-        progress(f"kept the previous main as branch {begun.archive}")
+        _archive(files, between.main, between.archive, replacement)
+        progress(f"kept the previous main as branch {replacement.archive}")
 
 
 def restore(files: Files, table: TablePath, archive: Root, schema_id: int, schema: bytes) -> None:
@@ -182,30 +184,34 @@ def _is_of_live_snapshot(files: Files, root: Root, path: str) -> bool:
     return snapshot is not None and is_same_commit(Snapshot.from_json(snapshot, path), tag)
 
 
-def take_back(files: Files, table: TablePath, begun: Replacement, progress: Progress) -> None:
+def take_back(files: Files, table: TablePath, replacement: Replacement, progress: Progress) -> None:
     """Remove what `prepare` added, as far as it came."""
-    between = sides(table, begun)
+    between = sides(table, replacement)
     branch = between.branch
     if between.archive is not None:
         take_back_copy(files, between.archive, between.main, progress)
-    if begun.older and begun.earliest_hint is not None and _hint(files, branch) == str(begun.first_older):
-        files.replace(branch.earliest_hint, begun.earliest_hint.encode())
+    if (
+        replacement.older
+        and replacement.earliest_hint is not None
+        and _hint(files, branch) == str(replacement.first_older)
+    ):
+        files.replace(branch.earliest_hint, replacement.earliest_hint.encode())
     # Nobody else writes snapshots as old; tags and schemas that are no copies are somebody's, and stay.
-    copied = _older_names(begun)
+    copied = _older_names(replacement)
     snapshots = part_of(copied, SNAPSHOTS)
     schemas_there = part_of(copied, SCHEMAS)
-    delete_files(files, branch, [*reversed(snapshots), *_copied_tags(files, branch, begun)])
+    delete_files(files, branch, [*reversed(snapshots), *_copied_tags(files, branch, replacement)])
     # Main's schemas are never rewritten, and stay as long as it does.
     delete_files(files, branch, list(same_files(files, between.main, branch, schemas_there)))
-    schema = branch.schema(begun.branch_schema_id)
-    original = begun.branch_schema.encode()
-    switched_off = _switched_off(branch, begun)
+    schema = branch.schema(replacement.branch_schema_id)
+    original = replacement.branch_schema.encode()
+    switched_off = _switched_off(branch, replacement)
     if switched_off != original and _read(files, schema) == switched_off:
         files.replace(schema, original)
-    schemas = {f"{SCHEMA_PREFIX}{each}" for each in (*begun.schema_ids, begun.branch_schema_id)}
+    schemas = {f"{SCHEMA_PREFIX}{each}" for each in (*replacement.schema_ids, replacement.branch_schema_id)}
     delete_temporaries(files, branch.schemas, schemas)
-    delete_temporaries(files, branch.tags, {TAG_PREFIX + each for each in begun.tags})
-    delete_temporaries(files, branch.snapshots, {f"{SNAPSHOT_PREFIX}{each}" for each in begun.older})
+    delete_temporaries(files, branch.tags, {TAG_PREFIX + each for each in replacement.tags})
+    delete_temporaries(files, branch.snapshots, {f"{SNAPSHOT_PREFIX}{each}" for each in replacement.older})
 
 
 def drop_expired(files: Files, main: Root, copy: Root, copied: Collection[int] | None = None) -> None:
@@ -311,32 +317,36 @@ def _keep_late(files: Files, own: Root, main: Root, archive: Root) -> None:
     copy_files(files, own, archive, late, changed)
 
 
-def _archive(files: Files, main: Root, archive: Root, begun: Replacement) -> None:
+def _archive(files: Files, main: Root, archive: Root, replacement: Replacement) -> None:
     names = list(root_files(files, main))
-    newest = f"{SCHEMAS}/{SCHEMA_PREFIX}{begun.main_schema_id}"
-    switched_off = with_options(begun.main_schema.encode(), RETENTION_OFF, main.schema(begun.main_schema_id))
+    newest = f"{SCHEMAS}/{SCHEMA_PREFIX}{replacement.main_schema_id}"
+    switched_off = with_options(
+        replacement.main_schema.encode(), RETENTION_OFF, main.schema(replacement.main_schema_id)
+    )
     # The hints last, and schemas first: a root is never seen without one.
     for part in PARTS:
         copy_files(files, main, archive, part_of(names, part), {newest: switched_off})
 
 
-def _older_names(begun: Replacement) -> list[str]:
+def _older_names(replacement: Replacement) -> list[str]:
     """What the branch lacks of main's past. Snapshots come downwards, so that ids never have a gap."""
     return [
-        *(f"{SCHEMAS}/{SCHEMA_PREFIX}{each}" for each in begun.schema_ids),
-        *(f"{SNAPSHOTS}/{SNAPSHOT_PREFIX}{each}" for each in reversed(begun.older)),
-        *(f"{TAGS}/{TAG_PREFIX}{each}" for each in begun.tags),
+        *(f"{SCHEMAS}/{SCHEMA_PREFIX}{each}" for each in replacement.schema_ids),
+        *(f"{SNAPSHOTS}/{SNAPSHOT_PREFIX}{each}" for each in reversed(replacement.older)),
+        *(f"{TAGS}/{TAG_PREFIX}{each}" for each in replacement.tags),
     ]
 
 
-def _switched_off(branch: Root, begun: Replacement) -> bytes:
-    return with_options(begun.branch_schema.encode(), RETENTION_OFF, branch.schema(begun.branch_schema_id))
+def _switched_off(branch: Root, replacement: Replacement) -> bytes:
+    return with_options(
+        replacement.branch_schema.encode(), RETENTION_OFF, branch.schema(replacement.branch_schema_id)
+    )
 
 
-def _copied_tags(files: Files, branch: Root, begun: Replacement) -> list[str]:
+def _copied_tags(files: Files, branch: Root, replacement: Replacement) -> list[str]:
     """The paths below the branch of its copies of main's tags, also of those that main has no more."""
-    found = _digests(files, [branch.tag(name) for name in begun.tags])
-    pairs = zip(begun.tags, begun.tag_digests, found, strict=True)
+    digests = _digests(files, [branch.tag(name) for name in replacement.tags])
+    pairs = zip(replacement.tags, replacement.tag_digests, digests, strict=True)
     return [f"{TAGS}/{TAG_PREFIX}{name}" for name, was, now in pairs if was == now]
 
 

@@ -25,15 +25,15 @@ from core.actions.replace.plan import describe
 from core.actions.replace.pointer import (
     Replacement,
     Sides,
-    begun_of,
     clean_table_directory,
     clear_table_directory,
     drop_expired,
     prepare,
+    replacement_of,
     sides,
     take_back,
 )
-from core.actions.replace.takeover import survey
+from core.actions.replace.takeover import survey_takeover
 from core.actions.roots.barrier import put_barrier
 from core.actions.roots.stray_commits import stray_commits
 from core.errors import UsageError
@@ -72,9 +72,9 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         )
     if layout == replace_overwrite.OVERWRITE:
         return replace_overwrite.plan(context, table, name, arguments)
-    found = survey(context.files, main, branch)
+    takeover = survey_takeover(context.files, main, branch)
     archive = archive_name(context) if main.branch is None else None
-    return describe(context, ACTION, found, archive, drops_previous=drops)
+    return describe(context, ACTION, takeover, archive, drops_previous=drops)
 
 
 class ReplaceMain(Change[Replacement]):
@@ -89,14 +89,14 @@ class ReplaceMain(Change[Replacement]):
     @classmethod
     def begin(cls, work: Work) -> Self:
         archive = work.plan.arguments["archive"]
-        found = as_planned(work.context, work.table, work.plan)
-        begun = begun_of(
-            found,
+        takeover = as_planned(work.context, work.table, work.plan)
+        replacement = replacement_of(
+            takeover,
             work.files,
             None if archive is None else str(archive),
             drops_previous=work.plan.arguments["drop_previous"] is True,
         )
-        return cls(work, begun)
+        return cls(work, replacement)
 
     @classmethod
     def nothing(cls, plan: Plan) -> dict[str, str | int | bool | None]:
@@ -146,7 +146,7 @@ class ReplaceMain(Change[Replacement]):
         if self.state.drops_previous and between.archive is not None:
             if _COMPARED not in hold.steps:
                 hold.note(_COMPARED, {"late": late_in(files, between.archive, self.state)})
-            self._late = str((hold.begun.data_of(_COMPARED) or {}).get("late", ""))
+            self._late = str((hold.journaled.data_of(_COMPARED) or {}).get("late", ""))
             if self._late:
                 progress(Remark(f"the previous main stays as branch {self.state.archive}: {self._late}"))
             else:
@@ -162,43 +162,43 @@ class ReplaceMain(Change[Replacement]):
             clean_table_directory(self.work.files, self.work.table, between.branch, archive)
 
     def way_back(self) -> Undoable:
-        begun = self.state
+        replacement = self.state
         return Undoable(
             token=self.work.token,
             action=ACTION,
             user=self.work.user,
             time=self.work.since,
-            branch=begun.branch,
-            previous=begun.previous,
-            kept_as=None if self._is_dropped else begun.archive,
-            schema_id=begun.main_schema_id,
-            schema=begun.main_schema,
-            head=begun.branch_head,
+            branch=replacement.branch,
+            previous=replacement.previous,
+            kept_as=None if self._is_dropped else replacement.archive,
+            schema_id=replacement.main_schema_id,
+            schema=replacement.main_schema,
+            head=replacement.branch_head,
             was_dropped=self._is_dropped,
-            first_copied=begun.first_older,
-            last_copied=begun.last_older,
-            copied_tags=begun.tags,
+            first_copied=replacement.first_older,
+            last_copied=replacement.last_older,
+            copied_tags=replacement.tags,
         )
 
     def done(self) -> Done:
         return _done(self.work, self.state, self._late)
 
-    def recovery_steps(self, begun: journal.JournaledChange) -> list[Step]:
+    def recovery_steps(self, interrupted: journal.JournaledChange) -> list[Step]:
         what = f"branch {self.state.branch}"
         if main_branch_name(self.work.files, self.work.table) == self.state.branch:
             return [Step("replace", what, "is main already: what is left to do is finished")]
         return [Step("delete", what, "did not become main: what was added is removed, and it stays")]
 
 
-def _done(work: Work, begun: Replacement, late: str) -> Done:
-    is_dropped = begun.drops_previous and not late
+def _done(work: Work, replacement: Replacement, late: str) -> Done:
+    is_dropped = replacement.drops_previous and not late
     if is_dropped:
         kept = "the previous one was dropped"
     elif late:
-        kept = f"the previous one is kept as branch {begun.archive}, for {late}"
+        kept = f"the previous one is kept as branch {replacement.archive}, for {late}"
     else:
-        kept = f"the previous one is kept as branch {begun.archive or begun.previous}"
-    message = f"Branch {begun.branch} is main of {work.plan.table}; {kept}"
+        kept = f"the previous one is kept as branch {replacement.archive or replacement.previous}"
+    message = f"Branch {replacement.branch} is main of {work.plan.table}; {kept}"
     strays = stray_commits(work.files, work.table)
     if strays:
         later = counted(len(strays), "later commit")
@@ -206,12 +206,12 @@ def _done(work: Work, begun: Replacement, late: str) -> Done:
     return Done(
         message=message,
         result={
-            "branch_name": begun.branch,
-            "previous_main": begun.archive or begun.previous if not is_dropped else None,
-            "snapshot_id": begun.branch_head,
+            "branch_name": replacement.branch,
+            "previous_main": replacement.archive or replacement.previous if not is_dropped else None,
+            "snapshot_id": replacement.branch_head,
             "stray_commits": len(strays),
         },
-        before=f"main is {begun.previous or 'the table directory'}",
-        after=f"main is branch {begun.branch} at snapshot {begun.branch_head}",
+        before=f"main is {replacement.previous or 'the table directory'}",
+        after=f"main is branch {replacement.branch} at snapshot {replacement.branch_head}",
         undo=work.plan.undo,
     )

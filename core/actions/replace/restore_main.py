@@ -28,9 +28,9 @@ from core.table.names import checked_name, near_names
 
 def plan(context: Context, table: TablePath, name: str) -> Plan:
     """Raises `Refused` where the branch that is main is there, and for no such branch."""
-    found = _find(context.files, table, name)
+    branch_state = _find(context.files, table, name)
     gone = main_branch_name(context.files, table)
-    refusals = [*read_only_refusals(context), *unreadable_refusals(context, found)]
+    refusals = [*read_only_refusals(context), *unreadable_refusals(context, branch_state)]
     refusals += journal.refusals(context, table)
     return Plan(
         action="recover",
@@ -38,7 +38,7 @@ def plan(context: Context, table: TablePath, name: str) -> Plan:
         table=table.full_name,
         summary=f"Make branch {name} main of {table.full_name}: branch {gone}, which was main, is gone",
         arguments={"main": name, "gone": gone},
-        fingerprint=fingerprint(str(gone), found.fingerprint),
+        fingerprint=fingerprint(str(gone), branch_state.fingerprint),
         steps=(
             Step("replace", table.main_branch_file, f"{gone} -> {name}"),
             Step("replace", table.directory, f"guards and notice of {name} instead of those of {gone}"),
@@ -59,7 +59,7 @@ class RestoreState(msgspec.Struct, frozen=True):
 class RestoreMain(Change[RestoreState]):
     """The main-branch file names the branch: that is the commit."""
 
-    RootState = RestoreState
+    State = RestoreState
 
     @classmethod
     def begin(cls, work: Work) -> Self:
@@ -72,9 +72,9 @@ class RestoreMain(Change[RestoreState]):
         return self.work.table.root(self.state.name)
 
     def _as_planned(self) -> None:
-        found = _find(self.work.files, self.work.table, self.state.name)
+        branch_state = _find(self.work.files, self.work.table, self.state.name)
         gone = main_branch_name(self.work.files, self.work.table)
-        require_unmoved(self.work.table, self.work.plan, fingerprint(str(gone), found.fingerprint))
+        require_unmoved(self.work.table, self.work.plan, fingerprint(str(gone), branch_state.fingerprint))
 
     def check(self, hold: Hold) -> None:
         self._as_planned()
@@ -101,7 +101,7 @@ class RestoreMain(Change[RestoreState]):
             after=f"main is branch {name}",
         )
 
-    def recovery_steps(self, begun: JournaledChange) -> list[Step]:
+    def recovery_steps(self, interrupted: JournaledChange) -> list[Step]:
         return [Step("check", self.work.table.main_branch_file, f"it names {self.state.name}, or as before")]
 
 

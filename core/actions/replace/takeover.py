@@ -44,11 +44,11 @@ class Takeover:
         return fingerprint(self.main.fingerprint, self.branch.newest)
 
     @property
-    def said(self) -> str:
-        return f"{self.main.said} and {self.branch.said}"
+    def description(self) -> str:
+        return f"{self.main.description} and {self.branch.description}"
 
 
-def survey(files: Files, main: Root, branch: Root) -> Takeover:
+def survey_takeover(files: Files, main: Root, branch: Root) -> Takeover:
     """Raises `NotFound` and `Corrupt`."""
     left, right = Side(files, main), Side(files, branch)
     fork = find_fork(left, right)

@@ -19,18 +19,18 @@ _TEXTS = ("CHAR", "VARCHAR", "STRING")
 def column_refusals(then: TableSchema, what: str, start: RewriteBase) -> list[Refusal]:
     """Columns of `then`, the definition of `what`, that main dropped or made narrower, by name."""
     now = {field.id: field for field in start.schema.fields}
-    name, found = start.root.table.full_name, []
+    name, refusals = start.root.table.full_name, []
     for field in then.fields:
         kept = now.get(field.id)
         hint = "Make a branch main that has it instead, with the pointer layout."
         if kept is None:
-            found.append(Refusal(f"{what} of {name} has a column {field.name}, which main dropped", hint))
+            refusals.append(Refusal(f"{what} of {name} has a column {field.name}, which main dropped", hint))
         elif not holds(kept.type, field.type):
             reason = (
                 f"Column {field.name} of {name} was {type_text(field.type)} and is {type_text(kept.type)} now"
             )
-            found.append(Refusal(f"{reason}, which may not hold what it held", hint))
-    return found + _key_refusals(then, start)
+            refusals.append(Refusal(f"{reason}, which may not hold what it held", hint))
+    return refusals + _key_refusals(then, start)
 
 
 def _key_refusals(then: TableSchema, start: RewriteBase) -> list[Refusal]:

@@ -151,7 +151,7 @@ class RewriteMain(Change[S]):
         raise AssertionError("the last try returns or raises")
 
     def landed(self, hold: Hold) -> Landed:
-        if hold.begun.noted(TRY, _Try) is None:
+        if hold.journaled.noted(TRY, _Try) is None:
             return Landed.NO
         landed, self.made = find_commit(self.work.files, self.root, self.work.token, self.head(hold).id)
         return landed
@@ -200,17 +200,17 @@ class RewriteMain(Change[S]):
 
     def take_back(self, hold: Hold) -> None:
         release_expiry(self.work.files, self.root, self.work.token)
-        for each in hold.begun.all_noted(_SAFE, _Safe):
+        for each in hold.journaled.all_noted(_SAFE, _Safe):
             self._forget(each.savepoint, each.is_new)
 
     def head(self, hold: Hold) -> Snapshot:
         """Main's newest snapshot, on which the rows were last written."""
-        tried = hold.begun.noted(TRY, _Try)
+        tried = hold.journaled.noted(TRY, _Try)
         return self.first_head if tried is None else snapshot_of(tried.head)
 
-    def recovery_steps(self, begun: JournaledChange) -> list[Step]:
-        hold = Hold(self.work.context, self.work.table, begun, "")
-        landed = Landed.YES if begun.is_committed else self.landed(hold)
+    def recovery_steps(self, interrupted: JournaledChange) -> list[Step]:
+        hold = Hold(self.work.context, self.work.table, interrupted, "")
+        landed = Landed.YES if interrupted.is_committed else self.landed(hold)
         if landed is Landed.YES:
             return [
                 Step(
@@ -229,7 +229,7 @@ class RewriteMain(Change[S]):
         self.safety, is_new = keep_safe(self.work.context, start, comment, self.work.progress)
         hold.note(_SAFE, {"savepoint": self.safety, "is_new": is_new})
         if before is not None and before != self.safety:
-            kept = hold.begun.all_noted(_SAFE, _Safe)
+            kept = hold.journaled.all_noted(_SAFE, _Safe)
             [was_new] = [each.is_new for each in kept if each.savepoint == before][-1:]
             self._forget(before, was_new)
 
@@ -244,15 +244,15 @@ class RewriteMain(Change[S]):
     def _remember(self, hold: Hold) -> None:
         """After a crash: what the journal knows."""
         for step in (_RECORDED, COMMITTED):
-            noted = hold.begun.noted(step, _Made)
+            noted = hold.journaled.noted(step, _Made)
             if self.made is None and noted is not None and noted.made:
                 self.made = snapshot_of(noted.made)
-        if self.safety is None and (kept := hold.begun.noted(_SAFE, _Safe)) is not None:
+        if self.safety is None and (kept := hold.journaled.noted(_SAFE, _Safe)) is not None:
             self.safety = kept.savepoint
 
 
-def found_as_planned(
-    work: Work, find: Callable[[], P], may_go_on: Callable[[P], bool] = lambda found: True
+def as_planned_or_gone_on(
+    work: Work, find: Callable[[], P], may_go_on: Callable[[P], bool] = lambda planned: True
 ) -> P:
     """What is found now: what the plan saw, but that jobs may have committed to main since.
 
@@ -260,20 +260,22 @@ def found_as_planned(
     """
     plan = work.plan
     try:
-        found = find()
+        planned = find()
     except NotFound as error:
         raise Refused(f"{error.message}, since the plan was made", "Make a new plan.") from error
-    if found.fingerprint != plan.fingerprint and not (may_go_on(found) and _has_only_gone_on(work, found)):
-        require_unmoved(work.table, plan, found.fingerprint)
-    return found
+    if planned.fingerprint != plan.fingerprint and not (
+        may_go_on(planned) and _has_only_gone_on(work, planned)
+    ):
+        require_unmoved(work.table, plan, planned.fingerprint)
+    return planned
 
 
-def _has_only_gone_on(work: Work, found: Planned) -> bool:
+def _has_only_gone_on(work: Work, now: Planned) -> bool:
     """Whether main still holds what was newest when the plan was made, and all else is as it was."""
     planned = work.plan.main_at
-    if planned is None or found.lasting != work.plan.lasting:
+    if planned is None or now.lasting != work.plan.lasting:
         return False
-    record = Side(work.files, found.start.root, ancestors_only=True).record(planned.id)
+    record = Side(work.files, now.start.root, ancestors_only=True).record(planned.id)
     return record is not None and planned.is_of(record)
 
 

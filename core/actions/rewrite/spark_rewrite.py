@@ -108,8 +108,8 @@ def rewriting_refusals(start: RewriteBase) -> list[Refusal]:
 
 def saved(files: Files, root: Root, snapshot_id: int) -> int | None:
     """The id of a savepoint that holds this snapshot of a root; None when there is none."""
-    found = SavepointManager(files, root.table).of_root(root)
-    return next((each.id for each in found if each.saved_snapshot_id == snapshot_id), None)
+    savepoints = SavepointManager(files, root.table).of_root(root)
+    return next((each.id for each in savepoints if each.saved_snapshot_id == snapshot_id), None)
 
 
 def keep_safe(context: Context, start: RewriteBase, comment: str, progress: Progress) -> tuple[int, bool]:

@@ -159,16 +159,16 @@ class Rollback(RewriteMain[RollbackState]):
 
 
 def _warnings(way: Way) -> list[str]:
-    found = ["Streaming readers skip OVERWRITE commits by default: they will not see the rows go back"]
+    warnings = ["Streaming readers skip OVERWRITE commits by default: they will not see the rows go back"]
     if way.version.note:
-        found.append(way.version.note)
+        warnings.append(way.version.note)
     added = {field.id for field in way.start.schema.fields}
     if way.version.snapshot.schema_id != way.start.schema.id and added:
-        found.append(
+        warnings.append(
             f"The rows are written by main's newest schema ({way.start.schema.id}): "
             "columns that came after the version are null"
         )
-    return found
+    return warnings
 
 
 def _column_refusals(files: Files, way: Way) -> list[Refusal]:

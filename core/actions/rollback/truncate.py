@@ -156,9 +156,9 @@ class Truncate(Change[Undoable]):
             undo=plan.undo if reached == cut.keep else "",
         )
 
-    def recovery_steps(self, begun: JournaledChange) -> list[Step]:
+    def recovery_steps(self, interrupted: JournaledChange) -> list[Step]:
         cut = self._cut
-        if begun.is_committed:
+        if interrupted.is_committed:
             return [Step("delete", cut.main.snapshots, f"what branch {cut.archive.label} has")]
         return [Step("delete", f"branch {cut.archive.label}", "main is as it was")]
 
@@ -175,23 +175,23 @@ def _refusals(context: Context, cut: Cut, keep: Snapshot) -> list[Refusal]:
     if root.branch is not None:
         reason = f"Main of {name} is branch {root.branch}, whose snapshots are guarded in the table directory"
         return [Refusal(reason, "Roll back without --truncate, or take the replacement back first.")]
-    found = claim_refusals(context, root)
+    refusals = claim_refusals(context, root)
     if not files.exists(root.snapshot(keep.id)):
-        found.append(
+        refusals.append(
             Refusal(f"Snapshot {keep.id} of {name} has expired", "Roll back to it without --truncate.")
         )
     elif lost := _lost(files, root, keep):
-        found.append(
+        refusals.append(
             Refusal(f"Snapshot {keep.id} of {name} is not whole: {lost} is gone", "Choose another version.")
         )
     for branch in truncation.stranded(files, root, keep):
         reason = f"Branch {branch} of {name} parts from main after snapshot {keep.id}, or nobody knows where"
-        found.append(Refusal(reason, "Roll back without --truncate, or delete that branch first."))
-    found += [
+        refusals.append(Refusal(reason, "Roll back without --truncate, or delete that branch first."))
+    refusals += [
         Refusal(f"{each} of {name} reads on from a snapshot that would be gone", "Stop and delete it first.")
         for each in _stranded_consumers(files, root, keep.id)
     ]
-    return found
+    return refusals
 
 
 def _lost(files: Files, root: Root, keep: Snapshot) -> str:

@@ -237,8 +237,8 @@ def clean(files: Files, cut: Cut) -> None:
 
 
 def _holds(side: Side, commit: Snapshot) -> bool:
-    found = side.record(commit.id)
-    return found is not None and is_same_commit(found, commit)
+    record = side.record(commit.id)
+    return record is not None and is_same_commit(record, commit)
 
 
 def _remove_later(files: Files, cut: Cut) -> int:

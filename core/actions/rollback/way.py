@@ -8,7 +8,7 @@ from datetime import datetime
 
 from core.actions.change.change import Work
 from core.actions.checks import fingerprint
-from core.actions.rewrite.rewrite_main import found_as_planned
+from core.actions.rewrite.rewrite_main import as_planned_or_gone_on
 from core.actions.rewrite.spark_rewrite import RewriteBase, start_of
 from core.errors import UsageError
 from core.storage.files import Files
@@ -62,4 +62,4 @@ def _resolved(files: Files, root: Root, asked: str) -> Resolved:
 
 def way_as_planned(work: Work) -> Way:
     """Raises `Refused` when the version is another, or main moved otherwise than by going on."""
-    return found_as_planned(work, lambda: way_to(work.files, work.table, str(work.plan.arguments["to"])))
+    return as_planned_or_gone_on(work, lambda: way_to(work.files, work.table, str(work.plan.arguments["to"])))

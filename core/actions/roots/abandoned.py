@@ -37,7 +37,7 @@ def abandoned(files: Files, table: TablePath, now: int) -> list[str]:
     directories = [table.branches, table.operations, table.savepoints]
     directories += [f"{root}/{part}" for root in roots for part in PARTS]
     looked = each_of(partial(_in, files, now), [each for each in directories if each not in links])
-    return sorted(path for found in looked for path in found)
+    return sorted(path for paths in looked for path in paths)
 
 
 def store_now(files: Files, table: TablePath) -> int | None:

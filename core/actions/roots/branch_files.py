@@ -140,8 +140,8 @@ def take_back(files: Files, branch: Root, written: list[str]) -> None:
 def others_files(files: Files, source_names: list[str], branch: Root) -> list[str]:
     """The files of a branch that its creation, which has these paths, did not write: somebody uses it."""
     expected = set(source_names)
-    found = _paths_below(files, branch.directory)
-    return sorted(path for path in found if path not in expected and _finished(path) not in expected)
+    paths = _paths_below(files, branch.directory)
+    return sorted(path for path in paths if path not in expected and _finished(path) not in expected)
 
 
 def remove_unfinished(files: Files, source_names: list[str], branch: Root, newest_schema: int) -> bool:
@@ -153,9 +153,9 @@ def remove_unfinished(files: Files, source_names: list[str], branch: Root, newes
     [schema] = files.read_many([path])
     if schema is not None and not is_protected(schema, path):
         return False
-    found = list(_paths_below(files, branch.directory))
-    left = [path for path in found if path not in set(source_names)]
-    for path in [*left, *(path for path in reversed(source_names) if path in found)]:
+    paths = list(_paths_below(files, branch.directory))
+    left = [path for path in paths if path not in set(source_names)]
+    for path in [*left, *(path for path in reversed(source_names) if path in paths)]:
         files.delete(path)
     files.prune(branch.directory)
     return True

@@ -179,16 +179,16 @@ def _require_staying(context: Context, root: Root) -> None:
     """A deletion that begins after this look lists the tag, and is refused."""
     if root.branch is None:
         return
-    begun = journal.current(context, root.table)
+    holder = journal.current(context, root.table)
     # In this order: one that ended in between has removed the root.
     if not root_exists(context.files, root):
         raise Refused(
             f"Branch {root.label} of {root.table.full_name} was deleted just then",
             "Take the snapshot from another branch.",
         )
-    if begun is None:
+    if holder is None:
         return
-    if (begun.journal.change, begun.journal.state.get("name")) == (_DELETION, root.branch):
+    if (holder.journal.change, holder.journal.state.get("name")) == (_DELETION, root.branch):
         raise Refused(
             f"Branch {root.label} of {root.table.full_name} is being deleted",
             f"Take the snapshot from another branch. `paimark recover {root.table.word}` ends a deletion "

@@ -34,12 +34,12 @@ def root_files(files: Files, root: Root) -> dict[str, int]:
 
     Half-written files are left out.
     """
-    found: dict[str, int] = {}
+    sizes: dict[str, int] = {}
     for part in PARTS:
         of_part = dict(_below(files, f"{root.directory}/{part}", part))
         order = _snapshot_order(of_part) if part == SNAPSHOTS else sorted(of_part)
-        found.update((name, of_part[name]) for name in order)
-    return found
+        sizes.update((name, of_part[name]) for name in order)
+    return sizes
 
 
 def part_of(names: Iterable[str], part: str) -> list[str]:

@@ -40,7 +40,7 @@ class RootState:
         return fingerprint(self.newest, self.held)
 
     @property
-    def said(self) -> str:
+    def description(self) -> str:
         """`fix at snapshot 7`."""
         at = f"snapshot {self.head.snapshot.id}" if self.head else "no snapshot"
         return f"{self.root.label} at {at}"
@@ -81,6 +81,6 @@ def own_state(files: Files, root: Root) -> str:
     own = files.read_many(f"{root.tags}/{name}" for name in names)
     mains = files.read_many(f"{main_root(files, root.table).tags}/{name}" for name in names)
     alone = [name for name, data, other in zip(names, own, mains, strict=True) if data != other]
-    found = state(files, root)
-    head = found.head.data if found.head else b""
-    return fingerprint(root.directory, head, found.schema, *alone)
+    root_state = state(files, root)
+    head = root_state.head.data if root_state.head else b""
+    return fingerprint(root.directory, head, root_state.schema, *alone)

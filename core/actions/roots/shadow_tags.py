@@ -130,10 +130,10 @@ def repair(files: Files, table: TablePath) -> None:
     While another change holds the table it does nothing: that may be moving main. What it writes just then
     it takes back: the barrier would shut main's own directory.
     """
-    found, name = repair_needed(files, table), main_branch_name(files, table)
+    needed, name = repair_needed(files, table), main_branch_name(files, table)
     if name is None or files.exists(table.journal):
         return
-    _put_while_main(files, table.root(name), found.missing)
+    _put_while_main(files, table.root(name), needed.missing)
     _give_notice(files, table, name)
     if main_branch_name(files, table) != name:
         _take_notice_back(files, table, name)
@@ -141,10 +141,10 @@ def repair(files: Files, table: TablePath) -> None:
 
 def repair_held(files: Files, table: TablePath) -> None:
     """All of what is needed, for a change that holds the table. Idempotent."""
-    found, name = repair_needed(files, table), main_branch_name(files, table)
-    for path, data in found.missing.items():
+    needed, name = repair_needed(files, table), main_branch_name(files, table)
+    for path, data in needed.missing.items():
         _put(files, path, data)
-    for path in found.surplus:
+    for path in needed.surplus:
         files.delete(path)
     if name is not None:
         _give_notice(files, table, name)
@@ -156,16 +156,20 @@ def mismatches(files: Files, table: TablePath) -> list[str]:
     if name is None:
         return []
     missing, surplus = _difference(files, table, table.root(name))
-    found = [f"Tag {each} of main has no guard: stock expiry on a branch can destroy it" for each in missing]
-    found += [f"Tag {each} in the table directory guards no tag of main" for each in surplus]
+    sentences = [
+        f"Tag {each} of main has no guard: stock expiry on a branch can destroy it" for each in missing
+    ]
+    sentences += [f"Tag {each} in the table directory guards no tag of main" for each in surplus]
     schemas = files.names(table.root().schemas)
     if "schema-0" not in schemas or len([each for each in schemas if not each.startswith(".")]) > 1:
-        found.append(
+        sentences.append(
             "Stock engines can make a table over this one: the notice in schema-0 does not stand alone"
         )
     if not has_barrier(files, table):
-        found.append("Sessions that were open before the replacement read an empty table by the plain name")
-    return found
+        sentences.append(
+            "Sessions that were open before the replacement read an empty table by the plain name"
+        )
+    return sentences
 
 
 def _give_notice(files: Files, table: TablePath, main: str) -> None:
@@ -191,8 +195,8 @@ def _difference(files: Files, table: TablePath, main: Root) -> tuple[dict[str, b
     there = _tag_names(files, table.root())
     wanted = dict(_wanted(files, main))
     paths = [table.root().tag(name) for name in wanted]
-    found = dict(zip(wanted, files.read_many(paths), strict=True))
-    missing = {name: data for name, data in wanted.items() if found[name] != data}
+    present = dict(zip(wanted, files.read_many(paths), strict=True))
+    missing = {name: data for name, data in wanted.items() if present[name] != data}
     held = _tag_names(files, main)
     return missing, [name for name in there if name not in held]
 

@@ -23,13 +23,13 @@ def stray_commits(files: Files, table: TablePath) -> list[Snapshot]:
         return []
     if not numbered(files.names(own.snapshots), SNAPSHOT_PREFIX):
         return []
-    found = list(Lineage(files, own).snapshots())
+    strays = list(Lineage(files, own).snapshots())
     for name in branch_names(files, table):
-        paths = [table.root(name).snapshot(each.id) for each in found]
+        paths = [table.root(name).snapshot(each.id) for each in strays]
         held = files.read_many(paths)
-        found = [
+        strays = [
             each
-            for each, path, data in zip(found, paths, held, strict=True)
+            for each, path, data in zip(strays, paths, held, strict=True)
             if data is None or not is_same_commit(each, Snapshot.from_json(data, path))
         ]
-    return found
+    return strays

@@ -91,15 +91,15 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     """Arguments: `branch` (main when None). Empty while nothing is due."""
     branch = text_argument(arguments, "branch")
     root, now = branch_root(context.files, table, branch), context.clock()
-    found = schedule(context.files, root, now)
-    if found.is_due(now):
+    due = schedule(context.files, root, now)
+    if due.is_due(now):
         return msgspec.structs.replace(
             create_savepoint.plan(context, table, {"branch": branch}), action=ACTION
         )
     return Plan(
         action=ACTION,
         table=table.full_name,
-        summary=f"{root.label} of {table.full_name} {_why_not(found)}",
+        summary=f"{root.label} of {table.full_name} {_why_not(due)}",
         arguments={"branch": branch},
         fingerprint="",
         refusals=tuple(read_only_refusals(context)),
@@ -180,12 +180,12 @@ def _asked(
     tables: Callable[[], Sequence[TablePath]], failures: dict[TablePath | None, str], tell: Progress
 ) -> Sequence[TablePath]:
     try:
-        found = tables()
+        asked = tables()
     except PaimarkError as error:
         _tell_failure(failures, None, error.message, tell)
         return ()
     failures.pop(None, None)
-    return found
+    return asked
 
 
 def _tell_failure(
@@ -260,12 +260,12 @@ def _holds(savepoint: Savepoint, snapshot: Snapshot) -> bool:
     return (savepoint.saved_snapshot_id, savepoint.snapshot_time) == (snapshot.id, snapshot.time_millis)
 
 
-def _why_not(found: Schedule) -> str:
-    if found.interval is None:
+def _why_not(due: Schedule) -> str:
+    if due.interval is None:
         return f"has no option {OPTION}"
-    if found.due_at is None:
-        return "has nothing newer than its last savepoint" if found.last else "has no snapshot to save"
-    return f"is due for a savepoint at {moment(found.due_at)}"
+    if due.due_at is None:
+        return "has nothing newer than its last savepoint" if due.last else "has no snapshot to save"
+    return f"is due for a savepoint at {moment(due.due_at)}"
 
 
 def _outcome(plan: Plan, saved: Savepoint | None, message: str) -> Outcome:

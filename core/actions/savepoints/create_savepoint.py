@@ -127,11 +127,11 @@ def _rows(count: int | None) -> str:
 
 def _warnings(context: Context, chosen: ChosenSnapshot) -> list[str]:
     files, root = context.files, chosen.root
-    found = slow_check_warning(context, chosen)
+    warnings = slow_check_warning(context, chosen)
     for each in SavepointManager(files, root.table).of_root(root):
         if each.saved_snapshot_id == chosen.snapshot.id:
-            found.append(f"Savepoint {each.id} keeps the same snapshot already")
-    return found + stock_expiry_warnings(files, root)
+            warnings.append(f"Savepoint {each.id} keeps the same snapshot already")
+    return warnings + stock_expiry_warnings(files, root)
 
 
 def _nothing_to_save(context: Context, root: Root) -> Plan:

@@ -70,12 +70,12 @@ def _refusals(
     context: Context, table: TablePath, savepoint: Savepoint, tags: dict[Root, tuple[Tag, bytes]]
 ) -> list[Refusal]:
     number, name = savepoint.id, savepoint_tag(savepoint.id)
-    found = []
+    refusals = []
     if savepoint_claim.read_claim(context, table, number):
-        found.append(Refusal(f"Savepoint {number} is still being made", "Wait, or run `paimark recover`."))
+        refusals.append(Refusal(f"Savepoint {number} is still being made", "Wait, or run `paimark recover`."))
     for other in SavepointManager(context.files, table).all():
         if other.id != number and other.full_manifest_list == savepoint.full_manifest_list:
-            found.append(
+            refusals.append(
                 Refusal(
                     f"Savepoints {number} and {other.id} name the same manifest list",
                     "One of the two files was copied or edited: put it right by hand.",
@@ -84,10 +84,10 @@ def _refusals(
     for root, (tag, _) in tags.items():
         if tag.id != savepoint.saved_snapshot_id:
             reason = f"Tag {name} of {root.label} holds snapshot {tag.id}, not {savepoint.saved_snapshot_id}"
-            found.append(Refusal(reason, "Another engine made it: delete it with that first."))
+            refusals.append(Refusal(reason, "Another engine made it: delete it with that first."))
     if len({commit_key(tag) for tag, _ in tags.values()}) > 1:
         roots = ", ".join(root.label for root in tags)
-        found.append(
+        refusals.append(
             Refusal(f"Tag {name} holds different snapshots in {roots}", "Delete the wrong one first.")
         )
-    return found
+    return refusals

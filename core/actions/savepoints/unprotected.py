@@ -42,12 +42,12 @@ def unprotected(files: Files, table: TablePath) -> list[Unprotected]:
     if not ids:
         return []
     ids.difference_update(*each_of(partial(tagged_savepoints, files), all_roots(files, table)))
-    found = []
+    lacking = []
     for savepoint in (each for each in manager.all() if each.id in ids):
         home, snapshot = _root_of(files, table, savepoint), _snapshot_of(files, table, savepoint)
         if home is not None and snapshot is not None and not _missing(files, home, snapshot):
-            found.append(Unprotected(savepoint, home, snapshot))
-    return found
+            lacking.append(Unprotected(savepoint, home, snapshot))
+    return lacking
 
 
 def warning(files: Files, each: Unprotected) -> str | None:

@@ -67,15 +67,15 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     except UsageError as error:
         refusals.append(Refusal(error.message, error.hint))
     what = f"{root.label} of {table.full_name}"
-    said = "; ".join(made.said) or "leave it as it is"
+    described = "; ".join(made.said) or "leave it as it is"
     is_dropping = any(each.kind == "drop" for each in changes)
     return Plan(
         action=ACTION,
         table=table.full_name,
-        summary=f"Alter {what}: {said}",
+        summary=f"Alter {what}: {described}",
         arguments={"branch": branch, "schema_id": now.id + 1, **texts},
         fingerprint=_Way(root, now, made).fingerprint,
-        steps=(Step("create", root.schema(now.id + 1), said),) if made.schema else (),
+        steps=(Step("create", root.schema(now.id + 1), described),) if made.schema else (),
         kept=(f"Every row and file, and definition {now.id}, by which what was saved until now is read",),
         warnings=tuple(_warnings(context, root, changes)) if made.schema else (),
         refusals=tuple(refusals),
@@ -150,7 +150,7 @@ class AlterSchema(Change[AlterState]):
             undo=self.work.plan.undo,
         )
 
-    def recovery_steps(self, begun: JournaledChange) -> list[Step]:
+    def recovery_steps(self, interrupted: JournaledChange) -> list[Step]:
         path = self._root.schema(self._schema.id)
         if self._is_written():
             return [Step("check", path, "the definition was written")]
@@ -191,15 +191,15 @@ def _made(context: Context, root: Root, now: TableSchema, changes: tuple[SchemaC
 
 
 def _changes(texts: Mapping[str, str]) -> tuple[SchemaChange, ...]:
-    found: list[SchemaChange] = []
+    changes: list[SchemaChange] = []
     for kind in KINDS:
         if (text := texts.get(kind)) is None:
             continue
         try:
-            found += read_changes(kind, text)
+            changes += read_changes(kind, text)
         except StatementFailed as error:
             raise UsageError(f"--{kind}: {error.message}", error.hint) from error
-    return tuple(found)
+    return tuple(changes)
 
 
 def _as_planned(context: Context, table: TablePath, plan: Plan) -> _Way:
@@ -212,21 +212,21 @@ def _as_planned(context: Context, table: TablePath, plan: Plan) -> _Way:
 
 
 def _warnings(context: Context, root: Root, changes: tuple[SchemaChange, ...]) -> list[str]:
-    found = []
+    warnings = []
     if any(each.kind in ("drop", "rename", "widen") for each in changes):
-        found.append(
+        warnings.append(
             "Jobs that are running go on with the definition they began with until they are restarted"
         )
     dropped = [each.name for each in changes if each.kind == "drop"]
     if dropped:
-        found.append(
+        warnings.append(
             f"The values of {', '.join(dropped)} can be read in the past only: "
             "a column of that name added later is empty, and main is not rolled back to what has it"
         )
     options = {each.name for each in changes if each.kind in ("set", "unset")}
     if root.branch is None and any(name.startswith("snapshot.num-retained") for name in options):
-        found.append("Stock engines expire main's snapshots by it at their next commit")
-    return found
+        warnings.append("Stock engines expire main's snapshots by it at their next commit")
+    return warnings
 
 
 def _undo(table: TablePath, branch: str | None, made: Changed) -> str:

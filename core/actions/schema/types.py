@@ -48,10 +48,10 @@ def paimon_type(text: str) -> str:
     """`bigint` or `decimal(10,2)` as Paimon's schema has it. Raises `UsageError`."""
     if text.upper().split("<")[0].split("(")[0].strip() in _NESTED:
         raise UsageError(f"{text} holds columns of its own, which are not added or altered here", _KNOWN)
-    found = _TYPE.fullmatch(text.strip())
-    if found is None:
+    match = _TYPE.fullmatch(text.strip())
+    if match is None:
         raise UsageError(f"{text} is not a type of a column", _KNOWN)
-    name, length, scale = found[1].upper(), found[2], found[3]
+    name, length, scale = match[1].upper(), match[2], match[3]
     if name in _PLAIN and length is None:
         return _PLAIN[name]
     if name in ("DECIMAL", "DEC", "NUMERIC"):

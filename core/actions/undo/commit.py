@@ -53,26 +53,26 @@ class GoingBack:
         return fingerprint(self.entry.token, self.start.fingerprint, self.then.to_json())
 
     @property
-    def said(self) -> str:
+    def description(self) -> str:
         return f"{self.start.root.label} at snapshot {self.start.head.snapshot.id}"
 
 
 def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
     """Raises `Refused` when main has moved since, or what it was is gone; `Corrupt`."""
-    found = _find(context.files, table, entry)
-    start, then = found.start, found.then
+    going_back = _find(context.files, table, entry)
+    start, then = going_back.start, going_back.then
     return Plan(
         action="undo",
         change="undo-commit",
         table=table.full_name,
         summary=f"Take back {entry.description}: give main of {table.full_name} the rows of "
         f"snapshot {then.id} again, instead of those of snapshot {start.head.snapshot.id}",
-        arguments={"seen": found.said},
-        fingerprint=found.fingerprint,
-        steps=tuple(_steps(context.files, found)),
-        kept=(_kept(found.said),),
-        warnings=tuple(_warnings(found)),
-        refusals=tuple(_refusals(context.files, found)),
+        arguments={"seen": going_back.description},
+        fingerprint=going_back.fingerprint,
+        steps=tuple(_steps(context.files, going_back)),
+        kept=(_kept(going_back.description),),
+        warnings=tuple(_warnings(going_back)),
+        refusals=tuple(_refusals(context.files, going_back)),
     )
 
 
@@ -92,8 +92,8 @@ class UndoCommit(RewriteMain[UndoCommitState]):
     @classmethod
     def begin(cls, work: Work) -> Self:
         entry = undone_by(work)
-        found = as_planned(work, _find(work.files, work.table, entry))
-        head, then = found.start.head.snapshot, found.then
+        going_back = as_planned(work, _find(work.files, work.table, entry))
+        head, then = going_back.start.head.snapshot, going_back.then
         return cls(work, UndoCommitState(entry, head.as_written(), then.as_written()))
 
     @property
@@ -106,8 +106,8 @@ class UndoCommit(RewriteMain[UndoCommitState]):
 
     def check(self, hold: Hold) -> None:
         files = self.work.files
-        found = as_planned(self.work, _find(files, self.work.table, self.state.entry))
-        raise_first(_refusals(files, found))
+        going_back = as_planned(self.work, _find(files, self.work.table, self.state.entry))
+        raise_first(_refusals(files, going_back))
 
     def rows(self, start: RewriteBase) -> Rows:
         return rows_of(self.root, snapshot_of(self.state.then))
@@ -127,8 +127,8 @@ class UndoCommit(RewriteMain[UndoCommitState]):
         return self.moved[1]
 
     def done(self) -> Done:
-        said = f"{self.root.label} at snapshot {self.first_head.id}"
-        return undone(self.work, self.state.entry, _kept(said))
+        state_kept = f"{self.root.label} at snapshot {self.first_head.id}"
+        return undone(self.work, self.state.entry, _kept(state_kept))
 
 
 def _find(files: Files, table: TablePath, entry: Undoable) -> GoingBack:
@@ -156,11 +156,11 @@ def _find(files: Files, table: TablePath, entry: Undoable) -> GoingBack:
     return GoingBack(entry, start, then)
 
 
-def _refusals(files: Files, found: GoingBack) -> list[Refusal]:
-    root, then = found.start.root, found.then
-    refusals = rewriting_refusals(found.start)
+def _refusals(files: Files, going_back: GoingBack) -> list[Refusal]:
+    root, then = going_back.start.root, going_back.then
+    refusals = rewriting_refusals(going_back.start)
     schema = Lineage(files, root).schema(then.schema_id)
-    refusals += column_refusals(schema, f"snapshot {then.id}", found.start)
+    refusals += column_refusals(schema, f"snapshot {then.id}", going_back.start)
     try:
         size_of(files, root.table, then)
     except FileMissing as error:
@@ -168,15 +168,15 @@ def _refusals(files: Files, found: GoingBack) -> list[Refusal]:
     return refusals
 
 
-def _steps(files: Files, found: GoingBack) -> list[Step]:
-    root = found.start.root
+def _steps(files: Files, going_back: GoingBack) -> list[Step]:
+    root = going_back.start.root
     try:
-        rows, size = size_of(files, root.table, found.then)
+        rows, size = size_of(files, root.table, going_back.then)
     except FileMissing:
         return []
-    next_snapshot = root.snapshot(found.start.head.snapshot.id + 1)
+    next_snapshot = root.snapshot(going_back.start.head.snapshot.id + 1)
     return [
-        copied_rows(f"snapshot {found.then.id}", rows, size),
+        copied_rows(f"snapshot {going_back.then.id}", rows, size),
         Step("create", next_snapshot, "one OVERWRITE of the whole table"),
         Step("replace", root.table.merges, "what was merged then can be merged again"),
     ]
@@ -186,13 +186,13 @@ def _kept(said: str) -> str:
     return f"Every snapshot, tag and savepoint: {said} keeps the rows as they were"
 
 
-def _warnings(found: GoingBack) -> list[str]:
-    entry, schema = found.entry, found.start.schema.id
+def _warnings(going_back: GoingBack) -> list[str]:
+    entry, schema = going_back.entry, going_back.start.schema.id
     warnings = [
         f"{entry.user} did it on {moment(entry.time)}",
         "Streaming readers skip OVERWRITE commits by default: they will not see the rows go back",
     ]
-    if found.then.schema_id != schema:
+    if going_back.then.schema_id != schema:
         warnings.append(f"The definition of the table stays as it is now (schema {schema})")
     return warnings
 

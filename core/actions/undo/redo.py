@@ -35,12 +35,12 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             refusals=(*read_only_refusals(context), nothing),
         )
     undone = known[-1]
-    found = action(undone.action).plan(context, table, undone.request)
+    planned = action(undone.action).plan(context, table, undone.request)
     return msgspec.structs.replace(
-        found,
-        summary=f"Redo {undone.action}: {found.summary}",
+        planned,
+        summary=f"Redo {undone.action}: {planned.summary}",
         redoes=undone.token,
-        refusals=(*found.refusals, *_moved_refusals(context, table, undone)),
+        refusals=(*planned.refusals, *_moved_refusals(context, table, undone)),
     )
 
 

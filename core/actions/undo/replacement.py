@@ -58,26 +58,26 @@ class Reversal:
         return fingerprint(self.entry.token, self.main.newest, self.previous.fingerprint)
 
     @property
-    def said(self) -> str:
-        return f"{self.main.said} and {self.previous.said}"
+    def description(self) -> str:
+        return f"{self.main.description} and {self.previous.description}"
 
 
 def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
     """Raises `Refused` when the way back is gone, and `Corrupt`."""
-    found = _find(context.files, table, entry)
-    main, previous = found.main, found.previous
+    reversal = _find(context.files, table, entry)
+    main, previous = reversal.main, reversal.previous
     return Plan(
         action="undo",
         change="undo-replacement",
         table=table.full_name,
         summary=f"Take back that branch {main.root.label} became main of {table.full_name}: "
-        f"{main.said} -> {previous.said}",
-        arguments={"seen": found.said},
-        fingerprint=found.fingerprint,
-        steps=tuple(_steps(context.files, found)),
+        f"{main.description} -> {previous.description}",
+        arguments={"seen": reversal.description},
+        fingerprint=reversal.fingerprint,
+        steps=tuple(_steps(context.files, reversal)),
         kept=(_kept(entry, main),),
-        warnings=(_warning(found),),
-        refusals=tuple(_refusals(context, found)),
+        warnings=(_warning(reversal),),
+        refusals=tuple(_refusals(context, reversal)),
     )
 
 
@@ -93,14 +93,14 @@ class UndoState(msgspec.Struct, frozen=True):
 class UndoReplacement(Change[UndoState]):
     """The archived main is copied into the table directory; the main-branch file is the commit."""
 
-    RootState = UndoState
+    State = UndoState
 
     @classmethod
     def begin(cls, work: Work) -> Self:
         entry = undone_by(work)
-        found = as_planned(work, _find(work.files, work.table, entry))
-        head = found.previous.head.snapshot.id if found.previous.head else 0
-        return cls(work, UndoState(entry, found.main.fingerprint, found.previous.fingerprint, head))
+        reversal = as_planned(work, _find(work.files, work.table, entry))
+        head = reversal.previous.head.snapshot.id if reversal.previous.head else 0
+        return cls(work, UndoState(entry, reversal.main.fingerprint, reversal.previous.fingerprint, head))
 
     @property
     def _entry(self) -> Undoable:
@@ -111,8 +111,8 @@ class UndoReplacement(Change[UndoState]):
         return self.work.table.root(self._entry.kept_as) if self._entry.kept_as else None
 
     def check(self, hold: Hold) -> None:
-        found = as_planned(self.work, _find(self.work.files, self.work.table, self._entry))
-        raise_first(_refusals(self.work.context, found))
+        reversal = as_planned(self.work, _find(self.work.files, self.work.table, self._entry))
+        raise_first(_refusals(self.work.context, reversal))
 
     def prepare(self, hold: Hold) -> None:
         entry, archive = self._entry, self._archive
@@ -126,7 +126,7 @@ class UndoReplacement(Change[UndoState]):
         hold.require()
         now = _find(files, table, self._entry)
         if now.previous.fingerprint != self.state.previous or not self._is_whole():
-            raise moved_since(self.work, now.said)
+            raise moved_since(self.work, now.description)
         raise_first(_refusals(self.work.context, now))
         files.replace(table.main_branch_file, (self._entry.previous or "").encode())
 
@@ -168,7 +168,7 @@ class UndoReplacement(Change[UndoState]):
         main = state(self.work.files, self.work.table.root(self._entry.branch))
         return undone(self.work, self._entry, _kept(self._entry, main))
 
-    def recovery_steps(self, begun: JournaledChange) -> list[Step]:
+    def recovery_steps(self, interrupted: JournaledChange) -> list[Step]:
         return [Step("replace", self._entry.description, "taken back, or not, but not half")]
 
     def _is_whole(self) -> bool:
@@ -202,10 +202,10 @@ def _find(files: Files, table: TablePath, entry: Undoable) -> Reversal:
     return Reversal(entry, state(files, table.root(entry.branch)), previous, archive)
 
 
-def _refusals(context: Context, found: Reversal) -> list[Refusal]:
+def _refusals(context: Context, reversal: Reversal) -> list[Refusal]:
     """What is in the way."""
-    table = found.main.root.table
-    previous = found.previous
+    table = reversal.main.root.table
+    previous = reversal.previous
     reasons = unreadable_refusals(context, previous) if previous.head else []
     tags = sorted(Lineage(context.files, previous.root).tags(), key=lambda each: each[1].id)
     if previous.head is None and tags:
@@ -215,9 +215,9 @@ def _refusals(context: Context, found: Reversal) -> list[Refusal]:
         )
         sql = f"SELECT * FROM {table.name}$branch_{previous.root.label} VERSION AS OF '{tags[-1][0]}'"
         reasons.append(Refusal(reason, f"Read its newest tag, and write that where it is needed: {sql}"))
-    if found.archive is None:
+    if reversal.archive is None:
         return reasons
-    reasons += claim_refusals(context, found.archive)
+    reasons += claim_refusals(context, reversal.archive)
     if strays := stray_commits(context.files, table):
         reason = f"A stale writer left {counted(len(strays), 'commit')} in the directory of {table.full_name}"
         hint = f"Run `paimark rescue-commits {table.word} --name BRANCH` first."
@@ -225,14 +225,14 @@ def _refusals(context: Context, found: Reversal) -> list[Refusal]:
     return reasons
 
 
-def _steps(files: Files, found: Reversal) -> list[Step]:
-    table, name, archive = found.main.root.table, found.main.root.label, found.archive
-    pointer = Step("replace", table.main_branch_file, f"{name} -> {found.entry.previous or 'blank'}")
+def _steps(files: Files, reversal: Reversal) -> list[Step]:
+    table, name, archive = reversal.main.root.table, reversal.main.root.label, reversal.archive
+    pointer = Step("replace", table.main_branch_file, f"{name} -> {reversal.entry.previous or 'blank'}")
     copies = []
-    if found.entry.copied_tags or found.entry.first_copied <= found.entry.last_copied:
+    if reversal.entry.copied_tags or reversal.entry.first_copied <= reversal.entry.last_copied:
         copies.append(Step("delete", f"branch {name}", "its copies of main's past, which main has"))
     if archive is None:
-        detail = f"guards and notice of {found.previous.root.label} instead of those of {name}"
+        detail = f"guards and notice of {reversal.previous.root.label} instead of those of {name}"
         return [pointer, Step("replace", table.directory, detail), *copies]
     sizes = root_files(files, archive)
     whole = f"{counted(len(sizes), 'file')} of branch {archive.label}: the previous main, whole"
@@ -256,11 +256,11 @@ def _kept(entry: Undoable, main: RootState) -> str:
     return f"Branch {name} stays, with the {count} made since it became main: {which}"
 
 
-def _warning(found: Reversal) -> str:
-    table, entry = found.main.root.table, found.entry
+def _warning(reversal: Reversal) -> str:
+    table, entry = reversal.main.root.table, reversal.entry
     done = f"{entry.user} made {entry.branch} main on {moment(entry.time)}"
-    if found.archive is None:
-        return f"{done}; {found.previous.root.label} is main again"
+    if reversal.archive is None:
+        return f"{done}; {reversal.previous.root.label} is main again"
     return f"Stock engines see {table.full_name} again, as it was; {done}"
 
 

@@ -98,11 +98,11 @@ def _kept(entry: Undoable) -> str:
 
 
 def _refusals(context: Context, table: TablePath, entry: Undoable, now: RootState) -> list[Refusal]:
-    found = claim_refusals(context, now.root)
+    refusals = claim_refusals(context, now.root)
     if context.files.entries(table.root(entry.branch).directory):
         reason = f"{table.full_name} has another branch {entry.branch} now"
-        found.append(Refusal(reason, "Delete that one first, or retire it."))
+        refusals.append(Refusal(reason, "Delete that one first, or retire it."))
     if main_branch_name(context.files, table) == now.root.label:
         reason = f"Branch {now.root.label} is main of {table.full_name}"
-        found.append(Refusal(reason, "Make another branch main first."))
-    return found
+        refusals.append(Refusal(reason, "Make another branch main first."))
+    return refusals

@@ -45,14 +45,14 @@ class Restoring:
         return fingerprint(self.entry.token, self.main.newest, self.archive.fingerprint)
 
     @property
-    def said(self) -> str:
-        return f"{self.main.said} and {self.archive.said}"
+    def description(self) -> str:
+        return f"{self.main.description} and {self.archive.description}"
 
 
 def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
     """Raises `Refused` when main or the branch has moved since, and `Corrupt`."""
-    found = _find(context.files, table, entry)
-    cut = found.cut
+    restoring = _find(context.files, table, entry)
+    cut = restoring.cut
     tags = truncation.later_tags(context.files, cut.archive, cut.keep)
     goes_on = f"main of {table.full_name} goes on from snapshot {cut.keep} to {cut.head} again"
     return Plan(
@@ -60,8 +60,8 @@ def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
         change="undo-truncation",
         table=table.full_name,
         summary=f"Take back {entry.description}: {goes_on}",
-        arguments={"seen": found.said},
-        fingerprint=found.fingerprint,
+        arguments={"seen": restoring.description},
+        fingerprint=restoring.fingerprint,
         steps=(
             Step("copy", cut.main.tags, counted(len(tags), "tag")),
             Step("copy", cut.main.snapshots, f"snapshots {cut.keep + 1} to {cut.head}"),
@@ -69,14 +69,14 @@ def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
         ),
         kept=(_kept(cut),),
         warnings=(f"{entry.user} did it on {moment(entry.time)}",),
-        refusals=tuple(_refusals(context, found)),
+        refusals=tuple(_refusals(context, restoring)),
     )
 
 
 class UndoTruncation(Change[Undoable]):
     """The first of the later snapshots in main again is the commit: only where main has none of that id."""
 
-    RootState = Undoable
+    State = Undoable
 
     @classmethod
     def begin(cls, work: Work) -> Self:
@@ -103,7 +103,7 @@ class UndoTruncation(Change[Undoable]):
         now = self._as_planned()
         hold.note(_TRY)
         if not truncation.put_back_first(self.work.files, self._cut):
-            raise moved_since(self.work, now.said)
+            raise moved_since(self.work, now.description)
 
     def landed(self, hold: Hold) -> Landed:
         landed = truncation.came_back(self.work.files, self._cut)
@@ -127,7 +127,7 @@ class UndoTruncation(Change[Undoable]):
             hold.note(_PUT_BACK, {"last": last})
         # From here on it may expire: whoever recovers this must not put it back again.
         release_expiry(files, cut.main, self.work.token)
-        if (hold.begun.data_of(_PUT_BACK) or {}).get("last") != cut.head:
+        if (hold.journaled.data_of(_PUT_BACK) or {}).get("last") != cut.head:
             return
         if has_more(files, cut.archive, cut.head, cut.main):
             progress(Remark(f"branch {cut.archive.label} stays, for somebody wrote to it just then"))
@@ -142,7 +142,7 @@ class UndoTruncation(Change[Undoable]):
     def done(self) -> Done:
         return undone(self.work, self.state, _kept(self._cut))
 
-    def recovery_steps(self, begun: JournaledChange) -> list[Step]:
+    def recovery_steps(self, interrupted: JournaledChange) -> list[Step]:
         return [Step("replace", self.state.description, "taken back, or not, but not half")]
 
 
@@ -161,7 +161,7 @@ def _find(files: Files, table: TablePath, entry: Undoable) -> Restoring:
         raise Refused(f"Branch {cut.archive.label}, which has what came later, is gone", "") from error
     hint = f"Merge branch {cut.archive.label} instead, or make it main."
     if main.head is None or not after.is_of(main.head.snapshot):
-        was, now = f"snapshot {after.id}", main.said
+        was, now = f"snapshot {after.id}", main.description
         reason = f"main of {table.full_name} moved since {entry.description}: then at {was}, now {now}"
         raise Refused(reason, hint)
     if archive.head is None or not before.is_of(archive.head.snapshot):
@@ -175,8 +175,8 @@ def _kept(cut: Cut) -> str:
     return f"Every snapshot, tag and savepoint of branch {cut.archive.label}, in main"
 
 
-def _refusals(context: Context, found: Restoring) -> list[Refusal]:
-    files, cut = context.files, found.cut
+def _refusals(context: Context, restoring: Restoring) -> list[Refusal]:
+    files, cut = context.files, restoring.cut
     main, tags = Side(files, cut.main), Side(files, cut.archive).tags
     refusals = claim_refusals(context, cut.archive)
     clashes = [name for name, tag in tags.items() if tag.id > cut.keep and name in main.tags]

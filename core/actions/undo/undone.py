@@ -11,16 +11,16 @@ from core.actions.replace.takeover import moved
 from core.errors import Refused
 
 
-class Found(Protocol):
+class UndoStart(Protocol):
     """What an undo stands on now: its fingerprint, and in words."""
 
     @property
     def fingerprint(self) -> str: ...
     @property
-    def said(self) -> str: ...
+    def description(self) -> str: ...
 
 
-F = TypeVar("F", bound=Found)
+F = TypeVar("F", bound=UndoStart)
 
 
 def undone_by(work: Work) -> Undoable:
@@ -34,11 +34,11 @@ def undone_by(work: Work) -> Undoable:
     )
 
 
-def as_planned(work: Work, found: F) -> F:
+def as_planned(work: Work, state: F) -> F:
     """What was found, which is as the plan saw it. Raises `Refused`."""
-    if found.fingerprint != work.plan.fingerprint:
-        raise moved_since(work, found.said)
-    return found
+    if state.fingerprint != work.plan.fingerprint:
+        raise moved_since(work, state.description)
+    return state
 
 
 def moved_since(work: Work, now: str = "") -> Refused:
