@@ -1,6 +1,6 @@
 """Work that somebody may want no more: long loops ask between two steps, and nobody waits for what is stuck.
 
-Whoever does such work says so with `cancellable`; what it calls, in threads as well, asks `check_cancelled`.
+The caller starts such work with `cancellable`; functions below it, in threads as well, ask `check_cancelled`.
 Elsewhere, in Spark's workers and in commands, that costs next to nothing and never raises. Work that comes to
 its point of no return says so with `pass_no_return`: a cancel then comes too late.
 """
@@ -73,7 +73,7 @@ def check_cancelled() -> None:
 
 
 def pass_no_return() -> None:
-    """What this thread works on can't be taken back from here on. Raises `Cancelled` if it was cancelled."""
+    """The point of no return of this thread's work. Raises `Cancelled` if it was cancelled before."""
     cancellation = _current.get()
     if cancellation is not None:
         cancellation.close()

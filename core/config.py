@@ -1,4 +1,4 @@
-"""What a person chose: warehouse, storage options, engine; from flags, environment and one TOML file.
+"""The settings: warehouse, storage options, engine; from flags, environment and one TOML file.
 
 The file is `$XDG_CONFIG_HOME/paimark/config.toml`:
 
@@ -51,7 +51,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Flags:
-    """What the command line said. None or empty: nothing."""
+    """Settings from the command line. None or empty: not given."""
 
     warehouse: str | None = field(default=None, repr=False)
     context: str | None = None

@@ -1,4 +1,4 @@
-"""What is worked out when it is first asked for, and kept."""
+"""Values that are computed when first asked for, and kept."""
 
 from __future__ import annotations
 

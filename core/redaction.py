@@ -66,7 +66,7 @@ def without_secrets(address: str) -> str:
 
 
 def owner_of(address: str) -> str:
-    """What stands before the host, if that holds a password: `key:secret`; else nothing."""
+    """The part before the host, if it holds a password: `key:secret`; else empty."""
     scheme, _, place = address.partition("://")
     authority = place.partition("/")[0]
     owner = authority.rpartition("@")[0]

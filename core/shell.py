@@ -13,7 +13,7 @@ def shell_line(words: Iterable[str]) -> str:
 
 
 def shell_word(word: str) -> str:
-    """What holds single quotes, as SQL does, goes into double ones: so it stays readable."""
+    """A text with single quotes, as SQL has them, gets double ones: so it stays readable."""
     if "'" not in word or "!" in word:
         return shlex.quote(word)
     escaped = re.sub(r'(["$`\\])', r"\\\1", word)

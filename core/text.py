@@ -60,7 +60,7 @@ def has_halves(text: str) -> bool:
 
 
 def whole_number(text: str | bytes) -> int | None:
-    """What 1 to 18 digits say, with or without blanks around them; None for all else."""
+    """The number that 1 to 18 digits spell, with or without blanks around them; None for all else."""
     digits = text.strip()
     return int(digits) if digits.isdigit() and digits.isascii() and len(digits) <= 18 else None
 

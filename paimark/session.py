@@ -1,4 +1,4 @@
-"""What every object of an opened warehouse shares: its files, who acts, and where that is told."""
+"""Shared by all objects of an opened warehouse: its files, the user, progress and the audit log."""
 
 from __future__ import annotations
 

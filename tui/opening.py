@@ -62,7 +62,7 @@ class Opening:
         threading.Thread(target=self._read, name="paimark-opening", daemon=True).start()
 
     def listen(self, sink: Callable[[Stage], None]) -> list[Stage]:
-        """What was read so far; the rest goes to `sink`, called from the reading thread."""
+        """Return the stages read so far; the rest goes to `sink`, called from the reading thread."""
         with self._lock:
             self._sink = sink
             waiting, self._waiting = self._waiting, []

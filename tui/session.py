@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What the panes show: a table, and a branch of it; None is main, wherever main is."""
+    """The table and branch that the panes show; None is main, wherever main is."""
 
     table: TablePath
     branch: str | None = None
@@ -38,7 +38,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class RowVersion:
-    """What a row stands for in `VERSION AS OF`, or a branch, or (all None) the table itself.
+    """The version that a row names in `VERSION AS OF`, or a branch, or (all None) the table itself.
 
     `commit_time` (epoch ms) is the snapshot's: its number may be given again."""
 
@@ -77,7 +77,7 @@ class Session:
 
     @cached_property
     def context(self) -> Context:
-        """What actions need. For threads: it may touch the store."""
+        """The context of actions. For threads: it may touch the store."""
         from core.actions.context import open_context
 
         settings = self.settings

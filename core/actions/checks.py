@@ -1,4 +1,4 @@
-"""What every plan and every apply asks first."""
+"""Checks that every plan and every apply makes first."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def require_allowed(context: Context, plan: Plan) -> None:
 
 
 def fingerprint(*parts: str | bytes) -> str:
-    """What a plan saw, in short: any difference in any part gives another."""
+    """A hash of what a plan read: any difference in any part gives another."""
     digest = hashlib.sha256()
     for part in parts:
         data = part.encode() if isinstance(part, str) else part

@@ -1,4 +1,4 @@
-"""What every action is given: the warehouse, who acts, and where it is told."""
+"""The context of an action: the warehouse, the user, and where progress and the audit log go."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Context:
 def open_context(
     uri: str, options: Mapping[str, str], read_only: bool, engine: Callable[[], Engine] | None = None
 ) -> Context:
-    """A context on the warehouse at `uri`, for whoever runs this. Raises `UsageError` for a bad option."""
+    """A context on the warehouse at `uri`, for this process's user. Raises `UsageError` for a bad option."""
     wait = options.get(VERIFY_WAIT_OPTION)
     return Context(
         files=open_files(uri, options),

@@ -1,4 +1,4 @@
-"""What a table may use that deleting its files can't do safely: refused by name."""
+"""Features of tables with which files can't be deleted safely: refused by name."""
 
 from __future__ import annotations
 

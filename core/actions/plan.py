@@ -39,7 +39,7 @@ def raise_first(refusals: Iterable[Refusal]) -> None:
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """What an action will do to a table. Made by reading only; `apply` checks `fingerprint` again.
+    """The plan of an action on a table. Made by reading only; `apply` checks `fingerprint` again.
 
     `summary` is one sentence; `kept` says what stays recoverable; `warnings` are what a person should know
     first; `undo` is what to type to take it back; `arguments` are the resolved arguments that `apply` uses;
@@ -79,7 +79,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What an action did. `message` is one sentence; `result` its facts (`savepoint_id`, ...)."""
+    """The outcome of an action. `message` is one sentence; `result` its facts (`savepoint_id`, ...)."""
 
     action: str
     table: str

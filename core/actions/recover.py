@@ -42,7 +42,7 @@ _ASSUMED = {"committed": Landed.YES, "not-committed": Landed.NO}
 
 @dataclass(frozen=True)
 class Findings:
-    """What was begun in a table and has not ended.
+    """Interrupted changes, and files left by them.
 
     `interrupted` is a journal whose holder is gone, `claims` those whose owners are; `alive` says what is
     left alone. `watched` are the tokens of those of them on other machines, who may be dead. `stale` are
@@ -191,7 +191,7 @@ def _sweep(context: Context, table: TablePath, paths: tuple[str, ...], progress:
 
 
 def look(context: Context, table: TablePath, dead: frozenset[str] | set[str] = frozenset()) -> Findings:
-    """Read what was begun. `dead` are tokens of holders who were watched. Raises `Corrupt`."""
+    """Find interrupted changes. `dead` are tokens of holders that were watched. Raises `Corrupt`."""
     now = journal.current(context, table)
     alive: list[str] = []
     watched: set[str] = set()

@@ -45,7 +45,7 @@ class Argument:
 class Action:
     """`safe` changes nothing, `changes` only adds, `destructive` removes or replaces.
 
-    Whatever may leave main with another newest snapshot is followed by the savepoint that is due then.
+    An action that may change main's newest snapshot is followed by an automatic savepoint, if one is due.
     """
 
     name: str
@@ -107,7 +107,7 @@ def _apply_of(module: str) -> ApplyPlan:
 
 
 def _plain(given: Mapping[str, object]) -> dict[str, str | int | bool | None]:
-    """What an action was asked for, as a log can hold it."""
+    """The arguments of an action, as the log holds them."""
     return {
         name: value if isinstance(value, str | int | bool) else str(value)
         for name, value in given.items()

@@ -1,4 +1,4 @@
-"""What a writer killed in the middle of a file leaves beside it: `.<name>.<uuid>`, as Paimon's do too."""
+"""Temporary files, `.<name>.<uuid>`: a killed writer leaves one, as Paimon's do too."""
 
 from __future__ import annotations
 

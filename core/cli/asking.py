@@ -1,4 +1,4 @@
-"""What is asked before a change: whether any may be made, and whether a person means it."""
+"""Ask before a change: whether changes are allowed, and whether the person means it."""
 
 from __future__ import annotations
 

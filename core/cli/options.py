@@ -15,7 +15,7 @@ from core.errors import UsageError
 
 @dataclass(slots=True)
 class Given:
-    """What the words said so far. A later word wins; repeatable ones gather."""
+    """Options given so far. A later one wins; repeatable ones are collected."""
 
     warehouse: str | None = field(default=None, repr=False)
     context: str | None = None

@@ -1,4 +1,4 @@
-"""What happened in the demo shop, seeded: the same rows on every machine, but for the dates.
+"""Rows of the demo shop, seeded: the same on every machine, but for the dates.
 
 Prices of one load come in with their sign flipped; later loads carry those orders on. The branch of the
 story replays the same loads with the right prices.
@@ -86,7 +86,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What one commit brings: as it came, and as it should have been."""
+    """The rows of one commit: as loaded, and as they should have been."""
 
     as_loaded: pa.Table
     corrected: pa.Table

@@ -1,4 +1,4 @@
-"""What passes between the console's process and the engine's.
+"""The messages between the console's process and the engine's.
 
 A frame is a 4-byte length, one byte of kind, and the payload: a message as JSON, or a record batch as an
 Arrow IPC stream, whose bytes are handed on as they came. One statement runs at a time; its events end with
@@ -51,7 +51,7 @@ class Start(Guarded, frozen=True, tag=True):
 
 
 class Inserting(msgspec.Struct, frozen=True):
-    """What lets an INSERT run: somebody has seen what it does. Its commit bears the name `commit_user`.
+    """The permission to run an INSERT: a person has seen its plan. Its commit bears the name `commit_user`.
 
     `root` is the branch that the rows go to, None for the table directory: main may be another one by then.
     `head` is the JSON of the snapshot that must be the newest still, empty for none; None where any may be.

@@ -107,7 +107,7 @@ class PaimarkSource(DataSource):
 
 
 def _looked_up(options: Mapping[str, str], *, is_for_rows: bool) -> Scan:
-    """What the options name. Only its columns count where it is not for the rows.
+    """The scan that the options name. Only its columns count where no rows are read.
 
     Where a stream may begin so, they are those that the table has now: its schema is asked for in the same
     words, and what it begins with may be gone or be still to come.

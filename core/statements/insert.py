@@ -218,7 +218,7 @@ def _replaced(
 
 
 def _said(insert: Insert, where: str) -> tuple[str, str]:
-    """What is replaced, as a sentence and as a step's target."""
+    """The replaced rows, as a sentence and as a step's target."""
     if insert.static:
         named = ", ".join(f"{each.name} = {each.said}" for each in insert.static)
         return f"Replace partition {named} of {where}", f"partition {named}"

@@ -35,7 +35,7 @@ Agree = Callable[[Action, Plan], None]
 
 
 def refuse_destructive(action: Action, plan: Plan) -> None:
-    """What nobody was asked about is not removed. Raises `Refused`."""
+    """Raises `Refused` where something would be removed and no person was asked."""
     if must_be_agreed_to(action, plan):
         raise Refused(
             f"{plan.summary.rstrip('.')}: nobody was asked whether to do that", "Nothing was changed."
@@ -86,7 +86,7 @@ def run_statement(
 
 
 def action_called(sql: str, database: str | None = None) -> Called | None:
-    """The action of a CALL, an ALTER TABLE or an INSERT OVERWRITE, for whoever shows its plan first.
+    """The action of a CALL, an ALTER TABLE or an INSERT OVERWRITE, for a caller that shows its plan first.
 
     None for any other statement. Raises `StatementFailed` for one that can't be done as written.
     """

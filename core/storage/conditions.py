@@ -26,7 +26,7 @@ _ADVICE = (
 
 
 class Raced(Protocol):
-    """What of a store is raced. Paths are relative to the warehouse."""
+    """The calls of a store that are raced. Paths are relative to the warehouse."""
 
     @property
     def uri(self) -> str: ...
@@ -61,7 +61,7 @@ QUICK, THOROUGH = Race(3, 4), Race(8, 8)
 
 
 class Conditions(NamedTuple):
-    """What the races told. `fault` is why no change is safe there, empty where all held."""
+    """The result of the races. `fault` is why no change is safe there, empty where all held."""
 
     race: Race
     fault: str = ""
@@ -86,7 +86,7 @@ def raced(store: Raced, race: Race) -> Conditions:
 
 
 def _sweep(store: Raced, directory: str) -> None:
-    """Delete what races left that were killed: files older than a day by the store's own clock."""
+    """Delete files left by killed races: those older than a day by the store's own clock."""
     now = max((each.modified for each in store.entries(directory)), default=0)
     for other in store.entries(SCRATCH):
         if not other.is_directory or not _UUID.fullmatch(other.name):
@@ -111,7 +111,7 @@ def _fault(store: Raced, paths: list[str], writers: int) -> str:
 
 
 def _winners(store: Raced, path: str, writers: int) -> list[bytes]:
-    """What those wrote who were told that they created the file."""
+    """The contents written by those who were told that they created the file."""
     start = threading.Barrier(writers)
 
     def create(number: int) -> bytes | None:
@@ -137,7 +137,7 @@ def _stale_fault(store: Raced, path: str) -> str:
 
 
 class Proofs:
-    """Which stores were raced in this process, and passed. A store that failed is raced again."""
+    """The stores that passed a race in this process. A store that failed is raced again."""
 
     def __init__(self) -> None:
         self._held: set[str] = set()

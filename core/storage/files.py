@@ -1,4 +1,4 @@
-"""What a store can do. Two kinds implement it: `local.LocalFiles` and `remote.RemoteFiles`.
+"""The interface of a store. Two classes implement it: `local.LocalFiles` and `remote.RemoteFiles`.
 
 Every path is POSIX, relative to the warehouse (`shop.db/orders/snapshot/snapshot-7`), never absolute
 and never with `..`. Only `core.storage` touches a file system.
@@ -29,7 +29,7 @@ class DirectoryEntry(NamedTuple):
 class Files(Protocol):
     """A warehouse's files. Any call may raise `Unavailable` when the store does not answer.
 
-    Links are followed by what reads. What changes files follows none inside a table, and raises `Refused`.
+    Reads follow links. Calls that change files follow none inside a table, and raise `Refused`.
     """
 
     @property
@@ -49,15 +49,15 @@ class Files(Protocol):
         """As `names`, each with the etag of the file where the same listing tells it."""
 
     def read(self, path: str) -> bytes:
-        """The whole file. Raises `FileMissing`, and `Corrupt` for what no metadata file is.
+        """The whole file. Raises `FileMissing`, and `Corrupt` for a file that can't be metadata:
 
-        That is a device or pipe in a file's place, and a file of more than `limits.MOST_BYTES`.
+        a device or pipe in a file's place, or more than `limits.MOST_BYTES` bytes.
         """
 
     def read_many(self, paths: Iterable[str]) -> Iterator[bytes | None]:
         """The files in the order asked, many in flight; None for one that does not exist.
 
-        What `read` raises `Corrupt` for comes as no bytes: one such file must not hide all others, and no
+        A file for which `read` raises `Corrupt` comes empty: one such file must not hide all others, and no
         reader takes it for metadata.
         """
 

@@ -1,4 +1,4 @@
-"""Which catalog options of stores somebody obeys: a client of ours, or pypaimon.
+"""The catalog options of stores that a client of ours, or pypaimon, obeys.
 
 The names of most stores are few, and known. Open by nature are Hadoop's settings, which the client of HDFS
 takes whatever they are called, those of Jindo for `oss://`, and Azure's, which hold an account's name: of

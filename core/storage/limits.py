@@ -1,4 +1,4 @@
-"""What may be read whole, and unpacked at once: metadata is small, and lies in regular files."""
+"""Limits of files that are read whole or unpacked at once: metadata is small, and lies in regular files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class TooLarge(Exception):
 
 
 class NotMetadata(Exception):
-    """What lies in a file's place was not read. The message says what it is, after the file's path."""
+    """Something in a file's place is no metadata file, and was not read. The message says what it is."""
 
     def corrupt(self, path: str) -> Corrupt:
         return Corrupt(f"{path} {self}", "Remove it, or restore the file from a backup.")

@@ -220,7 +220,7 @@ def _read_whole(path: str, directory: int | None) -> bytes:
 
 @contextmanager
 def _temporary(directory: int, name: str, data: bytes) -> Iterator[str]:
-    """A flushed file beside `name`. What it is called Paimon calls its own temporary files."""
+    """A flushed file beside `name`, named as Paimon names its own temporary files."""
     written = f".{name}.{uuid.uuid4()}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     descriptor = os.open(written, flags, 0o666, dir_fd=directory)

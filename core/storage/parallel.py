@@ -1,4 +1,4 @@
-"""The same call for many things, many in flight: what a slow store makes of one after the other is hours."""
+"""Make the same call for many things, many in flight: one after the other takes hours on a slow store."""
 
 from __future__ import annotations
 

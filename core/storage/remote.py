@@ -167,7 +167,7 @@ class RemoteFiles:
 
     @property
     def _store(self) -> str:
-        """What is proven once: the bucket, by its address."""
+        """The key of a proof: the address of the bucket."""
         scheme, _, location = self._uri.partition("://")
         return f"{scheme}://{location.partition('/')[0]}"
 

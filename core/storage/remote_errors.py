@@ -1,4 +1,4 @@
-"""What a store's client raised, as one sentence and a hint."""
+"""Turn an error of a store's client into one sentence and a hint."""
 
 from __future__ import annotations
 

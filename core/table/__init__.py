@@ -1,4 +1,4 @@
-"""What lies on disk below a table, read fast and without pypaimon, pandas or pyarrow. It changes nothing.
+"""Read a table's metadata from disk, fast and without pypaimon, pandas or pyarrow. It changes nothing.
 
 Begin with `layout` (every path, and nothing else knows one) and `records` (the JSON files); then `lineage`.
 """

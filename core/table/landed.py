@@ -1,6 +1,6 @@
-"""Whether a commit came to be, however much was committed and expired since it was tried.
+"""Find out whether a commit was made, though others committed and expired snapshots since it was tried.
 
-A commit bears the name of whoever made it, which no other has. So it is looked for in every snapshot that is
+A commit bears a user name that no other has. So it is looked for in every snapshot that is
 newer than those known before it was tried; one that has expired since may still be held by a tag, or as a
 changelog. Where one of them left no trace nobody can tell any more, and that is the answer then.
 """
@@ -65,7 +65,7 @@ def find_commit(files: Files, root: Root, user: str, after: int) -> Fate:
 
 
 def _held(files: Files, root: Root, ids: Iterable[int]) -> Iterator[tuple[Root, Snapshot]]:
-    """What holds these snapshots though they expired, and where."""
+    """Tags and changelogs that hold these expired snapshots, and in which root."""
     wanted = sorted(ids)
     kept = numbered(files.names(root.changelogs), CHANGELOG_PREFIX)
     for changelog in _read(files, (root.changelog(each) for each in wanted if each in kept)):

@@ -70,16 +70,16 @@ class TablePath:
 
     @property
     def undo_log(self) -> str:
-        """What versions before the operation log kept for `undo`, the newest last."""
+        """The undo log of versions before the operation log, the newest last."""
         return f"{self.branches}/UNDO"
 
     @property
     def merges(self) -> str:
-        """What of each branch is in main already."""
+        """The merge record: how much of each branch is in main already."""
         return f"{self.branches}/merges"
 
     def stream_attempt(self, query: str, batch: int, uuid: str) -> str:
-        """That a streaming query tries, or tried, to commit a batch as the snapshot with this uuid."""
+        """The attempt of a streaming query to commit a batch as the snapshot with this uuid."""
         return f"{self.branches}/{STREAM_PREFIX}{query}.{batch}.{uuid}"
 
     @property
@@ -117,7 +117,7 @@ class TablePath:
         return f"{self.branches}/{STEP_PREFIX}{token}-{number}"
 
     def heartbeat(self, token: str) -> str:
-        """What the holder of this token writes again and again while it works."""
+        """The heartbeat of the holder of this token."""
         return f"{self.branches}/{HEARTBEAT_PREFIX}{token}"
 
     @property
@@ -154,7 +154,7 @@ class Root:
 
     @property
     def label(self) -> str:
-        """What a person calls it: the branch's name, `main` for the table directory."""
+        """Its name for people: the branch's name, `main` for the table directory."""
         return self.branch or MAIN
 
     @property
@@ -195,11 +195,11 @@ class Root:
         return f"{self.tags}/{TAG_PREFIX}{name}"
 
     def consumer(self, name: str) -> str:
-        """From which snapshot on a reader still reads: neither expiry passes it."""
+        """The consumer file of a reader: the first snapshot that it still reads. Expiry does not pass it."""
         return f"{self.consumers}/{CONSUMER_PREFIX}{name}"
 
     def changelog(self, snapshot_id: int) -> str:
-        """What is kept of an expired snapshot for those who read its changes."""
+        """The long-lived changelog of an expired snapshot, for readers of its changes."""
         return f"{self.changelogs}/{CHANGELOG_PREFIX}{snapshot_id}"
 
 

@@ -21,7 +21,7 @@ _NAME = re.compile(rf"{re.escape(OPERATION_PREFIX)}(?P<number>[0-9]{{1,18}})-(?P
 
 
 class Undoable(Record, frozen=True, kw_only=True):
-    """What it takes to undo a change. `time` is epoch milliseconds.
+    """An entry of the undo log. `time` is epoch milliseconds.
 
     Of a replacement, `branch` is the branch that became main, `previous` the one that was main before (None:
     the table directory), `kept_as` the branch that the table directory's main is kept as (None: nothing was
@@ -83,7 +83,7 @@ class Undoable(Record, frozen=True, kw_only=True):
 
     @property
     def moved_main(self) -> bool:
-        """Whether main stayed what it is, and got rows of another state."""
+        """Whether main stayed the same root, and got the rows of another state."""
         return self.after is not None
 
     @property
@@ -150,7 +150,7 @@ def _operation(data: bytes, path: str, number: int, token: str) -> Operation:
 
 
 def undoable_before_the_log(files: Files, table: TablePath) -> list[Undoable]:
-    """What an earlier version of Paimark kept for its undo."""
+    """Entries of the undo log of earlier versions of Paimark."""
     try:
         data = files.read(table.undo_log)
     except FileMissing:

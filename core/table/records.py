@@ -58,7 +58,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         return msgspec.json.format(msgspec.json.encode(self.as_written()), indent=2)
 
     def as_written(self) -> dict[str, Any]:
-        """What the JSON object holds: no field without a value."""
+        """The record as a JSON object, without empty fields."""
         known = {
             name: value
             for name, value in msgspec.to_builtins(self).items()
@@ -141,7 +141,7 @@ def _require_known(kind: type[Record], fields: dict[str, Any], source: str) -> N
 
 
 def misnamed(path: str, said_id: int | None) -> str:
-    """What is wrong with a file whose record is not the one that its name promises."""
+    """The error for a file whose record has another id than its name."""
     return f"{path} holds the record of another: its id is {said_id}"
 
 

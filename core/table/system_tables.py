@@ -40,7 +40,7 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True)
 class SystemTable:
-    """What `t$<name>` holds. One with `of_snapshot` tells of a single snapshot, and can be read AS OF any."""
+    """The columns of `t$<name>`, and how to read it. With `of_snapshot` it can be read AS OF any snapshot."""
 
     name: str
     columns: tuple[Column, ...]

@@ -1,4 +1,4 @@
-"""From a table's name in a statement to the table, and what is wrong with a name before anything is read."""
+"""Resolve the table names of a statement, and refuse missing ones before an engine starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A table's root as something to read: versions and times go in, one snapshot comes out."""
+"""Resolve versions and times of one root to snapshots."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""From what was asked to one snapshot: a number, `snapshot.5`, `savepoint.3`, a tag, a watermark, or a time.
+"""Resolve a version to one snapshot: a number, `snapshot.5`, `savepoint.3`, a tag, a watermark, or a time.
 
-Reads metadata only. What was asked and is not there is an error that says what is; a time is never answered
+Reads metadata only. The error for a missing version says which there are; a time is never answered
 with a state from after it.
 """
 
@@ -107,7 +107,7 @@ class _Versions:
         raise self._unknown(self._branch() or near_names(self.text, self.states.lineage.tag_names()))
 
     def _branch(self) -> str:
-        """What to write for a branch, where somebody took one for a version."""
+        """The hint where somebody wrote a branch as a version."""
         table = self.states.root.table
         if self.text == MAIN:
             return f"main is a branch: read `{table.name}` without a version."

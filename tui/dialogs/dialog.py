@@ -1,4 +1,4 @@
-"""What every dialog looks like: a framed panel over the screen, with its own line of keys."""
+"""The base of all dialogs: a framed panel over the screen, with its own line of keys."""
 
 from __future__ import annotations
 

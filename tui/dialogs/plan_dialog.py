@@ -159,7 +159,7 @@ class PlanDialog(Dialog[Outcome | None]):
 
     @property
     def _phrase(self) -> str:
-        """What a destructive action has typed to confirm it: the name of what goes, else the table's."""
+        """The phrase that confirms a destructive action: the thing to delete, else the table's."""
         name = self._fields.get("name")
         return name.input.value if name is not None and name.input.value else self._table.full_name
 
@@ -398,7 +398,7 @@ def _text(value: object) -> str:
 
 
 def _value(argument: Argument, text: str) -> object:
-    """What was typed, as the action takes it; a number that is none is left for the action to refuse."""
+    """The typed text as the action takes it; a number that is none is left for the action to refuse."""
     if argument.kind == "int" and text.isascii() and text.isdigit():
         return int(text)
     if argument.kind == "flag":

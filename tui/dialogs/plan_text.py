@@ -33,7 +33,7 @@ def plan_lines(plan: Plan, directory: str) -> list[Line]:
 
 
 def outcome_lines(outcome: Outcome) -> list[Line]:
-    """What was done, and how to take it back."""
+    """The message of a finished action, and the command that takes it back."""
     lines: list[Line] = [_blank(), [("✓ done   ", "good"), (clean_text(outcome.message), "strong")]]
     if outcome.undo:
         lines.append(_labelled("undo", "quiet", outcome.undo, ""))

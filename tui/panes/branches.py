@@ -32,7 +32,7 @@ _HEALTH = {
 
 @dataclass(frozen=True, slots=True)
 class BranchLine:
-    """What a list of branches says of one, and its newest snapshot. `problem` says why that is not known."""
+    """The row of one branch, and its newest snapshot. `problem` says why that is not known."""
 
     root: Root
     known: branches.BranchRow

@@ -43,7 +43,7 @@ class Pane(Protocol):
 
 
 class Desk(Protocol):
-    """What a pane asks of the screen. Called directly, not by message, so that the next key finds it done."""
+    """The screen as a pane uses it. Called directly, not by message, so that the next key finds it done."""
 
     @property
     def marks(self) -> Sequence[Mark]: ...

@@ -118,7 +118,7 @@ class QueryPane(Vertical):
         """Nothing is run without being asked."""
 
     def reload(self) -> None:
-        """What was read stays: running again is `ctrl+r`."""
+        """The rows stay: running again is `ctrl+r`."""
 
     def follow(self) -> None:
         """A result does not follow its table."""
@@ -295,7 +295,7 @@ class QueryPane(Vertical):
             self.status.say(line, more, result.place)
 
     def on_descendant_focus(self) -> None:
-        """What can be done now depends on where the keys go."""
+        """The keys offered depend on the widget with the focus."""
         self._tick()
 
     # Out of the console

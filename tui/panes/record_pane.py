@@ -1,4 +1,4 @@
-"""What the panes of a table have in common: a grid that fills itself and follows changes."""
+"""The base of a table's panes: a grid that fills itself and follows changes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ S = TypeVar("S", bound=RowSource)
 
 @dataclass(frozen=True, slots=True)
 class PaneRows(Generic[S]):
-    """What a pane's thread read. `total` is how many there are when `rows` are not all of them yet.
+    """The rows that a pane's thread read. `total` is how many there are when `rows` are not all of them yet.
 
     `left_out` has a sentence for each file that could not be read."""
 
@@ -92,7 +92,7 @@ class RecordPane(Vertical, Generic[S]):
         raise NotImplementedError
 
     def version(self, index: int) -> RowVersion | None:
-        """What Enter queries and what an action starts from; None for a row that is no version."""
+        """The version that Enter queries and actions start from; None for a row that is no version."""
         return None
 
     def sign(self, index: int) -> str:
@@ -100,7 +100,7 @@ class RecordPane(Vertical, Generic[S]):
         return " "
 
     def name_of(self, index: int) -> str:
-        """What `y` copies."""
+        """The text that `y` copies."""
         return str(self.grid.source.row(index)[0])
 
     @property
@@ -210,7 +210,7 @@ class RecordPane(Vertical, Generic[S]):
 
     @property
     def current_mark(self) -> Mark | None:
-        """What the row under the cursor is to be compared as."""
+        """The row under the cursor, as it is compared."""
         index = self.grid.index
         return None if index is None else self._mark(index)
 

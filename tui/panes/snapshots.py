@@ -50,7 +50,7 @@ class Fingerprint:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What keeps snapshots' files: the names of tags, savepoints first. `tags` is `tags_seen` before."""
+    """Names of the tags that keep snapshots, savepoints first. `tags` is `tags_seen` before."""
 
     root: Root
     tags: Hashable
@@ -129,7 +129,7 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
         self._marking: Slot[Marks] = Slot(self.app, "marks", self._marked, self._not_seen)
 
     def first_page(self, newest: Newest) -> None:
-        """What was read before there was a screen."""
+        """Show the rows that were read before the screen was there."""
         self.target = newest.opened.target
         self.take(self._pane_rows(newest.opened, newest.rows, None))
         if len(newest.rows) >= PAGE:

@@ -127,7 +127,7 @@ class TablesPane(Vertical):
         self._show()
 
     def learn(self) -> None:
-        """List the tables of closed databases as well, for whoever looks for one by its name."""
+        """List the tables of closed databases as well, so that the palette finds them by name."""
         missing = [each for each in self.databases if each not in self.tables]
         if missing and not self._learning.busy:
             self._learning.ask(lambda report: list_tables(self.session.files, missing, report))

@@ -1,4 +1,4 @@
-"""What could stand at the caret: tables, columns, versions, branches, keywords. Names come from outside."""
+"""Complete at the caret: tables, columns, versions, branches, keywords. Names come from outside."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WORD = re.compile(r"[\w$.`]*\Z")
 
 @dataclass(frozen=True, slots=True)
 class TableNames:
-    """What there is to name in one table. `versions` are as `VERSION AS OF` takes them, without quotes."""
+    """The names in one table. `versions` are as `VERSION AS OF` takes them, without quotes."""
 
     columns: tuple[str, ...] = ()
     versions: tuple[str, ...] = ()
@@ -46,7 +46,7 @@ class Completion:
 
     @property
     def common(self) -> str:
-        """What all of them begin with."""
+        """The text that all of them begin with."""
         first, last = min(self.choices), max(self.choices)
         differing = (index for index, letter in enumerate(first) if letter != last[index])
         return first[: next(differing, len(first))]
@@ -76,7 +76,7 @@ def tables_named(sql: str) -> list[NamedTable]:
 
 
 def complete(sql: str, caret: int, known: Known) -> Completion:
-    """What could go on at `caret`, best first; no choices where nothing is begun."""
+    """Completions at `caret`, best first; no choices where no word has begun."""
     tokens = tokenize(sql[:caret])
     last = tokens[-1] if tokens else None
     if last is not None and last.kind == "string" and last.end == caret and not _is_closed(last):
@@ -129,7 +129,7 @@ def _system(name: str, suffix: str) -> str:
 
 
 def _versions(sql: str, before: Sequence[Token], known: Known) -> Sequence[str]:
-    """Those of the table in front of the clause."""
+    """The versions of the table in front of the clause."""
     index = len(before) - 1
     while index >= 0 and before[index].upper in keywords("VERSION SYSTEM_VERSION AS OF FOR"):
         index -= 1
@@ -144,7 +144,7 @@ def _asks_version(tokens: Sequence[Token]) -> bool:
 
 
 def _matching(written: str, start: int, choices: Iterable[str]) -> Completion:
-    """Those that begin as was written, in any case and with quotes or without."""
+    """Choices that begin with the written text, in any case and with quotes or without."""
     begun = written.replace("`", "").lower()
     matching = (each for each in choices if each.replace("`", "").lstrip("'").lower().startswith(begun))
     return Completion(start, tuple(dict.fromkeys(each for each in matching if each != written)))

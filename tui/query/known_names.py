@@ -1,4 +1,4 @@
-"""What the editor's completion needs to know, read from the warehouse when it is asked for."""
+"""Names for the editor's completion, read from the warehouse when they are asked for."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ class QueryResult:
 
     @property
     def _told(self) -> list[Line]:
-        """What became of the rows of a difference."""
+        """A line on the rows of a difference."""
         if self.difference is None or self._counts is None:
             return []
         told = ", ".join(f"{self._counts.get(each, 0):,} {each}" for each in self.difference.changes)

@@ -34,7 +34,7 @@ def toggled(marks: Sequence[Mark], mark: Mark) -> list[Mark]:
 
 
 def marked_words(marks: Sequence[Mark]) -> str:
-    """What is marked, and what comes of it."""
+    """A sentence on the marked rows, and on the keys for them."""
     if not marks:
         return "Nothing is marked"
     if len(marks) > 2:
@@ -54,7 +54,7 @@ def why_not_one(marks: Sequence[Mark], here: Mark | None) -> str:
 
 
 def why_no_pair(marks: Sequence[Mark]) -> str:
-    """What to do where there are no two rows to compare."""
+    """A hint where there are no two rows to compare."""
     if len(marks) > 2:
         return f"{_count(marks)}: D compares two, space takes a mark away"
     return "Mark two rows with space, or go to a branch, then D"
@@ -65,7 +65,7 @@ def _count(marks: Sequence[Mark]) -> str:
 
 
 def mark_of(target: Target, version: RowVersion | None) -> Mark | None:
-    """What a row stands for; None for one that is no version of the table's rows."""
+    """The mark of a row; None for a row that is no version of the table's rows."""
     if version is None or version == RowVersion():
         return None
     if version.version is None:

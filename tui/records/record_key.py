@@ -28,7 +28,7 @@ class RecordKey:
 
 @dataclass(frozen=True, slots=True)
 class CommitKey:
-    """What tells two commits of one number apart. `time_ms` is epoch milliseconds."""
+    """Tells two commits of one number apart. `time_ms` is epoch milliseconds."""
 
     id: int
     time_ms: int

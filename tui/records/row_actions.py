@@ -19,7 +19,7 @@ _OF_A_BRANCH = ("delete-branch", "merge-branch", "replace-main-branch")
 def arguments_from(
     name: str, target: Target, version: RowVersion | None, *, newest: bool
 ) -> dict[str, object]:
-    """What the dialog of `name` starts with. The newest snapshot needs no number."""
+    """The arguments that the dialog of action `name` starts with. The newest snapshot needs no number."""
     row = version or RowVersion()
     branch = row.branch or target.branch
     of_branch: dict[str, object] = {} if branch in (None, MAIN) else {"branch": branch}
@@ -40,5 +40,5 @@ def arguments_from(
 
 
 def protection_of(branch: str | None) -> dict[str, object]:
-    """What that dialog starts with."""
+    """The arguments that the dialog of `PROTECTING` starts with."""
     return {"branch": branch, "set": retention_off()}

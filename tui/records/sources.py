@@ -1,4 +1,4 @@
-"""What a grid shows: columns, and rows that are only made into text when they are painted."""
+"""The data of a grid: columns, and rows that are only made into text when they are painted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `?` shows: the bindings of all parts of the console, by where they hold."""
+"""The content of `?`: the bindings of all parts of the console, by where they hold."""
 
 from __future__ import annotations
 

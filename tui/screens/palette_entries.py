@@ -1,4 +1,4 @@
-"""What the palette offers: panes, actions, tables, and the console's own switches."""
+"""The entries of the palette: panes, actions, tables, and the console's own switches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the console knows of the terminal: keys as they come, bytes as they go, the clipboard, the editor.
+"""The terminal: keys in the order typed, bytes sent, the clipboard, the external editor.
 
 Begin with `sent_cells`.
 """

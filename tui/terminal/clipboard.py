@@ -10,7 +10,7 @@ MOST_BYTES = 74_000
 
 
 def copy_sequence(text: str, environment: Mapping[str, str]) -> str | None:
-    """What to write to the terminal; None when the text is more than terminals take.
+    """The escape sequence that copies the text; None when it is more than terminals take.
 
     tmux and screen pass a sequence on only inside their own wrapping, and only where they are set to; with
     `set-clipboard on` tmux takes the bare one. Both are sent.

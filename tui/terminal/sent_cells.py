@@ -42,7 +42,7 @@ _PLAIN = Ink()
 
 
 class SentCells:
-    """What the terminal shows, as far as it was sent."""
+    """The cells that the terminal shows, as they were sent."""
 
     def __init__(self) -> None:
         self._lines: dict[int, list[ScreenCell | None]] = {}
@@ -66,7 +66,7 @@ class SentCells:
         return _Reduced(self, update)
 
     def send(self, update: LayoutUpdate | ChopsUpdate, system: ColorSystem | None) -> str:
-        """What makes the terminal show the update, and note that it does."""
+        """Make the bytes that show the update, and note its cells as sent."""
         pen = _Pen()
         for y, x, strip in _pieces(update):
             cells = _cells_of(strip, system)

@@ -75,7 +75,7 @@ class KeyBar(Lines):
         self.update_lines()
 
     def key_pressed(self) -> None:
-        """Whoever goes on has read it; what was said just now may be about this very key."""
+        """A key hides a message that was there to read; one that came just now may be about this very key."""
         if self._said is not None and time.monotonic() - self._said_at > _READ_IN:
             self.hush()
 

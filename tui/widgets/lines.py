@@ -24,7 +24,7 @@ class Lines(Widget):
         self._width = -1
 
     def lines(self, width: int) -> Sequence[Line]:
-        """What to show in this many cells, a line each."""
+        """The lines to show, `width` cells wide."""
         raise NotImplementedError
 
     def update_lines(self) -> None:

@@ -59,6 +59,6 @@ def problem(message: str, hint: str) -> list[Line]:
 
 
 def reading(table: str, version: str, scan: str, note: str) -> Line:
-    """What one table of the statement was read at, how, and what else there is to know."""
+    """The version that one table of the statement was read at, how it was read, and notes."""
     told = [f"{table} at {version}", scan, note]
     return [("read ", "quiet"), (clean_text(" · ".join(each for each in told if each)), "")]

@@ -87,7 +87,7 @@ def _travelling(words: Sequence[Token]) -> set[int]:
 
 
 def _comment(text: str, start: int, end: int) -> list[Highlight]:
-    """What lies between two tokens and is not blank is a comment."""
+    """Text between two tokens that is not blank is a comment."""
     between = text[start:end]
     if not between.strip():
         return []
@@ -146,7 +146,7 @@ class SqlEditor(TextArea):
 
     @property
     def statement(self) -> tuple[str, int]:
-        """What would run, and where it starts in the text: the selection, else the statement at the caret."""
+        """The statement that would run, and where it starts: the selection, else the one at the caret."""
         chosen = self.selected_text
         if chosen.strip():
             return chosen, self.offset_of(min(self.selection.start, self.selection.end))

@@ -1,4 +1,4 @@
-"""What runs beside the screen: threads, the engine, a change that is being made.
+"""Work beside the screen: threads, the engine, a change that is being made.
 
 Begin with `background`.
 """

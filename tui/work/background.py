@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class ThreadResult(Message):
-    """Something a thread found, on its way to whoever asked. The app runs `deliver` on its own thread."""
+    """A thread's result. The app runs `deliver` on its own thread."""
 
     def __init__(self, deliver: Callable[[], None]) -> None:
         self.deliver = deliver

@@ -1,4 +1,4 @@
-"""What nobody foresaw, as a sentence: the edge of every thread ends here."""
+"""Turn an unforeseen exception of a thread into a sentence."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def unexpected(error: BaseException) -> PaimarkError:
 
 
 def traceback_of(error: BaseException) -> Traceback:
-    """What is left on the terminal when the console fails. Locals are not shown: they hold options."""
+    """The traceback for the terminal when the console fails. Locals are not shown: they hold options."""
     from rich.traceback import Traceback
 
     trace = Traceback.extract(type(error), error, error.__traceback__)

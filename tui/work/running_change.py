@@ -90,7 +90,7 @@ class RunningChange:
 
     @property
     def line(self) -> Line:
-        """What it waits for, and for how long."""
+        """The step that it waits for, and for how long."""
         if self._cancellation.is_cancelled and not self._spark.uses_spark:
             return [(f"cancelling, {self.elapsed}", "warn")]
         return self._spark.line

@@ -35,7 +35,7 @@ class SparkWork:
 
     @property
     def line(self) -> Line:
-        """What it waits for, and for how long."""
+        """The step that it waits for, and for how long."""
         if self._cancelling is not None:
             return self._cancelling.line
         if not self._uses_spark:
@@ -60,6 +60,6 @@ class SparkWork:
             self._cancelling = Cancelling(self._room)
 
     def cancel_again(self) -> None:
-        """What Spark was given after it was cancelled is cancelled too."""
+        """Cancel again: a statement that was sent to Spark after the first time is cancelled too."""
         if self._cancelling is not None:
             self._room.cancel()

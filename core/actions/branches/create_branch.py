@@ -78,7 +78,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
 
 
 class CreateBranchState(msgspec.Struct, frozen=True):
-    """What is to be made, and of which tag of main's."""
+    """The branch to create, and the tag of main that it starts from."""
 
     name: str
     tag: str

@@ -180,7 +180,7 @@ def branch_refusals(context: Context, root: Root, *, keeps: bool) -> list[Refusa
 
 
 def _freed(context: Context, root: Root) -> tuple[Freed, list[Step], list[Refusal]]:
-    """What goes with the branch and with the pins that are released; the steps of these."""
+    """Count the files freed by deleting the branch and by releasing its pins; list the steps for the pins."""
     files = context.files
     refusals = [*feature_refusals(files, root), *changelog_refusals(files, root)]
     try:
@@ -194,7 +194,7 @@ def _freed(context: Context, root: Root) -> tuple[Freed, list[Step], list[Refusa
 
 @dataclass(frozen=True)
 class Counts:
-    """What goes with a branch, and then with the pins that only it needed; None where there is nothing."""
+    """Files freed by a branch, and then by the pins that only it needed; None where there are none."""
 
     branch: Count | None = None
     pins: Count | None = None

@@ -1,7 +1,7 @@
-"""What an exclusive action says of itself; `driver` does everything around it.
+"""The interface of an exclusive action. `driver` takes the lock, keeps the journal and writes the log.
 
 A change only adds until its commit, which is one conditional write. Before it all can be taken back, after it
-all is finished. `prepare`, `finish` and `take_back` are idempotent: whoever recovers runs them again.
+all is finished. `prepare`, `finish` and `take_back` are idempotent: a recovery runs them again.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Work:
 
 
 class Done(NamedTuple):
-    """What a finished change says: `message` is one sentence, `before` and `after` name the references."""
+    """The result of a change: `message` is one sentence, `before` and `after` name the references."""
 
     message: str
     result: dict[str, str | int | bool | None]
@@ -57,7 +57,7 @@ __all__ = ["Change", "Done", "Landed", "Work", "move_of"]
 def move_of(
     work: Work, root: Root, before: Point, after: Point, *, branch: str = "", to: str | None = None
 ) -> Undoable:
-    """What undoes a change that took main from one snapshot to another."""
+    """The undo entry of a change that took main from one snapshot to another."""
     return Undoable(
         token=work.token,
         action=work.plan.action,
@@ -88,11 +88,11 @@ class Change(ABC, Generic[S]):
     @classmethod
     @abstractmethod
     def begin(cls, work: Work) -> Self:
-        """From the plan, by reading only. Raises `Refused` when anything moved since."""
+        """Make the change from its plan, by reading only. Raises `Refused` when anything moved since."""
 
     @classmethod
     def resume(cls, work: Work, state: Mapping[str, Any]) -> Self:
-        """From what an interrupted change left in its journal. Raises `Corrupt`."""
+        """Make the change again from the state in its journal. Raises `Corrupt`."""
         try:
             return cls(work, msgspec.convert(state, cls.State))  # type: ignore[arg-type]
         except msgspec.ValidationError as error:
@@ -108,15 +108,15 @@ class Change(ABC, Generic[S]):
 
     @abstractmethod
     def check(self, hold: Hold) -> None:
-        """Look again, now that the table is held. Raises `Refused` when anything planned on moved."""
+        """Compare the locked table with the plan again. Raises `Refused` when anything moved."""
 
     def prepare(self, hold: Hold) -> None:
-        """Add what the commit needs. Raises `Refused` for what is in the way."""
+        """Write the files that the commit needs. Raises `Refused` when something is in the way."""
 
     def commit(self, hold: Hold) -> Mapping[str, Any] | None:
-        """Make the one write of no return; what of it the journal is to keep.
+        """Make the write that is the point of no return; return data for the journal.
 
-        Where it is left out the journal's own note is that write.
+        A change without this method commits by its entry in the journal.
         """
         return None
 
@@ -136,17 +136,17 @@ class Change(ABC, Generic[S]):
         """Do what follows the commit. Raises `Refused` when it has to wait: the journal stays then."""
 
     def take_back(self, hold: Hold) -> None:
-        """Remove what was prepared for a commit that was not made, and nothing else."""
+        """Remove the files of `prepare` after a commit that was not made, and nothing else."""
 
     def clean(self) -> None:
-        """Remove what a process that was killed left half-written: before `finish` or `take_back`."""
+        """Remove half-written files of a killed process, before `finish` or `take_back`."""
 
     @abstractmethod
     def done(self) -> Done:
-        """What to say of it, once finished."""
+        """The result, once finished."""
 
     def way_back(self) -> Undoable | None:
-        """What it takes to undo it; None when it can't be undone."""
+        """The entry by which it can be undone; None when it can't be."""
         return None
 
     def now(self) -> Point | None:
@@ -155,4 +155,4 @@ class Change(ABC, Generic[S]):
 
     @abstractmethod
     def recovery_steps(self, interrupted: JournaledChange) -> list[Step]:
-        """What recovering it does, for a plan. Reads only."""
+        """The steps of recovering it, for a plan. Reads only."""

@@ -56,7 +56,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
 
 
 def recovery_steps(context: Context, table: TablePath, interrupted: journal.JournaledChange) -> list[Step]:
-    """What recovering an interrupted change does, for a plan. Reads only."""
+    """The steps of recovering an interrupted change, for a plan. Reads only."""
     if not interrupted.is_checked:
         return []
     return _resumed(context, interrupted, table, lambda line: None).recovery_steps(interrupted)
@@ -65,7 +65,7 @@ def recovery_steps(context: Context, table: TablePath, interrupted: journal.Jour
 def recover(hold: Hold, progress: Progress, assumed: Landed = Landed.UNKNOWN) -> None:
     """Finish an interrupted change that was committed, else take it back, and end it.
 
-    `assumed` is what a person says where nothing tells any more whether it was committed. Raises `Refused`
+    `assumed` is a person's answer where no file tells whether it was committed. Raises `Refused`
     without it, and leaves the journal.
     """
     if not hold.journaled.is_checked:
@@ -91,7 +91,7 @@ def recover(hold: Hold, progress: Progress, assumed: Landed = Landed.UNKNOWN) ->
 
 
 def _clean(hold: Hold) -> None:
-    """Remove what a process that was killed left half-written of the files that only a holder writes."""
+    """Remove half-written files of a killed process, of those that only the holder of the lock writes."""
     files, table = hold.context.files, hold.table
     names = {path.rpartition("/")[2] for path in (table.main_branch_file, table.merges)}
     delete_temporaries(files, table.branches, names)

@@ -1,9 +1,9 @@
 """`branch/ACTION`: the lock of a table, and the journal of the one exclusive change that holds it.
 
-The lock is taken by create-if-absent before the first write of a change, and removed after the last. What
-the change has done is written beside it, an entry a file, numbered: `STEP-<token>-<n>`. Each entry is created
-only where none of its number is, so that of two who think that they hold the lock one fails at once: whoever
-recovers a change writes an entry first that says so, and the owner, should it live, can write no more.
+The lock is taken by create-if-absent before the first write of a change, and removed after the last. Each
+finished step is written beside it as a numbered entry, a file each: `STEP-<token>-<n>`. An entry is created
+only where none has its number. So of two processes that think they hold the lock one fails at once: a
+recovery writes an entry of its own first, after which the owner, should it live, can write no more.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ N = TypeVar("N", bound=msgspec.Struct)
 
 
 class Journal(Record, frozen=True, kw_only=True):
-    """What was begun: `plan` as JSON, and the `state` by which `change` can be resumed. Never rewritten.
+    """The lock file: `plan` as JSON, and the `state` by which `change` can be resumed. Never rewritten.
 
     `change` names the kind of change: of an undo, another than its `action`.
     """
@@ -71,7 +71,7 @@ class JournalEntry(Record, frozen=True, kw_only=True):
 
 
 class TakenOver(Refused):
-    """Somebody who thought this process dead recovers its change: this process must touch nothing more."""
+    """Another process took this one for dead and recovers its change: this one must write nothing more."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class JournaledChange:
 
     @property
     def acting(self) -> tuple[Owner, str]:
-        """Who acts under the journal: its owner, or the last who recovers it; with its token."""
+        """The process that acts under the journal (its owner, or the last to recover it), and its token."""
         owner, token = self.journal.owner, self.journal.token
         for entry in self.entries:
             if entry.owner is not None:
@@ -92,7 +92,7 @@ class JournaledChange:
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """What has ended."""
+        """The names of the finished steps, in order."""
         return tuple(entry.step for entry in self.entries if entry.step)
 
     @property
@@ -108,15 +108,15 @@ class JournaledChange:
         return NOT_COMMITTED in self.steps
 
     def data_of(self, step: str) -> dict[str, Any] | None:
-        """What was noted with the last step of this name."""
+        """The data noted with the last step of this name."""
         return next((entry.data for entry in reversed(self.entries) if entry.step == step), None)
 
     def noted(self, step: str, kind: type[N]) -> N | None:
-        """What was noted with the last step of this name; None where there is none. Raises `Corrupt`."""
+        """The data of the last step of this name, as `kind`; None where there is none. Raises `Corrupt`."""
         return next(reversed(self.all_noted(step, kind)), None)
 
     def all_noted(self, step: str, kind: type[N]) -> list[N]:
-        """What was noted with each step of this name. Raises `Corrupt` for what is no `kind`."""
+        """The data of each step of this name, as `kind`. Raises `Corrupt` for another shape."""
         matching = [entry for entry in self.entries if entry.step == step]
         try:
             return [msgspec.convert(entry.data or {}, kind) for entry in matching]
@@ -134,7 +134,7 @@ class JournaledChange:
 
 
 class Hold:
-    """The right to act under a journal: its owner's, or that of who recovers it."""
+    """The right to act under a journal: of its owner, or of the process that recovers it."""
 
     def __init__(self, context: Context, table: TablePath, journaled: JournaledChange, token: str) -> None:
         self.context = context

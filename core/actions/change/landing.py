@@ -1,4 +1,4 @@
-"""Whether a commit to a root landed: however long ago it was, and whoever committed and expired since.
+"""Find out whether a commit to a root landed, though others committed and expired snapshots since.
 
 Before a change commits it registers as a reader of the snapshot that it is about to make. Expiry, stock or
 ours, passes no registered reader; so the snapshot is still there when somebody recovers. Where it has gone

@@ -1,6 +1,6 @@
-"""The log of operations: what is added to it, and what of it can be undone or redone.
+"""The log of operations: append to it, and find the operations that can be undone or redone.
 
-The log only grows. What can be undone is what is left when every operation is played: an undo takes the
+The log only grows. The operations left after replaying it can be undone: an undo takes the
 operation that it undid from the top, a redo puts it back.
 """
 
@@ -26,7 +26,7 @@ __all__ = ["REPLACEMENT", "Operation", "Stacks", "Undoable", "append", "stacks",
 
 
 class Stacks(msgspec.Struct, frozen=True):
-    """What can be undone and what can be redone, each with the newest last."""
+    """Operations that can be undone, and that can be redone, each with the newest last."""
 
     undo: tuple[Undoable, ...]
     redo: tuple[Operation, ...]
@@ -43,7 +43,7 @@ def append(context: Context, table: TablePath, operation: Operation) -> None:
 
 
 def undoable(context: Context, table: TablePath) -> list[Undoable]:
-    """What can be undone, the newest last. Raises `Corrupt`."""
+    """Operations that can be undone, the newest last. Raises `Corrupt`."""
     return list(stacks(context, table).undo)
 
 

@@ -1,4 +1,4 @@
-"""Who holds a claim or the journal, and whether that process still lives.
+"""The process that holds a claim or the journal, and whether it still lives.
 
 On one machine the process is looked up. Another machine's process is watched: its heartbeat changes, or it
 stays the same for longer than it ever would. Two machines' clocks are never compared.
@@ -101,7 +101,7 @@ def silent(
 
 
 def _pulse(context: Context, table: TablePath, token: str) -> tuple[bytes, frozenset[str]]:
-    """The heartbeat, and the files that bear the token: whoever writes one lives."""
+    """The heartbeat, and the names of files with the token: a process that writes either one lives."""
     try:
         beat = context.files.read(table.heartbeat(token))
     except FileMissing:

@@ -1,4 +1,4 @@
-"""What a replacement of main asks before it begins, and again at the point of no return."""
+"""Checks of a replacement of main: before it begins, and again at the point of no return."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from core.table.reading import numbered
 
 
 def as_planned(context: Context, table: TablePath, plan: Plan) -> Takeover:
-    """What there is now. Raises `Refused`, with both states, when it is not what the plan saw."""
+    """The takeover as it is now. Raises `Refused`, with both states, when it is not what the plan saw."""
     files, seen = context.files, str(plan.arguments["seen"])
     try:
         branch = branch_root(files, table, str(plan.arguments["name"]))
@@ -111,7 +111,7 @@ def loss_refusals(files: Files, takeover: Takeover, besides: Root | None = None)
 
 
 def late_in(files: Files, archive: Root, replacement: Replacement) -> str:
-    """What a previous main got after the plan looked at it, and may not be dropped; empty where nothing."""
+    """Describe what the previous main got since the plan, and must be kept; empty for nothing."""
     lineage = Lineage(files, archive)
     if tags := sorted({*lineage.tag_names()}.difference(replacement.main_tags)):
         return f"tag {', '.join(tags)} was made there meanwhile"

@@ -1,4 +1,4 @@
-"""What a replacement of main does to a table's files, step by step, each of which can be done twice.
+"""Replace main, step by step, by the main-branch file. Each step is idempotent.
 
 Before the main-branch file names the branch, everything is taken back; from then on it is finished.
 """
@@ -43,7 +43,7 @@ _FIRST_SCHEMA = f"{SCHEMAS}/{SCHEMA_PREFIX}0"
 
 
 class Replacement(Record, frozen=True, kw_only=True):
-    """What the journal keeps of a replacement, for whoever takes it back or finishes it.
+    """The state of a replacement in the journal, by which it is taken back or finished.
 
     `previous` was main before, None for the table directory, which is then kept as branch `archive`.
     Snapshots `first_older` to `last_older`, `tags` and `schema_ids` are copied to the branch;
@@ -83,7 +83,7 @@ class Replacement(Record, frozen=True, kw_only=True):
 def replacement_of(
     takeover: Takeover, files: Files, archive: str | None, *, drops_previous: bool
 ) -> Replacement:
-    """What is about to be done, as the journal keeps it."""
+    """The state of a replacement that begins now, for the journal."""
     older, branch = takeover.older, takeover.branch
     return Replacement(
         branch=branch.root.label,
@@ -329,7 +329,7 @@ def _archive(files: Files, main: Root, archive: Root, replacement: Replacement) 
 
 
 def _older_names(replacement: Replacement) -> list[str]:
-    """What the branch lacks of main's past. Snapshots come downwards, so that ids never have a gap."""
+    """Files of main from before the fork that the branch lacks: newest snapshot first, leaving no gap."""
     return [
         *(f"{SCHEMAS}/{SCHEMA_PREFIX}{each}" for each in replacement.schema_ids),
         *(f"{SNAPSHOTS}/{SNAPSHOT_PREFIX}{each}" for each in reversed(replacement.older)),

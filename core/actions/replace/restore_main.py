@@ -1,6 +1,6 @@
 """`recover --main NAME`: another branch becomes main where the one that the main-branch file names is gone.
 
-Another engine can delete the branch that is main. What main was before is kept as a branch, whole: it is made
+Another engine can delete the branch that is main. The main before it is kept whole, as a branch: it is made
 main from where it lies.
 """
 

@@ -1,4 +1,4 @@
-"""What a branch that becomes main takes with it, and what stands in its way: reading only."""
+"""Compare main with the branch that is to replace it: files to copy, clashes, losses. Reads only."""
 
 from __future__ import annotations
 

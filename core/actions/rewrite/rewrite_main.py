@@ -1,4 +1,4 @@
-"""What gives main other rows through Spark, as one commit: merge, overwrite, rollback and their undo.
+"""Give main other rows through Spark, as one commit: base of merge, overwrite, rollback and their undo.
 
 A job may commit to main faster than rows are written. Then they are written again on what it committed, and
 a savepoint keeps that, as it kept what was newest before.
@@ -54,7 +54,7 @@ class _Made(msgspec.Struct, frozen=True):
 
 
 class Planned(Protocol):
-    """What a plan is made of. `lasting` is the fingerprint of all but main's newest snapshot."""
+    """The state that a plan was made from. `lasting` is the fingerprint of all but main's newest snapshot."""
 
     @property
     def start(self) -> RewriteBase: ...
@@ -96,7 +96,7 @@ class RewriteMain(Change[S]):
 
     @abstractmethod
     def rows(self, start: RewriteBase) -> Rows | None:
-        """What main gets, on this state of it; None where that is all there already. Raises `Refused`."""
+        """The rows that main gets, on this state of it; None where it has them already. Raises `Refused`."""
 
     def safety_comment(self) -> str | None:
         """Why a savepoint keeps main as it was; None for a change that needs none."""
@@ -191,7 +191,7 @@ class RewriteMain(Change[S]):
         return point_of(self.before), lost if self.made is None else point_of(self.made)
 
     def moved_back(self, *, branch: str = "", to: str | None = None) -> Undoable | None:
-        """What undoes it; None where its commit has expired, and so cannot be main's newest state."""
+        """The undo entry; None where the commit has expired, and so can't be main's newest state."""
         return None if self.made is None else move_of(self.work, self.root, *self.moved, branch=branch, to=to)
 
     @abstractmethod
@@ -254,7 +254,7 @@ class RewriteMain(Change[S]):
 def as_planned_or_gone_on(
     work: Work, find: Callable[[], P], may_go_on: Callable[[P], bool] = lambda planned: True
 ) -> P:
-    """What is found now: what the plan saw, but that jobs may have committed to main since.
+    """The state now: the one that the plan saw, but that jobs may have committed to main since.
 
     `may_go_on` says where they may not have. Raises `Refused`.
     """

@@ -61,7 +61,7 @@ class RewriteBase:
 
 @dataclass(frozen=True)
 class Rows:
-    """What a query over versions gives. `partitions_sql` is for an overwrite of some partitions only.
+    """The rows of a query over versions. `partitions_sql` is for an overwrite of some partitions only.
 
     `common_sql` is what both are made of, as `Write` has it.
     """

@@ -134,7 +134,7 @@ class Rollback(RewriteMain[RollbackState]):
             super().follow(start)
 
     def record(self, hold: Hold) -> None:
-        """What was merged after the version is out of main's rows, and may be again."""
+        """Record that merges after the version are no longer in main, so that they can be merged again."""
         then = point_of(snapshot_of(self.state.version))
         _, main = self.moved
         event = Event(kind="rollback", root=self.state.root, main=main, to=then.id, then=then)

@@ -1,6 +1,6 @@
-"""Whether what a change made is as it left it, and the log of those that need no lock.
+"""Whether a change's tag, branch or savepoint is as the change left it; log changes that need no lock.
 
-What somebody built on it since is not taken away by an undo.
+An undo takes nothing away that somebody else changed since.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from core.text import whole_number
 
 
 def is_untouched(files: Files, table: TablePath, entry: Undoable) -> bool:
-    """Whether what the change made is as it left it. True for a change that has no inverse action."""
+    """Whether the thing that a change made is as it was. True for a change without an inverse action."""
     if entry.inverse is None:
         return True
     try:
@@ -32,7 +32,7 @@ def is_untouched(files: Files, table: TablePath, entry: Undoable) -> bool:
 
 
 def holds(files: Files, table: TablePath, inverse: str, arguments: dict[str, object]) -> str:
-    """The fingerprint of what the inverse action would take away. Raises `NotFound`."""
+    """The fingerprint of the thing that the inverse action would take away. Raises `NotFound`."""
     branch = arguments.get("branch")
     named = None if branch is None else str(branch)
     if inverse == "delete-branch":
@@ -56,7 +56,7 @@ def log(
     arguments: dict[str, Any],
     snapshot: int,
 ) -> None:
-    """Write what an action that needs no lock did into the log of operations, with what undoes it.
+    """Log an operation that needed no lock, with the inverse action that undoes it.
 
     A redo holds the same `snapshot`, where the newest was asked for then.
     """

@@ -1,4 +1,4 @@
-"""What stops a session that had the table open when a branch became main.
+"""The barrier: makes a session fail that had the table open when a branch became main.
 
 Such a session remembers the table's definition, so the notice in `schema/` does not stop it. Without
 snapshots it would find an empty table: no rows to read, and a job that copies them elsewhere empties that. So

@@ -1,4 +1,4 @@
-"""The files of a new branch root: what they hold, the order they are written in, and how they go again.
+"""Write the files of a new branch root in a safe order, and remove those of an unfinished one.
 
 A root can be opened once it has a schema, so schemas are written last, the newest first: no job commits
 before its commit is built on the branch's snapshot. Until then stock orphan cleaning stops for the table.
@@ -25,7 +25,7 @@ from core.table.records import DECODE_ERRORS, Tag
 
 @dataclass(frozen=True)
 class BranchSource:
-    """What main holds of a tag: bytes of the tag, of its snapshot, and of schemas 0 to the highest needed."""
+    """Files of main that a branch starts with: the tag, its snapshot, and schemas 0 to the highest needed."""
 
     root: Root
     tag_name: str
@@ -44,7 +44,7 @@ class BranchSource:
         return fingerprint(self.root.directory, self.tag_name, self.tag_data, *self.schemas)
 
     def groups(self, branch: Root) -> list[tuple[str, list[tuple[str, bytes]]]]:
-        """What to write to the branch, in order: a sentence, and the paths with their bytes."""
+        """Groups of files to write to the branch, in order: a sentence, and the paths with their bytes."""
         newest = self.highest_schema
         schemas = [(branch.schema(number), data) for number, data in enumerate(self.schemas)]
         switched_off = with_options(self.schemas[newest], RETENTION_OFF, self.root.schema(newest))
@@ -90,7 +90,7 @@ def highest_schema_id(files: Files, table: TablePath, tag: Tag) -> int:
 def write_branch(
     files: Files, source: BranchSource, branch: Root, written: list[str] | None
 ) -> Iterator[str]:
-    """Write the branch, yielding a sentence after each step. What it may have created goes into `written`.
+    """Write the branch, yielding a sentence after each step. Paths that may be new go into `written`.
 
     `written` is None when an interrupted creation goes on: what is there then stays. Else raises `Refused`
     when somebody else writes the same branch.

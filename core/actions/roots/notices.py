@@ -1,4 +1,4 @@
-"""The line that stands where stock engines look while a branch is main, so that they fail with it."""
+"""The notice: a line in the place of the first schema, by which stock engines fail while a branch is main."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import re
 
 
 def notice(branch: str) -> bytes:
-    """What stands in place of the first schema, and of a snapshot: one line, and no JSON.
+    """The content of the notice, and of the barrier: one line that is no JSON.
 
-    Its first word is all that the error of a stock engine shows, so that it says all.
+    Stock engines show only its first word in their error, so that word has the whole message.
     """
     word = re.sub(r"\W", "_", branch)
     return (

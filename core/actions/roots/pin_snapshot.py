@@ -109,7 +109,7 @@ def keep(
 
 
 def slow_check_warning(context: Context, chosen: ChosenSnapshot) -> list[str]:
-    """What a plan says when the proof takes its time."""
+    """A warning for the plan when the proof will take long."""
     if is_newest(context.files, chosen):
         return []
     return [

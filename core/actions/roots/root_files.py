@@ -1,4 +1,4 @@
-"""All files of one branch root: told, copied to another root, and removed.
+"""List all files of a branch root, copy them to another root, remove them.
 
 Schemas come first and, going, last: a root without a schema makes stock orphan cleaning stop for the whole
 table. Snapshots are written oldest first and the hints after them, as a writer does.
@@ -43,7 +43,7 @@ def root_files(files: Files, root: Root) -> dict[str, int]:
 
 
 def part_of(names: Iterable[str], part: str) -> list[str]:
-    """Those of the paths that lie in one part."""
+    """The paths that lie in one part of a root."""
     return [name for name in names if name.startswith(f"{part}/")]
 
 
@@ -75,7 +75,7 @@ def copy_files(
 
 
 def same_files(files: Files, source: Root, target: Root, names: Sequence[str]) -> Iterator[str]:
-    """Those of the names under which both roots hold the same bytes."""
+    """The names under which both roots hold the same bytes."""
     for start in range(0, len(names), _BATCH):
         batch = names[start : start + _BATCH]
         left = files.read_many(f"{source.directory}/{name}" for name in batch)

@@ -1,6 +1,6 @@
 """`savepoint/CLAIM-<id>`: a savepoint being made. It is that creation's journal, and is removed last.
 
-Every step can be done twice, so that who recovers a claim goes on where its owner died.
+Every step is idempotent, so that a recovery goes on where the owner died.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ CreatedBy = Literal["manual", "interval", "safety"]
 
 
 class Claim(Record, frozen=True, kw_only=True):
-    """What is being saved, by whom.
+    """A savepoint that is being made, and its owner.
 
     `root` is the branch whose root gets the tag, None for the table directory. `tag_digest` is the SHA-256 of
     the tag's bytes, `full_manifest_list` the name of the file to be written.
@@ -170,7 +170,7 @@ def close(context: Context, table: TablePath, claim: Claim) -> None:
 
 
 def undo(context: Context, table: TablePath, claim: Claim) -> None:
-    """Take back what the claim names, while it is the claim's own.
+    """Delete the files that the claim names, unless they belong to another creation.
 
     Nothing is touched when the savepoint is there already, or another has the claim: the tag may be theirs.
     """
@@ -189,7 +189,7 @@ def forget_savepoint(context: Context, root: Root, savepoint_id: int, progress: 
     """Take back a savepoint of a snapshot that is still there, and so needs nothing to keep its files.
 
     One whose snapshot has expired meanwhile stays: it is all that keeps them. But a tag whose record is gone
-    already goes: whoever began this died between the two, and no list shows it. Idempotent.
+    already goes: an earlier run died between the two, and no list shows it. Idempotent.
     """
     files, table = context.files, root.table
     path, tag = table.savepoint(savepoint_id), root.tag(savepoint_tag(savepoint_id))

@@ -1,7 +1,7 @@
-"""What lies in the table directory while a branch is main: copies of its tags, a notice and a barrier.
+"""Keep the table directory right while a branch is main: guards (copies of its tags), a notice, a barrier.
 
 Stock expiry, on any branch, spares only what tags of the table directory hold; so copies of main's tags lie
-there, without their times to live, for whoever expires tags takes a copy first. The notice stands where stock
+there, without their times to live: a guard goes only with its tag. The notice stands where stock
 engines look for the first schema: they fail on the plain name, instead of making a table over ours.
 
 Other engines change main's tags without a thought for the copies: every tag, savepoint and expiry action, and
@@ -90,19 +90,19 @@ def reconcile(files: Files, table: TablePath, main: Root) -> None:
 
 @dataclass(frozen=True)
 class Repair:
-    """What puts the table directory right: guards to write, by path, and paths of tags that guard nothing."""
+    """A repair of the table directory: guards to write, by path, and paths of tags that guard nothing."""
 
     missing: Mapping[str, bytes] = field(default_factory=dict)
     surplus: tuple[str, ...] = ()
 
     @property
     def paths(self) -> frozenset[str]:
-        """What lies there now under these names keeps nothing: main's own tags say what is kept."""
+        """Paths of files that keep no snapshot, whatever they hold: only main's own tags do."""
         return frozenset([*self.missing, *self.surplus])
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """For the plan of whoever does it."""
+        """The steps for the plan of an action that does the repair."""
         return (
             *(Step("copy", path, "guards a tag of main") for path in self.missing),
             *(Step("delete", path, "guards no tag of main any more") for path in self.surplus),
@@ -125,10 +125,10 @@ def repair_needed(files: Files, table: TablePath) -> Repair:
 
 
 def repair(files: Files, table: TablePath) -> None:
-    """Write the guards that are missing, and the notice. Removes nothing, and can be done beside anything.
+    """Write missing guards, and the notice. Removes nothing, and is safe beside any other change.
 
-    While another change holds the table it does nothing: that may be moving main. What it writes just then
-    it takes back: the barrier would shut main's own directory.
+    While another change holds the table it does nothing: that may be moving main. A file written just then
+    is taken back: the barrier would shut main's own directory.
     """
     needed, name = repair_needed(files, table), main_branch_name(files, table)
     if name is None or files.exists(table.journal):
@@ -151,7 +151,7 @@ def repair_held(files: Files, table: TablePath) -> None:
 
 
 def mismatches(files: Files, table: TablePath) -> list[str]:
-    """What is wrong in the table directory while a branch is main, a sentence each. Raises `Corrupt`."""
+    """Faults of the table directory while a branch is main, a sentence each. Raises `Corrupt`."""
     name = main_branch_name(files, table)
     if name is None:
         return []

@@ -1,4 +1,4 @@
-"""A snapshot that main and a branch both have: main has to know the tags that the branch has of it.
+"""Copy a branch's tag to main when both roots hold the snapshot.
 
 Stock expiry on main spares what main's own tags hold, and looks at no branch.
 """

@@ -1,4 +1,4 @@
-"""Stray commits: what a stale writer left in the table directory while a branch is main.
+"""Stray commits: snapshots that a stale writer left in the table directory while a branch is main.
 
 A job that opened the table before a replacement goes on committing where it began: nobody reads it there.
 """
@@ -16,7 +16,7 @@ from core.table.records import Snapshot, is_same_commit
 def stray_commits(files: Files, table: TablePath) -> list[Snapshot]:
     """The snapshots in the table directory that no branch holds, oldest first; none while it is main.
 
-    What an interrupted replacement has not removed yet is held by a branch, and none of them.
+    Snapshots that an interrupted replacement has not removed yet are held by a branch, so they are none.
     """
     own = table.root()
     if main_branch_name(files, table) is None:

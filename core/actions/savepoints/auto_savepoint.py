@@ -134,7 +134,7 @@ def once(context: Context, table: TablePath, branch: str | None = None) -> Outco
 
 
 def after_commit(context: Context, table: TablePath, branch: str | None, tell: Progress) -> None:
-    """The savepoint that a commit made due. What fails is told, and no more: the commit stands."""
+    """Make the savepoint that a commit made due. A failure is reported and no more: the commit stands."""
     try:
         made = once(context, table, branch)
     # Whatever it is: who sees an error would take the commit for one that failed, and do it again.

@@ -36,7 +36,7 @@ class Unprotected(NamedTuple):
 
 
 def unprotected(files: Files, table: TablePath) -> list[Unprotected]:
-    """Those of which every file is there. Raises `Corrupt` when a root can't be read."""
+    """Unprotected savepoints of which every file is there. Raises `Corrupt` when a root can't be read."""
     manager = SavepointManager(files, table)
     ids = set(manager.ids())
     if not ids:
@@ -51,7 +51,7 @@ def unprotected(files: Files, table: TablePath) -> list[Unprotected]:
 
 
 def warning(files: Files, each: Unprotected) -> str | None:
-    """What the tag does to older ones where its root was rolled back past it; None where it does nothing.
+    """A warning where the root was rolled back past the tag, which then harms older tags; else None.
 
     A stock expiry spares what the nearest earlier tag holds, and takes that for a state of the same history.
     """
@@ -90,7 +90,7 @@ def _root_of(files: Files, table: TablePath, savepoint: Savepoint) -> Root | Non
 
 
 def _snapshot_of(files: Files, table: TablePath, savepoint: Savepoint) -> Snapshot | None:
-    """What was saved: as the savepoint keeps it, else as the snapshot is still there."""
+    """The saved snapshot: from the savepoint's record, else from the snapshot's own file."""
     if savepoint.snapshot is not None:
         path = table.savepoint(savepoint.id)
         return Snapshot.from_json(msgspec.json.encode(savepoint.snapshot), path)

@@ -77,7 +77,7 @@ def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
 
 
 class UndoCommitState(msgspec.Struct, frozen=True):
-    """What is undone; main's snapshots before the undo and from before the change, as written."""
+    """The operation to undo; main's snapshots before the undo and from before the change, as JSON."""
 
     entry: Undoable
     head: dict[str, Any]
@@ -116,7 +116,7 @@ class UndoCommit(RewriteMain[UndoCommitState]):
         return f"before undo of {self.state.entry.description}"
 
     def record(self, hold: Hold) -> None:
-        """What was merged by the change is out of main's rows, and may be merged again."""
+        """Record that rows merged by the change are no longer in main, so that they can be merged again."""
         entry, now = self.state.entry, self.now()
         assert entry.before is not None
         before = entry.before

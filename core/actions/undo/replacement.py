@@ -82,7 +82,7 @@ def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
 
 
 class UndoState(msgspec.Struct, frozen=True):
-    """What is undone, and the fingerprints of the branch that is main and of what was main before."""
+    """The operation to undo, and the fingerprints of the branch that is main and of the main before it."""
 
     entry: Undoable
     main: str
@@ -203,7 +203,7 @@ def _find(files: Files, table: TablePath, entry: Undoable) -> Reversal:
 
 
 def _refusals(context: Context, reversal: Reversal) -> list[Refusal]:
-    """What is in the way."""
+    """Why the undo can't be done."""
     table = reversal.main.root.table
     previous = reversal.previous
     reasons = unreadable_refusals(context, previous) if previous.head else []
@@ -246,7 +246,7 @@ def _steps(files: Files, reversal: Reversal) -> list[Step]:
 
 
 def _kept(entry: Undoable, main: RootState) -> str:
-    """What the branch keeps, its commits since listed."""
+    """Sentences on the state that the branch keeps, with its commits since."""
     name, head, since = main.root.label, main.head, entry.head or 0
     if head is None or head.snapshot.id <= since:
         return f"Branch {name} stays as it is; nothing was committed to it since"

@@ -1,4 +1,4 @@
-"""What the ways of undoing a change share: which one it is, and what is said of it."""
+"""Shared by all undos: find the operation to undo, check it against the plan, report the result."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from core.errors import Refused
 
 
 class UndoStart(Protocol):
-    """What an undo stands on now: its fingerprint, and in words."""
+    """The state that an undo starts from: its fingerprint, and a description."""
 
     @property
     def fingerprint(self) -> str: ...
@@ -35,19 +35,19 @@ def undone_by(work: Work) -> Undoable:
 
 
 def as_planned(work: Work, state: F) -> F:
-    """What was found, which is as the plan saw it. Raises `Refused`."""
+    """The state, if it is as the plan saw it. Raises `Refused`."""
     if state.fingerprint != work.plan.fingerprint:
         raise moved_since(work, state.description)
     return state
 
 
 def moved_since(work: Work, now: str = "") -> Refused:
-    """What an undo ends with when anything that it stands on changed since the plan."""
+    """The error of an undo whose starting state changed since the plan."""
     return moved(work.table, str(work.plan.arguments.get("seen", "")), now)
 
 
 def undone(work: Work, entry: Undoable, kept: str) -> Done:
-    """What a finished undo says."""
+    """The result of a finished undo."""
     return Done(
         message=f"Took back {entry.description} of {work.plan.table}. {kept}",
         result={

@@ -47,7 +47,7 @@ def params_of(action: Action) -> list[click.Parameter]:
 
 
 def arguments_of(action: Action, values: Mapping[str, object]) -> dict[str, object]:
-    """What `params_of` were given, as the action takes it."""
+    """The values of `params_of`, as the action takes them."""
     return {argument.name: values[_parameter(argument)] for argument in action.arguments}
 
 

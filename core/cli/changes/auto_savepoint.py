@@ -104,7 +104,7 @@ def _all_once(context: Context, found: Given) -> None:
 
 
 def _made(context: Context, plan: Plan, found: Given) -> list[Outcome]:
-    """What came of it: nothing where none was due, or another watcher makes it."""
+    """The outcome; None where no savepoint was due, or another watcher makes it."""
     made = automatic.apply(context, plan, lambda line: None)
     if made.result["savepoint_id"] is None:
         return []

@@ -202,7 +202,7 @@ def _files(found: Given, name: str) -> Iterator[Finding]:
 
 
 def _table_directory(files: Files, table: TablePath) -> Iterator[Finding]:
-    """What stock engines and stale writers find there, or have left there, while a branch is main."""
+    """Findings in the table directory while a branch is main: guards, notice, barrier, stray commits."""
     from core.actions.roots.shadow_tags import mismatches
     from core.actions.roots.stray_commits import stray_commits
 

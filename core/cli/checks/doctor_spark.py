@@ -1,4 +1,4 @@
-"""What `paimark doctor` says of a Spark cluster: what executors need, and whether they have it."""
+"""`paimark doctor` on a Spark cluster: the packages that executors need, and whether they have them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from core.errors import UsageError
 
 
 def cluster_needs(found: Given) -> Iterator[str]:
-    """What executors must have, where a cluster is set."""
+    """Packages that executors must have, where a cluster is set."""
     if (settings := _with_cluster(found)) is not None:
         python = ".".join(map(str, sys.version_info[:2]))
         needs = f"executors need Python {python} with pypaimon and msgspec"
@@ -23,7 +23,7 @@ def cluster_needs(found: Given) -> Iterator[str]:
 
 
 def cluster_has(found: Given) -> Iterator[str]:
-    """What they have, a line a machine, when the command names the cluster. Raises `Unavailable`: a lack."""
+    """Their packages, a line a machine, when the command names the cluster. Raises `Unavailable`."""
     if (settings := _with_cluster(found)) is None:
         return
     master = settings.spark_master

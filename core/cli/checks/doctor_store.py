@@ -1,4 +1,4 @@
-"""What `doctor` tells of a store: whether it keeps the conditions of writes, and two who write at once."""
+"""`paimark doctor` on a store: whether it keeps conditional writes, and writers that work at once."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def writers_at_once(
 
 
 def taking_turns(users: Sequence[str]) -> set[str]:
-    """Those of whose commits others stand in between, and the others; `users` made them one after the other.
+    """Writers whose commits have others' commits in between, and those others; `users` are in commit order.
 
     A writer that makes one commit and ends tells nothing of who else was at work then.
     """

@@ -89,7 +89,7 @@ def verify(ctx: click.Context, table: str, read_data: str | None, orphans: bool,
 
 
 def sentences(report: Report) -> Iterator[str]:
-    """What a person is told of a table, problems apart."""
+    """Sentences on a table, apart from its problems."""
     looked = (
         f"{report.table}: {counted(report.versions, 'version')} in {counted(report.roots, 'root')} need "
         f"{counted(report.files, 'file')}, {size(report.bytes)}"

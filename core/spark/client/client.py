@@ -109,7 +109,7 @@ class Engine:
 
     @property
     def nodes(self) -> tuple[str, ...]:
-        """What each machine of a cluster has, a line each; nothing before `wait_ready` and on one machine."""
+        """Python and packages of each machine of a cluster; empty before `wait_ready` and on one machine."""
         process = self._process
         return process.ready.nodes if process is not None and process.ready is not None else ()
 
@@ -250,7 +250,7 @@ class Engine:
             process.kill()
 
     def _died(self, process: EngineProcess) -> Failed:
-        """What to say when a process ended instead of answering."""
+        """The error for a process that ended instead of answering."""
         if self._killed:
             return Failed(
                 "The statement did not stop when it was cancelled, so the Spark engine was killed",

@@ -14,7 +14,7 @@ _NEVER = "0"
 
 
 def idle_seconds(conf: Mapping[str, str]) -> float | None:
-    """What the Spark settings say, in seconds; None for never. Raises `UsageError`."""
+    """The idle time in the Spark settings, in seconds; None for never. Raises `UsageError`."""
     text = conf.get(IDLE_TIMEOUT, _DEFAULT).strip()
     if text == _NEVER:
         return None

@@ -25,7 +25,7 @@ _MODES: Mapping[str, tuple[str, ...]] = {
 
 
 def asked_by(options: Mapping[str, str]) -> Asked:
-    """What they name: a branch alone where that is `main`, a state, or the table as it stands."""
+    """The kind of thing that the options name: a branch (`main`), a version, or the table as it stands."""
     if options.get("branch") == MAIN:
         return "root"
     return "version" if any(name in options for name in (*STATES, *STARTS, "scan.mode")) else "table"

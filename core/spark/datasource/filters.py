@@ -44,7 +44,7 @@ _TEXT = re.compile(r"(STRING|CHAR|VARCHAR)(\(.*\))?( NOT NULL)?")
 
 
 def conditions(filters: Iterable[Filter], columns: Mapping[str, str]) -> list[PypaimonCondition]:
-    """What pypaimon may be told. `columns` are those allowed, with their Paimon types; all must hold."""
+    """Conditions for pypaimon. `columns` are those allowed, with their Paimon types; all must hold."""
     found = (_condition(each, columns) for each in filters)
     return [each for each in found if each is not None]
 

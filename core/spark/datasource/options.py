@@ -33,7 +33,7 @@ _AS_SPELLED = {name.lower(): name for name in SPELLED}
 
 
 def catalog_options(options: Mapping[str, str]) -> dict[str, str]:
-    """Those that pypaimon and the storage are opened with."""
+    """The options that pypaimon and the storage are opened with."""
     return {_AS_SPELLED.get(name, name): value for name, value in options.items() if name.lower() not in _OWN}
 
 

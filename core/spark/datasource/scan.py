@@ -21,7 +21,7 @@ NO_TABLE = """{"version": 3, "id": 0, "fields": [{"id": 0, "name": "a", "type": 
 
 
 class Scan(Guarded, frozen=True):
-    """What to read. `snapshot` and `schema` are those records' JSON, so that no reader looks them up again.
+    """A table at a snapshot. `snapshot` and `schema` are their JSON, so that no reader looks them up again.
 
     `snapshot` is empty for a table that has none yet. `options` are catalog options and may hold secrets.
     `columns` are those the statement needs, None for all: the others come back as nulls. `limit` is the most
@@ -65,7 +65,7 @@ def make_scan(
     pinned: bool,
     asked: Asked | None = None,
 ) -> Scan:
-    """What to read of a root at a snapshot (None: a table without one).
+    """Make the scan of a root at a snapshot (None: a table without one).
 
     `pinned` reads take the columns the table had at the snapshot; others those it has now, as in Paimon.
     `asked` is what the statement names; None: a version where it is pinned, else the table as it stands.

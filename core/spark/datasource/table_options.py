@@ -1,4 +1,4 @@
-"""What becomes of a scan by the options that a table has: read natively, by pypaimon, or refused by name.
+"""Decide by a table's options how a scan is read: natively, by pypaimon, or refused by name.
 
 One table, `RULES`, holds every option that stock Paimon or pypaimon knows. Of the rules that fit an option
 the first counts. An outcome is of a value that matters: `scan.mode` = `latest` is what every scan does here.
@@ -22,7 +22,7 @@ Asked = Literal["table", "version", "root"]
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """What a table is read for. `branch` is the root's, None for the table directory."""
+    """How a table is read. `branch` is the root's, None for the table directory."""
 
     branch: str | None
     engine: str

@@ -41,7 +41,7 @@ class Archive:
     flags: tuple[str, ...]
 
     def start_flags(self, scratch: Path) -> list[str]:
-        """What Java is started with: to use the archive, else to write down what one should hold."""
+        """Flags for Java: to use the archive, else to list the classes that one should hold."""
         if self.path.exists():
             with suppress(OSError):
                 # The oldest by this time goes first.

@@ -43,7 +43,7 @@ _OTHER_PYTHON = re.compile(r"different version: (\S+) than that in driver: (\S+?
 
 
 class ClusterNode(msgspec.Struct, frozen=True):
-    """What a machine with executors has. `versions` are those of the packages needed, empty for a lack."""
+    """A machine with executors. `versions` are those of the packages needed, empty for a missing one."""
 
     host: str
     python: str
@@ -68,7 +68,7 @@ def is_cluster(master: str) -> bool:
 
 
 def cluster_settings(environment: Mapping[str, str]) -> dict[str, str]:
-    """What a session needs for executors to find this package before any task of theirs ran."""
+    """Settings by which executors find this package before they run a task."""
     theirs = environment.get("PYTHONPATH")
     # Files come to where an executor runs, so a name alone is a path there.
     return {"spark.executorEnv.PYTHONPATH": PACKAGE if not theirs else f"{PACKAGE}{os.pathsep}{theirs}"}

@@ -43,7 +43,7 @@ class SparkHome:
         return found[1] if found else ""
 
     def defaults(self) -> dict[str, str]:
-        """What spark-defaults.conf says, empty when there is none. Raises `Unavailable`."""
+        """The settings of spark-defaults.conf, empty when there is none. Raises `Unavailable`."""
         path = self.configuration / "spark-defaults.conf"
         try:
             text = path.read_text(encoding="utf-8")

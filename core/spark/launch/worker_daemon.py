@@ -1,4 +1,4 @@
-"""What Spark forks its Python workers from: imports what reading a table needs once, not in every worker.
+"""The process that Spark forks its Python workers from: imports the libraries once, not in every worker.
 
 A worker is lost whenever a statement is cancelled or stops at its limit, and 0.8 s of imports would be lost
 with it. Spark starts this as `python -m core.spark.launch.worker_daemon [worker module]`.

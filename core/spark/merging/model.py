@@ -1,4 +1,4 @@
-"""What merging by key is told of a bucket's files, and what it answers: values that travel to the workers."""
+"""Input and output of merging a bucket's files by key: values that travel to the workers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Unmergeable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class MergeColumns:
-    """What the columns that merging reads are called in files of one schema; None: it lacks the column."""
+    """Names, in files of one schema, of the columns that merging reads; None: it lacks the column."""
 
     key: tuple[str, ...]
     sequence: tuple[str | None, ...]

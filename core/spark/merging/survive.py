@@ -172,7 +172,7 @@ def _key_limbs(keys: Keys, places: Sequence[_Places]) -> list[Limb]:
 
 
 def _version_limbs(rules: MergeRules, rows: Sequence[KeyRows], places: Sequence[_Places]) -> list[Limb]:
-    """What makes one of the chosen rows newer than another, most significant first."""
+    """The sort keys by which one of the chosen rows is newer than another, most significant first."""
     limbs: list[Limb] = []
     for index, type_text in enumerate(rules.sequence_types):
         # A column that a file was written without is null in all of its rows.

@@ -31,7 +31,7 @@ class NotNative(Exception):
 
 @dataclass(frozen=True, slots=True)
 class FileColumns:
-    """What to read of the files of one schema, and what each of the table's columns is made of.
+    """Columns to read from files of one schema, and the source of each column of the table.
 
     `read` are columns by their names in the files. `made` has an entry for each column of the table: the name
     in the files or among the constants, None for nulls.

@@ -1,4 +1,4 @@
-"""What of a statement's conditions can be held against a file's statistics.
+"""Those of a statement's conditions that can be compared with a file's statistics.
 
 They are taken from Spark's optimised plan, as the JSON of one expression: one call however large it is. All
 of them must hold for a row to count; one that is not understood is left out, which only spares less reading.

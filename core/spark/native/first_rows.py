@@ -102,7 +102,7 @@ def _constant(file: TableFile, state: TableState, name: str, rows: int) -> pa.Ar
 
 
 def _value(kind: pa.DataType, text: str | None) -> Any:
-    """What `Scans.java` makes of the text."""
+    """The value that `Scans.java` parses from the text."""
     if text is None or pa.types.is_string(kind):
         return text
     if pa.types.is_date(kind):

@@ -1,4 +1,4 @@
-"""What a statement needs of one table: no more of it is read."""
+"""The columns and rows of one table that a statement needs: no more is read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from core.spark.native.conditions import Condition
 
 @dataclass(slots=True)
 class ViewNeeds:
-    """What a statement needs of one view: columns by name, and rows of each reader at most (None: all).
+    """The needs of a statement of one view: columns by name, and rows of each reader at most (None: all).
 
     Rows that do not satisfy all the `conditions` are not needed. `again`: the view is more than once in the
     plan, as a common table expression that is used twice is.

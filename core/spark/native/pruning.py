@@ -20,7 +20,7 @@ from core.table.records import TableSchema
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """What is known of a column's values in a file: None where nothing is. `nulls` of `rows` are null."""
+    """Bounds of a column's values in a file: None where unknown. `nulls` of `rows` are null."""
 
     low: Any
     high: Any
@@ -46,7 +46,7 @@ class Pruner:
         self._field = cache(self._found_field)
 
     def on_keys(self, conditions: Iterable[Condition]) -> list[Condition]:
-        """Those that hold for all versions of a row or for none: they may be applied before merging."""
+        """Conditions that hold for all versions of a row or for none: they may be applied before merging."""
         always = {*self._partition, *self._key}
         return [each for each in conditions if each.column in always]
 

@@ -59,7 +59,7 @@ class NativeTable:
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """What a frame was made for."""
+    """The key of a kept frame."""
 
     table: tuple[str, ...]
     columns: frozenset[str] | None = None
@@ -75,7 +75,7 @@ class _Kept(NamedTuple):
 
 
 class NativeScans:
-    """Whatever is found out about a snapshot is kept, for as many of them as there is room for."""
+    """Keeps the files and frames of the last snapshots, as many as there is room for."""
 
     def __init__(self, session: SparkSession, warehouse: WarehouseAccess) -> None:
         self._session = session

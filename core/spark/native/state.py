@@ -1,4 +1,4 @@
-"""What Spark's own readers are to read of one table at one snapshot. It never changes, and is kept."""
+"""The files of one table at one snapshot, for Spark's own readers. They never change, and are kept."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ ValueReader = Callable[[bytes, int], Any]
 def value_reader(type_text: object) -> ValueReader | None:
     """Reads a field of this type of Paimon's, as `manifests.binary_row` has it; None for other types.
 
-    What it gives are bool, int, str and Decimal, and they compare as Spark compares the values.
+    It returns bool, int, str and Decimal, which compare as Spark compares the values.
     """
     kind = ColumnType.of(type_text) if isinstance(type_text, str) else ColumnType("", None, None, False)
     if kind.name in _FIXED:

@@ -1,4 +1,4 @@
-"""What a task sends when it hands a result's rows to the engine; `native/ResultRows.java` is that side.
+"""Send a result's rows from a task to the engine; `native/ResultRows.java` is the other side.
 
 Each task connects, shows the token, names its partition, waits until it is known, then sends batches as fast
 as they are taken. An end mark follows the last one, so that a task that died is not taken for a short one.

@@ -1,4 +1,4 @@
-"""`readStream` and `writeStream` of the data source `paimark`: each row once, whoever dies when.
+"""`readStream` and `writeStream` of the data source `paimark`: each row exactly once, after any crash.
 
 Begin with `reader` and `writer`; `following` says what is read next, `landing` whether a batch is in the
 table.

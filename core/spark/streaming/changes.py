@@ -188,7 +188,7 @@ def read_task(scan: Scan, splits: list[Any], rows: RowForm, with_kinds: bool) ->
 
 
 def _changes(scan: Scan, splits: list[Any], column: str | None) -> Iterator[pa.RecordBatch]:
-    """What the files say was done, row by row, with the kinds; one column of it or all."""
+    """The changes in the files, row by row, with their kinds; one column or all."""
     builder = open_table(scan).new_stream_read_builder().with_include_row_kind(True)
     if column is not None:
         builder = builder.with_projection([column])

@@ -70,7 +70,7 @@ class _BatchCommit(Commit):
     def _try_commit_once(self, *args: Any, latest_snapshot: Any, **rest: Any) -> Any:
         """Another process of this query, thought dead, may have been faster.
 
-        Whatever lands after this look takes the id that this commit is for.
+        A commit that lands after this look takes the id that this one is for.
         """
         newest = latest_snapshot.id if latest_snapshot else 0
         for snapshot_id in range(self._seen + 1, newest + 1):
@@ -113,7 +113,7 @@ class _Recorded(CreateSnapshot):
 
 
 def _require_fitting(files: Files, target: WriteTarget, wrote: WriteTarget) -> None:
-    """What was written for one root and definition can be committed to another. Raises `Refused`."""
+    """Raises `Refused` for files that can't be committed to the root that is the target now."""
     name, hint = target.root.table.full_name, "Nothing was committed: start the query again."
     now, then = target.table_schema, wrote.table_schema
     if wrote.root != target.root and (now.primary_keys or not _knows(files, target, then)):

@@ -142,7 +142,7 @@ def _expired(states: States, after: int, missing: list[int]) -> NotFound:
 
 
 def _nearest(states: States, after: int) -> str:
-    """What is closest to where the stream stands."""
+    """The state closest to the stream's position."""
     savepoints = states.kept_savepoints
     if not savepoints:
         return "there is no savepoint, so from a snapshot that is left"

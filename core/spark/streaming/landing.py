@@ -56,7 +56,7 @@ class Attempt(Record, frozen=True, kw_only=True):
 
 
 def attempts(files: Files, table: TablePath, query: str) -> list[Attempt]:
-    """Those on file. Raises `Corrupt`."""
+    """The attempts on disk. Raises `Corrupt`."""
     name = re.compile(rf"{STREAM_PREFIX}{re.escape(query)}\.[0-9]+\.[^.]+")
     paths = [f"{table.branches}/{each}" for each in files.names(table.branches) if name.fullmatch(each)]
     contents = zip(paths, files.read_many(paths), strict=True)

@@ -72,7 +72,7 @@ def read_offset(fields: dict[str, Any]) -> Offset | None:
 
 
 def mark_of(snapshot: Snapshot) -> str:
-    """What tells this commit from any other of its id: older writers give no uuid, but new names to lists."""
+    """Tells this commit from any other of its id: older writers give no uuid, but new names to lists."""
     return snapshot.uuid or snapshot.delta_manifest_list
 
 

@@ -1,4 +1,4 @@
-"""What a stream is asked for."""
+"""The options of a stream."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ KIND_FIELD = StructField("_row_kind", StringType())
 
 
 class StreamPart(InputPartition):
-    """What one task reads, and how."""
+    """The part of a micro-batch that one task reads."""
 
     def __init__(self, scan: str, splits: list[Any], rows: RowForm) -> None:
         self.scan = scan

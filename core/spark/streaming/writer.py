@@ -41,7 +41,7 @@ _MOST_ROWS = 1 << 26
 
 
 class StreamWritten(WriterCommitMessage):
-    """What one task wrote, and where the table stood then."""
+    """The files that one task wrote, and the table's newest snapshot then."""
 
     def __init__(self, target: str, messages: list[Any]) -> None:
         self.target = target

@@ -1,4 +1,4 @@
-"""What follows each commit made through this project, also in a Python worker of somebody's own Spark.
+"""Do what follows each commit of this project, also in a Python worker of somebody's own Spark.
 
 It is a savepoint, where the table's options say that one is due: an action, and so above this layer. Nobody
 hands a function over to Spark's workers, so it goes by its name, which the target carries.
@@ -18,7 +18,7 @@ _LOG = logging.getLogger(__name__)
 def after_commit(target: WriteTarget) -> None:
     """Do what the target asks for, now that its rows are committed. Call it once a commit; it never raises.
 
-    What fails is told in the log, and no more: an error would make Spark think that nothing was committed.
+    A failure is only logged: an error would make Spark think that nothing was committed.
     """
     if target.after_commit is None:
         return

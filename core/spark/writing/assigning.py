@@ -73,7 +73,7 @@ class _Columns:
         self.frame = frame.toDF(*(f"c{place}" for place in range(len(self._kinds))))
 
     def made(self, field: StructField) -> Column:
-        """What goes into one column of the table."""
+        """The expression for one column of the table."""
         name = field.name
         static, definition = self._static.get(name), self._definitions[name]
         if static is not None:

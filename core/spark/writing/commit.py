@@ -31,7 +31,7 @@ _RETRIES, _MOST_WAIT_MS = 100, 1000
 
 
 class Commit(FileStoreCommit):  # type: ignore[misc]  # pypaimon has no types
-    """One commit. `may_have_landed`: whoever gives up then can't say that nothing was committed.
+    """One commit. `may_have_landed`: giving up then does not mean that nothing was committed.
 
     `known` is the newest snapshot's id when the rows were begun, 0 for none.
     """

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Written(WriterCommitMessage):
-    """What one task wrote: pypaimon's messages."""
+    """pypaimon's commit messages of one task."""
 
     def __init__(self, messages: list[Any]) -> None:
         self.messages = messages

@@ -33,7 +33,7 @@ _WAITS = (0.1, 0.2, 0.4, 0.8, 1.5)
 
 
 class HdfsClient:
-    """What `RemoteFiles` asks of a file system. Every path is absolute; errors are Python's own."""
+    """The file system that `RemoteFiles` uses. Every path is absolute; errors are Python's own."""
 
     async_impl = False
 

@@ -1,4 +1,4 @@
-"""What a table's schema says: its kind, its column types, its options.
+"""Read a table's schema: its kind, its column types, its options.
 
 Begin with `kinds`.
 """

@@ -1,4 +1,4 @@
-"""How a table's definition says that it is of a kind: what is found, in words, and empty where it is not."""
+"""Signs in a table's definition that it is of a kind: the reason in words, empty where it is not."""
 
 from __future__ import annotations
 

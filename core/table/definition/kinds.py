@@ -3,7 +3,7 @@
 Everything that writes rows asks here (INSERT, streams, rollback, merge, overwrite, undo): for its plan, and
 once more where the files are written. `docs/tables.md` shows the same table to people.
 
-What is written here is not compacted. Of some kinds stock readers skip such files, so those rows would be in
+Paimark writes files without compaction. Of some kinds stock readers skip such files, so the rows would be in
 the table and nobody would see them; other kinds want files that pypaimon does not make as stock engines do.
 """
 

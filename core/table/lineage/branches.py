@@ -1,4 +1,4 @@
-"""What a list of branches says of each."""
+"""A row for each branch of a table: fork, commits ahead and behind, health."""
 
 from __future__ import annotations
 

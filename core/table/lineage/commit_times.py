@@ -115,7 +115,7 @@ def _listed(files: Files, root: Root) -> dict[int, str | None]:
 
 
 def _read(files: Files, root: Root, ids: Sequence[int]) -> tuple[dict[int, int], dict[int, str]]:
-    """The times by id, and sentences about what can't be read. What has expired since has neither."""
+    """Times and faults by id. Snapshots that expired since are in neither."""
     decode = msgspec.json.Decoder(_Committed).decode
     times: dict[int, int] = {}
     broken: dict[int, str] = {}

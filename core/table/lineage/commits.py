@@ -26,7 +26,7 @@ _LAST: dict[tuple[str, Root], tuple[int, bytes]] = {}
 class Overwritten(Refused):
     """A commit of ours was made, and another engine put its own in its place: ours is not done.
 
-    What it wrote must stay: a third writer may have built on it in between.
+    The files of the overwritten commit must stay: a third writer may have built on it in between.
     """
 
 
@@ -52,7 +52,7 @@ def note_last(files: Files, root: Root, snapshot_id: int, data: bytes) -> None:
 def require_last_kept(files: Files, root: Root) -> None:
     """Before the next commit look once more at the last of this process. Raises `Overwritten`, once.
 
-    What was cut off main is kept by a branch, and another may have its id since.
+    A commit that was cut off main is kept by a branch, and another may have its id since.
     """
     last = _LAST.pop((files.uri, root), None)
     if last is None:
@@ -67,7 +67,7 @@ def require_last_kept(files: Files, root: Root) -> None:
 
 
 def overwritten(root: Root, snapshot_id: int, what: str = "right after it was committed:") -> Overwritten:
-    """What is said of a commit that is gone."""
+    """The error for a commit that another engine overwrote."""
     name = root.table.full_name if root.branch is None else f"{root.table.full_name} (branch {root.branch})"
     return Overwritten(
         f"Another engine overwrote snapshot {snapshot_id} of {name} {what} what it brought is not in the "

@@ -1,4 +1,4 @@
-"""Where two lineages part, how far each went since, and what each has that the other lacks.
+"""Find the fork of two lineages, count the commits since on each side, and list those that one side lacks.
 
 Ids rise by one with each commit, so that commits are counted by their ids though many have expired. Up to the
 fork both lineages hold the same snapshots, after it none: a bisection of the ids that both know finds it.
@@ -36,7 +36,7 @@ class Fork:
 
 @dataclass(frozen=True)
 class Surplus:
-    """What one side has and the other lacks: `snapshots` newest first and at most as many as asked for."""
+    """Snapshots of one side that the other lacks: newest first, and at most as many as asked for."""
 
     snapshots: tuple[SnapshotRow, ...]
     tags: tuple[str, ...]
@@ -53,9 +53,9 @@ class Comparison:
 
 
 class Side:
-    """What one root knows of its snapshots: one listing, one read of the tags, each when first asked for.
+    """The snapshots of one root, from one listing and one read of the tags, each made when first asked for.
 
-    `going` are paths of tags that count no more. `ancestors_only` leaves out what the newest snapshot does
+    `going` are paths of tags that count no more. `ancestors_only` leaves out snapshots that the newest does
     not come from: a tag may hold one that another engine rolled the root back past.
     """
 
@@ -95,7 +95,7 @@ class Side:
         return {*self.snapshot_ids, *self._tagged}
 
     def read(self) -> Side:
-        """Itself, with its listing and its tags read: before many threads ask for them."""
+        """Itself, with its listing and its tags read: call it before many threads ask for them."""
         assert self.known_ids is not None
         return self
 

@@ -267,7 +267,7 @@ class Lineage:
         return times
 
     def _hint(self, path: str) -> int | None:
-        """What a hint file says; None when it is missing or says nothing usable."""
+        """The id in a hint file; None when it is missing or holds no id."""
         try:
             number = whole_number(self.files.read(path))
         except (FileMissing, Corrupt):

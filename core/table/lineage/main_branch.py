@@ -30,7 +30,7 @@ def main_root(files: Files, table: TablePath) -> Root:
 
 
 def main_branch_name(files: Files, table: TablePath) -> str | None:
-    """What the main-branch file says; None when the table directory is main's root."""
+    """The branch that the main-branch file names; None when the table directory is main's root."""
     try:
         data = files.read(table.main_branch_file)
     except FileMissing:

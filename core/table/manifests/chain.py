@@ -39,7 +39,7 @@ class Break(NamedTuple):
 
 
 def break_between(files: Files, table: TablePath, before: Snapshot, after: Snapshot) -> Break | None:
-    """What tells that a snapshot was not built on the one before; None also where it can't be told.
+    """Evidence that a snapshot was not built on the one before; None also where it can't be told.
 
     Reads lists, and manifests only where their names differ.
     """

@@ -1,6 +1,6 @@
 """The files that a snapshot needs: lists, manifests, index files, statistics and data.
 
-What a changelog alone needs is not among them: a tag does not keep it.
+Files that only a changelog needs are not among them: a tag does not keep those.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def manifest_list_paths(table: TablePath, snapshot: Snapshot) -> tuple[str, str]
 
 
 def live_entries(files: Files, table: TablePath, manifests: Iterable[ManifestMeta]) -> list[ManifestEntry]:
-    """What the manifests add and none of them deletes: as every reader of Paimon folds them."""
+    """Entries that the manifests add and none of them deletes: as every reader of Paimon folds them."""
     added: list[ManifestEntry] = []
     deleted: set[tuple[object, ...]] = set()
     for entries in read_manifests(files, [table.manifest(meta.file_name) for meta in manifests]):
@@ -162,7 +162,7 @@ class NeededNames:
 
 
 def needed_names(needed: Iterable[StoredFile]) -> NeededNames:
-    """Raises what giving them raises."""
+    """Count files by directory. Raises as the iterable does."""
     counted = NeededNames(defaultdict(set), 0)
     for each in needed:
         if each.is_outside:

@@ -112,7 +112,7 @@ class Fold:
     def take(
         self, manifest: str, entries: Iterable[FileFacts], *, added: bool = True, deleted: bool = True
     ) -> tuple[int, int]:
-        """What a manifest says; how many files it adds and deletes.
+        """Take in the entries of a manifest; return how many files it adds and deletes.
 
         `added`, `deleted`: whether entries of the kind count for files of which nothing was heard yet.
         """

@@ -92,7 +92,7 @@ class ManifestEntry:
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """What makes an entry that deletes speak of the one that added."""
+        """The fields by which an entry that deletes matches the one that added."""
         file = self.file
         return (
             self.record["_PARTITION"],
@@ -106,7 +106,7 @@ class ManifestEntry:
 
 
 class FileKey(NamedTuple):
-    """What, with its name, makes an entry that deletes a data file speak of the one that added it."""
+    """With the name, the fields by which an entry that deletes a data file matches the one that added it."""
 
     partition: bytes
     bucket: int
@@ -117,7 +117,7 @@ class FileKey(NamedTuple):
 
 
 class FileFacts(NamedTuple):
-    """What counting needs of an entry: a tenth of what a whole one takes. `size` in bytes."""
+    """The fields of an entry that counting needs: a tenth of the memory of a whole one. `size` in bytes."""
 
     is_added: bool
     name: str
@@ -180,7 +180,7 @@ def read_manifests(files: Files, paths: Sequence[str]) -> Iterator[list[Manifest
 
 
 def file_facts(data: bytes, path: str) -> Iterator[FileFacts]:
-    """What each entry of a manifest says, one decoded at a time. Raises `Corrupt`."""
+    """The facts of each entry of a manifest, one decoded at a time. Raises `Corrupt`."""
     for record in _each_record(data, path, ENTRIES):
         _require_kind(record, path)
         yield _facts_of(record)
@@ -207,7 +207,7 @@ def read_in_batches(files: Files, sizes: Mapping[str, int]) -> Iterator[tuple[st
 
 
 def read_facts(files: Files, sizes: Mapping[str, int]) -> Iterator[tuple[str, FileFacts]]:
-    """What each entry of these manifests says, with the path of its manifest; `sizes` as above.
+    """The facts of each entry of these manifests, with the path of its manifest; `sizes` as above.
 
     Raises `FileMissing` and `Corrupt`.
     """
@@ -237,7 +237,7 @@ def read_index_manifest(files: Files, path: str) -> list[IndexEntry]:
 
 
 def index_facts(data: bytes, path: str) -> Iterator[FileFacts]:
-    """What each entry of an index manifest says; in place of side files the key has the type of index.
+    """The facts of each entry of an index manifest; in place of side files the key has the type of index.
 
     Raises `Corrupt`.
     """

@@ -1,6 +1,6 @@
 """Sets of whole numbers as runs: 2, 3, 4 and 9 are `[2, 5, 9, 10]`.
 
-Of each run it has the first number and the one after the last. What lives on in a lineage of snapshots is in
+Of each run it has the first number and the one after the last. A file that lives on in a lineage is in
 few runs, however many snapshots there are.
 """
 

@@ -71,7 +71,7 @@ def key_pairs(
 
 
 def column_notes(old: DiffVersion, new: DiffVersion, pairs: Sequence[ColumnPair]) -> list[str]:
-    """What became of the columns between the two, a sentence each."""
+    """Changes of the columns between the two, a sentence each."""
     notes = []
     for pair in pairs:
         if pair.old is None:

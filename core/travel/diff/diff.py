@@ -51,7 +51,7 @@ class Difference:
 
     @property
     def notes(self) -> list[str]:
-        """What to know beforehand, a sentence each."""
+        """Notes on the two versions and their columns, a sentence each."""
         notes = [each.note for each in (self.old, self.new) if each.note]
         return [*notes, *column_notes(self.old, self.new, self.pairs)]
 
@@ -92,7 +92,7 @@ class Difference:
 
     @property
     def changes(self) -> tuple[str, ...]:
-        """What can become of a row."""
+        """The kinds of change that a row can have."""
         return CHANGES if self.keys else CHANGES[:2]
 
     def tally(self, batch: Any) -> Counter[str]:
@@ -196,7 +196,7 @@ class Difference:
         )
 
     def _grouped(self, index: int) -> str:
-        """What rows are told apart by in a column."""
+        """The expression by which rows are grouped on a column."""
         pair = self.pairs[index]
         assert pair.new is not None
         return _ordered(f"c{index}", pair.new)

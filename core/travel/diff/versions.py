@@ -41,7 +41,7 @@ class DiffVersion:
 
 
 def read_wanted(files: Files, table: TablePath, text: str) -> Wanted:
-    """What a person typed. Raises `UsageError` for a name that is both a branch and a tag."""
+    """Parse a typed version. Raises `UsageError` for a name that is both a branch and a tag."""
     if text == MAIN:
         return Wanted()
     known = branch_names(files, table)

@@ -6,7 +6,7 @@ import math
 
 
 class CteNames:
-    """Those that one pair of parentheses named so far, and what was named around it when that began.
+    """Names that WITH gave so far in one pair of parentheses, and around it when it began.
 
     Nothing is copied: a statement may name 30,000, each of which sees those before it.
     """

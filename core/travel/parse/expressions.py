@@ -1,6 +1,6 @@
 """The expression after `AS OF`, read from a statement's tokens up to where it ends.
 
-What most times are made of is read: literals, intervals, function calls, casts, `+ - *` and parentheses. The
+It reads the parts of most times: literals, intervals, function calls, casts, `+ - *` and parentheses. The
 rest of Spark's grammar is passed over as `Opaque`, for Spark to work out. Refused, where they stand, are what
 can't be a constant: columns and queries.
 """
@@ -85,7 +85,7 @@ class OperatorExpression:
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """What only Spark works out. `text` is how it begins, for sentences."""
+    """An expression that only Spark evaluates. `text` is how it begins, for sentences."""
 
     text: str
     position: int
@@ -258,7 +258,7 @@ class ExpressionReader:
         return whole if digits is None else FunctionCall("", (whole, Number(digits, token.start)), at.start)
 
     def _type_digits(self) -> str | None:
-        """What stands in parentheses behind a type, passed over; None for a type without."""
+        """Pass over the parentheses behind a type, and return the digits in them; None for a type without."""
         opening = self._peek()
         if opening is None or opening.text != "(":
             return None

@@ -1,4 +1,4 @@
-"""What kind of statement it is: whether it may change the warehouse, and whether rows may go."""
+"""Classify a statement: whether it may change the warehouse, and whether it may remove rows."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _HOLD_ROWS = keywords("TABLE DATABASE SCHEMA NAMESPACE CATALOG")
 
 
 def classify(tokens: Sequence[Token]) -> Classified:
-    """By the words outside parentheses. What is not known is taken to write and remove."""
+    """Classify by the words outside parentheses. An unknown statement is taken to write and to remove."""
     if not tokens:
         return Classified("empty")
     start = 0

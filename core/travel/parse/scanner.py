@@ -267,7 +267,7 @@ class Scanner(NameReader):
         return min(self._group(self._relation(index + 1, inner), inner) + 1, len(self.tokens))
 
     def _unnamed(self, index: int, frame: _Frame) -> int:
-        """What may follow a relation that is no table."""
+        """Pass over the clauses that may follow a relation that is no table."""
         if starts_clause(self.tokens, index):
             raise SqlRefused("Only a table has past states", _CLAUSE_HINT, self.sql, self.tokens[index].start)
         alias, index = self.read_alias(self.sample_end(index))

@@ -121,7 +121,7 @@ class _Splicer:
         return [full[start:] for start in range(max(0, len(full) - _LONGEST_NAME), len(full))]
 
     def _aliases(self) -> dict[int, str]:
-        """What the uses without an alias are called from now on."""
+        """The new aliases of the uses without one."""
         aliases = {}
         clashing = self._clashing_names()
         for number, (use, name) in enumerate(zip(self.statement.uses, self.names, strict=True)):
@@ -174,7 +174,7 @@ class _Splicer:
         return [Edit(spans[0][0], spans[length - 1][1], quoted(alias))]
 
     def _aliases_of(self, relations: list[Relation]) -> set[str | None]:
-        """What the tables of a name are called from now on; nothing where somebody gave that name."""
+        """The new aliases of the tables of a name; none where the statement has that alias itself."""
         aliases = self.meanings.get(id(relations))
         if aliases is None:
             is_given = any(each.use is None or each.has_alias for each in relations)

@@ -30,7 +30,7 @@ __all__ = [
 
 
 def read_statement(sql: str) -> Statement:
-    """What one statement does, and the tables it reads.
+    """Parse one statement: its kind, and the tables that it reads.
 
     Raises `UsageError` for more than one statement, and `SqlRefused` for a clause that is unfinished or is
     not time travel (a period, a temporal join).

@@ -34,7 +34,7 @@ class Token(NamedTuple):
 
     @property
     def value(self) -> str:
-        """What a name or a string says, without its quotes and escapes."""
+        """The value of a name or a string, without its quotes and escapes."""
         if self.kind == "quoted":
             return self.text[1:].removesuffix("`").replace("``", "`")
         if self.kind == "string":

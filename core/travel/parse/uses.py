@@ -1,4 +1,4 @@
-"""What a statement says of tables, by position."""
+"""The tables, clauses and references of a statement, by position."""
 
 from __future__ import annotations
 

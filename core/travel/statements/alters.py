@@ -80,7 +80,7 @@ def read_alter(sql: str) -> Alter:
 
 
 def read_changes(kind: AlterKind, text: str) -> tuple[SchemaChange, ...]:
-    """What stands behind the words of one kind: `a INT, b STRING`. Raises `SqlRefused`."""
+    """Parse changes of one kind: `a INT, b STRING`. Raises `SqlRefused`."""
     return _AlterReader(text, tokenize(text)).read_changes(kind)
 
 
@@ -103,7 +103,7 @@ class _AlterReader(TokenCursor):
         return Alter(self.sql, parts, position, self.read_changes(self._kind()))
 
     def _kind(self) -> AlterKind:
-        """What the words behind the table's name ask for; they are passed."""
+        """The kind of change that the words behind the table's name ask for; they are passed."""
         form, noun = self.upper(self.index), self.upper(self.index + 1)
         columns = noun in ("COLUMN", "COLUMNS")
         kind: AlterKind | None = None

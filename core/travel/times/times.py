@@ -1,4 +1,4 @@
-"""A constant expression becomes one moment: what stands after `AS OF`, folded to epoch milliseconds.
+"""Evaluate the constant expression after `AS OF` to epoch milliseconds.
 
 Values are Spark's: a moment, a local time without zone, a date, a number, a string, an interval. A bare
 number counts seconds since 1970, as Spark and Paimon's documentation have it (`timestamp_millis(n)` takes
@@ -102,7 +102,7 @@ class _Folder:
         return epoch_ms(self._try(expression, lambda: self._moment(self._value(expression))))
 
     def _try(self, at: Expression, compute: Callable[[], T]) -> T:
-        """What a literal can't hold or a calendar can't reach, said at its place."""
+        """Evaluate, and refuse values that a literal can't hold or a calendar can't reach, at their place."""
         try:
             return compute()
         except OverflowError:
@@ -137,7 +137,7 @@ class _Folder:
         return number
 
     def _moment(self, value: Constant) -> datetime:
-        """What a value is as a timestamp. Raises `ValueError` and `OverflowError`."""
+        """The value as a timestamp. Raises `ValueError` and `OverflowError`."""
         if isinstance(value, str):
             value = read_timestamp(value, self.today)
         match value:

@@ -21,7 +21,7 @@ _SAMPLED = 200
 
 
 def cell_text(column: GridColumn, value: object, now_ms: int) -> str:
-    """What a cell shows; a missing value is told from an empty text where the column says how."""
+    """The text of a cell; a missing value differs from an empty text where the column says how."""
     return column.nothing if value is None else format_value(column.kind, value, now_ms)
 
 

@@ -17,7 +17,7 @@ _BREATH = 4096
 
 @dataclass(frozen=True, slots=True)
 class SortOrder:
-    """What is asked of the rows: words they hold (or, inverse, must not), and a column to sort by."""
+    """A filter (words that rows hold or, inverse, must not) and a column to sort by."""
 
     text: str = ""
     column: int | None = None

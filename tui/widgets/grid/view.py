@@ -1,4 +1,4 @@
-"""What a grid shows at one moment: rows, and which of them in what order. The two only change together."""
+"""The rows of a grid, with the filter and order that they are shown in. The two only change together."""
 
 from __future__ import annotations
 
