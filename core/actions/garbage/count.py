@@ -196,7 +196,7 @@ class Tally:
         self._known.difference_update(wanted)
         self._take(self._unknown(wanted))
 
-    def _unexplained(self, fate: int) -> Iterator[Told]:
+    def _unexplained(self, fate: int) -> Iterator[FileStates]:
         """What is deleted of files with this fate, and was not seen to be added by what leaves.
 
         It matters where what leaves may hold it, or holds the file at another level that would go.

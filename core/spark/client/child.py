@@ -82,7 +82,7 @@ class EngineProcess:
         return True
 
     def begin(self) -> int:
-        """Keep events for `next_event` from here on; return the value of `answers` once the statement ended."""
+        """Keep events for `next_event` from here on; return `answers` as it is once the statement ended."""
         with self._changed:
             self._events.clear()
             self._dropping = False
