@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from core.errors import NotFound
 from core.storage.files import Files
 from core.table.layout import Root, savepoint_tag
 from core.table.lineage.lineage import Lineage
+from core.table.manifests.chain import comes_from
 from core.table.read_tags import is_read_tag
-from core.table.records import Snapshot
+from core.table.records import Snapshot, commit_key
 from core.table.savepoints import SavepointManager
 
 StateKind = Literal["snapshot", "savepoint", "tag"]
@@ -35,6 +36,17 @@ class State:
     def label(self) -> str:
         """`savepoint.3 (snapshot 5)`."""
         return self.name if self.kind == "snapshot" else f"{self.name} (snapshot {self.snapshot.id})"
+
+
+class Saved(NamedTuple):
+    """What keeps a snapshot, best first; and what keeps one of its id that is, or may be, of another history.
+
+    Where it is not `is_proven`, only times speak for it.
+    """
+
+    same: list[State]
+    others: list[State]
+    is_proven: bool = False
 
 
 @dataclass
@@ -96,24 +108,36 @@ class States:
         live = None if first is None else State("snapshot", f"snapshot.{first.id}", first)
         return min([*([live] if live else []), *self.kept], key=lambda state: state.time, default=None)
 
-    def that_saved(self, snapshot_id: int) -> tuple[list[State], list[State]]:
-        """What keeps an expired snapshot, best first; and what kept one of that id in an earlier history.
+    def that_saved(self, snapshot_id: int) -> Saved:
+        """What keeps an expired snapshot of this root.
 
-        Ids are given again after a rollback: the snapshots still there on both sides must fit its time.
+        Ids are given again after a rollback, and clocks fall back: so the next snapshot that is still there
+        tells by its manifests what it stands on. Where these were merged since and one commit alone is kept,
+        its time must fit the snapshots around it.
         """
-        ids = self.lineage.snapshot_ids()
-        below = self._nearest([each for each in ids if each < snapshot_id], max)
+        kept = [state for state in self.kept if state.snapshot.id == snapshot_id]
+        kept.sort(key=_newest_then_livest, reverse=True)
+        ids = self.lineage.snapshot_ids() if kept else []
+        if ids and snapshot_id > ids[-1]:
+            # The root went back to before it.
+            return Saved([], kept)
         above = self._nearest([each for each in ids if each > snapshot_id], min)
-        same: list[State] = []
-        others: list[State] = []
-        for state in self.kept:
-            if state.snapshot.id == snapshot_id:
-                fits = (below is None or below.time <= state.time) and (
-                    above is None or state.time <= above.time
-                )
-                (same if fits else others).append(state)
-        same.sort(key=_newest_then_livest, reverse=True)
-        return same, others
+        commits = {commit_key(state.snapshot): state for state in kept}
+        told = {key: self._is_past_of(above, state) for key, state in commits.items()}
+        if proven := [state for state in kept if told[commit_key(state.snapshot)]]:
+            return Saved(proven, [state for state in kept if state not in proven], is_proven=True)
+        possible = [state for state in kept if told[commit_key(state.snapshot)] is None]
+        below = self._nearest([each for each in ids if each < snapshot_id], max)
+        if len({commit_key(state.snapshot) for state in possible}) == 1:
+            time = possible[0].time
+            if (below is None or below.time <= time) and (above is None or time <= above.time):
+                return Saved(possible, [state for state in kept if state not in possible])
+        return Saved([], kept)
+
+    def _is_past_of(self, above: State | None, state: State) -> bool | None:
+        if above is None:
+            return None
+        return comes_from(self.files, self.root.table, above.snapshot, state.snapshot)
 
     def _nearest(self, ids: list[int], choose: Callable[[list[int]], int]) -> State | None:
         return self.snapshot(choose(ids)) if ids else None

@@ -128,18 +128,22 @@ class _Versions:
         live = self.states.snapshot(snapshot_id)
         if live is not None:
             return self._result(live)
-        same, others = self.states.that_saved(snapshot_id)
+        same, others, is_proven = self.states.that_saved(snapshot_id)
         if same:
-            return self._result(
-                same[0],
-                f"Snapshot {snapshot_id} has expired: it is read from {same[0].name}, which saved it.",
-            )
+            name = same[0].name
+            note = f"Snapshot {snapshot_id} has expired: it is read from {name}, which saved it."
+            if not is_proven:
+                note = (
+                    f"Snapshot {snapshot_id} has expired: {name} is read, which saved one of that number "
+                    "at a time that fits those around it."
+                )
+            return self._result(same[0], note)
         reused = ""
         if others:
             names = ", ".join(state.name for state in others)
             reused = (
-                f"{names} saved a snapshot of that number, at a time that does not fit those around it: ids "
-                f"were given again since, or a clock was wrong. To read it, ask for '{others[0].name}'."
+                f"{names} saved a snapshot of that number, and nothing tells that it was one of this "
+                f"history: ids are given again after a rollback. To read it, ask for '{others[0].name}'."
             )
         raise self._unknown(reused, near=snapshot_id)
 

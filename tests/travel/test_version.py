@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from datetime import UTC
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -16,6 +18,8 @@ from core.table.lineage.lineage import Lineage
 from core.travel.parse.sql import read_statement
 from core.travel.source import TravelSource
 from core.travel.version import SupportsTimeTravel, resolve_latest, resolve_time, resolve_version
+from tests.actions.histories import TABLE as HISTORY
+from tests.actions.histories import History
 from tests.paimon import open_table
 from tests.travel.roots import TABLE, Layout, savepoint, snapshot
 
@@ -55,7 +59,8 @@ def test_a_version_names_one_snapshot(
 def test_an_expired_snapshot_says_what_saved_it(tmp_path: Path) -> None:
     files, root = KEPT.write(tmp_path)
     assert resolve_version(files, root, "snapshot.5").note == (
-        "Snapshot 5 has expired: it is read from savepoint.2, which saved it."
+        "Snapshot 5 has expired: savepoint.2 is read, which saved one of that number at a time that fits "
+        "those around it."
     )
     assert resolve_version(files, root, "7").note == ""
 
@@ -123,16 +128,52 @@ def test_ids_given_again_since_are_not_answered_from_the_earlier_history(tmp_pat
     layout = Layout([S[3], snapshot(4, 20 * HOUR), snapshot(6, 22 * HOUR)], {}, {1: old})
     with pytest.raises(NotFound) as missing:
         resolve_version(*layout.write(tmp_path / "below"), "snapshot.5")
-    assert missing.value.hint.startswith("savepoint.1 saved a snapshot of that number, at a time that")
+    assert missing.value.hint.startswith("savepoint.1 saved a snapshot of that number, and nothing tells")
     # Here the old history went on for longer than the new one has.
     late = Layout([snapshot(6, 4 * HOUR)], {"old": old})
     with pytest.raises(NotFound):
         resolve_version(*late.write(tmp_path / "above"), "5")
-    # Of both histories kept, the one that fits is read.
+    # Of two that are kept nobody chooses by their times: clocks may be wrong.
     new = snapshot(5, 21 * HOUR)
     both = Layout([S[3], snapshot(4, 20 * HOUR), snapshot(6, 22 * HOUR)], {"new": new}, {1: old})
-    resolved = resolve_version(*both.write(tmp_path / "both"), "snapshot.5")
-    assert (resolved.name, resolved.snapshot.time_millis) == ("new", 21 * HOUR)
+    with pytest.raises(NotFound) as missing:
+        resolve_version(*both.write(tmp_path / "both"), "snapshot.5")
+    assert missing.value.hint.startswith(
+        "new, savepoint.1 saved a snapshot of that number, and nothing tells"
+    )
+    # Main ends before it: it went back.
+    ended = Layout([S[3], S[4]], {"old": old})
+    with pytest.raises(NotFound, match=r"no version '5'"):
+        resolve_version(*ended.write(tmp_path / "ended"), "5")
+
+
+@pytest.mark.parametrize("newest", [4, 6])
+def test_manifests_tell_which_of_two_histories_a_number_is_of(tmp_path: Path, newest: int) -> None:
+    """Ids 3 and above were given again after a rollback to 2, and every clock was wrong."""
+    history = History(tmp_path, Random(4))
+    history.commit()
+    history.commit()
+    history.tag("two", 2)
+    history.fork("before", "two")
+    history.commit("before")
+    history.commit()
+    history.tag("ours", 3)
+    for _ in range(newest - 3):
+        history.commit()
+    history.drop_snapshots(newest)
+    main = HISTORY.root()
+    files, late = history.files, {"timeMillis": 2**41}
+    told_before = files.read(HISTORY.root("before").snapshot(3))
+    files.replace(main.tag("old"), told_before)
+    files.replace(main.tag("ours"), json.dumps({**json.loads(files.read(main.tag("ours"))), **late}).encode())
+
+    resolved = resolve_version(files, main, "3")
+    assert resolved.name == "ours"
+    assert resolved.note == "Snapshot 3 has expired: it is read from ours, which saved it."
+    files.delete(main.tag("ours"))
+    if newest == 4:
+        with pytest.raises(NotFound, match="no version '3'"):
+            resolve_version(files, main, "3")
 
 
 def test_a_savepoint_without_its_file_is_a_tag_and_says_so(tmp_path: Path) -> None:

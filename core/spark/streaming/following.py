@@ -48,7 +48,7 @@ def changes(files: Files, root: Root, after: int, last: int) -> list[Snapshot]:
     if len(found) < len(ids):
         states = States(files, root)
         for each in ids:
-            if each not in found and (kept := states.that_saved(each)[0]):
+            if each not in found and (kept := states.that_saved(each).same):
                 found[each] = kept[0].snapshot
         if missing := [each for each in ids if each not in found]:
             raise _expired(states, after, missing)
@@ -113,7 +113,7 @@ def _require_same_commit(files: Files, root: Root, place: StreamPosition) -> Non
             raise _went_back(root, place, f"another commit ({mark_of(live.snapshot)})")
     elif place.is_full:
         # A savepoint of a history that was taken back has no changes after it.
-        kept, _ = states.that_saved(place.snapshot)
+        kept = states.that_saved(place.snapshot).same
         if place.uuid not in [mark_of(state.snapshot) for state in kept]:
             raise _went_back(root, place, "another commit")
 

@@ -44,22 +44,24 @@ def break_between(files: Files, table: TablePath, before: Snapshot, after: Snaps
     Reads lists, and manifests only where their names differ.
     """
     try:
-        held = _manifests(files, table, (before.base_manifest_list, before.delta_manifest_list))
-        base = _manifests(files, table, (after.base_manifest_list,))
-        if held == base:
-            return None
-        # Most manifests are in both: what the others come to decides.
-        left, right = _net(files, table, held - base), _net(files, table, base - held)
-        if left == right:
-            return None
-        # A deletion of nothing may have been left out. Then all must be counted.
-        common = _net(files, table, held & base)
-        then, now = _live(common, left), _live(common, right)
+        return _break(files, table, before, after)
     except (Corrupt, FileMissing):
         return None
-    if then == now:
+
+
+def comes_from(files: Files, table: TablePath, after: Snapshot, before: Snapshot) -> bool | None:
+    """Whether a snapshot stands on one with a lower id, by their manifests; None where these don't tell.
+
+    Of neighbours they do, while they are there. Of others only until what the first one added was merged.
+    """
+    try:
+        if after.id == before.id + 1:
+            return _break(files, table, before, after) is None
+        added = _manifests(files, table, (before.delta_manifest_list,))
+        held = _manifests(files, table, (after.base_manifest_list, after.delta_manifest_list))
+    except (Corrupt, FileMissing):
         return None
-    return Break(before.id, len(then - now), len(now - then))
+    return True if added and added <= held else None
 
 
 def breaks(files: Files, root: Root, snapshots: Sequence[Snapshot]) -> list[Break]:
@@ -70,6 +72,22 @@ def breaks(files: Files, root: Root, snapshots: Sequence[Snapshot]) -> list[Brea
         if after.id == before.id + 1
     )
     return [each for each in results if each is not None]
+
+
+def _break(files: Files, table: TablePath, before: Snapshot, after: Snapshot) -> Break | None:
+    """Raises `Corrupt` and `FileMissing`."""
+    held = _manifests(files, table, (before.base_manifest_list, before.delta_manifest_list))
+    base = _manifests(files, table, (after.base_manifest_list,))
+    if held == base:
+        return None
+    # Most manifests are in both: what the others come to decides.
+    left, right = _net(files, table, held - base), _net(files, table, base - held)
+    if left == right:
+        return None
+    # A deletion of nothing may have been left out. Then all must be counted.
+    common = _net(files, table, held & base)
+    then, now = _live(common, left), _live(common, right)
+    return None if then == now else Break(before.id, len(then - now), len(now - then))
 
 
 def _manifests(files: Files, table: TablePath, lists: Iterable[str]) -> set[str]:
