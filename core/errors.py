@@ -22,6 +22,8 @@ from contextlib import contextmanager
 from core.redaction import redacted
 
 LONGEST = 2000
+# What is refused in read-only mode, and the hint.
+READ_ONLY = ("Nothing is changed in read-only mode", "Start without --read-only.")
 # Of a text that is too long this much of its end stays: what a sentence says of what it quotes.
 _END = 400
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from core.actions.context import NO_AUDIT, Context
 from core.actions.plan import Plan, Refusal, raise_first
 from core.cancelling import to_the_end
-from core.errors import PaimarkError, Refused, Unavailable, UsageError
+from core.errors import READ_ONLY, PaimarkError, Refused, Unavailable, UsageError
 from core.regular_files import is_in_the_way
 from core.table.layout import MAIN, TablePath
 from core.text import has_halves, whole_number
@@ -46,7 +46,7 @@ def integer_argument(arguments: Mapping[str, object], name: str) -> int | None:
 
 def read_only_refusals(context: Context) -> list[Refusal]:
     if context.read_only:
-        return [Refusal("Nothing is changed in read-only mode", "Start without --read-only.")]
+        return [Refusal(*READ_ONLY)]
     return []
 
 

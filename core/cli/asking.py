@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 
 from core.config import Settings
-from core.errors import Refused
+from core.errors import READ_ONLY, Refused
 
 
 def require_writable(settings: Settings) -> None:
     """Raises `Refused` in read-only mode."""
     if settings.read_only:
-        raise Refused("Nothing is changed in read-only mode", "Start without --read-only.")
+        raise Refused(*READ_ONLY)
 
 
 def confirm(what: str) -> None:

@@ -198,11 +198,14 @@ class Told(msgspec.Struct, frozen=True, tag=True):
 
 
 class Finished(msgspec.Struct, frozen=True, tag=True):
-    """The statement is done. `truncated`: there were more rows than the limit. `message`: what it did."""
+    """The statement is done. `truncated`: there were more rows than the limit. `message`: what it did.
+
+    The parent counts the `seconds`, from the order on.
+    """
 
     rows: int
     truncated: bool
-    seconds: float
+    seconds: float = 0.0
     message: str = ""
 
 

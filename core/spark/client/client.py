@@ -196,7 +196,7 @@ class Engine:
                 ended = isinstance(event, Finished | Failed)
                 if isinstance(event, Finished):
                     self._note_session(task)
-                    event = Finished(event.rows, event.truncated, time.monotonic() - began, event.message)
+                    event = replace(event, seconds=time.monotonic() - began)
                 yield event
         finally:
             if not ended:

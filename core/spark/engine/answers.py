@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple
@@ -100,8 +99,8 @@ def _plain(name: str | None) -> str | None:
     return split_name(name)[0] if name is not None else None
 
 
-def tell_answer(said: Answer, tell: Callable[[Columns | Batch], None], began: float) -> Finished:
-    """Its rows, as a statement's. `began` is of the monotonic clock."""
+def tell_answer(said: Answer, tell: Callable[[Columns | Batch], None]) -> Finished:
+    """Its rows, as a statement's."""
     if said.columns:
         kinds = ["boolean" if name == "isTemporary" else "string" for name in said.columns]
         schema = pa.schema(
@@ -113,4 +112,4 @@ def tell_answer(said: Answer, tell: Callable[[Columns | Batch], None], began: fl
         tell(Columns(said.columns, tuple(kinds)))
         rows = [dict(zip(said.columns, row, strict=True)) for row in said.rows]
         tell(Batch(ipc_stream(pa.RecordBatch.from_pylist(rows, schema=schema)).to_pybytes()))
-    return Finished(len(said.rows), False, time.monotonic() - began, said.message)
+    return Finished(len(said.rows), False, message=said.message)

@@ -46,7 +46,6 @@ from core.spark.protocol import (
 )
 
 if TYPE_CHECKING:
-    from core.spark.engine.connect import ConnectRunner
     from core.spark.engine.statement import Runner
 
 
@@ -59,7 +58,7 @@ class Server:
         self._lock = threading.Lock()
         self._waiting: set[int] = set()
         self._spark: Spark | None = None
-        self._runner: Runner | ConnectRunner | None = None
+        self._runner: Runner | None = None
         self._closing = False
         self._has_worked = False
 
@@ -151,9 +150,9 @@ class Server:
             self.report(Ready(time.monotonic() - began))
             return True
         threading.Thread(target=self._watch_java, args=(self._spark,), daemon=True).start()
-        from core.spark.engine.statement import Runner
+        from core.spark.engine.classic import classic_runner
 
-        self._runner = Runner(self._spark, self._start)
+        self._runner = classic_runner(self._spark, self._start)
         self.report(Ready(time.monotonic() - began, self._spark.nodes))
         if self._spark.joined is not None:
             watch = (self._spark, self._spark.joined)

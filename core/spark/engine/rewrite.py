@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 
 import msgspec
 from pyspark.sql import DataFrame, SparkSession
 
 from core.errors import Refused
-from core.spark.datasource.scan import Scan, WarehouseAccess
+from core.spark.datasource.scan import Scan
 from core.spark.datasource.table_options import require_obeyed
 from core.spark.datasource.types import spark_columns
+from core.spark.engine.session_state import EngineSession
 from core.spark.engine.tables import NATIVE, SCANNED, OpenedTable
-from core.spark.engine.views import Views
 from core.spark.native.columns import NotNative
-from core.spark.native.scans import NativeScans
 from core.spark.protocol import COMMON, PARTITIONS, Ask, Reading, Version, Write
 from core.spark.writing.commit import encode_partitions
 from core.spark.writing.committed import committed, receipted
@@ -37,56 +35,17 @@ MOST_PARTITIONS = 10_000
 _FEW_ROWS, _FEW_BYTES = 100_000, 8 << 20
 
 
-@dataclass(frozen=True)
-class Sources:
-    """What an order's versions are read by: Spark's own readers where they can."""
-
-    session: SparkSession
-    warehouse: WarehouseAccess
-    natives: NativeScans
-    views: Views
-
-    @contextmanager
-    def named(self, order: Ask | Write) -> Iterator[Mapping[str, OpenedTable]]:
-        """The versions, under the names that the order's queries have for them."""
-        named = {name: self._opened(order, name, version) for name, version in order.versions.items()}
-        try:
-            yield named
-        finally:
-            self.views.drop(named)
-
-    def _opened(self, order: Ask | Write, name: str, version: Version) -> OpenedTable:
-        table = parse_table_name(order.table)
-        scan = Scan(
-            warehouse=self.warehouse.uri,
-            options=dict(self.warehouse.options),
-            database=table.database,
-            table=table.name,
-            branch=version.branch,
-            snapshot=version.snapshot,
-            # Every version is read by one definition: columns go by their ids, whatever they were called.
-            schema=version.schema or order.schema,
-        )
-        options = TableSchema.from_json(scan.schema.encode(), "the schema").options
-        require_obeyed(order.table, options, version.branch, "root")
-        native = None
-        with suppress(NotNative):
-            native = self.natives.open(table.root(version.branch), scan)
-        reading = Reading(order.table, name, SCANNED if native is None else NATIVE)
-        return OpenedTable(TableUse((name,), (0, 0)), order.table, reading, scan, native=native)
-
-
-def answer(sources: Sources, order: Ask) -> tuple[str, ...]:
+def answer(session: EngineSession, order: Ask) -> tuple[str, ...]:
     """The rows of a question as JSON objects."""
-    with sources.named(order) as named:
-        return tuple(sources.views.query(order.sql, named, None).toJSON().collect())
+    with _named(session, order) as named:
+        return tuple(session.views.query(order.sql, named, None).toJSON().collect())
 
 
-def write(sources: Sources, order: Write) -> int | None:
+def write(session: EngineSession, order: Write) -> int | None:
     """Make the commit; its snapshot's id, None when there was nothing to write. Raises `Refused`."""
-    session, warehouse, views = sources.session, sources.warehouse, sources.views
+    spark, warehouse, views = session.spark, session.warehouse, session.views
     table = parse_table_name(order.table)
-    with sources.named(order) as named, ExitStack() as ends:
+    with _named(session, order) as named, ExitStack() as ends:
         target = WriteTarget(
             warehouse=warehouse.uri,
             options=dict(warehouse.options),
@@ -110,8 +69,8 @@ def write(sources: Sources, order: Write) -> int | None:
             if is_small:
                 # Else making it twice is the smaller evil.
                 ends.callback(common.persist().unpersist)
-            ends.enter_context(_view(session, COMMON, common))
-            query = session.sql
+            ends.enter_context(_view(spark, COMMON, common))
+            query = spark.sql
         if order.partitions_sql is not None:
             partitions = query(order.partitions_sql).limit(MOST_PARTITIONS + 1).toArrow()
             if not partitions.num_rows:
@@ -124,7 +83,7 @@ def write(sources: Sources, order: Write) -> int | None:
                 )
             if target.table_schema.partition_keys:
                 target = msgspec.structs.replace(target, partitions=encode_partitions(partitions))
-            ends.enter_context(_view(session, PARTITIONS, session.createDataFrame(partitions)))
+            ends.enter_context(_view(spark, PARTITIONS, spark.createDataFrame(partitions)))
         rows = _as_declared(query(order.sql), target)
         if is_small:
             written = write_rows(target, rows.toArrow().to_batches())
@@ -138,12 +97,44 @@ def write(sources: Sources, order: Write) -> int | None:
 
 
 @contextmanager
-def _view(session: SparkSession, name: str, frame: DataFrame) -> Iterator[None]:
+def _named(session: EngineSession, order: Ask | Write) -> Iterator[Mapping[str, OpenedTable]]:
+    """The versions, under the names that the order's queries have for them."""
+    named = {name: _opened(session, order, name, version) for name, version in order.versions.items()}
+    try:
+        yield named
+    finally:
+        session.views.drop(named)
+
+
+def _opened(session: EngineSession, order: Ask | Write, name: str, version: Version) -> OpenedTable:
+    """Read by Spark's own readers where they can."""
+    table = parse_table_name(order.table)
+    scan = Scan(
+        warehouse=session.warehouse.uri,
+        options=dict(session.warehouse.options),
+        database=table.database,
+        table=table.name,
+        branch=version.branch,
+        snapshot=version.snapshot,
+        # Every version is read by one definition: columns go by their ids, whatever they were called.
+        schema=version.schema or order.schema,
+    )
+    options = TableSchema.from_json(scan.schema.encode(), "the schema").options
+    require_obeyed(order.table, options, version.branch, "root")
+    native = None
+    with suppress(NotNative):
+        native = session.natives.open(table.root(version.branch), scan)
+    reading = Reading(order.table, name, SCANNED if native is None else NATIVE)
+    return OpenedTable(TableUse((name,), (0, 0)), order.table, reading, scan, native=native)
+
+
+@contextmanager
+def _view(spark: SparkSession, name: str, frame: DataFrame) -> Iterator[None]:
     frame.createOrReplaceTempView(name)
     try:
         yield
     finally:
-        session.catalog.dropTempView(name)
+        spark.catalog.dropTempView(name)
 
 
 def _is_small(files: Files, order: Write) -> bool:

@@ -1,20 +1,23 @@
-"""The time zone and the database that a session's statements run in."""
+"""What the statements of one session share: Spark, the warehouse, views, the time zone and the database."""
 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from dataclasses import dataclass
 
-from core.errors import StatementFailed
+from pyspark.errors.exceptions.base import PySparkException
+from pyspark.sql import SparkSession
+
+from core.errors import READ_ONLY, Refused, StatementFailed
 from core.spark.datasource.scan import WarehouseAccess
 from core.spark.engine.tables import Opener
+from core.spark.engine.views import Views
 from core.spark.native.scans import NativeScans
-from core.spark.protocol import Run
+from core.spark.protocol import Run, Start
+from core.storage.open import open_files
 from core.travel.source import TimeFolder
 from core.travel.times.zones import zone_of
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 _ZONE = "spark.sql.session.timeZone"
 
@@ -22,8 +25,8 @@ _ZONE = "spark.sql.session.timeZone"
 class SessionState:
     """`zone` is the session's, `database` that of plain names: None where none was chosen."""
 
-    def __init__(self, session: SparkSession) -> None:
-        self._conf = session.conf
+    def __init__(self, spark: SparkSession) -> None:
+        self._conf = spark.conf
         self.zone = self._chosen_zone = self._conf.get(_ZONE) or "UTC"
         self.database: str | None = None
         self._given_database: str | None = None
@@ -50,9 +53,38 @@ class SessionState:
             ) from error
         self._chosen_zone = zone
 
-    def opener(
-        self, warehouse: WarehouseAccess, natives: NativeScans, fold: TimeFolder | None = None
-    ) -> Opener:
+
+@dataclass(frozen=True, slots=True)
+class EngineSession:
+    """Over a Spark of our own, or over one that Connect reaches."""
+
+    spark: SparkSession
+    warehouse: WarehouseAccess
+    natives: NativeScans
+    views: Views
+    state: SessionState
+    is_read_only: bool
+
+    @classmethod
+    def begin(cls, spark: SparkSession, start: Start) -> EngineSession:
+        """Set up as an earlier engine of the same session was."""
+        files = open_files(start.warehouse, start.options)
+        warehouse = WarehouseAccess(files, files.uri, start.options)
+        natives = NativeScans(spark, warehouse)
+        views = Views(spark, natives)
+        for sql in start.session:
+            # It went well once; a variable that it needs may be gone.
+            with suppress(PySparkException):
+                spark.sql(sql)
+        return cls(spark, warehouse, natives, views, SessionState(spark), start.read_only)
+
+    def opener(self, fold: TimeFolder | None) -> Opener:
         """Resolves the tables of the statement that comes now."""
         now = time.time_ns() // 1_000_000
-        return Opener(warehouse, natives, self.database, zone_of(self.zone), now, fold)
+        zone = zone_of(self.state.zone)
+        return Opener(self.warehouse, self.natives, self.state.database, zone, now, fold)
+
+    def require_writable(self) -> None:
+        """Raises `Refused` in read-only mode."""
+        if self.is_read_only:
+            raise Refused(*READ_ONLY)

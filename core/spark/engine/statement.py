@@ -2,94 +2,122 @@
 
 from __future__ import annotations
 
-import subprocess
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
-from itertools import takewhile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Protocol
 
-import msgspec
-from py4j.protocol import Py4JError, Py4JJavaError
-from pyspark.errors.exceptions.base import PySparkException
-from pyspark.sql import DataFrame
-
-from core.cancelling import cancellable
-from core.errors import Refused, StatementFailed
-from core.spark.datasource.scan import NO_TABLE, Scan, WarehouseAccess
-from core.spark.engine import rewrite
+from core.cancelling import Cancellation, cancellable
+from core.errors import StatementFailed
 from core.spark.engine.answers import answer, tell_answer
-from core.spark.engine.constants import Constants
+from core.spark.engine.failures import failed
 from core.spark.engine.holding_reads import HeldReads, snapshots_read
-from core.spark.engine.job import Job, Tell
-from core.spark.engine.plans import is_session_command, is_sorted, without_limit
-from core.spark.engine.session_state import SessionState
+from core.spark.engine.session_state import EngineSession
 from core.spark.engine.tables import OpenedTable, explained
-from core.spark.engine.views import Views
-from core.spark.launch.session import Spark
-from core.spark.launch.session_settings import check_setting
-from core.spark.launch.workers import kill_workers
-from core.spark.native.scans import NativeScans
 from core.spark.protocol import (
     CANCELLED,
     Ask,
-    Columns,
+    Batch,
     Explained,
     Failed,
     Finished,
     JavaGone,
     ParentGone,
+    Reading,
+    Report,
     Run,
-    Start,
     Task,
     Told,
     Write,
 )
-from core.spark.results.progress import ProgressWatch
-from core.spark.results.results import Results, is_small, presentable, tell_rows
-from core.spark.writing.insert import insert_rows, target_of
-from core.storage.open import open_files
 from core.travel.parse.errors import SqlRefused
-from core.travel.parse.sql import Statement, read_statement, splice
-from core.travel.parse.tokens import tokenize
+from core.travel.parse.sql import Spliced, Statement, read_statement, splice
 from core.travel.parse.uses import TableUse
+from core.travel.source import TimeFolder
 from core.travel.statements.inserts import Insert, read_insert
-from core.travel.statements.shows import created_view, require_nothing_kept
+from core.travel.statements.shows import created_view
 
-_SHOWS = (
-    "SHOW lists DATABASES, TABLES, VIEWS, FUNCTIONS, and of a table COLUMNS, PARTITIONS, TBLPROPERTIES and "
-    "CREATE TABLE; `t$snapshots` and its like are tables."
-)
-# A cancelled statement whose Python workers have not let go by then loses them.
-_WORKERS_END_SECONDS = 1.0
 _AGAIN_SECONDS = 0.3
-_DEATH_SECONDS = 2.0
+
+Tell = Callable[[Report | Batch], None]
+
+
+@dataclass(slots=True)
+class Job:
+    """The statement that runs. `named` are its tables under the names Spark knows them by, `tag` is on its
+    Spark jobs."""
+
+    order: Run
+    tell: Tell
+    tag: str
+    cancelled: bool = False
+    cancellation: Cancellation = field(default_factory=Cancellation)
+    spliced: Spliced | None = None
+    named: Mapping[str, OpenedTable] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, order: Task, tell: Tell) -> Job:
+        statement = order if isinstance(order, Run) else Run(order.number, order.sql)
+        return cls(statement, tell, f"paimark-{order.number}")
+
+    @property
+    def text(self) -> str:
+        """As Spark gets it."""
+        assert self.spliced is not None
+        return self.spliced.sql
+
+    def failed(self, error: Exception) -> Failed:
+        """What went wrong, at its place in the statement as it was written."""
+        spliced = self.spliced or Spliced(self.order.sql, ())
+        names = {name: table.label for name, table in self.named.items()}
+        return failed(error, spliced.sql, spliced.original_position, names)
+
+
+class Backend(Protocol):
+    """What differs between a Spark of our own (`core.spark.engine.classic`) and one that Connect reaches
+    (`core.spark.engine.connect`)."""
+
+    @property
+    def fold(self) -> TimeFolder | None:
+        """Works out the times that take Spark, where it can."""
+
+    def warm_up(self) -> None:
+        """Spare the first statement what only the first one costs."""
+
+    def require_allowed(self, order: Run, statement: Statement) -> None:
+        """Before the tables are looked for. Raises `Refused` for a statement that is not run."""
+
+    def tagged(self, job: Job) -> AbstractContextManager[None]:
+        """While inside, what Spark does bears the job's tag, and its progress is told."""
+
+    def interrupt(self, job: Job, seconds: float) -> None:
+        """Stop what bears the job's tag, `seconds` after it was cancelled."""
+
+    def is_gone(self, error: Exception) -> bool:
+        """Whether an error is of a Java process that ended: what it says then is of no use to anybody."""
+
+    def run(self, job: Job, statement: Statement, insert: Insert | None) -> tuple[int, bool]:
+        """Let Spark do it: the rows told, and whether there were more. Of an `insert` it is the query."""
+
+    def rewrite(self, order: Ask | Write) -> Told:
+        """Do an action's order."""
 
 
 class Runner:
-    """`run` in one thread; `cancel` from another."""
+    """`run` in one thread; `cancel` and `end` from another."""
 
-    def __init__(self, spark: Spark, start: Start) -> None:
-        self._spark = spark
-        self._session = spark.session
-        self._context = spark.session.sparkContext
-        files = open_files(start.warehouse, start.options)
-        self._warehouse = WarehouseAccess(files, files.uri, start.options)
-        self._is_read_only = start.read_only
-        self._reads = HeldReads(files, start.read_only)
-        self._natives = NativeScans(spark.session, self._warehouse)
-        self._views = Views(spark.session, self._natives)
-        self._results = Results(spark)
-        self._constants = Constants(spark.session)
-        self._progress = ProgressWatch(spark.session)
-        for sql in start.session:
-            # It went well once; a variable that it needs may be gone.
-            with suppress(PySparkException):
-                self._session.sql(sql)
-        self._state = SessionState(self._session)
+    def __init__(self, session: EngineSession, backend: Backend) -> None:
+        self._session = session
+        self._backend = backend
+        self._reads = HeldReads(session.warehouse.files, session.is_read_only)
         self._job: Job | None = None
         # What each temporary view reads, by its name as `_view_key` has it.
         self._view_tables: dict[str, tuple[OpenedTable, ...]] = {}
+
+    def warm_up(self) -> None:
+        self._backend.warm_up()
 
     def run(self, order: Task, tell: Tell) -> None:
         """Raises `ParentGone` when nobody listens any more, `JavaGone` without Spark; all else is told."""
@@ -101,31 +129,13 @@ class Runner:
         except ParentGone:
             raise
         except Exception as error:
-            if self._is_java_gone(error):
+            if self._backend.is_gone(error):
                 raise JavaGone from error
             # Whatever Spark raises ends this statement and not the engine.
             end = job.failed(error)
         finally:
             self._job = None
         tell(CANCELLED if job.cancelled else end)
-
-    def _is_java_gone(self, error: Exception) -> bool:
-        """Whether an error is of a Java process that ended: what it says then is of no use to anybody."""
-        is_java_silent = isinstance(error, Py4JError) and not isinstance(error, Py4JJavaError)
-        if is_java_silent or isinstance(error, OSError | EOFError):
-            # A broken connection is noticed before the death.
-            with suppress(subprocess.TimeoutExpired):
-                self._spark.process.wait(_DEATH_SECONDS)
-        return self._spark.process.poll() is not None
-
-    def warm_up(self) -> None:
-        """Go the way of a query once, on a table without rows: the first one is spared two seconds of it."""
-        scan = Scan(str(self._spark.scratch), {}, "none", "none", None, "", NO_TABLE)
-        frame = self._session.read.format("paimark").schema("a int").option("scan", scan.to_text()).load()
-        with closing(self._results.streamed(frame.where("a = 1"), "paimark-warm-up")) as rows:
-            for _ in rows:
-                pass
-        self._natives.warm_up()
 
     def end(self) -> None:
         """No statement goes on, whatever one is at. From any thread."""
@@ -143,78 +153,61 @@ class Runner:
         """Again and again: between a look at the flag and its next Spark job a statement can't be reached."""
         began = time.monotonic()
         while self._job is job:
-            with suppress(Py4JError, OSError):
-                self._context.cancelJobsWithTag(job.tag)
-            if time.monotonic() - began > _WORKERS_END_SECONDS:
-                kill_workers(self._spark.process.pid)
+            self._backend.interrupt(job, time.monotonic() - began)
             time.sleep(_AGAIN_SECONDS)
 
     def _rewrite(self, job: Job, order: Ask | Write) -> Finished:
-        began = time.monotonic()
-        sources = rewrite.Sources(self._session, self._warehouse, self._natives, self._views)
-        with self._tagged(job):
-            if isinstance(order, Ask):
-                job.tell(Told(rewrite.answer(sources, order)))
-            elif self._is_read_only:
-                raise Refused("Nothing is changed in read-only mode", "Start without --read-only.")
-            else:
-                job.tell(Told(snapshot=rewrite.write(sources, order)))
-        return Finished(0, False, time.monotonic() - began)
-
-    @contextmanager
-    def _tagged(self, job: Job) -> Iterator[None]:
-        self._context.addJobTag(job.tag)
-        try:
-            with self._progress.reporting(job.tag, job.tell):
-                yield
-        finally:
-            with suppress(Py4JError, OSError):
-                self._context.removeJobTag(job.tag)
+        with self._backend.tagged(job):
+            job.tell(self._backend.rewrite(order))
+        return Finished(0, False)
 
     def _run(self, job: Job) -> Finished:
-        began = time.monotonic()
-        order = job.order
-        self._state.settle(order)
-        statement = read_statement(order.sql)
+        session, order = self._session, job.order
+        session.state.settle(order)
+        statement, insert = read_statement(order.sql), None
         if statement.kind == "empty":
             raise StatementFailed("There is no statement to run")
-        insert = None
+        said = answer(order.sql, session.warehouse.files, session.state.database, session.views.temporary)
+        if said is not None:
+            session.state.database = said.database or session.state.database
+            return tell_answer(said, job.tell)
+        self._backend.require_allowed(order, statement)
         if order.inserting is not None and statement.kind in ("insert", "overwrite"):
             insert = read_insert(order.sql)
             statement = read_statement(insert.query)
-        said = answer(order.sql, self._warehouse.files, self._state.database, self._views.temporary)
-        if said is not None:
-            if said.database is not None:
-                self._state.database = said.database
-            return tell_answer(said, job.tell, began)
-        opened = self._open(statement)
-        beneath = self._beneath(statement)
-        job.named = self._views.names(opened)
+        opened, beneath = self._open(statement)
+        job.named = session.views.names(opened)
         by_use = {table.use: name for name, table in job.named.items()}
-        job.spliced = splice(statement, by_use, database=self._state.database)
-        for table in (*opened, *beneath):
+        job.spliced = splice(statement, by_use, database=session.state.database)
+        tables = (*opened, *beneath)
+        for table in tables:
             job.tell(self._reads.reading(table))
-        with self._reads.held(snapshots_read((*opened, *beneath)), job.tell), self._tagged(job):
+        with self._reads.held(snapshots_read(tables), job.tell), self._backend.tagged(job):
             if statement.kind == "explain":
-                return self._explain(job, began, beneath)
-            view = self._new_view(order.sql)
-            end = self._ask_spark(job, statement, insert, began)
+                self._explain(job, tables)
+                return Finished(0, False)
+            view = self._new_view(statement)
+            rows, truncated = self._backend.run(job, statement, insert)
             if view is not None:
-                self._view_tables[view] = (*opened, *beneath)
-            return end
+                self._view_tables[view] = tables
+        return Finished(rows, truncated)
 
-    def _open(self, statement: Statement) -> list[OpenedTable]:
-        opener = self._state.opener(self._warehouse, self._natives, self._constants.fold)
-        opened = (
-            opener.open(statement.sql, use)
-            for use in statement.uses
-            if not self._is_temporary(use, statement.sql)
-        )
-        return [table for table in opened if table is not None]
+    def _open(self, statement: Statement) -> tuple[list[OpenedTable], list[OpenedTable]]:
+        """The statement's tables; and those that its views were made of, as they were read then."""
+        opener = self._session.opener(self._backend.fold)
+        opened: list[OpenedTable] = []
+        beneath: dict[Reading, OpenedTable] = {}
+        for use in statement.uses:
+            if self._is_temporary(use, statement.sql):
+                found = self._view_tables.get(_view_key(use.parts), ())
+                beneath.update((table.reading, table) for table in found)
+            elif (table := opener.open(statement.sql, use)) is not None:
+                opened.append(table)
+        return opened, list(beneath.values())
 
     def _is_temporary(self, use: TableUse, sql: str) -> bool:
         """Whether it is a view of the session. Raises `SqlRefused` for a clause behind one."""
-        if not self._views.is_temporary(use.parts):
+        if not self._session.views.is_temporary(use.parts):
             return False
         if use.clause is not None:
             raise SqlRefused(
@@ -225,101 +218,23 @@ class Runner:
             )
         return True
 
-    def _beneath(self, statement: Statement) -> list[OpenedTable]:
-        """The tables that the statement's views were made of, as they were read then."""
-        names = [_view_key(use.parts) for use in statement.uses if self._is_temporary(use, statement.sql)]
-        found = (table for name in names for table in self._view_tables.get(name, ()))
-        return list({table.reading: table for table in found}.values())
-
-    def _new_view(self, sql: str) -> str | None:
+    def _new_view(self, statement: Statement) -> str | None:
         """The view that a statement makes, unless there is one that it leaves."""
-        made = created_view(sql)
-        if made is None or (made.keeps_old and self._views.is_temporary(made.parts)):
+        made = created_view(statement.sql)
+        if made is None or (made.keeps_old and self._session.views.is_temporary(made.parts)):
             return None
         return _view_key(made.parts)
 
-    def _explain(self, job: Job, began: float, beneath: list[OpenedTable]) -> Finished:
-        self._views.register(job.named)
-        text = str(self._session.sql(job.text).collect()[0][0])
+    def _explain(self, job: Job, tables: Sequence[OpenedTable]) -> None:
+        views = self._session.views
+        views.register(job.named)
+        try:
+            text = str(self._session.spark.sql(job.text).collect()[0][0])
+        finally:
+            views.drop(job.named)
         for name, table in job.named.items():
             text = text.replace(name, table.label)
-        self._views.drop(job.named)
-        job.tell(Explained(explained((*job.named.values(), *beneath), text)))
-        return Finished(0, False, time.monotonic() - began)
-
-    def _ask_spark(self, job: Job, statement: Statement, insert: Insert | None, began: float) -> Finished:
-        sql = job.text
-        plan = self._session._jsparkSession.sessionState().sqlParser().parsePlan(sql)
-        reads = self._views.plans.is_query(plan)
-        # Queries have two judges, the words and Spark's plan: each knows forms that the other does not.
-        if statement.kind == "show" and not is_session_command(plan):
-            raise Refused(f"{_head(sql)} is not answered here", _SHOWS)
-        if (reads and statement.writes) or not (reads or is_session_command(plan)):
-            raise Refused(
-                "This version reads, and writes by INSERT and ALTER TABLE, and no other statement",
-                "INSERT OVERWRITE with a query of the rows that stay does what DELETE, UPDATE and MERGE do.",
-            )
-        if insert is not None:
-            return self._insert(job, insert, reads, began)
-        if reads:
-            try:
-                return self._tell_rows(job, self._views.planned(sql, job.named), began)
-            finally:
-                self._views.drop(job.named)
-        check_setting(job.order.sql)
-        require_nothing_kept(job.order.sql, self._views.is_temporary)
-        self._views.register(job.named)
-        try:
-            frame = self._session.sql(sql)
-            self._state.note_zone()
-            return self._tell_rows(job, frame, began)
-        finally:
-            # A temporary view goes on using the names it was made of.
-            if created_view(job.order.sql) is None:
-                self._views.drop(job.named)
-
-    def _insert(self, job: Job, insert: Insert, reads: bool, began: float) -> Finished:
-        assert job.order.inserting is not None
-        if self._is_read_only:
-            raise Refused("Nothing is changed in read-only mode", "Start without --read-only.")
-        if not reads:
-            raise insert.refused("Rows come of a query or of VALUES", "", insert.query_position)
-        target = target_of(self._warehouse, insert, self._state.database, job.order.inserting)
-        try:
-            frame = self._views.query(job.text, job.named, None)
-            made = insert_rows(self._session, self._warehouse, insert, target, frame)
-        finally:
-            self._views.drop(job.named)
-        fact = {"table": made.label, "snapshot_id": made.snapshot, "row_count": made.rows}
-        job.tell(Told((msgspec.json.encode(fact).decode(),), made.snapshot))
-        return Finished(0, False, time.monotonic() - began)
-
-    def _tell_rows(self, job: Job, frame: DataFrame, began: float) -> Finished:
-        limit, most = job.order.limit, None
-        analyzed = frame._jdf.queryExecution().analyzed()
-        if (inner := without_limit(analyzed)) is not None:
-            frame, most = self._views.plans.frame(inner[0]), inner[1]
-        elif limit is not None and is_sorted(analyzed):
-            frame = frame.limit(limit + 1)
-        frame = presentable(frame)
-        fields = frame.schema.fields
-        types = tuple(each.dataType.simpleString() for each in fields)
-        job.tell(Columns(tuple(each.name for each in fields), types))
-        if not fields:
-            return Finished(0, False, time.monotonic() - began)
-        looked_at = [rows for rows in (most, None if limit is None else limit + 1) if rows is not None]
-        frame = self._views.reading(frame, job.named, min(looked_at, default=None))
-        small = is_small(frame._jdf.queryExecution().optimizedPlan())
-        rows = self._results.collected(frame) if small else self._results.streamed(frame, job.tag)
-        with closing(rows):
-            until_cancelled = takewhile(lambda _: not job.cancelled, rows)
-            sent, truncated = tell_rows(until_cancelled, job.tell, limit, most)
-        return Finished(sent, truncated, time.monotonic() - began)
-
-
-def _head(sql: str) -> str:
-    """The words that say what a SHOW shows."""
-    return " ".join(token.upper for token in tokenize(sql)[:3] if token.upper)
+        job.tell(Explained(explained(tables, text)))
 
 
 def _view_key(parts: Sequence[str]) -> str:

@@ -12,11 +12,11 @@ from typing import Any
 
 import pyarrow as pa
 from msgspec.structs import replace
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql.types import StructField, StructType
 
 from core.spark.datasource.paimon import open_table
-from core.spark.datasource.scan import Scan
+from core.spark.datasource.scan import NO_TABLE, Scan
 from core.spark.datasource.types import spark_columns
 from core.spark.engine.plans import VIEW_KEY, Plans
 from core.spark.engine.tables import OpenedTable
@@ -97,6 +97,8 @@ class Views:
 
     def is_temporary(self, parts: Sequence[str]) -> bool:
         """Whether the user has made a temporary view of that name, of this session or of all."""
+        if self._catalog is None:
+            return False
         match parts:
             case [name]:
                 return bool(self._catalog.getTempView(name).isDefined())
@@ -125,8 +127,7 @@ class Views:
         assert table.scan is not None
         scan = replace(table.scan, filters=False) if need is None else _narrowed(table.scan, need)
         text = scan.to_text()
-        schema = spark_columns(scan)
-        reader = self._session.read.format("paimark").schema(schema).option("scan", text)
+        reader = _source(self._session, text, spark_columns(scan))
         # Once Spark has told a source the conditions of a statement, it reads every later one by them.
         return reader.load() if scan.filters else self._kept(("", text), reader.load)
 
@@ -147,6 +148,16 @@ def _narrowed(scan: Scan, need: ViewNeeds) -> Scan:
         limit=need.limit,
         filters=not need.again,
     )
+
+
+def empty_frame(session: SparkSession, warehouse: str, options: Mapping[str, str]) -> DataFrame:
+    """A table without rows, of one column `a`, that workers read."""
+    scan = Scan(warehouse, options, "none", "none", None, "", NO_TABLE)
+    return _source(session, scan.to_text(), "a int").load()
+
+
+def _source(session: SparkSession, scan: str, schema: StructType | str) -> DataFrameReader:
+    return session.read.format("paimark").schema(schema).option("scan", scan)
 
 
 def _system_frame(session: SparkSession, table: OpenedTable) -> DataFrame:

@@ -16,7 +16,7 @@ from pyspark.sql.types import CalendarIntervalType, VariantType, YearMonthInterv
 
 from core.spark.native.compiled import compiled, new_instance, send_to_executors
 from core.spark.native.first_rows import SMALL_RESULT
-from core.spark.protocol import Batch
+from core.spark.protocol import Batch, Columns
 from core.spark.results.outlet import Outlet
 from core.spark.results.sender import HEAD, STREAM_END, Rows, ipc_stream
 
@@ -41,6 +41,15 @@ def presentable(frame: DataFrame) -> DataFrame:
         text = column.cast("string") if isinstance(field.dataType, _AS_TEXT) else column
         columns.append(text.alias(field.name))
     return named.select(*columns)
+
+
+def tell_columns(frame: DataFrame, tell: Callable[[Columns], None]) -> DataFrame:
+    """The frame as `presentable` makes it, when what its columns are has been told."""
+    frame = presentable(frame)
+    fields = frame.schema.fields
+    types = tuple(each.dataType.simpleString() for each in fields)
+    tell(Columns(tuple(each.name for each in fields), types))
+    return frame
 
 
 def is_small(optimized: Any) -> bool:

@@ -53,6 +53,7 @@ def test_limits_and_what_is_listed(remote: Engine) -> None:
 def test_explain_says_why_the_source_serves(remote: Engine) -> None:
     told = ask(remote, "EXPLAIN SELECT * FROM shop.orders VERSION AS OF 2").explained
     assert told.startswith("scan: python source (a Spark that is reached by Connect")
+    assert "shop.orders" in told and "__paimark" not in told
 
 
 def test_an_error_is_a_sentence(remote: Engine) -> None:
