@@ -8,12 +8,13 @@ from core.actions.schema.types import paimon_type
 from core.errors import UsageError
 from core.statements.call import Called
 from core.table.names import named_table
+from core.travel.parse.uses import Statement
 from core.travel.statements.alters import read_alter, written
 
 
-def altering_action(sql: str, database: str | None = None) -> Called:
+def altering_action(statement: Statement, database: str | None = None) -> Called:
     """The action of an ALTER TABLE; `database` is that of a table's plain name. Raises `StatementFailed`."""
-    alter = read_alter(sql)
+    alter = read_alter(statement)
     try:
         table, branch = named_table(alter.parts, database)
     except UsageError as error:

@@ -13,6 +13,7 @@ from core.table.catalog import parse_table_name
 from core.table.layout import TablePath
 from core.table.names import near_names, split_name
 from core.text import whole_number
+from core.travel.parse.uses import Statement
 from core.travel.statements.calls import SCHEMA, ArgumentValue, CallArgument, ProcedureCall, read_call
 
 _TABLE = Argument("table", "text", "", required=True)
@@ -32,9 +33,9 @@ class Called:
     table_position: int
 
 
-def called_action(sql: str, database: str | None = None) -> Called:
+def called_action(statement: Statement, database: str | None = None) -> Called:
     """The action of a CALL; `database` is that of a table's plain name. Raises `StatementFailed`."""
-    call = read_call(sql)
+    call = read_call(statement)
     procedures = {name.replace("-", "_"): action for name, action in ACTIONS.items()}
     action = procedures.get(call.procedure)
     if action is None:

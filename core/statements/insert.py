@@ -37,6 +37,7 @@ from core.table.manifests.manifests import ManifestEntry
 from core.table.manifests.partitions import RowTexts
 from core.table.names import named_table
 from core.table.records import Snapshot, TableSchema
+from core.travel.parse.uses import Statement
 from core.travel.statements.inserts import Insert, read_insert
 
 
@@ -181,10 +182,10 @@ class Inserts:
 
 
 def inserting_action(
-    sql: str, database: str | None = None, time_zone: str | None = None
+    statement: Statement, database: str | None = None, time_zone: str | None = None
 ) -> tuple[Called, Inserts]:
     """The action of an INSERT; `database` is that of a table's plain name. Raises `StatementFailed`."""
-    insert = read_insert(sql)
+    insert = read_insert(statement)
     try:
         table, branch = named_table(insert.parts, database)
     except UsageError as error:

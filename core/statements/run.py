@@ -53,19 +53,19 @@ class CallMode:
 
 def run_statement(
     engine: Engine,
-    sql: str,
+    asked: str | Statement,
     *,
     database: str | None = None,
     limit: int | None = None,
     time_zone: str | None = None,
     call: CallMode | None = None,
 ) -> Generator[Event]:
-    """The events of `Engine.run`. What needs no Spark is answered without starting it.
+    """The events of `Engine.run`. What needs no Spark is answered without starting it; a text is read first.
 
     A CALL gives one row: what its action did; with `dry_run` its plan, a row a step.
     """
     try:
-        statement = read_statement(sql)
+        statement = asked if isinstance(asked, Statement) else read_statement(asked)
     except PaimarkError as error:
         yield _failure(error)
         return
@@ -82,19 +82,14 @@ def run_statement(
                 # Before half a minute of Spark's start.
                 yield _failure(error)
                 return
-        yield from engine.run(sql, database=database, limit=limit, time_zone=time_zone)
+        yield from engine.run(statement.sql, database=database, limit=limit, time_zone=time_zone)
 
 
-def action_called(sql: str, database: str | None = None) -> Called | None:
+def action_called(statement: Statement, database: str | None = None) -> Called | None:
     """The action of a CALL, an ALTER TABLE or an INSERT OVERWRITE, for a caller that shows its plan first.
 
     None for any other statement. Raises `StatementFailed` for one that can't be done as written.
     """
-    try:
-        statement = read_statement(sql)
-    except PaimarkError:
-        # Whoever runs the statement is told, with the place.
-        return None
     # INSERT INTO takes nothing away, and runs as a query does.
     is_shown = is_action(statement) and statement.kind != "insert"
     return _called(statement, database)[0] if is_shown else None
@@ -114,12 +109,12 @@ def _called(
             # What these need takes a while to load, and the console's first frame does without.
             from core.statements.alter import altering_action
 
-            return altering_action(statement.sql, database), None
+            return altering_action(statement, database), None
         case "insert" | "overwrite":
             from core.statements.insert import inserting_action
 
-            return inserting_action(statement.sql, database, time_zone)
-    return called_action(statement.sql, database), None
+            return inserting_action(statement, database, time_zone)
+    return called_action(statement, database), None
 
 
 def _run_action(

@@ -6,8 +6,9 @@ import pytest
 
 from core.actions.registry import ACTIONS, Argument
 from core.errors import StatementFailed
-from core.statements.call import called_action
+from core.statements.call import Called, called_action
 from core.table.layout import TablePath
+from core.travel.parse.sql import read_statement
 
 # One value of each kind, as SQL and as the action gets it.
 GIVEN: dict[str, tuple[str, object]] = {
@@ -16,6 +17,10 @@ GIVEN: dict[str, tuple[str, object]] = {
     "int": ("7", 7),
     "flag": ("true", True),
 }
+
+
+def action_of(sql: str, database: str | None = None) -> Called:
+    return called_action(read_statement(sql), database)
 
 
 def written(argument: Argument) -> str:
@@ -28,9 +33,9 @@ def test_every_action_is_called_by_name_and_by_place(name: str) -> None:
     procedure = name.replace("-", "_")
     places = ["'shop.orders'", *map(written, action.arguments)]
     names = [f"{each.name.replace('-', '_')} => {written(each)}" for each in reversed(action.arguments)]
-    by_place = called_action(f"CALL sys.{procedure}({', '.join(places)})")
+    by_place = action_of(f"CALL sys.{procedure}({', '.join(places)})")
     names.append("table => 'shop.orders'")
-    by_name = called_action(f"CALL SYS.{procedure.upper()}({', '.join(names)})")
+    by_name = action_of(f"CALL SYS.{procedure.upper()}({', '.join(names)})")
     assert by_place.action is by_name.action is action
     assert by_place.table == by_name.table == TablePath("shop", "orders")
     assert by_place.arguments == by_name.arguments
@@ -38,19 +43,19 @@ def test_every_action_is_called_by_name_and_by_place(name: str) -> None:
 
 
 def test_what_is_left_out_has_its_default() -> None:
-    called = called_action("CALL sys.replace_main_branch('shop.orders', 'fix', drop_previous => true)")
+    called = action_of("CALL sys.replace_main_branch('shop.orders', 'fix', drop_previous => true)")
     assert called.arguments == {"name": "fix", "layout": "pointer", "drop_previous": True}
 
 
 def test_null_is_not_given_and_numbers_and_texts_stand_for_each_other() -> None:
-    called = called_action("CALL sys.create_tag('shop.orders', 2026, '5', NULL)")
+    called = action_of("CALL sys.create_tag('shop.orders', 2026, '5', NULL)")
     assert called.arguments == {"name": "2026", "snapshot": 5}
 
 
 def test_a_plain_name_is_in_the_current_database() -> None:
-    assert called_action("CALL sys.recover('orders')", "shop").table == TablePath("shop", "orders")
-    assert called_action("CALL sys.recover('other.orders')", "shop").table == TablePath("other", "orders")
-    assert called_action("CALL sys.recover('`a.b`')", "sh`op").table == TablePath("sh`op", "a.b")
+    assert action_of("CALL sys.recover('orders')", "shop").table == TablePath("shop", "orders")
+    assert action_of("CALL sys.recover('other.orders')", "shop").table == TablePath("other", "orders")
+    assert action_of("CALL sys.recover('`a.b`')", "sh`op").table == TablePath("sh`op", "a.b")
 
 
 @pytest.mark.parametrize(
@@ -74,7 +79,7 @@ def test_a_plain_name_is_in_the_current_database() -> None:
 )
 def test_what_an_action_does_not_take_is_pointed_at(sql: str, said: str, place: str) -> None:
     with pytest.raises(StatementFailed) as failed:
-        called_action(sql)
+        action_of(sql)
     assert said in failed.value.message
     assert failed.value.position is not None
     assert sql[failed.value.position :].startswith(place)

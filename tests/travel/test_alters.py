@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.travel.parse.errors import SqlRefused
+from core.travel.parse.sql import read_statement
 from core.travel.statements.alters import SchemaChange, read_alter, read_changes, written
 
 NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=8)
@@ -41,7 +42,7 @@ NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=8)
 )
 def test_what_is_not_done_is_pointed_at(sql: str, said: str, place: str) -> None:
     with pytest.raises(SqlRefused) as refused:
-        read_alter(sql)
+        read_alter(read_statement(sql))
     assert said in refused.value.message
     assert refused.value.hint
     assert sql[refused.value.position :].startswith(place)
@@ -52,7 +53,7 @@ def test_a_table_and_each_change_have_their_places() -> None:
     sql = (
         "/* x */ ALTER TABLE a.`t$branch_b` ADD COLUMNS (c MAP<INT, ARRAY<DECIMAL(5, 2)>>, `d``e` INT FIRST)"
     )
-    alter = read_alter(sql)
+    alter = read_alter(read_statement(sql))
     assert alter.parts == ("a", "t$branch_b")
     assert sql[alter.table_position :].startswith("a.")
     first, second = alter.changes

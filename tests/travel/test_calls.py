@@ -6,16 +6,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.errors import UsageError
 from core.travel.parse.errors import SqlRefused
-from core.travel.statements.calls import ArgumentValue, read_call
+from core.travel.parse.sql import read_statement
+from core.travel.statements.calls import ArgumentValue, ProcedureCall, read_call
+
+
+def call_of(sql: str) -> ProcedureCall:
+    return read_call(read_statement(sql))
 
 
 def values(sql: str) -> list[tuple[str | None, ArgumentValue]]:
-    return [(each.name, each.value) for each in read_call(sql).arguments]
+    return [(each.name, each.value) for each in call_of(sql).arguments]
 
 
 def test_arguments_come_by_name_and_by_place() -> None:
-    call = read_call("call `sys`.Create_Tag ( 'shop.orders', Snapshot=>-5L, /* why */ name => \"v'1\" ) ;;")
+    call = call_of("call `sys`.Create_Tag ( 'shop.orders', Snapshot=>-5L, /* why */ name => \"v'1\" ) ;;")
     assert call.procedure == "create_tag"
     assert [(each.name, each.value) for each in call.arguments] == [
         (None, "shop.orders"),
@@ -71,7 +77,7 @@ def test_every_literal_has_its_value() -> None:
 )
 def test_what_is_no_call_is_pointed_at(sql: str, said: str, place: str) -> None:
     with pytest.raises(SqlRefused) as refused:
-        read_call(sql)
+        call_of(sql)
     assert said in refused.value.message
     assert refused.value.hint
     assert sql[refused.value.position :].startswith(place)
@@ -100,6 +106,8 @@ def test_what_was_written_is_what_is_read(written: list[ArgumentValue]) -> None:
 def test_any_text_is_read_or_refused_at_a_place_in_it(text: str) -> None:
     sql = f"CALL {text}"
     try:
-        read_call(sql)
+        call_of(sql)
     except SqlRefused as refused:
         assert 0 <= refused.position <= len(sql)
+    except UsageError as error:
+        assert ";" in text and "More than one statement" in error.message

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sqlglot import exp
 
 from core.travel.parse.errors import SqlRefused
-from core.travel.parse.sql import Spliced, find_tables, read_statement, splice
+from core.travel.parse.sql import Spliced, read_statement, splice
 from tests.travel.conftest import SparkJudge
 from tests.travel.generated import Script, scripts, unhurried
 
@@ -126,7 +126,7 @@ def test_the_target_of_a_write_is_not_replaced() -> None:
 @unhurried(200)
 @given(scripts())
 def test_generated_tables_are_found_with_their_spans(script: Script) -> None:
-    uses = find_tables(script.sql)
+    uses = read_statement(script.sql).uses
     assert [(use.parts, use.version or use.time_expression, use.alias) for use in uses] == [
         (table.parts, table.asked, table.alias) for table in script.tables
     ]

@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from core.errors import UsageError
 from core.travel.parse.errors import SqlRefused
-from core.travel.parse.sql import find_tables, read_statement, splice
+from core.travel.parse.sql import read_statement, splice
 from tests.travel.conftest import SparkJudge
 from tests.travel.generated import unhurried
 
 
 def found(sql: str) -> list[tuple[str, str | None]]:
     """Each table's name, and what its clause asks for."""
-    return [(".".join(use.parts), use.version or use.time_expression) for use in find_tables(sql)]
+    return [(".".join(use.parts), use.version or use.time_expression) for use in read_statement(sql).uses]
 
 
 CLAUSES = [
@@ -62,7 +62,7 @@ BEHIND = [
 def test_every_clause_is_found_whatever_follows(clause: str, asked: str, behind: str) -> None:
     opening = "(" if behind == ")" else ""
     sql = f"SELECT * FROM {opening}shop.t {clause}{behind}"
-    use = find_tables(sql)[0]
+    use = read_statement(sql).uses[0]
     assert use.parts == ("shop", "t")
     assert (use.version or use.time_expression) == asked
     assert use.clause_span is not None
@@ -87,7 +87,7 @@ def test_every_clause_is_found_whatever_follows(clause: str, asked: str, behind:
     ],
 )
 def test_names_and_aliases(sql: str, expected: list[tuple[tuple[str, ...], str | None]]) -> None:
-    assert [(use.parts, use.alias) for use in find_tables(sql)] == expected
+    assert [(use.parts, use.alias) for use in read_statement(sql).uses] == expected
 
 
 # Each with the tables it reads: `@` is before a name that WITH defines, `>` before the table that is written.
@@ -253,7 +253,7 @@ def test_other_statements_and_unfinished_ones(sql: str, tables: list[tuple[str, 
 )
 def test_what_is_not_time_travel_is_refused_where_it_stands(sql: str, at: str | None, sentence: str) -> None:
     with pytest.raises(SqlRefused) as refused:
-        find_tables(sql)
+        read_statement(sql)
     assert sentence in refused.value.message
     assert refused.value.position == (len(sql) if at is None else sql.rindex(at))
     assert f"(line 1, column {refused.value.position + 1})" in refused.value.message

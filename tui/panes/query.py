@@ -20,7 +20,7 @@ from core.figures import counted
 from core.spark.arrow import read_batch
 from core.spark.protocol import Batch, Event, Failed, Finished
 from core.statements.run import action_called
-from core.travel.parse.sql import read_statement
+from core.travel.parse.sql import Statement, read_statement
 from tui.formats import whole_text
 from tui.messages import LogLineAdded, StatusShown
 from tui.panes.pane import Desk
@@ -179,31 +179,32 @@ class QueryPane(Vertical):
     async def action_run(self) -> None:
         if not self._may_run():
             return
-        statement, base = self.editor.statement
-        if not statement.strip():
+        text, base = self.editor.statement
+        if not text.strip():
             self.post_message(StatusShown("There is no statement to run", "warn"))
             return
         try:
+            statement = read_statement(text)
             called = action_called(statement, self._database)
         except PaimarkError:
             # Refused where it runs, with its place.
-            self._run(statement, base)
+            self._run(text, base)
             return
         if called is not None:
             await self.desk.plan_call(called)
             return
-        if _removes_rows(statement):
+        if statement.removes_rows:
             from tui.dialogs.confirm import ConfirmScreen
 
             question = "This statement removes or replaces rows of the table."
-            asked = ConfirmScreen(question, statement)
+            asked = ConfirmScreen(question, text)
             await self.app.push_screen(asked, lambda agreed: self._run(statement, base) if agreed else None)
             return
         self._run(statement, base)
 
-    def _run(self, statement: str, base: int, difference: Difference | None = None) -> None:
+    def _run(self, asked: str | Statement, base: int, difference: Difference | None = None) -> None:
         self._hint = None
-        result = self.result = QueryResult(statement, base, time.monotonic(), difference)
+        result = self.result = QueryResult(asked, base, time.monotonic(), difference)
         self.grid.show(result.rows, ())
         threading.Thread(
             target=self._work, args=(result, self._database), name="paimark-query", daemon=True
@@ -241,7 +242,7 @@ class QueryPane(Vertical):
 
     def _events(self, result: QueryResult, database: str | None) -> Iterator[Event | Totals]:
         if result.difference is None:
-            return self.room.run(result.statement, database, ROW_LIMIT)
+            return self.room.run(result.asked, database, ROW_LIMIT)
         return difference_events(
             lambda sql, limit: self.room.run(sql, database, limit),
             result.difference,
@@ -328,7 +329,7 @@ class QueryPane(Vertical):
         end = result.end
         batches: Iterable[object] = result.rows.batches
         if isinstance(end, Finished) and end.truncated:
-            batches = batches_of(self.room.run(result.statement, database, None), export.hear)
+            batches = batches_of(self.room.run(result.asked, database, None), export.hear)
         try:
             count = write_file(export.path, batches, result.names, result.types)
         except PaimarkError as error:
@@ -406,11 +407,3 @@ def _cancelled(before: Cancelling | None, room: EngineRoom) -> Cancelling:
         return Cancelling(room)
     before.press()
     return before
-
-
-def _removes_rows(statement: str) -> bool:
-    try:
-        return read_statement(statement).removes_rows
-    except PaimarkError:
-        # What can't be read is refused where it runs, with its position.
-        return False

@@ -15,17 +15,22 @@ from tui.work.cancelling import Cancelling
 
 if TYPE_CHECKING:
     from core.travel.diff.diff import Difference
+    from core.travel.parse.uses import Statement
     from tui.query.comparing import Totals
 
 
 class QueryResult:
     """Fed with the engine's events. `base` is where the statement starts in the editor's text.
 
-    Of a `difference` the totals come before its rows.
+    `asked` is the statement, or the text of one that is still to be read or can't be. Of a `difference` the
+    totals come before its rows.
     """
 
-    def __init__(self, statement: str, base: int, began: float, difference: Difference | None = None) -> None:
-        self.statement = statement
+    def __init__(
+        self, asked: str | Statement, base: int, began: float, difference: Difference | None = None
+    ) -> None:
+        self.asked = asked
+        self.statement = asked if isinstance(asked, str) else asked.sql
         self.base = base
         self.began = began
         self.rows = ArrowRows()

@@ -15,6 +15,7 @@ from core.errors import PaimarkError
 if TYPE_CHECKING:
     from core.spark.client.client import Engine
     from core.spark.protocol import Event
+    from core.travel.parse.uses import Statement
     from tui.theme import Line
 
 
@@ -56,11 +57,11 @@ class EngineRoom:
 
         threading.Thread(target=work, name="paimark-engine", daemon=True).start()
 
-    def run(self, sql: str, database: str | None, limit: int | None) -> Iterator[Event]:
+    def run(self, asked: str | Statement, database: str | None, limit: int | None) -> Iterator[Event]:
         """The statement's events, as the engine gives them. For a thread: it blocks."""
         from core.statements.run import run_statement
 
-        return run_statement(self.engine, sql, database=database, limit=limit)
+        return run_statement(self.engine, asked, database=database, limit=limit)
 
     def cancel(self) -> None:
         """Stop the running statement, however long that takes; returns at once."""

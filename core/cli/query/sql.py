@@ -66,7 +66,7 @@ def sql(
     with ended_by_signals(), closing(engine):
         if not is_action(read):
             narrator.wait("Starting Spark")
-        events = run_statement(engine, text, database=database, limit=limit, call=mode)
+        events = run_statement(engine, read, database=database, limit=limit, call=mode)
         show_events(events, text, Result(found, path), narrator)
 
 
@@ -90,7 +90,7 @@ def _read(text: str) -> Statement:
 
 def _check(statement: Statement, found: Given, settings: Settings) -> None:
     """Stop before Spark starts where the statement may not run."""
-    if statement.kind in ("session", "view") and not only_shows(statement.sql):
+    if statement.kind in ("session", "view") and not only_shows(statement):
         raise Refused("Nothing of that would be left: `paimark sql` runs one statement", _IN_ONE_STATEMENT)
     if not statement.writes:
         return

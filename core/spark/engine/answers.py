@@ -16,6 +16,7 @@ from core.spark.results.sender import ipc_stream
 from core.storage.files import Files
 from core.table.catalog import database_directory, databases, tables
 from core.table.names import near_names, split_name
+from core.travel.parse.uses import Statement
 
 _NAME = r"(?P<name>`(?:[^`]|``)+`|[\w$-]+)"
 _LIKE = r"(?:\s+(?:LIKE\s+)?'(?P<like>[^']*)')?"
@@ -39,12 +40,15 @@ class Answer(NamedTuple):
 
 
 def answer(
-    sql: str, files: Files, database: str | None, temporary: Callable[[], Sequence[str]]
+    statement: Statement, files: Files, database: str | None, temporary: Callable[[], Sequence[str]]
 ) -> Answer | None:
     """The answer to a statement of these kinds, None for all others. `temporary` lists the session's views.
 
     Raises `StatementFailed` for a database that is not there.
     """
+    if statement.kind not in ("show", "describe", "session"):
+        return None
+    sql = statement.sql
     text = sql.strip().rstrip(";").rstrip()
     if found := _SHOW_DATABASES.fullmatch(text):
         names = [name for name in databases(files) if _matches(name, found["like"])]
@@ -64,7 +68,7 @@ def answer(
         _require_database(sql, name, found["name"], files)
         place = f"{files.uri.rstrip('/')}/{database_directory(name)}"
         return Answer(("info_name", "info_value"), [("Namespace Name", name), ("Location", place)])
-    if (said := shown(sql, files, database, temporary)) is not None:
+    if (said := shown(statement, files, database, temporary)) is not None:
         return Answer(said.columns, said.rows)
     return None
 

@@ -27,7 +27,6 @@ from core.spark.results.progress import ProgressWatch
 from core.spark.results.results import Results, is_small, tell_columns, tell_rows
 from core.spark.writing.insert import insert_rows, target_of
 from core.travel.parse.sql import Statement
-from core.travel.parse.tokens import tokenize
 from core.travel.source import TimeFolder
 from core.travel.statements.inserts import Insert
 from core.travel.statements.shows import created_view, require_nothing_kept
@@ -111,7 +110,7 @@ class Classic:
         reads = views.plans.is_query(plan)
         # Queries have two judges, the words and Spark's plan: each knows forms that the other does not.
         if statement.kind == "show" and not is_session_command(plan):
-            raise Refused(f"{_head(job.text)} is not answered here", _SHOWS)
+            raise Refused(f"{_head(statement)} is not answered here", _SHOWS)
         if (reads and statement.writes) or not (reads or is_session_command(plan)):
             raise Refused(
                 "This version reads, and writes by INSERT and ALTER TABLE, and no other statement",
@@ -124,8 +123,8 @@ class Classic:
                 return self._tell_rows(job, views.planned(job.text, job.named))
             finally:
                 views.drop(job.named)
-        check_setting(statement.sql)
-        require_nothing_kept(statement.sql, views.is_temporary)
+        check_setting(statement)
+        require_nothing_kept(statement, views.is_temporary)
         views.register(job.named)
         try:
             frame = session.spark.sql(job.text)
@@ -133,7 +132,7 @@ class Classic:
             return self._tell_rows(job, frame)
         finally:
             # A temporary view goes on using the names it was made of.
-            if created_view(statement.sql) is None:
+            if created_view(statement) is None:
                 views.drop(job.named)
 
     def _insert(self, job: Job, insert: Insert, reads: bool) -> tuple[int, bool]:
@@ -171,6 +170,6 @@ class Classic:
             return tell_rows(until_cancelled, job.tell, limit, most)
 
 
-def _head(sql: str) -> str:
+def _head(statement: Statement) -> str:
     """The words that say what a SHOW shows."""
-    return " ".join(token.upper for token in tokenize(sql)[:3] if token.upper)
+    return " ".join(token.upper for token in statement.tokens[:3] if token.upper)

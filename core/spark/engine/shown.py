@@ -19,7 +19,7 @@ from core.table.manifests.files import data_manifests, live_facts
 from core.table.manifests.partitions import PartitionNames
 from core.table.records import TableSchema
 from core.table.system_tables import system_table
-from core.travel.parse.uses import TableUse
+from core.travel.parse.uses import Statement, TableUse
 from core.travel.resolving import resolve_name
 from core.travel.statements.shows import Show, read_show
 
@@ -37,13 +37,13 @@ class Shown(NamedTuple):
 
 
 def shown(
-    sql: str, files: Files, database: str | None, temporary: Callable[[], Sequence[str]]
+    statement: Statement, files: Files, database: str | None, temporary: Callable[[], Sequence[str]]
 ) -> Shown | None:
     """None for other statements and for what Spark may know. Raises `StatementFailed` at the table's name.
 
     `temporary` lists the session's views.
     """
-    show = read_show(sql)
+    show = read_show(statement)
     if show is None or (len(show.parts) == 1 and show.parts[0].lower() in map(str.lower, temporary())):
         return None
     try:

@@ -32,7 +32,6 @@ from core.spark.protocol import (
     Told,
     Write,
 )
-from core.travel.parse.errors import SqlRefused
 from core.travel.parse.sql import Spliced, Statement, read_statement, splice
 from core.travel.parse.uses import TableUse
 from core.travel.source import TimeFolder
@@ -167,13 +166,13 @@ class Runner:
         statement, insert = read_statement(order.sql), None
         if statement.kind == "empty":
             raise StatementFailed("There is no statement to run")
-        said = answer(order.sql, session.warehouse.files, session.state.database, session.views.temporary)
+        said = answer(statement, session.warehouse.files, session.state.database, session.views.temporary)
         if said is not None:
             session.state.database = said.database or session.state.database
             return tell_answer(said, job.tell)
         self._backend.require_allowed(order, statement)
         if order.inserting is not None and statement.kind in ("insert", "overwrite"):
-            insert = read_insert(order.sql)
+            insert = read_insert(statement)
             statement = read_statement(insert.query)
         opened, beneath = self._open(statement)
         job.named = session.views.names(opened)
@@ -198,29 +197,28 @@ class Runner:
         opened: list[OpenedTable] = []
         beneath: dict[Reading, OpenedTable] = {}
         for use in statement.uses:
-            if self._is_temporary(use, statement.sql):
+            if self._is_temporary(use, statement):
                 found = self._view_tables.get(_view_key(use.parts), ())
                 beneath.update((table.reading, table) for table in found)
             elif (table := opener.open(statement.sql, use)) is not None:
                 opened.append(table)
         return opened, list(beneath.values())
 
-    def _is_temporary(self, use: TableUse, sql: str) -> bool:
+    def _is_temporary(self, use: TableUse, statement: Statement) -> bool:
         """Whether it is a view of the session. Raises `SqlRefused` for a clause behind one."""
         if not self._session.views.is_temporary(use.parts):
             return False
         if use.clause is not None:
-            raise SqlRefused(
+            raise statement.refused(
                 f"{'.'.join(use.parts)} is a temporary view, which has no past states",
                 "Put the clause behind the tables in the query that the view is made of.",
-                sql,
                 use.clause.span[0],
             )
         return True
 
     def _new_view(self, statement: Statement) -> str | None:
         """The view that a statement makes, unless there is one that it leaves."""
-        made = created_view(statement.sql)
+        made = created_view(statement)
         if made is None or (made.keeps_old and self._session.views.is_temporary(made.parts)):
             return None
         return _view_key(made.parts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from core.errors import StatementFailed
 from core.table.names import near_names
 from core.travel.parse.tokens import tokenize
+from core.travel.parse.uses import Statement
 
 SCAN = "spark.paimark.scan"
 LOCAL_BYTES = "spark.paimark.merge.localBytes"
@@ -26,13 +27,13 @@ def resets_all(sql: str) -> bool:
     return [token.upper or token.text for token in tokenize(sql) if token.text != ";"] == ["RESET"]
 
 
-def check_setting(sql: str) -> None:
+def check_setting(statement: Statement) -> None:
     """Raises `StatementFailed` for a SET or RESET of a setting of ours that would do nothing."""
-    tokens = [token for token in tokenize(sql) if token.text != ";"]
+    tokens = statement.tokens
     if len(tokens) < 2 or tokens[0].upper not in ("SET", "RESET"):
         return
     start = tokens[1].start
-    text, is_given, value = sql[start:].rstrip("; \t\r\n").partition("=")
+    text, is_given, value = statement.sql[start:].rstrip("; \t\r\n").partition("=")
     name = text.strip().strip("`")
     if not name.startswith(_PREFIX):
         return

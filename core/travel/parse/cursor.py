@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import NoReturn, Self
 
 from core.travel.parse.errors import SqlRefused
 from core.travel.parse.names import NameReader
 from core.travel.parse.tokens import Token
+from core.travel.parse.uses import Statement
 
 
 class TokenCursor(NameReader):
@@ -16,6 +17,10 @@ class TokenCursor(NameReader):
     def __init__(self, sql: str, tokens: Sequence[Token], index: int = 0) -> None:
         super().__init__(sql, tokens)
         self.index = index
+
+    @classmethod
+    def of(cls, statement: Statement, index: int = 0) -> Self:
+        return cls(statement.sql, statement.tokens, index)
 
     def takes(self, *words: str) -> bool:
         """Pass these words or symbols if they stand here."""

@@ -23,7 +23,6 @@ __all__ = [
     "Statement",
     "StatementKind",
     "TableUse",
-    "find_tables",
     "read_statement",
     "splice",
 ]
@@ -53,12 +52,8 @@ def read_statement(sql: str) -> Statement:
         scanner.target,
         scanner.blocks(),
         tuple(scanner.references),
+        tuple(tokens),
     )
-
-
-def find_tables(sql: str) -> list[TableUse]:
-    """The tables that a statement reads or describes, in the order written. Raises as `read_statement`."""
-    return list(read_statement(sql).uses)
 
 
 def _without_end(sql: str, tokens: list[Token]) -> list[Token]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
-from core.travel.parse.tokens import Span
+from core.travel.parse.errors import SqlRefused
+from core.travel.parse.tokens import Span, Token
 
 StatementKind = Literal[
     "empty",
@@ -105,13 +106,24 @@ class ColumnReference:
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
-    """One statement. `writes`: it may change the warehouse; `removes_rows`: rows may be gone after it.
-
-    `target` is the table that INSERT, DELETE, UPDATE or MERGE writes; it is not among `uses`.
-    """
+class Read:
+    """What was read from the text `sql`."""
 
     sql: str
+
+    def refused(self, reason: str, hint: str, position: int) -> SqlRefused:
+        """To be raised, pointing at a place in the text."""
+        return SqlRefused(reason, hint, self.sql, position)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement(Read):
+    """One statement. `writes`: it may change the warehouse; `removes_rows`: rows may be gone after it.
+
+    `target` is the table that INSERT, DELETE, UPDATE or MERGE writes; it is not among `uses`. `tokens` are
+    all but the semicolons at its end: who wants to know more of a statement reads those, and not its text.
+    """
+
     kind: StatementKind
     writes: bool = False
     removes_rows: bool = False
@@ -119,3 +131,4 @@ class Statement:
     target: TableUse | None = None
     blocks: tuple[Block, ...] = ()
     references: tuple[ColumnReference, ...] = ()
+    tokens: tuple[Token, ...] = field(default=(), repr=False, compare=False)

@@ -12,8 +12,8 @@ from typing import Literal
 
 from core.quoting import literal, quoted
 from core.travel.parse.cursor import TokenCursor
-from core.travel.parse.errors import SqlRefused
 from core.travel.parse.tokens import keywords, tokenize
+from core.travel.parse.uses import Read, Statement
 
 AlterKind = Literal["add", "drop", "rename", "widen", "nullable", "set", "unset"]
 
@@ -59,24 +59,17 @@ class SchemaChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Alter:
+class Alter(Read):
     """An ALTER TABLE. `parts` is the table's name as written, without backticks."""
 
-    sql: str
     parts: tuple[str, ...]
     table_position: int
     changes: tuple[SchemaChange, ...]
 
-    def refused(self, reason: str, hint: str, position: int) -> SqlRefused:
-        return SqlRefused(reason, hint, self.sql, position)
 
-
-def read_alter(sql: str) -> Alter:
+def read_alter(statement: Statement) -> Alter:
     """A statement that begins with ALTER. Raises `SqlRefused`, with its place, for what is not done here."""
-    tokens = tokenize(sql)
-    while tokens[-1].text == ";":
-        tokens.pop()
-    return _AlterReader(sql, tokens).read()
+    return _AlterReader.of(statement, 1).read()
 
 
 def read_changes(kind: AlterKind, text: str) -> tuple[SchemaChange, ...]:
@@ -93,7 +86,6 @@ def written(changes: Iterable[SchemaChange]) -> str:
 
 class _AlterReader(TokenCursor):
     def read(self) -> Alter:
-        self.index = 1
         if not self.takes("TABLE"):
             self.refuse("Only tables are altered here", "Write ALTER TABLE db.t ...")
         position = self.position

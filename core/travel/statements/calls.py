@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from core.travel.parse.cursor import TokenCursor
 from core.travel.parse.errors import SqlRefused
-from core.travel.parse.tokens import tokenize
+from core.travel.parse.uses import Read, Statement
 
 SCHEMA = "sys"
 ArgumentValue = str | int | bool | None
@@ -32,25 +32,18 @@ class CallArgument:
 
 
 @dataclass(frozen=True, slots=True)
-class ProcedureCall:
+class ProcedureCall(Read):
     """`procedure` is its name behind `sys.`, lower case; `end` is where the closing parenthesis stands."""
 
-    sql: str
     procedure: str
     position: int
     arguments: tuple[CallArgument, ...]
     end: int
 
-    def refused(self, reason: str, hint: str, position: int) -> SqlRefused:
-        return SqlRefused(reason, hint, self.sql, position)
 
-
-def read_call(sql: str) -> ProcedureCall:
+def read_call(statement: Statement) -> ProcedureCall:
     """A statement that begins with CALL. Raises `SqlRefused`, with its place, for what is none of ours."""
-    tokens = tokenize(sql)
-    while tokens[-1].text == ";":
-        tokens.pop()
-    return _CallReader(sql, tokens, 1).read()
+    return _CallReader.of(statement, 1).read()
 
 
 class _CallReader(TokenCursor):

@@ -12,7 +12,8 @@ from core.travel.parse.clauses import starts_clause
 from core.travel.parse.cursor import TokenCursor
 from core.travel.parse.errors import SqlRefused
 from core.travel.parse.kinds import cte_list_end
-from core.travel.parse.tokens import keywords, tokenize
+from core.travel.parse.tokens import keywords
+from core.travel.parse.uses import Read, Statement
 
 _QUERY_STARTS = keywords("SELECT WITH FROM VALUES TABLE MAP REDUCE (")
 _FORM = "Write INSERT INTO db.t [PARTITION (p = 'x')] [(columns)] SELECT or VALUES ..."
@@ -31,11 +32,10 @@ class NamedColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class Insert:
+class Insert(Read):
     """`parts` is the table's name as written. `partition` is None where no PARTITION is written, `columns`
     where they go by place. With `by_name` they go by the names that the query gives them."""
 
-    sql: str
     parts: tuple[str, ...]
     table_position: int
     overwrite: bool
@@ -50,17 +50,12 @@ class Insert:
         """The partition columns that the head gives a value."""
         return tuple(each for each in self.partition or () if each.value is not None)
 
-    def refused(self, reason: str, hint: str, position: int) -> SqlRefused:
-        return SqlRefused(reason, hint, self.sql, position)
 
-
-def read_insert(sql: str) -> Insert:
+def read_insert(statement: Statement) -> Insert:
     """An INSERT, also behind WITH. Raises `SqlRefused`, with its place, for a form that is not done here."""
-    tokens = tokenize(sql)
-    while tokens and tokens[-1].text == ";":
-        tokens.pop()
+    tokens = statement.tokens
     start = cte_list_end(tokens) if tokens and tokens[0].upper == "WITH" else 0
-    return _InsertReader(sql, tokens, start).read()
+    return _InsertReader.of(statement, start).read()
 
 
 class _InsertReader(TokenCursor):

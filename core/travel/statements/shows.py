@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from core.travel.parse.cursor import TokenCursor
-from core.travel.parse.errors import SqlRefused
-from core.travel.parse.tokens import tokenize
+from core.travel.parse.uses import Statement
 
 ShowKind = Literal["columns", "properties", "create", "partitions"]
 _HEADS: tuple[tuple[tuple[str, ...], ShowKind], ...] = (
@@ -31,28 +30,24 @@ _KEEPING = {
 class Show:
     """`parts` is the table's name as written, `position` where it begins, `key` a property asked for."""
 
-    sql: str
     kind: ShowKind
     parts: tuple[str, ...]
     position: int
     key: str | None = None
 
 
-def read_show(sql: str) -> Show | None:
+def read_show(statement: Statement) -> Show | None:
     """None for any other statement. Raises `SqlRefused` for one of these that is not read to its end."""
-    tokens = tokenize(sql)
-    while tokens and tokens[-1].text == ";":
-        tokens.pop()
-    cursor = TokenCursor(sql, tokens)
+    cursor = TokenCursor.of(statement)
     for words, kind in _HEADS:
         if cursor.takes(*words):
-            return _table(cursor, sql, kind)
+            return _table(cursor, kind)
     return None
 
 
-def only_shows(sql: str) -> bool:
+def only_shows(statement: Statement) -> bool:
     """Whether a statement about the session just says what there is: SET without a value, LIST."""
-    cursor = TokenCursor(sql, tokenize(sql))
+    cursor = TokenCursor.of(statement)
     if cursor.takes("LIST"):
         return True
     is_change = any(token.text == "=" for token in cursor.tokens)
@@ -67,9 +62,9 @@ class NewView(NamedTuple):
     keeps_old: bool
 
 
-def created_view(sql: str) -> NewView | None:
+def created_view(statement: Statement) -> NewView | None:
     """The temporary view that a statement makes of a query; None for any other statement."""
-    cursor, is_global = TokenCursor(sql, tokenize(sql)), False
+    cursor, is_global = TokenCursor.of(statement), False
     if cursor.takes("CACHE"):
         cursor.takes("LAZY")
         is_one = cursor.takes("TABLE")
@@ -88,10 +83,9 @@ def created_view(sql: str) -> NewView | None:
     return NewView((*((GLOBAL_VIEWS,) if is_global else ()), parts[-1]), keeps_old)
 
 
-def require_nothing_kept(sql: str, is_view: Callable[[tuple[str, ...]], bool]) -> None:
+def require_nothing_kept(statement: Statement, is_view: Callable[[tuple[str, ...]], bool]) -> None:
     """Raises `SqlRefused` for REFRESH, CACHE or UNCACHE of a table: only views of the session can be kept."""
-    tokens = [token for token in tokenize(sql) if token.text != ";"]
-    cursor = TokenCursor(sql, tokens)
+    cursor, tokens = TokenCursor.of(statement), statement.tokens
     verb = next((each for each in _KEEPING if cursor.takes(each)), None)
     cursor.takes("LAZY")
     if verb is None or not cursor.takes("TABLE") or not cursor.is_name(cursor.index):
@@ -101,16 +95,12 @@ def require_nothing_kept(sql: str, is_view: Callable[[tuple[str, ...]], bool]) -
     # Behind the name stands the query of a view that is made, or how it is stored.
     if is_view(parts) or (cursor.index < len(tokens) and cursor.upper(cursor.index) != "OPTIONS"):
         return
-    name = sql[position : tokens[cursor.index - 1].end]
-    raise SqlRefused(
-        f"{verb} TABLE is of no use on {name}: each statement reads a table as it is then",
-        _KEEPING[verb].format(name=name),
-        sql,
-        position,
-    )
+    name = statement.sql[position : tokens[cursor.index - 1].end]
+    reason = f"{verb} TABLE is of no use on {name}: each statement reads a table as it is then"
+    raise statement.refused(reason, _KEEPING[verb].format(name=name), position)
 
 
-def _table(cursor: TokenCursor, sql: str, kind: ShowKind) -> Show:
+def _table(cursor: TokenCursor, kind: ShowKind) -> Show:
     if kind == "columns" and not (cursor.takes("IN") or cursor.takes("FROM")):
         cursor.refuse("IN must follow SHOW COLUMNS", "Write SHOW COLUMNS IN db.t.")
     position = cursor.position
@@ -124,13 +114,10 @@ def _table(cursor: TokenCursor, sql: str, kind: ShowKind) -> Show:
     elif kind == "properties" and cursor.takes("("):
         key = _key(cursor)
     if cursor.index < len(cursor.tokens):
-        raise SqlRefused(
-            f"{cursor.text(cursor.index)} can't follow here",
-            "The statement ends with the table's name.",
-            sql,
-            cursor.position,
+        cursor.refuse(
+            f"{cursor.text(cursor.index)} can't follow here", "The statement ends with the table's name."
         )
-    return Show(sql, kind, parts, position, key)
+    return Show(kind, parts, position, key)
 
 
 def _key(cursor: TokenCursor) -> str:

@@ -18,6 +18,7 @@ from core.table.definition.retention import RETENTION_OFF
 from core.table.lineage.branches import branch_health
 from core.table.lineage.lineage import Lineage
 from core.table.records import TableSchema
+from core.travel.parse.sql import read_statement
 from tests.actions.acting import EVENTS, ORDERS, Meanwhile, applied, contents, context_on, done, planned
 from tests.paimon import commit, open_table, read_rows
 from tests.table.branches import create_branch
@@ -286,7 +287,7 @@ def test_what_removes_wants_agreement_and_warns(context: Context) -> None:
 
 
 def called(sql: str) -> tuple[str, dict[str, object]]:
-    found = action_called(sql, "shop")
+    found = action_called(read_statement(sql), "shop")
     assert found is not None
     assert found.action.name == ALTER
     return found.table.full_name, dict(found.arguments)

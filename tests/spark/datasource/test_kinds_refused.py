@@ -18,6 +18,7 @@ from core.spark.streaming.writer import stream_writer
 from core.spark.writing.write import writer
 from core.statements.insert import inserting_action
 from core.table.layout import TablePath
+from core.travel.parse.sql import read_statement
 from tests.actions.acting import context_on, done, planned
 from tests.conftest import ORDERS
 from tests.paimon import commit
@@ -52,7 +53,7 @@ def test_statements_and_the_data_source(context: Context, warehouse: Path, tmp_p
         "INSERT INTO shop.orders VALUES (1, 'a', 1)",
         "INSERT OVERWRITE shop.orders VALUES (1, 'a', 1)",
     ):
-        plan = inserting_action(sql)[1].plan(context, TABLE, {})
+        plan = inserting_action(read_statement(sql))[1].plan(context, TABLE, {})
         assert [each.reason for each in plan.refusals] == [f"{WORDS} (merge-engine = first-row)"]
     options = {"warehouse": str(warehouse), "table": "shop.orders"}
     columns = ["order_id", "customer", "price"]

@@ -12,6 +12,7 @@ from core.errors import StatementFailed
 from core.spark.client.client import Engine, EngineConfig
 from core.spark.launch.session_settings import SCAN, check_setting
 from core.spark.protocol import Finished
+from core.travel.parse.sql import read_statement
 from tests.paimon import open_table
 from tests.spark.engine_fixture import ask, rows
 from tests.spark.standalone import SPARING
@@ -101,7 +102,7 @@ def test_what_is_set_outlives_the_process(engine_warehouse: Path, tmp_path: Path
 )
 def test_a_setting_of_ours_that_would_do_nothing_is_refused(sql: str, words: str) -> None:
     with pytest.raises(StatementFailed) as failure:
-        check_setting(sql)
+        check_setting(read_statement(sql))
     assert __import__("re").search(words, f"{failure.value.message}. {failure.value.hint}")
 
 
@@ -119,7 +120,7 @@ def test_a_setting_of_ours_that_would_do_nothing_is_refused(sql: str, words: str
     ],
 )
 def test_other_settings_are_sparks_affair(sql: str) -> None:
-    check_setting(sql)
+    check_setting(read_statement(sql))
 
 
 def test_the_engine_refuses_them_too(engine: Engine) -> None:

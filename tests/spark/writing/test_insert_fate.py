@@ -18,6 +18,7 @@ from core.spark.client.client import Engine
 from core.spark.protocol import Event, Failed, Finished, Task, Told
 from core.statements.insert import inserting_action
 from core.table.layout import TablePath
+from core.travel.parse.sql import read_statement
 from tests.actions.acting import context_on, done
 from tests.conftest import ORDERS
 from tests.paimon import commit, read_rows
@@ -54,7 +55,7 @@ def warehouse(engine_warehouse: Path) -> Path:
 def inserted(warehouse: Path, tmp_path: Path, engine: Engine, since: Callable[[], None]) -> Outcome:
     dying = cast(Engine, Dying(engine, since))
     context: Context = replace(context_on(warehouse), audit_path=tmp_path / "audit", engine=lambda: dying)
-    inserts = inserting_action(SQL)[1]
+    inserts = inserting_action(read_statement(SQL))[1]
     return inserts.apply(context, inserts.plan(context, TABLE, {}), lambda line: None)
 
 
@@ -105,7 +106,7 @@ def test_rows_go_to_the_main_that_the_plan_saw(engine: Engine, warehouse: Path, 
             done(context, "replace-main-branch", table=TABLE, name="next")
             yield from engine.do(task)
 
-    inserts = inserting_action(SQL)[1]
+    inserts = inserting_action(read_statement(SQL))[1]
     with_engine = replace(context, audit_path=tmp_path / "audit", engine=lambda: cast(Engine, Repointing()))
     with pytest.raises(StatementFailed, match=r"Another branch of fates\.orders became main since"):
         inserts.apply(with_engine, inserts.plan(context, TABLE, {}), lambda line: None)

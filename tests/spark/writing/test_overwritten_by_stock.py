@@ -17,6 +17,7 @@ from core.statements.insert import inserting_action
 from core.table.layout import TablePath
 from core.table.lineage.commits import Overwritten
 from core.table.savepoints import SavepointManager
+from core.travel.parse.sql import read_statement
 from tests.actions.acting import context_on, done, planned
 from tests.conftest import ORDERS
 from tests.paimon import commit, create_table, read_rows
@@ -68,7 +69,7 @@ def keys(context: Context) -> list[int]:
 
 
 def test_inserted_rows_and_a_rollback_are_not_called_done(context: Context) -> None:
-    inserts = inserting_action(f"INSERT INTO {TABLE.full_name} VALUES (77, 'x', 1)")[1]
+    inserts = inserting_action(read_statement(f"INSERT INTO {TABLE.full_name} VALUES (77, 'x', 1)"))[1]
     with pytest.raises(Overwritten, match=r"overwrote snapshot 3 of by_stock\.orders right after"):
         inserts.apply(context, inserts.plan(context, TABLE, {}), lambda line: None)
     assert keys(context) == [1, 2, 3]
