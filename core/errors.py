@@ -93,6 +93,20 @@ class Unavailable(PaimarkError):
 
 
 @contextmanager
+def failing_at(position: int | None) -> Iterator[None]:
+    """What is wrong inside is wrong at that place of a statement: raises `StatementFailed`.
+
+    What storage does not answer, and a cancel, are no fault of the statement.
+    """
+    try:
+        yield
+    except (StatementFailed, Unavailable, Cancelled):
+        raise
+    except PaimarkError as error:
+        raise StatementFailed(error.message, error.hint, position) from error
+
+
+@contextmanager
 def hints_told() -> Iterator[None]:
     """Put hints into the words of errors: those are all that Spark shows of what a worker raises."""
     try:

@@ -14,7 +14,9 @@ from typing import Literal
 
 import msgspec
 
+from core.errors import Cancelled, PaimarkError, StatementFailed, Unavailable
 from core.redaction import Guarded
+from core.table.lineage.commits import Overwritten
 
 _HEAD = struct.Struct("<IB")
 _MESSAGE = 0
@@ -25,6 +27,11 @@ PARTITIONS = "__paimark_partitions"
 COMMON = "__paimark_common"
 
 Cause = Literal["statement", "cancelled", "engine", "overwritten"]
+_ERRORS: Mapping[Cause, type[PaimarkError]] = {
+    "cancelled": Cancelled,
+    "engine": Unavailable,
+    "overwritten": Overwritten,
+}
 
 
 class ParentGone(Exception):
@@ -216,6 +223,20 @@ class Failed(msgspec.Struct, frozen=True, tag=True):
     hint: str = ""
     position: int | None = None
     cause: Cause = "statement"
+
+    @classmethod
+    def of(cls, error: PaimarkError, position: int | None = None) -> Failed:
+        """What is told of an error, at its own place or at `position`."""
+        if isinstance(error, StatementFailed):
+            position = error.position
+        causes = (cause for cause, kind in _ERRORS.items() if isinstance(error, kind))
+        return cls(error.message, error.hint, position, next(causes, "statement"))
+
+    def error(self) -> PaimarkError:
+        """To be raised by whoever asked."""
+        if self.cause in _ERRORS:
+            return _ERRORS[self.cause](self.message, self.hint)
+        return StatementFailed(self.message, self.hint, self.position)
 
 
 CANCELLED = Failed("The statement was cancelled", cause="cancelled")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from core.actions.registry import ACTIONS, Action, Argument
-from core.errors import StatementFailed, UsageError
+from core.errors import failing_at
 from core.figures import counted
 from core.quoting import quoted
 from core.table.catalog import parse_table_name
@@ -91,13 +91,11 @@ def _value(call: ProcedureCall, parameter: Argument, argument: CallArgument) -> 
 
 
 def _table(call: ProcedureCall, argument: CallArgument, database: str | None) -> TablePath:
-    try:
+    with failing_at(argument.value_position):
         parts = split_name(str(argument.value))
         if len(parts) == 1 and database is not None:
             return parse_table_name(".".join(map(quoted, (database, *parts))))
         return parse_table_name(str(argument.value))
-    except UsageError as error:
-        raise StatementFailed(error.message, error.hint, argument.value_position) from error
 
 
 def _parameter(argument: Argument) -> str:

@@ -18,7 +18,7 @@ from core.actions.plan import Outcome, Plan, Refusal, Step
 from core.actions.registry import Action, Danger
 from core.actions.rewrite.spark_rewrite import engine_of
 from core.actions.roots.pin_snapshot import ChosenSnapshot, choose
-from core.errors import Cancelled, FileMissing, NotFound, StatementFailed, Unavailable, UsageError
+from core.errors import FileMissing, Unavailable, failing_at
 from core.figures import counted
 from core.spark.protocol import Event, Failed, Finished, Inserting, Reading, Run, StageProgress, Told
 from core.statements.call import Called
@@ -28,7 +28,7 @@ from core.table.definition import kinds
 from core.table.definition.kinds import WriteMode
 from core.table.landed import Fate, Landed, find_commit
 from core.table.layout import Root, TablePath
-from core.table.lineage.commits import Overwritten, overwritten
+from core.table.lineage.commits import overwritten
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import branch_root
 from core.table.links import linked_directories
@@ -139,10 +139,10 @@ class Inserts:
                     case Failed():
                         known = head.snapshot.id if head else 0
                         if event.cause == "overwritten":
-                            raise _failure(event)
+                            raise event.error()
                         fate = find_commit(context.files, root, inserting.commit_user, known)
                         if fate.snapshot is None:
-                            raise _failure(event) if fate.landed is Landed.NO else _unknown(event, root, fate)
+                            raise event.error() if fate.landed is Landed.NO else _unknown(event, root, fate)
                         told = Told((), fate.snapshot.id)
                         break
                     case Finished():
@@ -166,10 +166,7 @@ class Inserts:
 
     def _seen(self, files: Files) -> tuple[Root, TableSchema, ChosenSnapshot | None]:
         root = branch_root(files, self.table, self.branch)
-        schema = Lineage(files, root).latest_schema()
-        if schema is None:
-            raise NotFound(f"{root.label} of {self.table.full_name} has no schema")
-        return root, schema, choose(files, root, None)
+        return root, Lineage(files, root).require_schema(), choose(files, root, None)
 
     def _refusals(self, root: Root, schema: TableSchema) -> list[Refusal]:
         way: WriteMode = "replace" if self.insert.overwrite else "add"
@@ -186,10 +183,8 @@ def inserting_action(
 ) -> tuple[Called, Inserts]:
     """The action of an INSERT; `database` is that of a table's plain name. Raises `StatementFailed`."""
     insert = read_insert(statement)
-    try:
+    with failing_at(insert.table_position):
         table, branch = named_table(insert.parts, database)
-    except UsageError as error:
-        raise insert.refused(error.message, error.hint, insert.table_position) from error
     inserts = Inserts(insert, table, branch, database, time_zone)
     return Called(inserts.action(), table, {}, insert.table_position, insert.table_position), inserts
 
@@ -260,16 +255,6 @@ def _unknown(event: Failed, root: Root, fate: Fate) -> Exception:
         f"The engine said: {event.message}",
         "Look at the rows before you run it again.",
     )
-
-
-def _failure(event: Failed) -> Exception:
-    if event.cause == "overwritten":
-        return Overwritten(event.message, event.hint)
-    if event.cause == "engine":
-        return Unavailable(event.message, event.hint)
-    if event.cause == "cancelled":
-        return Cancelled(event.message, event.hint)
-    return StatementFailed(event.message, event.hint, event.position)
 
 
 def _message(label: str, snapshot: int | None, rows: object) -> str:

@@ -13,9 +13,9 @@ from msgspec.structs import replace
 from core.actions.context import Progress, open_context
 from core.actions.plan import Plan, raise_first
 from core.actions.registry import Action, must_be_agreed_to
-from core.errors import Cancelled, PaimarkError, Refused, StatementFailed, Unavailable
+from core.errors import PaimarkError, Refused
 from core.spark.client.client import Engine
-from core.spark.protocol import Batch, Cause, Columns, Event, Failed, Finished
+from core.spark.protocol import Batch, Columns, Event, Failed, Finished
 from core.statements.call import Called, called_action
 from core.statements.words import in_call_words
 from core.storage.open import open_files
@@ -67,7 +67,7 @@ def run_statement(
     try:
         statement = asked if isinstance(asked, Statement) else read_statement(asked)
     except PaimarkError as error:
-        yield _failure(error)
+        yield Failed.of(error)
         return
     if statement.kind == "empty":
         yield Failed("There is no statement to run", "Write one, such as SELECT * FROM database.table.")
@@ -80,7 +80,7 @@ def run_statement(
                 require_versions(open_files(config.warehouse, config.options), statement, database)
             except PaimarkError as error:
                 # Before half a minute of Spark's start.
-                yield _failure(error)
+                yield Failed.of(error)
                 return
         yield from engine.run(statement.sql, database=database, limit=limit, time_zone=time_zone)
 
@@ -153,7 +153,7 @@ def _run_action(
             undo = f". To take it back: {outcome.undo}" if outcome.undo else ""
             message = said(outcome.message.rstrip(".") + undo)
     except PaimarkError as error:
-        failed = _failure(error, position)
+        failed = Failed.of(error, position)
         yield replace(failed, message=said(failed.message), hint=said(failed.hint))
         return
     shown = rows if limit is None else rows[:limit]
@@ -161,15 +161,6 @@ def _run_action(
     if shown:
         yield _batch(columns, shown)
     yield Finished(len(shown), len(shown) < len(rows), time.monotonic() - began, message)
-
-
-def _failure(error: PaimarkError, position: int | None = None) -> Failed:
-    if isinstance(error, StatementFailed):
-        position = error.position
-    cause: Cause = "engine" if isinstance(error, Unavailable) else "statement"
-    if isinstance(error, Cancelled):
-        cause = "cancelled"
-    return Failed(error.message, error.hint, position, cause)
 
 
 def _plan_rows(plan: Plan) -> list[tuple[Cell, ...]]:

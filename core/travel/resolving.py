@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.errors import NotFound, PaimarkError, StatementFailed
+from core.errors import NotFound, failing_at
 from core.quoting import quoted
 from core.storage.files import Files
 from core.table.catalog import databases, find_table, table_exists
@@ -45,7 +45,7 @@ def require_versions(files: Files, statement: Statement, database: str | None) -
     It is found out again where the statement runs; here it is known before an engine has started.
     """
     for use in statement.uses:
-        try:
+        with failing_at(use.position):
             resolved = resolve_name(files, use, database)
             if resolved is None:
                 continue
@@ -53,10 +53,6 @@ def require_versions(files: Files, statement: Statement, database: str | None) -
             root = branch_root(files, table, name.branch)
             if use.version is not None:
                 resolve_version(files, root, use.version)
-        except StatementFailed:
-            raise
-        except PaimarkError as error:
-            raise StatementFailed(error.message, error.hint, use.position) from error
 
 
 def _no_database(files: Files, name: str) -> NotFound:

@@ -267,6 +267,15 @@ def test_what_is_not_there_is_said_before_spark_starts(asleep: Paimark, statemen
     assert said in ran.err
 
 
+def test_a_store_that_does_not_answer_is_exit_code_3(asleep: Paimark, warehouse: Path) -> None:
+    snapshots = warehouse / "shop.db/orders/snapshot"
+    snapshots.rename(snapshots.with_name("moved"))
+    snapshots.symlink_to(snapshots)
+    ran = asleep("sql", "SELECT * FROM shop.orders VERSION AS OF 1")
+    assert (ran.code, ran.out) == (3, "")
+    assert "too many levels of symbolic links" in ran.err
+
+
 @pytest.mark.parametrize(
     "statement",
     [

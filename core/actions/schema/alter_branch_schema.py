@@ -21,7 +21,7 @@ from core.actions.context import Context
 from core.actions.plan import Plan, Refusal, Step
 from core.actions.schema.changes import Changed, changed
 from core.actions.temp_files import delete_temporaries
-from core.errors import FileMissing, NotFound, Refused, StatementFailed, UsageError
+from core.errors import FileMissing, Refused, StatementFailed, UsageError
 from core.redaction import keep_secrets
 from core.shell import shell_line
 from core.table.layout import SCHEMA_PREFIX, Root, TablePath
@@ -172,10 +172,7 @@ class AlterSchema(Change[AlterState]):
 
 def _definition(context: Context, table: TablePath, branch: str | None) -> tuple[Root, TableSchema]:
     root = branch_root(context.files, table, branch)
-    schema = Lineage(context.files, root).latest_schema()
-    if schema is None:
-        raise NotFound(f"{root.label} of {table.full_name} has no schema", "`paimark doctor` looks into it.")
-    return root, schema
+    return root, Lineage(context.files, root).require_schema()
 
 
 def _made(context: Context, root: Root, now: TableSchema, changes: tuple[SchemaChange, ...]) -> Changed:

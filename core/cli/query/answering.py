@@ -11,7 +11,7 @@ from types import FrameType
 from core.cli.query.narrator import Narrator
 from core.cli.query.result import Result
 from core.config import Settings, state_directory
-from core.errors import PaimarkError, StatementFailed, Unavailable, UsageError
+from core.errors import PaimarkError, UsageError
 from core.export import FORMATS
 from core.figures import counted, seconds
 from core.spark.client.client import Engine, EngineConfig
@@ -67,11 +67,7 @@ def _say_end(end: Finished, narrator: Narrator) -> None:
 
 def failure(event: Failed) -> PaimarkError | KeyboardInterrupt:
     """What to raise for a statement that failed."""
-    if event.cause == "cancelled":
-        return KeyboardInterrupt()
-    if event.cause == "engine":
-        return Unavailable(event.message, event.hint)
-    return StatementFailed(event.message, event.hint)
+    return KeyboardInterrupt() if event.cause == "cancelled" else event.error()
 
 
 def result_path(out: str | None) -> Path | None:

@@ -19,8 +19,8 @@ from pypaimon.table.file_store_table import FileStoreTable
 from core.errors import Corrupt, Refused
 from core.spark.datasource.conditions import PypaimonCondition, predicate
 from core.spark.datasource.scan import Scan
-from core.spark.datasource.table_options import ignored_deletes
 from core.spark.datasource.type_changes import columns_of_one_type, require_convertible
+from core.table.definition.kind_signs import ignored_deletes
 
 _OPTIONS = {
     # pypaimon's own 1024 rows cost a Python call and an Arrow message for each few kilobytes.

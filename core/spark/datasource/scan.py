@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from core.errors import NotFound
 from core.redaction import Guarded
 from core.spark.datasource.table_options import Asked, require_obeyed
 from core.storage.files import Files
@@ -72,11 +71,10 @@ def make_scan(
     Raises `NotFound` when the schema is missing, `Refused` for an option that nothing here obeys.
     """
     lineage = Lineage(warehouse.files, root)
-    schema = (
-        lineage.schema(snapshot.schema_id) if pinned and snapshot is not None else lineage.latest_schema()
-    )
-    if schema is None:
-        raise NotFound(f"{root.table.full_name} has no schema", "`paimark doctor` looks into it.")
+    if pinned and snapshot is not None:
+        schema = lineage.schema(snapshot.schema_id)
+    else:
+        schema = lineage.require_schema()
     named: Asked = asked or ("version" if pinned else "table")
     require_obeyed(root.table.full_name, schema.options, root.branch, named)
     return Scan(

@@ -81,13 +81,6 @@ _AGGREGATES = (
     *("nested_update", "nested_partial_update", "merge_map", "merge_map_with_keytime"),
     *("theta_sketch", "hll_sketch", "rbm32"),
 )
-# The first that is set counts.
-_IGNORE_DELETE = (
-    "ignore-delete",
-    "first-row.ignore-delete",
-    "deduplicate.ignore-delete",
-    "partial-update.ignore-delete",
-)
 _BRANCHES = "stock Paimon reads rows of more than one branch by it"
 _READ_EACH = "Read the branches one by one: `t$branch_main`, `t$branch_<name>`."
 _ONE_STATE = "stock Paimon then reads another state than the newest"
@@ -155,7 +148,7 @@ RULES: tuple[Rule, ...] = (
     Rule("sequence.snapshot-ordering", "refused", _if_true, _MERGES, _STOCK),
     Rule("sequence.field*"),
     _unmerged("*ignore-delete", "partial-update", _if_true),
-    # See `ignored_deletes`.
+    # See `core.table.definition.kind_signs.ignored_deletes`.
     Rule("*ignore-delete"),
     # Done when rows are written.
     Rule("ignore-update-before"),
@@ -289,14 +282,6 @@ def require_obeyed(table: str, options: Mapping[str, str], branch: str | None, a
         raise Refused(
             f"{table} has the option {found.option} = {found.value}: {found.rule.because}", found.rule.hint
         )
-
-
-def ignored_deletes(options: Mapping[str, str]) -> str | None:
-    """The option by which deletes in files count for nothing, where one is set."""
-    for option in _IGNORE_DELETE:
-        if option in options:
-            return option if options[option].strip().lower() == "true" else None
-    return None
 
 
 def _found(option: str, value: str, use: Use) -> MatchedOption | None:

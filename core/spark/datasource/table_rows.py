@@ -12,6 +12,8 @@ from core.spark.arrow import fit_batch
 from core.spark.datasource.paimon import open_table, plan_splits, read_splits
 from core.spark.datasource.scan import Scan
 
+LOST_FILE = "An expiry or a clean-up took it; `paimark verify` says what is lost."
+
 
 def arrow_schema(scan: Scan) -> pa.Schema:
     """The columns that the scan asks for, in its order."""
@@ -32,7 +34,7 @@ def row_batches(scan: Scan, limit: int | None = None) -> Iterator[pa.RecordBatch
     except FileNotFoundError as error:
         raise NotFound(
             f"A file that this version of {scan.database}.{scan.table} needs is not there: {error}",
-            "An expiry or a clean-up took it; `paimark verify` says what is lost.",
+            LOST_FILE,
         ) from error
     except OSError as error:
         raise Unavailable(f"{scan.database}.{scan.table} could not be read: {error}") from error

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from core.errors import NotFound, StatementFailed
+from core.errors import StatementFailed
 from core.spark.engine.shown import shown
 from core.spark.protocol import Batch, Columns, Finished
 from core.spark.results.sender import ipc_stream
@@ -82,10 +82,7 @@ def _require_database(sql: str, name: str, written: str, files: Files) -> None:
 def _tables(files: Files, database: str | None, like: str | None, temporary: Sequence[str]) -> Answer:
     if database is None:
         raise StatementFailed("No database is chosen", "Write SHOW TABLES IN db, or USE db first.")
-    try:
-        found = [(table.database, table.name, False) for table in tables(files, database)]
-    except NotFound as error:
-        raise StatementFailed(error.message, error.hint) from error
+    found = [(table.database, table.name, False) for table in tables(files, database)]
     everything = [*found, *(("", name, True) for name in temporary)]
     return Answer(
         ("namespace", "tableName", "isTemporary"), [row for row in everything if _matches(row[1], like)]

@@ -10,9 +10,10 @@ from py4j.java_gateway import is_instance_of
 from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
 
-from core.errors import Corrupt, NotFound, PaimarkError, Refused, StatementFailed, Unavailable, UsageError
+from core.errors import Corrupt, NotFound, PaimarkError, Refused, Unavailable, UsageError
 from core.redaction import redacted
-from core.spark.protocol import Cause, Failed
+from core.spark.datasource.table_rows import LOST_FILE
+from core.spark.protocol import Failed
 from core.table.lineage.commits import Overwritten
 
 _CONDITION = re.compile(r"^\s*\[[A-Z0-9_.]+\]\s*")
@@ -31,12 +32,11 @@ _LOST_EXECUTOR = re.compile(r"\(TID \d+\) \((\S+) executor \S+\): ExecutorLostFa
 _GONE = re.compile(r"^(?:.*directory: '|File )?(?P<path>.*?)(?:'| does not exist\b.*)$")
 # Hadoop 3.4 on Java 24 and newer; tables of ours do not need it.
 _HADOOP_ON_NEW_JAVA = "getSubject is not supported"
-_LOST_FILE = "An expiry or a clean-up took it; `paimark verify` says what is lost."
 _MISSING = frozenset({"FileMissing", "FileNotFoundError"})
 # What helps here, where Spark's own advice is about its own catalog.
 _HINTS = {
     "TABLE_OR_VIEW_NOT_FOUND": "SHOW TABLES lists what there is; write database.table where none is chosen.",
-    "FAILED_READ_FILE.FILE_NOT_EXIST": _LOST_FILE,
+    "FAILED_READ_FILE.FILE_NOT_EXIST": LOST_FILE,
 }
 
 Place = Callable[[int], int]
@@ -47,11 +47,8 @@ def failed(error: Exception, sql: str, original: Place, names: Mapping[str, str]
 
     `original` turns a position in it into one in what the user wrote; `names` turns our view names back.
     """
-    if isinstance(error, StatementFailed):
-        return Failed(error.message, error.hint, error.position)
     if isinstance(error, PaimarkError):
-        cause: Cause = "overwritten" if isinstance(error, Overwritten) else "statement"
-        return Failed(error.message, error.hint, cause=cause)
+        return Failed.of(error)
     java = _java(error)
     text = redacted(_text(error, java))
     if _HADOOP_ON_NEW_JAVA in text:
@@ -77,7 +74,7 @@ def sentences(text: str) -> tuple[str, str]:
     if "Traceback (most recent call last)" in text and (raised := _PYTHON_ERROR.findall(text)):
         kind, said = raised[-1]
         if kind in _MISSING and (gone := _GONE.search(said)):
-            return f"A file that this version needs is not there: {gone['path']}", _LOST_FILE
+            return f"A file that this version needs is not there: {gone['path']}", LOST_FILE
         # Our own errors are sentences already.
         text = said if kind in _OURS else f"{kind}: {said}"
     text = _JAVA_CLASS.sub("", _CONDITION.sub("", _ADDED.sub("", text)))

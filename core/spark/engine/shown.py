@@ -8,7 +8,7 @@ from typing import NamedTuple
 from pypaimon.common.json_util import JSON
 from pypaimon.schema.table_schema import TableSchema as PypaimonSchema
 
-from core.errors import NotFound, PaimarkError, StatementFailed, UsageError
+from core.errors import NotFound, UsageError, failing_at
 from core.quoting import literal, quoted
 from core.spark.datasource.types import spark_schema
 from core.storage.files import Files
@@ -46,12 +46,8 @@ def shown(
     show = read_show(statement)
     if show is None or (len(show.parts) == 1 and show.parts[0].lower() in map(str.lower, temporary())):
         return None
-    try:
+    with failing_at(show.position):
         return Shown(_COLUMNS[show.kind], _rows(show, files, database))
-    except StatementFailed:
-        raise
-    except PaimarkError as error:
-        raise StatementFailed(error.message, error.hint, show.position) from error
 
 
 def _rows(show: Show, files: Files, database: str | None) -> list[tuple[str, ...]]:
@@ -68,9 +64,7 @@ def _rows(show: Show, files: Files, database: str | None) -> list[tuple[str, ...
                 f"{show.parts[-1]} is a system table, which has columns only", "Use SHOW COLUMNS."
             )
         return [(column.name,) for column in system_table(name_parts.system).columns]
-    schema = Lineage(files, root).latest_schema()
-    if schema is None:
-        raise NotFound(f"{table.full_name} has no schema", "`paimark doctor` looks into it.")
+    schema = Lineage(files, root).require_schema()
     match show.kind:
         case "columns":
             return [(field.name,) for field in schema.fields]

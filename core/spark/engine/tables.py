@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 
-from core.errors import NotFound, Refused, StatementFailed, UsageError
+from core.errors import StatementFailed, failing_at
 from core.spark.datasource.scan import Scan, WarehouseAccess, make_scan
 from core.spark.datasource.table_options import Asked
 from core.spark.native.columns import NotNative
@@ -69,12 +69,8 @@ class Opener:
 
     def open(self, sql: str, use: TableUse) -> OpenedTable | None:
         """None for a name that is not ours: Spark may know it. Raises `StatementFailed` at its position."""
-        try:
+        with failing_at(use.position):
             return self._open(sql, use)
-        except StatementFailed:
-            raise
-        except (NotFound, Refused, UsageError) as error:
-            raise StatementFailed(error.message, error.hint, use.position) from error
 
     def _open(self, sql: str, use: TableUse) -> OpenedTable | None:
         files = self.warehouse.files

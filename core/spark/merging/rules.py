@@ -9,16 +9,11 @@ from core.cancelling import check_cancelled
 from core.spark.merging.keys import KeyReader
 from core.spark.merging.model import MergeColumns, MergeFile, MergeRules, Unmergeable
 from core.table.definition.column_types import ColumnType
+from core.table.definition.kind_signs import ignored_deletes
 from core.table.records import SchemaField, TableSchema
 
 _KEY_PREFIX = "_KEY_"
 _WIDENED = (("TINYINT", "SMALLINT", "INT", "BIGINT"), ("FLOAT", "DOUBLE"), ("CHAR", "VARCHAR", "STRING"))
-_IGNORE_DELETE = (
-    "ignore-delete",
-    "first-row.ignore-delete",
-    "deduplicate.ignore-delete",
-    "partial-update.ignore-delete",
-)
 
 
 def merge_rules(schema: TableSchema, schemas: Mapping[int, TableSchema]) -> MergeRules:
@@ -48,7 +43,7 @@ def merge_rules(schema: TableSchema, schemas: Mapping[int, TableSchema]) -> Merg
         key_types=tuple(types[name] for name in key),
         sequence_types=tuple(types[name] for name in sequence),
         descending=options.get("sequence.field.sort-order", "ascending").strip().lower() == "descending",
-        ignore_delete=next((_is_true(options, name) for name in _IGNORE_DELETE if name in options), False),
+        ignore_delete=ignored_deletes(options) is not None,
         columns={
             number: _columns([fields[name] for name in key], [fields[name] for name in sequence], written)
             for number, written in schemas.items()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import msgspec
 from pyspark.sql import DataFrame, SparkSession
 
-from core.errors import NotFound, Refused, UsageError
+from core.errors import Refused, failing_at
 from core.spark.datasource.scan import WarehouseAccess
 from core.spark.protocol import Inserting
 from core.spark.writing.assigning import assigned, partition_values
@@ -41,19 +41,15 @@ def target_of(
 ) -> WriteTarget:
     """Where the rows go, as it is now. Raises `StatementFailed` at the table's name, `Refused`."""
     files = warehouse.files
-    try:
+    with failing_at(insert.table_position):
         table, branch = named_table(insert.parts, database)
         root = branch_root(files, find_table(files, table.full_name), branch)
-    except (NotFound, UsageError) as error:
-        raise insert.refused(error.message, error.hint, insert.table_position) from error
     if root.branch != order.root:
         raise Refused(
             f"Another branch of {table.full_name} became main since the plan was made", "Run it again."
         )
     lineage = Lineage(files, root)
-    schema = lineage.latest_schema()
-    if schema is None:
-        raise NotFound(f"{root.table.full_name} has no schema", "`paimark doctor` looks into it.")
+    schema = lineage.require_schema()
     is_dynamic = bool(insert.partition) and not insert.static
     return WriteTarget(
         warehouse=warehouse.uri,

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
-from core.errors import NotFound, UsageError, hints_told
+from core.errors import UsageError, hints_told
 from core.quoting import quoted
 from core.spark.datasource.options import catalog_options
 from core.spark.writing.target import WriteTarget
@@ -121,9 +121,7 @@ def looked_up(options: Mapping[str, str], overwrite: bool) -> WriteTarget:
     branch = options.get("branch")
     root = branch_root(files, find_table(files, options["table"]), branch)
     lineage = Lineage(files, root)
-    schema = lineage.latest_schema()
-    if schema is None:
-        raise NotFound(f"{root.table.full_name} has no schema", "`paimark doctor` looks into it.")
+    schema = lineage.require_schema()
     mode = options.get("partitionOverwriteMode", "static").lower()
     if mode not in ("static", "dynamic"):
         raise UsageError(f"partitionOverwriteMode is static or dynamic, not {mode}")

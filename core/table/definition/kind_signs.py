@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 
 import msgspec
 
@@ -12,7 +12,8 @@ from core.table.records import TableSchema
 
 Sign = Callable[[TableSchema], str]
 
-_IGNORES_DELETE = (
+# The first that is set counts.
+_IGNORE_DELETE = (
     "ignore-delete",
     "first-row.ignore-delete",
     "deduplicate.ignore-delete",
@@ -24,6 +25,14 @@ _LOSSY = re.compile(
 )
 # Stock Paimon makes directories of these by Java's own text, which is not the same in all Javas.
 _WITHOUT_PATH = ("FLOAT", "DOUBLE", "BINARY", "VARBINARY", "BYTES")
+
+
+def ignored_deletes(options: Mapping[str, str]) -> str | None:
+    """The option by which deletes in files count for nothing, where one is set."""
+    for option in _IGNORE_DELETE:
+        if option in options:
+            return option if options[option].strip().lower() == "true" else None
+    return None
 
 
 def has(name: str, *values: str) -> Sign:
@@ -87,7 +96,7 @@ def partially_updates_by_rules(schema: TableSchema) -> str:
         return ""
     removes = "partial-update.remove-record-on-delete", "partial-update.remove-record-on-sequence-group"
     rules = is_set(r"fields\.(.+\.(sequence-group|aggregate-function)|default-aggregate-function)")
-    return either(rules, is_true(*_IGNORES_DELETE, *removes))(schema)
+    return either(rules, is_true(*_IGNORE_DELETE, *removes))(schema)
 
 
 def aggregates_otherwise(functions: Collection[str]) -> Sign:

@@ -209,6 +209,13 @@ class Lineage:
         ids = self.schema_ids()
         return self.schema(ids[-1]) if ids else None
 
+    def require_schema(self) -> TableSchema:
+        """The newest schema. Raises `NotFound`, also for a branch made without one, and `Corrupt`."""
+        schema = self.latest_schema()
+        if schema is None:
+            raise NotFound(f"{self._name} has no schema", "`paimark doctor` looks into it.")
+        return schema
+
     def _read_rows(self, ids: Sequence[int], rows: list[SnapshotRow]) -> int:
         """Append the rows of these ids; how many of their files do not exist."""
         decode = row_decoder()

@@ -112,11 +112,7 @@ def _same(left: TableSchema, right: TableSchema) -> bool:
 
 def _head(files: Files, root: Root) -> DiffVersion:
     newest = resolve_latest(files, root)
-    schema = Lineage(files, root).latest_schema()
-    if schema is None:
-        raise NotFound(
-            f"{root.label} of {root.table.full_name} has no schema", "`paimark doctor` looks into it."
-        )
+    schema = Lineage(files, root).require_schema()
     label = MAIN if root == main_root(files, root.table) else root.label
     return DiffVersion(root, label, None, newest.snapshot if newest else None, schema)
 

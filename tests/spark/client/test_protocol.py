@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from core.errors import Cancelled, PaimarkError, StatementFailed, Unavailable
 from core.spark.protocol import (
     Batch,
     Cancel,
@@ -24,6 +25,7 @@ from core.spark.protocol import (
     receive_report,
     send,
 )
+from core.table.lineage.commits import Overwritten
 
 Pair = tuple[socket.socket, socket.socket]
 
@@ -46,6 +48,24 @@ def test_orders_arrive_as_they_were_sent(pair: Pair) -> None:
     for order in orders:
         send(ours, order)
     assert [receive_order(theirs) for _ in orders] == orders
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        StatementFailed("no such column", "Write another.", 7),
+        Unavailable("The store does not answer", "Try again."),
+        Cancelled("The statement was cancelled"),
+        Overwritten("Snapshot 3 was overwritten", "Look at the rows."),
+    ],
+)
+def test_an_error_is_the_same_on_the_other_side(pair: Pair, error: PaimarkError) -> None:
+    ours, theirs = pair
+    send(ours, Failed.of(error))
+    told = receive_report(theirs)
+    assert isinstance(told, Failed)
+    made = told.error()
+    assert (type(made), vars(made)) == (type(error), vars(error))
 
 
 def test_batches_are_bytes_among_messages(pair: Pair) -> None:
