@@ -16,7 +16,7 @@ Kinds that one package raises and catches are subclasses there, such as `TakenOv
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from core.redaction import redacted
@@ -104,6 +104,17 @@ def failing_at(position: int | None) -> Iterator[None]:
         raise
     except PaimarkError as error:
         raise StatementFailed(error.message, error.hint, position) from error
+
+
+@contextmanager
+def worded(said: Callable[[str], str]) -> Iterator[None]:
+    """Errors of what is inside in other words."""
+    try:
+        yield
+    except PaimarkError as error:
+        error.message, error.hint = said(error.message), said(error.hint)
+        error.args = (error.message,)
+        raise
 
 
 @contextmanager

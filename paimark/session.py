@@ -9,7 +9,9 @@ from dataclasses import dataclass, field, replace
 
 from core.actions.context import Context, Counting, Remark, open_context
 from core.config import Settings, state_directory
+from core.errors import worded
 from core.redaction import redacted
+from core.statements.words import IN_PYTHON
 from core.storage.files import Files
 from core.text import clean_text
 
@@ -38,7 +40,7 @@ class Session:
         from core.spark.client.client import Engine, EngineConfig
 
         config = EngineConfig.of(self.settings, state_directory() / "engine.log")
-        with closing(Engine(config)) as engine:
+        with worded(IN_PYTHON.said), closing(Engine(config)) as engine:
             yield replace(self.context, engine=lambda: engine, progress=tell)
 
 

@@ -17,7 +17,7 @@ from core.errors import PaimarkError, Refused
 from core.spark.client.client import Engine
 from core.spark.protocol import Batch, Columns, Event, Failed, Finished
 from core.statements.call import Called, called_action
-from core.statements.words import in_call_words
+from core.statements.words import IN_SQL
 from core.storage.open import open_files
 from core.table.catalog import find_table
 from core.travel.parse.sql import Statement, read_statement
@@ -127,7 +127,7 @@ def _run_action(
 ) -> Iterator[Event]:
     began = time.monotonic()
     position = None
-    said: Callable[[str], str] = in_call_words if statement.kind == "call" else str
+    said: Callable[[str], str] = IN_SQL.said if statement.kind == "call" else str
     try:
         called, inserts = _called(statement, database, time_zone)
         config = engine.config

@@ -1,8 +1,11 @@
-"""Sentences of the actions, which speak of the command line, in the words of a CALL."""
+"""Sentences of the actions, which speak of the command line, in the words of another surface."""
 
 from __future__ import annotations
 
 import re
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from core.actions.registry import ACTIONS
 from core.quoting import literal
@@ -12,46 +15,76 @@ from core.travel.statements.calls import SCHEMA
 _ARGUMENTS = {
     argument.name.replace("_", "-"): argument for action in ACTIONS.values() for argument in action.arguments
 }
-_OPTION = re.compile(r"--([a-z][a-z-]*)(?: ((?:main|branch|[A-Z]+|[0-9]+|[a-z]+\.[0-9]+)\b))?")
+_FLAGS = "|".join(name for name, argument in _ARGUMENTS.items() if argument.kind == "flag")
+# In a sentence, where only some words behind an option can be its value; and in a command.
+_OPTION = re.compile(
+    r"--([a-z][a-z-]*)(?: ((?:main|branch|(?:not-)?committed|[A-Z]+|[0-9]+|[a-z]+\.[0-9]+)\b))?"
+)
+_SHELL_WORD = r"""(?:"[^"]*"|'[^']*'|[^\s`'",.;:]|[.;:](?=[^\s`'",]))+"""
+_GIVEN = rf" --(?:(?:{_FLAGS})\b|[a-z][a-z-]*(?: (?!-){_SHELL_WORD})?)"
 _COMMAND = re.compile(
-    rf"paimark ({'|'.join(sorted(ACTIONS, reverse=True))})((?: (?!-)[^\s`]+)?)((?: {_OPTION.pattern})*)"
+    rf"paimark ({'|'.join(sorted(ACTIONS, reverse=True))})((?: (?!-){_SHELL_WORD})?)((?:{_GIVEN})*)"
 )
 _LEFT_OUT = re.compile(r"\b([Ll]eave|[Ww]ithout) --([a-z][a-z-]*)")
 
 
-def in_call_words(text: str) -> str:
-    """`Give it as --id.` becomes `Give it as id => ...`; whole commands become a CALL.
+@dataclass(frozen=True)
+class Words:
+    """How actions are called. `call` takes an action, its table (empty where none is said) and arguments."""
 
-    What is no argument of an action (`--yes`, `paimark doctor`) stays as it is.
-    """
-    return _OPTION.sub(_named, _LEFT_OUT.sub(_left_out, _COMMAND.sub(_called, text)))
+    call: Callable[[str, str, list[str]], str]
+    given: str
+    true: str
+    text: Callable[[str], str]
+
+    def said(self, sentence: str) -> str:
+        """`Give it as --id.` becomes `Give it as id => ...`; whole commands become a call.
+
+        What is no argument of an action (`--yes`, `paimark doctor`) stays as it is.
+        """
+        sentence = _COMMAND.sub(self._called, sentence)
+        return _OPTION.sub(self._named, _LEFT_OUT.sub(_left_out, sentence))
+
+    def _called(self, found: re.Match[str]) -> str:
+        given = [each.strip().partition(" ") for each in re.findall(_GIVEN, found[3])]
+        assigned = [self._assigned(name.removeprefix("--"), _plain(value)) for name, _, value in given]
+        return self.call(_parameter(found[1]), _plain(found[2]), assigned)
+
+    def _named(self, found: re.Match[str]) -> str:
+        return self._assigned(found[1], found[2] or "") if found[1] in _ARGUMENTS else found[0]
+
+    def _assigned(self, name: str, value: str) -> str:
+        """`value` is empty where the sentence has none."""
+        known, head = _ARGUMENTS.get(name), f"{_parameter(name)}{self.given}"
+        if known is not None and known.kind == "flag":
+            return f"{head}{self.true}" + (f" {value}" if value else "")
+        if not value:
+            return f"{head}..."
+        return head + (value if value.isdecimal() else self.text(value))
 
 
-def _called(found: re.Match[str]) -> str:
-    action, table, options = found[1], found[2].strip(), found[3]
-    given = [f"table => {literal(table)}"] if table else []
-    given += [_assigned(name, value) for name, value in _OPTION.findall(options)]
-    return f"CALL {SCHEMA}.{_parameter(action)}({', '.join(given)})"
+def _call(action: str, table: str, given: list[str]) -> str:
+    head = [f"table => {literal(table)}"] if table else []
+    return f"CALL {SCHEMA}.{action}({', '.join([*head, *given])})"
+
+
+def _method(action: str, table: str, given: list[str]) -> str:
+    head = f"table({table!r})." if table else ""
+    return f"{head}{action}({', '.join(given)})"
 
 
 def _left_out(found: re.Match[str]) -> str:
     return f"{found[1]} {_parameter(found[2])}" if found[2] in _ARGUMENTS else found[0]
 
 
-def _named(found: re.Match[str]) -> str:
-    name, value = found[1], found[2] or ""
-    return _assigned(name, value) if name in _ARGUMENTS else found[0]
-
-
-def _assigned(name: str, value: str) -> str:
-    """`value` is empty where the sentence has none."""
-    known = _ARGUMENTS.get(name)
-    if known is not None and known.kind == "flag":
-        return f"{_parameter(name)} => true" + (f" {value}" if value else "")
-    if not value:
-        return f"{_parameter(name)} => ..."
-    return f"{_parameter(name)} => {value if value.isdecimal() else literal(value)}"
+def _plain(word: str) -> str:
+    """What the shell makes of a word."""
+    return "".join(shlex.split(word))
 
 
 def _parameter(name: str) -> str:
     return name.replace("-", "_")
+
+
+IN_SQL = Words(_call, " => ", "true", literal)
+IN_PYTHON = Words(_method, "=", "True", repr)

@@ -122,6 +122,12 @@ def test_a_plan_that_is_refused_says_why_and_can_not_be_applied(orders: paimark.
         orders.create_tag(name="v2")
 
 
+def test_a_hint_speaks_of_arguments_and_methods(orders: paimark.Table) -> None:
+    with pytest.raises(paimark.Refused) as refused:
+        orders.create_tag(name="x", retain="0 d")
+    assert refused.value.hint == "Leave retain out."
+
+
 def test_a_plan_of_another_table_is_refused(warehouse: Path, orders: paimark.Table) -> None:
     plan = orders.plan("create-tag", name="now")
     with pytest.raises(paimark.UsageError, match=r"for shop\.orders, and this is shop\.events"):

@@ -1,10 +1,10 @@
-"""What the actions say of the command line, in the words of a CALL."""
+"""What the actions say of the command line, in the words of a CALL and of `import paimark`."""
 
 from __future__ import annotations
 
 import pytest
 
-from core.statements.words import in_call_words
+from core.statements.words import IN_PYTHON, IN_SQL
 
 
 @pytest.mark.parametrize(
@@ -29,9 +29,35 @@ from core.statements.words import in_call_words
         ),
         ("Run `paimark undo --replacement`.", "Run `CALL sys.undo(replacement => true)`."),
         ("Take it back: paimark undo shop.orders", "Take it back: CALL sys.undo(table => 'shop.orders')"),
+        (
+            "Run `paimark recover shop.orders --assume committed`, or `--assume not-committed`.",
+            "Run `CALL sys.recover(table => 'shop.orders', assume => 'committed')`, or "
+            "`assume => 'not-committed'`.",
+        ),
+        (
+            """Set it anew: paimark alter-branch-schema shop.orders --set "'a' = '1 h'" --branch fix.""",
+            "Set it anew: CALL sys.alter_branch_schema(table => 'shop.orders', set => '\\'a\\' = \\'1 h\\'', "
+            "branch => 'fix').",
+        ),
         # None of a CALL's affair.
         ("Start without --read-only; `paimark doctor shop.orders` looks.",) * 2,
     ],
 )
 def test_options_become_arguments_and_commands_become_calls(said: str, expected: str) -> None:
-    assert in_call_words(said) == expected
+    assert IN_SQL.said(said) == expected
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("Give it as --id.", "Give it as id=...."),
+        ("Retire the branch with --keep.", "Retire the branch with keep=True."),
+        ("Say who wins with --on-conflict branch.", "Say who wins with on_conflict='branch'."),
+        ("Run `paimark undo --replacement`.", "Run `undo(replacement=True)`."),
+        ("Run `paimark recover shop.orders` to go on.", "Run `table('shop.orders').recover()` to go on."),
+        ("paimark delete-savepoint a.b --id 2", "table('a.b').delete_savepoint(id=2)"),
+        ("`paimark doctor shop.orders` looks.",) * 2,
+    ],
+)
+def test_options_become_parameters_and_commands_become_methods(said: str, expected: str) -> None:
+    assert IN_PYTHON.said(said) == expected
