@@ -23,7 +23,7 @@ from core.verify.located import locate
 from core.verify.needs import needs_of
 from core.verify.versions import StoredVersion, versions
 from tests.actions.acting import EVENTS, ORDERS, NoWrites, Wrapped, context_on, done
-from tests.actions.garbage.test_count import with_a_large_manifest
+from tests.actions.garbage.test_counting_cost import with_a_large_manifest
 from tests.actions.garbage.test_unreferenced import random_history
 from tests.actions.histories import TABLE, History, needed_by_all, reached
 from tests.actions.taking_over import branched

@@ -22,7 +22,7 @@ from core.table.lineage.branches import branch_rows
 from core.table.lineage.lineage import Lineage
 from core.table.savepoints import SavepointManager
 from tests.actions.acting import context_on, done
-from tests.actions.garbage.test_count import Crowd
+from tests.actions.garbage.test_counting_cost import Crowd
 from tests.actions.histories import TABLE, History
 
 BRANCHES = 40

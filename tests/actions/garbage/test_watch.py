@@ -15,7 +15,7 @@ from core.storage.files import Files
 from core.table.lineage.lineage import Lineage
 from core.table.manifests.files import needed_files
 from tests.actions.acting import Wrapped, applied, contents, context_on, planned
-from tests.actions.garbage.test_count import Crowd, metadata
+from tests.actions.garbage.test_counting_cost import Crowd, metadata
 from tests.actions.histories import TABLE, History
 from tests.table.lineages import CountingFiles
 

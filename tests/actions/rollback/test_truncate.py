@@ -27,7 +27,7 @@ from tests.actions.acting import (
     undoable,
 )
 from tests.actions.taking_over import add, branched, main_rows, rows_of
-from tests.actions.undo.test_undo import of_main
+from tests.actions.undo.test_undo_replacement import of_main
 from tests.spark.engine.test_reads import at
 
 ACTION = "rollback"

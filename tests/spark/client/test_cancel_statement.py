@@ -11,7 +11,7 @@ import pytest
 
 from core.spark.client.client import Engine, EngineConfig
 from core.spark.protocol import Event, Failed
-from tests.spark.client.test_cancel_locally import stuck
+from tests.spark.client.test_cancel_engine_work import stuck
 from tests.spark.engine_fixture import rows
 
 

@@ -22,7 +22,7 @@ from core.table.manifests.files import (
 )
 from core.table.manifests.manifests import read_manifest_list
 from core.table.records import Tag
-from tests.actions.garbage.test_count import with_a_large_manifest
+from tests.actions.garbage.test_counting_cost import with_a_large_manifest
 from tests.actions.histories import TABLE, History
 
 MAIN = TABLE.root()

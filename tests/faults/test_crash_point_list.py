@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from core.actions.registry import ACTIONS
 from tests.faults import takeovers, test_crash_points, test_delete_and_expire, test_replace_main
-from tests.faults import test_rewriting as rewriting
+from tests.faults import test_rewrite_main as rewriting
 from tests.faults.fault_files import Mode, can_be_half
 
 # `test_a_recovery_can_be_killed_too`, wherever there is one, kills it at its own writes.

@@ -19,7 +19,7 @@ from core.table.savepoints import SavepointManager
 from tests.actions.acting import Wrapped
 from tests.interop.judge import Judge, Row
 from tests.interop.ours import act
-from tests.interop.test_reclaim import grow, make_table
+from tests.interop.test_garbage_collection import grow, make_table
 
 KINDS = ("primary key", "append", "append in partitions")
 # Of the stock expiry's deletions, or of ours, those before which the other one comes.

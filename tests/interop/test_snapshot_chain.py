@@ -16,7 +16,7 @@ from core.table.manifests.manifests import read_manifest_list
 from core.table.records import Snapshot
 from tests.conftest import ORDERS
 from tests.interop.judge import Judge
-from tests.interop.test_reclaim import KINDS, grow, make_table
+from tests.interop.test_garbage_collection import KINDS, grow, make_table
 from tests.paimon import commit
 
 TABLE = TablePath("shop", "t")
