@@ -14,17 +14,6 @@ from tests.simulation.scheduler import Fate
 from tests.simulation.world import TABLE, Violation
 
 _LATE = ("others commit and main expires", "a recovery dies half-way")
-_REWRITES = (
-    "fast-forward",
-    "fast-forward with a column",
-    "merge",
-    "merge with a column",
-    "second merge",
-    "merge by key",
-    "rollback",
-    "rollback of a merge",
-    "overwrite",
-)
 # Ways that are known to go wrong, and are left out until they are mended: a case and what happens meanwhile.
 KNOWN_FAULTS = frozenset(
     {

@@ -71,9 +71,9 @@ class PlanDialog(Dialog[Outcome | None]):
     """
 
     DEFAULT_CSS = """
-    PlanDialog Field { height: 1; }
-    PlanDialog Field Static { width: 14; color: $quiet; }
-    PlanDialog Field Input { width: 1fr; background: $panel 50%; }
+    PlanDialog ArgumentField { height: 1; }
+    PlanDialog ArgumentField Static { width: 14; color: $quiet; }
+    PlanDialog ArgumentField Input { width: 1fr; background: $panel 50%; }
     PlanDialog ScrollLines { margin-top: 1; }
     PlanDialog Choices { height: 1; margin-top: 1; }
     """
