@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from core.actions.context import Context
 from core.actions.merge import history as merge_history
 from core.actions.merge.record import record_merge
 from core.actions.merge.survey import survey
+from core.actions.roots.pin_snapshot import require_held
 from core.actions.roots.savepoint_claim import forget_savepoint
 from core.errors import Refused
 from core.storage.files import Files
@@ -327,6 +329,33 @@ def test_nothing_is_kept_on_a_branch_that_was_deleted_just_before_its_tag(
     # Empty directories would be taken for a branch.
     assert not (orders / "branch/branch-fix").exists()
     assert verify(context, ORDERS).problems == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "kept"),
+    [
+        ("create-savepoint", {}, "savepoint.1"),
+        ("create-tag", {"name": "old"}, "paimark.merge.fix.1"),
+    ],
+)
+def test_what_is_kept_of_mains_past_is_kept_though_main_comes_back_meanwhile(
+    context: Context, monkeypatch: pytest.MonkeyPatch, name: str, asked: dict[str, str], kept: str
+) -> None:
+    """It was begun on the branch that was main; expiry looks in the table directory alone."""
+    branched(context)
+    done(context, "replace-main-branch", name="fix")
+    undo = planned(context, "undo")
+
+    def beside_an_undo(*arguments: Any) -> None:
+        if main_root(context.files, ORDERS) != ORDERS.root():
+            applied(context, undo)
+        require_held(*arguments)
+
+    monkeypatch.setattr("core.actions.roots.shared_snapshots.require_held", beside_an_undo)
+    done(context, name, ORDERS, snapshot=1, **asked)
+    assert main_root(context.files, ORDERS) == ORDERS.root()
+    held = dict(Lineage(context.files, ORDERS.root()).tags())
+    assert held[kept].id == 1
 
 
 def test_a_tag_of_a_savepoint_that_is_half_taken_back_goes(context: Context, orders: Path) -> None:

@@ -75,8 +75,7 @@ PLANTS: dict[str, tuple[_Change, ...]] = {
         ("core.actions.roots.shadow_tags.put_barrier", _nothing),
     ),
     "main-does-not-know-what-a-branch-keeps": (
-        ("core.actions.tags.create_tag.tag_in_main", _nothing),
-        ("core.actions.roots.savepoint_claim.tag_in_main", _nothing),
+        ("core.actions.roots.shared_snapshots._tag_in_main", _nothing),
     ),
     "a-savepoint-without-its-tag-stays-so": (("core.actions.recover.unprotected", _empty),),
     "a-dropped-main-is-not-looked-at-again": (

@@ -14,8 +14,8 @@ from core.actions.change.owner import Owner, this_process
 from core.actions.checks import undone_on_failure
 from core.actions.context import Context, Progress, Remark
 from core.actions.roots import shadow_tags
-from core.actions.roots.pin_snapshot import ChosenSnapshot, prune_gone, require_held
-from core.actions.roots.shared_snapshots import tag_in_main
+from core.actions.roots.pin_snapshot import ChosenSnapshot, prune_gone
+from core.actions.roots.shared_snapshots import hold_with_main
 from core.actions.temp_files import delete_temporaries
 from core.errors import FileMissing, Refused
 from core.figures import size
@@ -131,8 +131,7 @@ def complete(
 ) -> Savepoint:
     """From the tag to the savepoint. Raises `Lost` and leaves undoing to the caller."""
     files, table = context.files, chosen.root.table
-    tag_in_main(files, chosen, savepoint_tag(claim.id))
-    require_held(context, chosen, needed, progress)
+    hold_with_main(context, chosen, savepoint_tag(claim.id), needed, progress, [])
     verified_at = context.clock()
     full_list = write_manifest_list(files, manifest_list_paths(table, chosen.snapshot))
     files.create(table.savepoint_file(claim.full_manifest_list), full_list)

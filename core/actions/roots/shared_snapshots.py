@@ -5,19 +5,44 @@ Stock expiry on main spares what main's own tags hold, and looks at no branch.
 
 from __future__ import annotations
 
-from core.actions.roots.pin_snapshot import ChosenSnapshot
+from core.actions.context import Context, Progress
+from core.actions.roots.pin_snapshot import ChosenSnapshot, require_held
 from core.actions.roots.shadow_tags import guard
 from core.storage.files import Files
+from core.table.layout import Root
 from core.table.lineage.main_branch import main_root
+from core.table.manifests.files import NeededNames
 from core.table.records import Snapshot, is_same_commit
 
 
-def tag_in_main(files: Files, chosen: ChosenSnapshot, name: str) -> str | None:
+def hold_with_main(
+    context: Context,
+    chosen: ChosenSnapshot,
+    name: str,
+    needed: NeededNames | None,
+    progress: Progress,
+    pins: list[str],
+) -> None:
+    """Prove that the tag just written keeps the snapshot, after tagging it in main too where main has it.
+
+    Both again where another root became main meanwhile. `pins` gets the paths of the tags that were created
+    in main. Raises as `require_held`, and `Corrupt`.
+    """
+    files, table = context.files, chosen.root.table
+    while True:
+        main = main_root(files, table)
+        if (pin := _tag_in_main(files, chosen, name, main)) is not None:
+            pins.append(pin)
+        require_held(context, chosen, needed, progress)
+        if main_root(files, table) == main:
+            return
+
+
+def _tag_in_main(files: Files, chosen: ChosenSnapshot, name: str, main: Root) -> str | None:
     """Tag the snapshot of a branch in main too, where main has it; the path of the tag if it was not there.
 
     Call it before it is proved that the snapshot is held. Raises `Corrupt`.
     """
-    main = main_root(files, chosen.root.table)
     if main == chosen.root:
         return None
     path = main.snapshot(chosen.snapshot.id)

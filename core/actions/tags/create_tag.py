@@ -28,11 +28,10 @@ from core.actions.roots.pin_snapshot import (
     choose_as_planned,
     keep,
     prune_gone,
-    require_held,
     require_whole,
     slow_check_warning,
 )
-from core.actions.roots.shared_snapshots import tag_in_main
+from core.actions.roots.shared_snapshots import hold_with_main
 from core.durations import parse_duration
 from core.errors import FileMissing, Refused
 from core.figures import moment
@@ -134,11 +133,10 @@ def _tag(context: Context, chosen: ChosenSnapshot, plan: Plan, progress: Progres
 
     with undone_on_failure(chosen.root.table, take_back):
         # It goes with the branch: main may have a tag of this name.
-        pin = tag_in_main(files, chosen, merge_tag(chosen.root.label, chosen.snapshot.id))
-        made += [] if pin is None else [pin]
+        pin_name = merge_tag(chosen.root.label, chosen.snapshot.id)
         progress(f"tagged snapshot {chosen.snapshot.id} as {name}")
         try:
-            require_held(context, chosen, needed, progress)
+            hold_with_main(context, chosen, pin_name, needed, progress, made)
         except SnapshotLost:
             if needed is not None:
                 made += _copies_since(files, chosen.root.table, name, data, elsewhere)
