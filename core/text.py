@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 
 # C0 and C1 controls, DEL, halves of characters, line and paragraph separators, bidirectional marks, overrides
 # and isolates, fillers, tags, and every other character that takes no room and shows nothing.
@@ -75,3 +76,17 @@ def _escape(match: re.Match[str]) -> str:
         return character
     units = character.encode("utf-16-be", "surrogatepass").hex()
     return "".join(f"\\u{units[place : place + 4]}" for place in range(0, len(units), 4))
+
+
+def distinct(names: Sequence[str], alike: Callable[[str], str] = str) -> list[str]:
+    """The names, a later one of two that are `alike` with a number behind it."""
+    taken: set[str] = set()
+    written = set(map(alike, names))
+    result = []
+    for name in names:
+        unique, number = name, 2
+        while alike(unique) in taken or (unique != name and alike(unique) in written):
+            unique, number = f"{name}_{number}", number + 1
+        taken.add(alike(unique))
+        result.append(unique)
+    return result

@@ -11,7 +11,7 @@ from typing import Any, TextIO
 
 import msgspec
 
-from core.text import clean_json
+from core.text import clean_json, distinct
 
 _encode = msgspec.json.Encoder().encode
 
@@ -76,19 +76,6 @@ def as_text(value: object) -> str:
         value = plain(value)
         return value if isinstance(value, str) else json_text(value)
     return str(value)
-
-
-def distinct(names: Sequence[str]) -> list[str]:
-    """The names, a later one of two equals with a number behind it: an object holds a name once."""
-    taken: set[str] = set()
-    result = []
-    for name in names:
-        unique, number = name, 2
-        while unique in taken or (unique != name and unique in names):
-            unique, number = f"{name}_{number}", number + 1
-        taken.add(unique)
-        result.append(unique)
-    return result
 
 
 def _is_map(value: Sequence[object]) -> bool:

@@ -14,7 +14,8 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from core.errors import Refused, Unavailable
-from core.export.json_rows import JsonRows, as_text, distinct
+from core.export.json_rows import JsonRows, as_text
+from core.text import distinct
 
 
 class ResultFile:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from core.spark.protocol import Batch
@@ -16,6 +17,27 @@ def read_batch(batch: Batch) -> pa.RecordBatch:
 
     with pa.ipc.open_stream(batch.ipc) as reader:
         return reader.read_next_batch()
+
+
+def ipc_stream(batch: pa.RecordBatch) -> bytes:
+    """One batch as an Arrow IPC stream with its schema."""
+    import pyarrow as pa
+
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    data: bytes = sink.getvalue().to_pybytes()
+    return data
+
+
+def cells_batch(columns: Mapping[str, str], rows: Sequence[Sequence[str | int | bool | None]]) -> Batch:
+    """At least one row, of columns by name and type: boolean, bigint or string."""
+    import pyarrow as pa
+
+    arrow = {"boolean": pa.bool_(), "bigint": pa.int64(), "string": pa.string()}
+    cells = zip(*rows, strict=True)
+    arrays = [pa.array(each, arrow[kind]) for each, kind in zip(cells, columns.values(), strict=True)]
+    return Batch(ipc_stream(pa.RecordBatch.from_arrays(arrays, names=list(columns))))
 
 
 def fit_batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:

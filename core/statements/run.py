@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,8 +14,9 @@ from core.actions.context import Progress, open_context
 from core.actions.plan import Plan, raise_first
 from core.actions.registry import Action, must_be_agreed_to
 from core.errors import PaimarkError, Refused
+from core.spark.arrow import cells_batch
 from core.spark.client.client import Engine
-from core.spark.protocol import Batch, Columns, Event, Failed, Finished
+from core.spark.protocol import Columns, Event, Failed, Finished
 from core.statements.call import Called, called_action
 from core.statements.words import IN_SQL
 from core.storage.open import open_files
@@ -159,7 +160,7 @@ def _run_action(
     shown = rows if limit is None else rows[:limit]
     yield Columns(tuple(columns), tuple(columns.values()))
     if shown:
-        yield _batch(columns, shown)
+        yield cells_batch(columns, shown)
     yield Finished(len(shown), len(shown) < len(rows), time.monotonic() - began, message)
 
 
@@ -170,17 +171,6 @@ def _plan_rows(plan: Plan) -> list[tuple[Cell, ...]]:
     rows += [("keep", kept, None, None) for kept in plan.kept]
     rows += [("warning", warning, None, None) for warning in plan.warnings]
     return rows
-
-
-def _batch(columns: Mapping[str, str], rows: Sequence[Sequence[Cell]]) -> Batch:
-    import pyarrow as pa
-
-    from core.spark.results.sender import ipc_stream
-
-    arrow = {"boolean": pa.bool_(), "bigint": pa.int64(), "string": pa.string()}
-    cells = zip(*rows, strict=True)
-    arrays = [pa.array(each, arrow[kind]) for each, kind in zip(cells, columns.values(), strict=True)]
-    return Batch(ipc_stream(pa.RecordBatch.from_arrays(arrays, names=list(columns))).to_pybytes())
 
 
 def _kind(cell: Cell) -> str:

@@ -30,6 +30,12 @@ def database_directory(database: str) -> str:
     return f"{database}{DATABASE_SUFFIX}"
 
 
+def require_database(files: Files, name: str) -> None:
+    """Raises `NotFound`, with names spelled like it as the hint."""
+    if name not in (known := databases(files)):
+        raise NotFound(f"There is no database {name}", near_names(name, known))
+
+
 def tables(files: Files, database: str) -> list[TablePath]:
     """The tables of a database, sorted. Raises `NotFound` when the database does not exist."""
     directory = database_directory(database)
@@ -38,8 +44,8 @@ def tables(files: Files, database: str) -> list[TablePath]:
         for entry in files.entries(directory)
         if entry.is_directory and is_safe_name(entry.name) and not entry.name.startswith(".")
     ]
-    if not candidates and database not in (known := databases(files)):
-        raise NotFound(f"There is no database {database} in {files.uri}", near_names(database, known))
+    if not candidates:
+        require_database(files, database)
     candidates.sort(key=lambda table: table.name)
     # Paimon numbers schemas from 0 and keeps them all, so one read answers for nearly every table.
     first_schemas = files.read_many(table.root().schema(0) for table in candidates)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from core.errors import NotFound, failing_at
 from core.quoting import quoted
 from core.storage.files import Files
-from core.table.catalog import databases, find_table, table_exists
+from core.table.catalog import databases, find_table, require_database, table_exists
 from core.table.layout import TablePath
 from core.table.lineage.main_branch import branch_root
-from core.table.names import SystemName, is_safe_name, near_names, split_system_name
+from core.table.names import SystemName, is_safe_name, split_system_name
 from core.travel.parse.uses import Statement, TableUse
 from core.travel.version import resolve_version
 
@@ -26,9 +26,9 @@ def resolve_name(files: Files, use: TableUse, database: str | None) -> tuple[Tab
         if is_ours:
             raise _no_database(files, use.parts[0])
         return None
-    if len(use.parts) == 2 and named not in (known := databases(files)):
-        if is_ours:
-            raise NotFound(f"There is no database {named}", near_names(named, known))
+    if len(use.parts) == 2 and is_ours:
+        require_database(files, named)
+    elif len(use.parts) == 2 and named not in databases(files):
         return None
     name = split_system_name(use.parts[-1])
     table = TablePath(named, name.table)

@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.cli.table_rows import TableRows, cell_width, fit
-from core.export.json_rows import JsonRows, distinct
+from core.export.json_rows import JsonRows
+from core.text import distinct
 
 
 def as_json(names: Sequence[str], rows: Sequence[Sequence[object]]) -> Any:

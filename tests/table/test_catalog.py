@@ -69,7 +69,7 @@ def test_unknown_names_come_with_what_is_like_them(files: Files) -> None:
     with pytest.raises(NotFound, match=r"^There is no table shop\.order$") as caught:
         find_table(files, "shop.order")
     assert caught.value.hint == "Did you mean orders?"
-    with pytest.raises(NotFound, match=r"^There is no database shp in ") as caught:
+    with pytest.raises(NotFound, match=r"^There is no database shp$") as caught:
         find_table(files, "shp.orders")
     assert caught.value.hint == "Did you mean shop?"
 

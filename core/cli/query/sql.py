@@ -21,8 +21,7 @@ from core.config import Settings
 from core.errors import NotFound, Refused, StatementFailed, UsageError
 from core.statements.run import CallMode, is_action, run_statement
 from core.storage.open import open_files
-from core.table.catalog import databases
-from core.table.names import near_names
+from core.table.catalog import require_database
 from core.travel.parse.sql import Statement, read_statement
 from core.travel.statements.shows import only_shows
 
@@ -59,7 +58,8 @@ def sql(
     settings = found.settings()
     read = _read(text)
     _check(read, found, settings)
-    _require_database(settings, database)
+    if database is not None:
+        require_database(open_files(settings.warehouse, settings.options), database)
     engine = open_engine(settings)
     narrator = Narrator()
     mode = CallMode(partial(_agree, found, narrator), narrator.step, found.dry_run)
@@ -103,14 +103,6 @@ def _check(statement: Statement, found: Given, settings: Settings) -> None:
         raise Refused("A statement that writes has no dry run", "It was not run.")
     if statement.removes_rows and not found.yes:
         confirm("The statement removes rows.")
-
-
-def _require_database(settings: Settings, database: str | None) -> None:
-    if database is None:
-        return
-    known = databases(open_files(settings.warehouse, settings.options))
-    if database not in known:
-        raise NotFound(f"There is no database {database}", near_names(database, known))
 
 
 def _text(statement: str | None, file: str | None) -> str:

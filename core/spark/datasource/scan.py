@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Self
 
 import msgspec
 
@@ -19,7 +20,18 @@ NO_TABLE = """{"version": 3, "id": 0, "fields": [{"id": 0, "name": "a", "type": 
 "partitionKeys": [], "primaryKeys": [], "options": {}, "timeMillis": 0}"""
 
 
-class Scan(Guarded, frozen=True):
+class Sendable(Guarded, frozen=True):
+    """Goes to Spark's workers as text."""
+
+    def to_text(self) -> str:
+        return msgspec.json.encode(self).decode()
+
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        return msgspec.json.decode(text, type=cls)
+
+
+class Scan(Sendable, frozen=True):
     """A table at a snapshot. `snapshot` and `schema` are their JSON, so that no reader looks them up again.
 
     `snapshot` is empty for a table that has none yet. `options` are catalog options and may hold secrets.
@@ -38,13 +50,6 @@ class Scan(Guarded, frozen=True):
     columns: tuple[str, ...] | None = None
     limit: int | None = None
     filters: bool = True
-
-    def to_text(self) -> str:
-        return msgspec.json.encode(self).decode()
-
-    @classmethod
-    def from_text(cls, text: str) -> Scan:
-        return msgspec.json.decode(text, type=cls)
 
 
 @dataclass(frozen=True, slots=True)

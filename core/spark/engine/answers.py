@@ -7,15 +7,13 @@ from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-import pyarrow as pa
-
-from core.errors import StatementFailed
+from core.errors import StatementFailed, failing_at
+from core.spark.arrow import cells_batch
 from core.spark.engine.shown import shown
 from core.spark.protocol import Batch, Columns, Finished
-from core.spark.results.sender import ipc_stream
 from core.storage.files import Files
-from core.table.catalog import database_directory, databases, tables
-from core.table.names import near_names, split_name
+from core.table.catalog import database_directory, databases, require_database, tables
+from core.table.names import split_name
 from core.travel.parse.uses import Statement
 
 _NAME = r"(?P<name>`(?:[^`]|``)+`|[\w$-]+)"
@@ -48,35 +46,35 @@ def answer(
     """
     if statement.kind not in ("show", "describe", "session"):
         return None
-    sql = statement.sql
-    text = sql.strip().rstrip(";").rstrip()
+    text = statement.sql.strip().rstrip(";").rstrip()
+
+    def named_database(found: re.Match[str]) -> str:
+        with failing_at(statement.sql.index(text) + found.start("name")):
+            name = split_name(found["name"])[0]
+            require_database(files, name)
+        return name
+
     if found := _SHOW_DATABASES.fullmatch(text):
         names = [name for name in databases(files) if _matches(name, found["like"])]
         return Answer(("namespace",), [(name,) for name in names])
     if found := _SHOW_TABLES.fullmatch(text):
-        return _tables(files, _plain(found["name"]) or database, found["like"], temporary())
+        return _tables(
+            files, split_name(found["name"])[0] if found["name"] else database, found["like"], temporary()
+        )
     if found := _USE.fullmatch(text):
-        name = _plain(found["name"]) or ""
-        _require_database(sql, name, found["name"], files)
+        name = named_database(found)
         return Answer((), message=f"The current database is {name}", database=name)
     if _SHOW_VIEWS.fullmatch(text):
         return Answer(("namespace", "viewName", "isTemporary"), [("", name, True) for name in temporary()])
     if _SHOW_CURRENT.fullmatch(text):
         return Answer(("namespace",), [(database,)] if database is not None else [])
     if found := _DESCRIBE_DATABASE.fullmatch(text):
-        name = _plain(found["name"]) or ""
-        _require_database(sql, name, found["name"], files)
+        name = named_database(found)
         place = f"{files.uri.rstrip('/')}/{database_directory(name)}"
         return Answer(("info_name", "info_value"), [("Namespace Name", name), ("Location", place)])
     if (said := shown(statement, files, database, temporary)) is not None:
         return Answer(said.columns, said.rows)
     return None
-
-
-def _require_database(sql: str, name: str, written: str, files: Files) -> None:
-    known = databases(files)
-    if name not in known:
-        raise StatementFailed(f"There is no database {name}", near_names(name, known), sql.find(written))
 
 
 def _tables(files: Files, database: str | None, like: str | None, temporary: Sequence[str]) -> Answer:
@@ -96,21 +94,11 @@ def _matches(name: str, like: str | None) -> bool:
     return any(fnmatchcase(name.lower(), each.strip().replace("%", "*").lower()) for each in like.split("|"))
 
 
-def _plain(name: str | None) -> str | None:
-    return split_name(name)[0] if name is not None else None
-
-
 def tell_answer(said: Answer, tell: Callable[[Columns | Batch], None]) -> Finished:
     """Its rows, as a statement's."""
     if said.columns:
-        kinds = ["boolean" if name == "isTemporary" else "string" for name in said.columns]
-        schema = pa.schema(
-            [
-                (name, pa.bool_() if kind == "boolean" else pa.string())
-                for name, kind in zip(said.columns, kinds, strict=True)
-            ]
-        )
-        tell(Columns(said.columns, tuple(kinds)))
-        rows = [dict(zip(said.columns, row, strict=True)) for row in said.rows]
-        tell(Batch(ipc_stream(pa.RecordBatch.from_pylist(rows, schema=schema)).to_pybytes()))
+        columns = {name: "boolean" if name == "isTemporary" else "string" for name in said.columns}
+        tell(Columns(said.columns, tuple(columns.values())))
+        if said.rows:
+            tell(cells_batch(columns, said.rows))
     return Finished(len(said.rows), False, message=said.message)

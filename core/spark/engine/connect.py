@@ -19,6 +19,7 @@ import pyarrow as pa
 from pyspark.errors.exceptions.base import PySparkException
 
 from core.errors import Refused, Unavailable
+from core.spark.arrow import ipc_stream
 from core.spark.engine.failures import sentences
 from core.spark.engine.session_state import EngineSession
 from core.spark.engine.statement import Job, Runner
@@ -27,7 +28,7 @@ from core.spark.launch.cluster import package, require_listening
 from core.spark.launch.home import pyspark_version
 from core.spark.protocol import Ask, ParentGone, Run, StageProgress, Start, Write
 from core.spark.results.results import in_zone, tell_columns, tell_rows
-from core.spark.results.sender import Rows, ipc_stream
+from core.spark.results.sender import Rows
 from core.travel.parse.sql import Statement
 from core.travel.statements.inserts import Insert
 
@@ -155,7 +156,7 @@ class Connect:
                 table = part.cast(pa.schema([in_zone(field, zone) for field in part.schema]))
                 for batch in table.to_batches():
                     if batch.num_rows:
-                        yield ipc_stream(batch).to_pybytes(), batch.num_rows
+                        yield ipc_stream(batch), batch.num_rows
 
 
 def _no_writing() -> Refused:

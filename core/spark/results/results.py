@@ -14,11 +14,12 @@ from pyspark.sql import functions as sql_functions
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import CalendarIntervalType, VariantType, YearMonthIntervalType
 
+from core.spark.arrow import ipc_stream
 from core.spark.native.compiled import compiled, new_instance, send_to_executors
 from core.spark.native.first_rows import SMALL_RESULT
 from core.spark.protocol import Batch, Columns
 from core.spark.results.outlet import Outlet
-from core.spark.results.sender import HEAD, STREAM_END, Rows, ipc_stream
+from core.spark.results.sender import HEAD, STREAM_END, Rows
 
 if TYPE_CHECKING:
     from core.spark.launch.session import Spark
@@ -156,4 +157,4 @@ def cut(batch: Rows, rows: int) -> Rows:
     if count <= rows:
         return batch
     with pa.ipc.open_stream(data) as reader:
-        return ipc_stream(reader.read_next_batch().slice(0, rows)).to_pybytes(), rows
+        return ipc_stream(reader.read_next_batch().slice(0, rows)), rows

@@ -7,10 +7,6 @@ as they are taken. An end mark follows the last one, so that a task that died is
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 # An Arrow IPC stream and how many rows are in it.
 Rows = tuple[bytes, int]
@@ -23,13 +19,3 @@ END = HEAD.pack(0, 0)
 KNOWN = b"+"
 # Ends a stream of Arrow's, which is a message of the schema and such batches.
 STREAM_END = b"\xff\xff\xff\xff\0\0\0\0"
-
-
-def ipc_stream(batch: pa.RecordBatch) -> pa.Buffer:
-    """One batch as an Arrow IPC stream with its schema."""
-    import pyarrow as pa
-
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, batch.schema) as writer:
-        writer.write_batch(batch)
-    return sink.getvalue()

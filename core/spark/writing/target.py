@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import msgspec
-
 from core.errors import Refused
-from core.redaction import Guarded
-from core.spark.datasource.scan import Scan
+from core.spark.datasource.scan import Scan, Sendable
 from core.storage.files import Files
 from core.table.definition import kinds
 from core.table.definition.kinds import WriteMode
@@ -21,7 +18,7 @@ from core.table.records import Snapshot, TableSchema, commit_key
 DUE_SAVEPOINT = "core.actions.savepoints.auto_savepoint:after_write"
 
 
-class WriteTarget(Guarded, frozen=True, kw_only=True):
+class WriteTarget(Sendable, frozen=True, kw_only=True):
     """A root, and how its next commit comes about.
 
     `branch` is None for the table directory; with `follows_main` the root must still be main's when the
@@ -52,13 +49,6 @@ class WriteTarget(Guarded, frozen=True, kw_only=True):
     known: int = 0
     after_commit: str | None = DUE_SAVEPOINT
     receipt: str | None = None
-
-    def to_text(self) -> str:
-        return msgspec.json.encode(self).decode()
-
-    @classmethod
-    def from_text(cls, text: str) -> WriteTarget:
-        return msgspec.json.decode(text, type=cls)
 
     @property
     def root(self) -> Root:

@@ -17,7 +17,7 @@ from core.storage.files import Files
 from core.table.layout import TablePath
 from core.table.lineage.main_branch import main_root
 from core.table.records import SchemaField
-from core.text import clean_text
+from core.text import clean_text, distinct
 from core.travel.diff.columns import (
     ColumnPair,
     column_notes,
@@ -136,7 +136,7 @@ class Difference:
             pair = self.pairs[index]
             names += [f"old_{pair.name}"] if pair.old else []
             names += [f"new_{pair.name}"] if pair.new else []
-        return _distinct(names)
+        return distinct(names, str.lower)
 
     def _selected(self) -> list[str]:
         change = (
@@ -177,7 +177,7 @@ class Difference:
     @property
     def _by_count(self) -> str:
         kept = [index for index, pair in enumerate(self.pairs) if not pair.dropped]
-        names = _distinct([_CHANGE, _TIMES, *(self.pairs[index].name for index in kept)])
+        names = distinct([_CHANGE, _TIMES, *(self.pairs[index].name for index in kept)], str.lower)
         change = f"IF(sum({_SIDE}) > 0, 'added', 'removed')"
         values = [
             f"first(c{index})" if self._grouped(index) != f"c{index}" else f"c{index}" for index in kept
@@ -260,16 +260,3 @@ def _ordered(text: str, field: SchemaField) -> str:
     if not has_no_order(field):
         return text
     return f"to_json(struct({text}), map('ignoreNullFields', 'false'))"
-
-
-def _distinct(names: Sequence[str]) -> list[str]:
-    """The names; a later one that differs from another in case at most gets a number."""
-    taken: set[str] = set()
-    distinct = []
-    for name in names:
-        unique, number = name, 2
-        while unique.lower() in taken:
-            unique, number = f"{name}_{number}", number + 1
-        taken.add(unique.lower())
-        distinct.append(unique)
-    return distinct

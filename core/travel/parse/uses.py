@@ -106,8 +106,8 @@ class ColumnReference:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
-    """What was read from the text `sql`."""
+class SqlText:
+    """Something that was read from the text `sql`."""
 
     sql: str
 
@@ -117,7 +117,7 @@ class Read:
 
 
 @dataclass(frozen=True, slots=True)
-class Statement(Read):
+class Statement(SqlText):
     """One statement. `writes`: it may change the warehouse; `removes_rows`: rows may be gone after it.
 
     `target` is the table that INSERT, DELETE, UPDATE or MERGE writes; it is not among `uses`. `tokens` are

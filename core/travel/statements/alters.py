@@ -13,7 +13,7 @@ from typing import Literal
 from core.quoting import literal, quoted
 from core.travel.parse.cursor import TokenCursor
 from core.travel.parse.tokens import keywords, tokenize
-from core.travel.parse.uses import Read, Statement
+from core.travel.parse.uses import SqlText, Statement
 
 AlterKind = Literal["add", "drop", "rename", "widen", "nullable", "set", "unset"]
 
@@ -59,7 +59,7 @@ class SchemaChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Alter(Read):
+class Alter(SqlText):
     """An ALTER TABLE. `parts` is the table's name as written, without backticks."""
 
     parts: tuple[str, ...]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from core.travel.parse.cursor import TokenCursor
 from core.travel.parse.errors import SqlRefused
-from core.travel.parse.uses import Read, Statement
+from core.travel.parse.uses import SqlText, Statement
 
 SCHEMA = "sys"
 ArgumentValue = str | int | bool | None
@@ -32,7 +32,7 @@ class CallArgument:
 
 
 @dataclass(frozen=True, slots=True)
-class ProcedureCall(Read):
+class ProcedureCall(SqlText):
     """`procedure` is its name behind `sys.`, lower case; `end` is where the closing parenthesis stands."""
 
     procedure: str

@@ -13,7 +13,7 @@ from core.travel.parse.cursor import TokenCursor
 from core.travel.parse.errors import SqlRefused
 from core.travel.parse.kinds import cte_list_end
 from core.travel.parse.tokens import keywords
-from core.travel.parse.uses import Read, Statement
+from core.travel.parse.uses import SqlText, Statement
 
 _QUERY_STARTS = keywords("SELECT WITH FROM VALUES TABLE MAP REDUCE (")
 _FORM = "Write INSERT INTO db.t [PARTITION (p = 'x')] [(columns)] SELECT or VALUES ..."
@@ -32,7 +32,7 @@ class NamedColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class Insert(Read):
+class Insert(SqlText):
     """`parts` is the table's name as written. `partition` is None where no PARTITION is written, `columns`
     where they go by place. With `by_name` they go by the names that the query gives them."""
 

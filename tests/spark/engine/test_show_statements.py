@@ -8,9 +8,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from core.errors import StatementFailed
 from core.spark.client.client import Engine
+from core.spark.engine.answers import answer
 from core.spark.protocol import Finished
 from core.statements.run import CallMode, run_statement
+from core.storage.local import LocalFiles
+from core.travel.parse.sql import read_statement
 from tests.paimon import commit, create_table, open_table
 from tests.spark.engine_fixture import ask, rows
 
@@ -179,3 +183,10 @@ def test_tables_are_not_kept_and_views_may_be(engine: Engine) -> None:
     rows(engine, "CREATE TEMPORARY VIEW fresh AS SELECT 1 AS one")
     for sql in ("REFRESH TABLE fresh", "CACHE TABLE fresh", "UNCACHE TABLE fresh", "DROP VIEW fresh"):
         assert rows(engine, sql) == []
+
+
+@pytest.mark.parametrize("sql", [" use se;", "DESCRIBE DATABASE `se`"])
+def test_a_database_that_is_not_there_is_pointed_at(tmp_path: Path, sql: str) -> None:
+    with pytest.raises(StatementFailed, match="There is no database se") as failed:
+        answer(read_statement(sql), LocalFiles(str(tmp_path)), None, list)
+    assert failed.value.position == sql.rindex("se") - ("`" in sql)
