@@ -50,6 +50,7 @@ from paimark.results import (
     SnapshotsExpired,
     TagCreated,
     TagDeleted,
+    TagRenamed,
     Undone,
 )
 from paimark.table import Table
@@ -96,6 +97,7 @@ __all__ = [
     "Tag",
     "TagCreated",
     "TagDeleted",
+    "TagRenamed",
     "Unavailable",
     "Undone",
     "UsageError",

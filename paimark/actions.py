@@ -31,6 +31,7 @@ from paimark.results import (
     SnapshotsExpired,
     TagCreated,
     TagDeleted,
+    TagRenamed,
     Undone,
     result_of,
 )
@@ -103,6 +104,10 @@ class TableActions:
     ) -> TagCreated:
         """Name a snapshot (None: the newest) with a stock tag, kept for `retain` (`7 d`; None: for good)."""
         return self._do("create-tag", TagCreated, name=name, snapshot=snapshot, branch=branch, retain=retain)
+
+    def rename_tag(self, *, name: str, to: str, branch: str | None = None) -> TagRenamed:
+        """Give a tag another name; its snapshot is kept all the time. Takes some seconds."""
+        return self._do("rename-tag", TagRenamed, name=name, to=to, branch=branch)
 
     def create_branch(self, *, name: str, tag: str) -> BranchCreated:
         """Create a branch from a tag of main; a savepoint is one: `savepoint.3`."""

@@ -47,6 +47,15 @@ class TagCreated(Result, frozen=True, kw_only=True):
     branch: str
 
 
+class TagRenamed(Result, frozen=True, kw_only=True):
+    """`tag_name` is the new name."""
+
+    tag_name: str
+    old_name: str
+    snapshot_id: int
+    branch: str
+
+
 class BranchCreated(Result, frozen=True, kw_only=True):
     """`snapshot_id` is that of the tag, and the branch's first."""
 
@@ -160,6 +169,7 @@ RESULTS: Mapping[str, type[Result]] = {
     "create-savepoint": SavepointCreated,
     "auto-savepoint": AutoSavepointDone,
     "create-tag": TagCreated,
+    "rename-tag": TagRenamed,
     "create-branch": BranchCreated,
     "alter-branch-schema": SchemaAltered,
     "delete-savepoint": SavepointDeleted,

@@ -9,12 +9,13 @@ from typing import Literal
 from core.actions.context import Context
 from core.actions.plan import Refusal
 from core.table.layout import MAIN, SAVEPOINT_TAG_PREFIX
+from core.table.read_tags import STOCK_READ_TAG_PREFIX
 from core.text import unseen_in
 
 _MAX_BYTES = 200
 _FORBIDDEN = frozenset("/\\$")
 # What these tags hold would be lost on whoever believes their name.
-_RESERVED_TAGS = (SAVEPOINT_TAG_PREFIX, "snapshot.", "paimark.")
+_RESERVED_TAGS = (SAVEPOINT_TAG_PREFIX, "snapshot.", "paimark.", STOCK_READ_TAG_PREFIX)
 
 
 def name_refusal(name: str, kind: Literal["tag", "branch"]) -> Refusal | None:
@@ -39,7 +40,7 @@ def name_refusal(name: str, kind: Literal["tag", "branch"]) -> Refusal | None:
     if kind == "tag":
         for prefix in _RESERVED_TAGS:
             if name.startswith(prefix):
-                return Refusal(f"Tag names beginning with {prefix} are given by the program", hint)
+                return Refusal(f"Tag names beginning with {prefix} are given by programs", hint)
     return None
 
 

@@ -148,6 +148,17 @@ ACTIONS: dict[str, Action] = {
             danger="changes",
         ),
         _defined(
+            "rename-tag",
+            "core.actions.tags.rename_tag",
+            "Give a tag another name; its snapshot is kept all the time.",
+            (
+                Argument("name", "text", "Name of the tag.", required=True),
+                Argument("to", "text", "Its new name.", required=True),
+                _BRANCH,
+            ),
+            danger="destructive",
+        ),
+        _defined(
             "create-branch",
             "core.actions.branches.create_branch",
             "Create a branch from a tag or savepoint of main.",

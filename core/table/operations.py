@@ -15,8 +15,13 @@ from core.table.records import Point, Record
 
 REPLACEMENT = "replace-main-branch"
 RETIREMENT = "delete-branch"
-# An argument that an inverse action can't do without.
-_NEEDED_BY = {"delete-branch": "name", "delete-tag": "name", "delete-savepoint": "id"}
+# The arguments that an inverse action can't do without.
+_NEEDED_BY = {
+    "delete-branch": ("name",),
+    "delete-tag": ("name",),
+    "delete-savepoint": ("id",),
+    "rename-tag": ("name", "to"),
+}
 _NAME = re.compile(rf"{re.escape(OPERATION_PREFIX)}(?P<number>[0-9]{{1,18}})-(?P<token>[0-9a-z]+)")
 
 
@@ -70,9 +75,9 @@ class Undoable(Record, frozen=True, kw_only=True):
             raise ValueError("it does not say what was main before")
         if self.action == RETIREMENT and self.inverse is None and not self.kept_as:
             raise ValueError("it does not say what the branch is kept as")
-        needed = _NEEDED_BY.get(self.inverse or "")
-        if needed is not None and (self.arguments or {}).get(needed) is None:
-            raise ValueError(f"it does not say the {needed} that {self.inverse} takes")
+        for needed in _NEEDED_BY.get(self.inverse or "", ()):
+            if (self.arguments or {}).get(needed) is None:
+                raise ValueError(f"it does not say the {needed} that {self.inverse} takes")
 
     @property
     def description(self) -> str:

@@ -18,7 +18,7 @@ from core.table.tag_times import created_ms
 
 READ_TAG_PREFIX = "paimark.read."
 # Of stock Spark, `batch-read-<snapshot>-<uuid>`: it has no time to live, and goes when the read ends.
-_STOCK_READ_TAG_PREFIX = "batch-read-"
+STOCK_READ_TAG_PREFIX = "batch-read-"
 # Java's writers give the time of a tag without its zone, so neither may be less than zones are apart.
 TIME_TO_LIVE_MS = 24 * 3600 * 1000
 _SURELY_DEAD_MS = 2 * TIME_TO_LIVE_MS
@@ -37,10 +37,14 @@ def is_read_tag(name: str) -> bool:
     return name.startswith(READ_TAG_PREFIX)
 
 
+def is_of_read(name: str) -> bool:
+    """Whether it goes when a read ends, ours or stock."""
+    return name.startswith((READ_TAG_PREFIX, STOCK_READ_TAG_PREFIX))
+
+
 def holds_for_good(name: str, tag: Tag) -> bool:
-    """Whether a tag stays until somebody deletes it: no time to live, and of no read, ours or stock."""
-    is_of_read = name.startswith((READ_TAG_PREFIX, _STOCK_READ_TAG_PREFIX))
-    return tag.tag_time_retained is None and not is_of_read
+    """Whether a tag stays until somebody deletes it: no time to live, and of no read."""
+    return tag.tag_time_retained is None and not is_of_read(name)
 
 
 def read_tag_name(snapshot_id: int, *, is_over: bool = False) -> str:

@@ -23,6 +23,7 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     "create-branch": {"name": "b", "tag": "v2"},
     "delete-savepoint": {"id": 1},
     "delete-tag": {"name": "v2"},
+    "rename-tag": {"name": "v2", "to": "n"},
     "expire-snapshots": {"retain_last": 2},
     "delete-branch": {"name": "fix"},
     "replace-main-branch": {"name": "fix"},

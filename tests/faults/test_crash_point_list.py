@@ -9,7 +9,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from core.actions.registry import ACTIONS
-from tests.faults import takeovers, test_crash_points, test_delete_and_expire, test_replace_main
+from tests.faults import (
+    takeovers,
+    test_crash_points,
+    test_delete_and_expire,
+    test_rename_tag,
+    test_replace_main,
+)
 from tests.faults import test_rewrite_main as rewriting
 from tests.faults.fault_files import Mode, can_be_half
 
@@ -61,6 +67,11 @@ def listed(template: Path, tmp_path: Path) -> Iterator[CrashPoint]:
         takeover = takeovers.Scene(moved, template, tmp_path / f"moved-{number}")
         yield from points(
             test_replace_main.test_every_write_can_be_the_last, moved.action, moved.name, takeover.writes
+        )
+    for number, (name, prepare) in enumerate(test_rename_tag.PREPARED.items()):
+        renamed = test_rename_tag.Scene(prepare, template, tmp_path / f"renamed-{number}")
+        yield from points(
+            test_rename_tag.test_every_write_can_be_the_last, "rename-tag", name, renamed.writes
         )
     shutil.copytree(template, warehouse := tmp_path / "forward" / "warehouse")
     merge, branch = "merge-branch", {"name": "fix"}

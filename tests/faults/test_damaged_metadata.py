@@ -46,6 +46,7 @@ PLANS: list[tuple[str, dict[str, object]]] = [
     ("delete-savepoint", {"id": 1}),
     ("delete-savepoint", {"id": 2}),
     ("delete-tag", {"name": "v2"}),
+    ("rename-tag", {"name": "v2", "to": "new"}),
     ("expire-snapshots", {"retain_last": 2}),
     ("expire-snapshots", {"older_than": "1 h"}),
     ("delete-branch", {"name": "fix"}),

@@ -55,6 +55,13 @@ def test_savepoints_outlive_stock_compaction_expiry_and_orphan_cleaning(
     assert judge.read(warehouse, table, tag="savepoint.2") == new
 
 
+def test_a_renamed_tag_keeps_its_rows_through_the_same_month(judge: Judge, warehouse: Path) -> None:
+    rows = judge.read(warehouse, "shop.orders", tag="v2")
+    act(warehouse, "rename-tag", "shop.orders", name="v2", to="month-end")
+    rewrite_and_forget(judge, warehouse, "shop.orders", rows)
+    assert judge.read(warehouse, "shop.orders", tag="month-end") == rows
+
+
 @pytest.mark.parametrize("table", TABLES)
 def test_without_a_savepoint_the_same_month_loses_the_rows(judge: Judge, warehouse: Path, table: str) -> None:
     judge.create_tag(warehouse, table, "unsaved", 1)

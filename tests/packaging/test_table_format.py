@@ -26,6 +26,7 @@ from core.actions.rewrite import rewrite_main
 from core.actions.roots import merge_tags
 from core.actions.roots.notices import notice
 from core.actions.roots.savepoint_claim import Claim
+from core.actions.tags import rename_tag
 from core.actions.undo import replacement as undo_replacement
 from core.actions.undo import truncation as undo_truncation
 from core.demo.directory import MARKER
@@ -53,7 +54,7 @@ STEPS = {
     *(sweep.DATA_GONE, sweep.MANIFESTS_GONE, sweep.LISTS_GONE),
     *(rewrite_main.TRY, rewrite_main._SAFE, rewrite_main._RECORDED),
     *(replace_main_branch._CLEARING, replace_main_branch._COMPARED, replace_main_branch._CLEARED),
-    *(undo_replacement._RESTORED, undo_truncation._TRY, undo_truncation._PUT_BACK),
+    *(undo_replacement._RESTORED, undo_truncation._TRY, undo_truncation._PUT_BACK, rename_tag.DELETED),
 }
 TYPES = {"Int": "integer", "Float": "number", "Str": "string", "Bool": "boolean", "None": "null"}
 TYPES |= {"Dict": "object", "Struct": "object", "List": "array", "VarTuple": "array", "Literal": "string"}

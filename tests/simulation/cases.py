@@ -93,6 +93,8 @@ CASES = (
     Case("savepoint that is due", "auto-savepoint"),
     Case("tag", "create-tag", {"name": "new", "snapshot": 2}),
     Case("tag on a branch", "create-tag", {"name": "new", "branch": "b"}, _BRANCH),
+    Case("tag is renamed", "rename-tag", {"name": "fork", "to": "new"}, (lambda bench: bench.expire(),)),
+    Case("tag of a branch that is main is renamed", "rename-tag", {"name": "fork", "to": "new"}, _POINTED),
     Case("branch", "create-branch", {"name": "new", "tag": "fork"}),
     Case("branch from a savepoint", "create-branch", {"name": "new", "tag": "savepoint.1"}, _SAVED),
     Case("tag goes", "delete-tag", {"name": "fork"}, (lambda bench: bench.expire(),)),

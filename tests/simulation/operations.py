@@ -86,6 +86,8 @@ class Operation:
         """Whether a reference may go."""
         if self.action == "delete-tag":
             return tag == self.name
+        if self.action == "rename-tag":
+            return tag in (self.name, self.arguments["to"])
         if tag.startswith("savepoint.") and self.may_unsave(tag.removeprefix("savepoint.")):
             return True
         # The previous main's tags, wherever it was put.

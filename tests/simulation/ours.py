@@ -79,6 +79,8 @@ class Ours:
         action, given = plan.action, arguments
         if plan.redoes:
             given = dict(plan.request)
+        elif undone is not None and undone.action == "rename-tag":
+            action, given = undone.action, {"name": undone.arguments["to"], "to": undone.name}
         elif undone is not None and undone.action in OPPOSITES:
             action, argument, planned_as = OPPOSITES[undone.action]
             given = {argument: plan.arguments.get(planned_as)}

@@ -141,6 +141,10 @@ class Outcomes:
     def tag_deleted(self, operation: Operation) -> None:
         self._unpromise(operation.name, self._tags_gone(operation))
 
+    def tag_renamed(self, operation: Operation) -> None:
+        self._promise(operation, str(operation.arguments["to"]))
+        self._unpromise(operation.name, self._tags_gone(operation))
+
     def savepoint_deleted(self, operation: Operation) -> None:
         number = operation.arguments["id"]
         assert f"{TABLE.savepoints}/savepoint-{number}" not in self._store.files, "its file is there"
@@ -307,6 +311,7 @@ _CHECKS: dict[str, Callable[[Outcomes, Operation], None]] = {
     "create-savepoint": Outcomes.savepoint_made,
     "auto-savepoint": Outcomes.savepoint_made,
     "delete-tag": Outcomes.tag_deleted,
+    "rename-tag": Outcomes.tag_renamed,
     "delete-savepoint": Outcomes.savepoint_deleted,
     "create-branch": Outcomes.branch_made,
     "delete-branch": Outcomes.branch_deleted,

@@ -12,6 +12,9 @@ import time
 
 import pytest
 
+from core.actions.registry import ACTIONS
+from tests.simulation.cases import CASES
+
 _SEEDS = 100
 _BATCHES = 4
 _LONG_MINUTES = 25
@@ -29,6 +32,11 @@ def simulated(*arguments: str, seconds: float) -> None:
 def test_the_promise_holds_for_a_hundred_seeds(batch: int) -> None:
     count = _SEEDS // _BATCHES
     simulated("--seeds", f"{batch * count}-{(batch + 1) * count - 1}", seconds=280)
+
+
+def test_every_action_is_killed_in_some_way() -> None:
+    """`recover` is what comes after each; `redo` and `restore` plan and do other actions."""
+    assert {case.action for case in CASES} == ACTIONS.keys() - {"recover", "redo", "restore"}
 
 
 def test_a_crash_at_some_writes_of_every_action_can_be_recovered() -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from core.config import Settings
 from tests.conftest import ORDERS
 from tests.paimon import create_table
 from tests.tui.conftest import act
 from tests.tui.driving import Sitting, sitting
 from tui.dialogs.palette import PaletteEntry, PaletteScreen
+from tui.session import Session
 
 
 async def to_orders(console: Sitting) -> None:
@@ -65,7 +67,7 @@ async def test_a_branch_is_made_from_a_savepoint(warehouse: Path) -> None:
         await console.press("2")
         await console.sees("savepoint 1", "kept")
         await console.press("b")
-        await console.sees("create-branch · shop.orders", "savepoint.1", "Say the name.")
+        await console.sees("create-branch · shop.orders", "savepoint.1", "Fill in: name.")
         await console.type("fix")
         await console.press("enter")
         await console.sees("▸[ Cancel ]", "[ Apply ]")
@@ -90,6 +92,29 @@ async def test_a_tag_is_made_on_the_snapshot_under_the_cursor(warehouse: Path) -
         await console.sees("✓ done")
         tag = json.loads((warehouse / "shop.db/orders/tag/tag-month-end").read_bytes())
         assert tag["id"] == 3
+
+
+async def test_a_tag_is_renamed_where_it_is_listed_and_nowhere_else(warehouse: Path) -> None:
+    session = Session(Settings(str(warehouse), options={"paimark.verify-wait": "1 ms"}))
+    async with sitting(warehouse, session=session) as console:
+        await to_orders(console)
+        await console.press("T", "4")
+        await console.sees("tag v2", "T rename")
+        await console.press("T")
+        await console.sees("rename-tag · shop.orders", "Fill in: to.", "type v2 to confirm")
+        await console.type("month-end")
+        await console.press("enter")
+        await console.sees("Rename tag v2 of main of shop.orders to month-end", "fail from then on")
+        assert "Apply" not in console.text
+        await console.press("c")
+        await console.type("v2")
+        await console.press("enter")
+        await console.sees("[ Apply ]")
+        await console.press("a")
+        await console.sees("✓ done", "Renamed tag v2 of shop.orders to month-end", "paimark undo shop.orders")
+        await console.press("escape")
+        await console.sees("· month-end", "v2 is gone")
+        assert not (warehouse / "shop.db/orders/tag/tag-v2").exists()
 
 
 async def test_a_refusal_is_said_in_words_and_can_not_be_applied(warehouse: Path) -> None:

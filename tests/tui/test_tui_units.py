@@ -97,6 +97,8 @@ def test_arguments_come_from_the_row_and_the_branch_in_view() -> None:
         "tag": "savepoint.1"
     }
     assert arguments_from("create-tag", ORDERS, RowVersion(branch="b"), newest=False) == {"branch": "b"}
+    of_branch = {"name": "v2", "branch": "b"}
+    assert arguments_from("rename-tag", branch, RowVersion(tag="v2"), newest=False) == of_branch
 
 
 def test_the_statement_at_the_caret_runs() -> None:

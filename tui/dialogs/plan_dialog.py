@@ -213,7 +213,7 @@ class PlanDialog(Dialog[Outcome | None]):
                 [
                     [(clean_text(self._action.summary), "strong")],
                     [("", "")],
-                    [(f"Say the {missing.argument}.", "quiet")],
+                    [(f"Fill in: {missing.argument}.", "quiet")],
                 ]
             )
             return

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from core.figures import exact_time
 from core.table.layout import Root
-from core.table.read_tags import is_read_tag
+from core.table.read_tags import is_of_read, is_read_tag
 from core.table.records import Tag
 from core.table.tag_times import kept_until_ms
 from tui.panes.record_pane import PaneRows, RecordPane
@@ -22,9 +22,6 @@ from tui.work.background import ThreadReport
 
 NamedTag = tuple[str, Tag]
 TagRows = Records[NamedTag]
-
-# What Spark leaves behind when a batch read is cut off: it holds files, so it is named, not hidden.
-_BATCH_READ_PREFIX = "batch-read-"
 
 
 class TagsPane(RecordPane[TagRows]):
@@ -91,4 +88,5 @@ def _values(named: NamedTag) -> Sequence[object]:
 def _label(name: str) -> str | None:
     if is_read_tag(name):
         return "kept while it is read"
-    return "left by a Spark read" if name.startswith(_BATCH_READ_PREFIX) else None
+    # What Spark leaves behind when a batch read is cut off: it holds files, so it is named, not hidden.
+    return "left by a Spark read" if is_of_read(name) else None

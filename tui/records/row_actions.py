@@ -9,6 +9,8 @@ from tui.tabs import Tab
 
 # What `x` deletes, by the tab it is pressed on.
 DELETING = {Tab.SAVEPOINTS: "delete-savepoint", Tab.BRANCHES: "delete-branch", Tab.TAGS: "delete-tag"}
+# Actions whose keys work on one tab alone.
+ONLY_ON = {"merge-branch": Tab.BRANCHES, "replace-main-branch": Tab.BRANCHES, "rename-tag": Tab.TAGS}
 # What switches stock expiry off on a branch.
 PROTECTING = "alter-branch-schema"
 # What is done to the table, whatever row the cursor is on.
@@ -26,7 +28,7 @@ def arguments_from(
     if name in ("create-savepoint", "create-tag"):
         number = None if newest else row.snapshot_id
         return of_branch if number is None else {"snapshot": number, **of_branch}
-    if name == "delete-tag":
+    if name in ("delete-tag", "rename-tag"):
         return {"name": row.tag, **of_branch} if row.tag is not None else of_branch
     if name == "delete-savepoint" and (row.tag or "").startswith(SAVEPOINT_TAG_PREFIX):
         return {"id": (row.tag or "").removeprefix(SAVEPOINT_TAG_PREFIX)}

@@ -21,7 +21,7 @@ from tui.panes.tables import TablesPane
 from tui.query.statements import select_all
 from tui.records.location_history import LocationHistory
 from tui.records.marks import Mark, marked_words
-from tui.records.row_actions import DELETING
+from tui.records.row_actions import DELETING, ONLY_ON
 from tui.screens.browse_keys import BROWSE, FOR_ROWS, NOT_FOR_ROWS
 from tui.screens.difference_lookup import DifferenceLookup
 from tui.screens.open_tabs import OpenTabs
@@ -295,11 +295,7 @@ class BrowseScreen(Screen[None]):
         tab = self.tabs.current
         if action == "delete" and tab not in DELETING:
             return False
-        if (
-            parameters
-            and parameters[0] in ("merge-branch", "replace-main-branch")
-            and tab is not Tab.BRANCHES
-        ):
+        if action == "act" and ONLY_ON.get(str(parameters[0]), tab) is not tab:
             return False
         if action == "protect" and tab is not Tab.BRANCHES:
             return False

@@ -38,6 +38,13 @@ BROWSE: list[BindingType] = [
         id="act.branch",
     ),
     Binding("t", "act('create-tag')", "tag", tooltip="name the snapshot: first its plan", id="act.tag"),
+    Binding(
+        "T",
+        "act('rename-tag')",
+        "rename",
+        tooltip="give the tag another name: first the plan",
+        id="act.rename",
+    ),
     Binding("x", "delete", "delete", tooltip="delete the row: first the plan", id="act.delete"),
     Binding("m", "act('merge-branch')", "merge", tooltip="merge the branch: first the plan", id="act.merge"),
     Binding(

@@ -19,6 +19,7 @@ CHANGES = {
     "merge-branch": "core.actions.merge.merge_branch:MergeBranch",
     "overwrite-main": "core.actions.replace.overwrite:OverwriteMain",
     "replace-main-branch": "core.actions.replace.replace_main_branch:ReplaceMain",
+    "rename-tag": "core.actions.tags.rename_tag:RenameTag",
     "rescue-commits": "core.actions.branches.rescue_commits:RescueCommits",
     "restore-main": "core.actions.replace.restore_main:RestoreMain",
     "retire-branch": "core.actions.branches.retire_branch:RetireBranch",

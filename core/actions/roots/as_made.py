@@ -40,7 +40,7 @@ def holds(files: Files, table: TablePath, inverse: str, arguments: dict[str, obj
     if inverse == "delete-savepoint":
         return fingerprint(files.read(table.savepoint(whole_number(str(arguments["id"])) or 0)))
     root = branch_root(files, table, named)
-    if inverse == "delete-tag":
+    if inverse in ("delete-tag", "rename-tag"):
         return fingerprint(files.read(root.tag(str(arguments["name"]))))
     schema = Lineage(files, root).latest_schema()
     return "" if schema is None else fingerprint(schema.to_json())

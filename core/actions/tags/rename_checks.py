@@ -1,0 +1,114 @@
+"""The tag that `rename-tag` renames, the reasons against it, and the warnings of its plan."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from core.actions.checks import fingerprint
+from core.actions.context import Context
+from core.actions.features import newest_options
+from core.actions.names import name_refusal
+from core.actions.plan import Refusal
+from core.actions.roots.json_edit import without_time_to_live
+from core.actions.tags.automatic_tags import automatic_of, has_automatic_name, makes_tags
+from core.figures import moment
+from core.storage.files import Files
+from core.table.layout import SAVEPOINT_TAG_PREFIX, Root, TablePath
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import branch_root, main_root
+from core.table.read_tags import is_of_read
+from core.table.records import Tag
+from core.table.tag_times import kept_until_ms
+
+_OURS = "paimark."
+_BESIDE = "Make a tag of your own beside it."
+_ANOTHER = "Choose another name."
+
+
+class TagToRename(NamedTuple):
+    """The tag to be renamed, with the bytes of its file."""
+
+    root: Root
+    name: str
+    to: str
+    tag: Tag
+    data: bytes
+
+    @property
+    def fingerprint(self) -> str:
+        return fingerprint(self.root.directory, self.data)
+
+
+def find_tag(files: Files, table: TablePath, name: str, to: str, branch: str | None) -> TagToRename:
+    """Raises `NotFound` and `Corrupt`."""
+    root = branch_root(files, table, branch)
+    tag = Lineage(files, root).tag(name)
+    return TagToRename(root, name, to, tag, files.read(root.tag(name)))
+
+
+def refusals(context: Context, found: TagToRename) -> list[Refusal]:
+    """Why it can't be done, by the old name and by the new one. Raises `Corrupt`."""
+    return [*_of_the_old_name(context, found), *_of_the_new_name(context.files, found)]
+
+
+def way_back_refusal(name: str) -> Refusal | None:
+    """Why a tag can't get this name back; None when it can."""
+    return name_refusal(name, "tag")
+
+
+def warnings(files: Files, found: TagToRename) -> list[str]:
+    """The warnings of the plan. Raises `Corrupt`."""
+    name, to = found.name, found.to
+    told = [f"Statements and jobs that name tag {name} fail from then on"]
+    if has_automatic_name(name):
+        told.append(
+            f"{name} is a name that stock engines give to tags of their own (tag.automatic-creation): "
+            f"one may make it again, and {to} is no longer deleted when there are too many"
+        )
+    if has_automatic_name(to) and makes_tags(newest_options(files, found.root)):
+        told.append(f"Stock engines take {to} for one of their own tags, and may delete it in its turn")
+    if (until := kept_until_ms(found.tag)) is not None:
+        told.append(f"From {moment(until)} on, stock engines may delete it, as before")
+    if (refusal := way_back_refusal(name)) is not None:
+        told.append(f"It can't be undone: {refusal.reason[0].lower()}{refusal.reason[1:]}")
+    return told
+
+
+def _of_the_old_name(context: Context, found: TagToRename) -> list[Refusal]:
+    name = found.name
+    if name.startswith(SAVEPOINT_TAG_PREFIX):
+        return [Refusal(f"Tag {name} protects a savepoint", "It goes by the savepoint's number.")]
+    if is_of_read(name):
+        return [Refusal(f"Tag {name} protects what a statement reads", _BESIDE)]
+    if name.startswith(_OURS):
+        return [Refusal(f"Tag {name} is kept by the program for a merge", _BESIDE)]
+    until = kept_until_ms(found.tag)
+    if until is not None and until <= context.clock():
+        # Whoever deletes it may have listed the tags already, and take the files that the new one needs.
+        return [Refusal(f"Tag {name} had its time: it is deleted any moment", "Choose another tag.")]
+    return []
+
+
+def _of_the_new_name(files: Files, found: TagToRename) -> list[Refusal]:
+    if refusal := name_refusal(found.to, "tag"):
+        return [refusal]
+    if _is_taken(files, found):
+        where = f"{found.root.label} of {found.root.table.full_name}"
+        return [Refusal(f"{where} has a tag {found.to} already", _ANOTHER)]
+    if has_automatic_name(found.to) and makes_tags(newest_options(files, found.root)):
+        twin = automatic_of(found.tag.id, Lineage(files, found.root).tags())
+        if twin is not None:
+            reason = f"Snapshot {found.tag.id} has tag {twin}, and stock engines fail on two such names"
+            return [Refusal(reason, "They give names of times in this table: choose another.")]
+    return []
+
+
+def _is_taken(files: Files, found: TagToRename) -> bool:
+    """In the root; or in the table directory, where the guard of a tag of main is to lie."""
+    root, table = found.root, found.root.table
+    if files.exists(root.tag(found.to)):
+        return True
+    if root.branch is None or root != main_root(files, table):
+        return False
+    [there] = files.read_many([table.root().tag(found.to)])
+    return there not in (None, without_time_to_live(found.data, root.tag(found.name)))

@@ -1,0 +1,234 @@
+"""`rename-tag`: a tag goes by another name, and one of the two keeps its snapshot all the time.
+
+The new tag has the bytes of the old one, and is written first. Whoever expires snapshots lists the tags and
+then reads them one by one: it passes over an old one that went in between, and does not know of the new one
+yet. So the old one stays for as long as that may take.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Self
+
+import msgspec
+
+from core.actions.change import journal
+from core.actions.change.change import Change, Done, Landed, Work
+from core.actions.change.journal import Hold, JournaledChange
+from core.actions.change.operations import Undoable
+from core.actions.checks import read_only_refusals, require_unmoved, required_text, text_argument
+from core.actions.context import Context, Remark
+from core.actions.plan import Plan, Step, raise_first
+from core.actions.roots import shadow_tags
+from core.actions.roots.as_made import holds
+from core.actions.roots.pin_snapshot import prune_gone
+from core.actions.tags.rename_checks import TagToRename, find_tag, refusals, warnings, way_back_refusal
+from core.cancelling import check_cancelled
+from core.errors import Corrupt, NotFound, Refused
+from core.table.layout import Root, TablePath
+from core.table.lineage.main_branch import root_exists
+from core.table.records import Tag, is_same_commit
+
+ACTION = "rename-tag"
+DELETED = "the tag of the old name is gone"
+# So many tags are surely read in the time of one wait.
+_READ_IN_A_WAIT = 100
+_STEP_SECONDS = 0.5
+
+
+def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
+    """Arguments: `name`, `to`, `branch` (main when None). Raises `NotFound` and `Corrupt`."""
+    name, to = required_text(arguments, "name"), required_text(arguments, "to")
+    branch = text_argument(arguments, "branch")
+    found = find_tag(context.files, table, name, to, branch)
+    root, number = found.root, found.tag.id
+    for_both = f"they stay for {_wait_of(context, root):g} s: somebody may be reading the tags"
+    in_the_way = [*read_only_refusals(context), *refusals(context, found), *journal.refusals(context, table)]
+    return Plan(
+        action=ACTION,
+        table=table.full_name,
+        summary=f"Rename tag {name} of {root.label} of {table.full_name} to {to}",
+        arguments={"tag_name": name, "new_name": to, "branch": branch},
+        fingerprint=found.fingerprint,
+        steps=(
+            Step("copy", root.tag(to), "every byte of it", len(found.data)),
+            Step("check", "both", for_both),
+            Step("delete", root.tag(name)),
+        ),
+        kept=(f"The rows of snapshot {number}, all the time, and every branch made from them",),
+        warnings=tuple(warnings(context.files, found)),
+        refusals=tuple(in_the_way),
+        undo=f"paimark undo {table.word}" if way_back_refusal(name) is None else "",
+    )
+
+
+class RenameState(msgspec.Struct, frozen=True):
+    """The root that has the tag (None: the table directory), both names, and the text of the tag's file."""
+
+    root: str | None
+    name: str
+    to: str
+    tag: str
+
+
+class RenameTag(Change[RenameState]):
+    """Write the new tag, wait, and delete the old one. The journal's note is the point of no return."""
+
+    State = RenameState
+
+    def __init__(self, work: Work, state: RenameState) -> None:
+        super().__init__(work, state)
+        # Whether somebody else made the new tag just then: it is not taken back.
+        self._is_others = False
+
+    @classmethod
+    def begin(cls, work: Work) -> Self:
+        found = _as_planned(work)
+        return cls(work, RenameState(found.root.branch, found.name, found.to, found.data.decode()))
+
+    def check(self, hold: Hold) -> None:
+        raise_first(refusals(self.work.context, _as_planned(self.work)))
+
+    def prepare(self, hold: Hold) -> None:
+        work, root, to = self.work, self._root, self.state.to
+        table = work.plan.table
+        if not work.files.create(root.tag(to), self._data):
+            self._is_others = True
+            raise Refused(f"{root.label} of {table} has a tag {to} by now", "Choose another name.")
+        shadow_tags.guard(work.files, root, to)
+        work.progress(f"wrote tag {to}")
+        self._wait()
+        for each in (to, self.state.name):
+            if self._read(each) != self._data:
+                raise Refused(f"Another engine changed tag {each} of {table} just then", "Look again.")
+
+    def landed(self, hold: Hold) -> Landed:
+        """Somebody else may have taken the old name away meanwhile: then the new tag alone keeps the rows."""
+        if self._is_others or not self._is_renamed():
+            return Landed.NO
+        table = self.work.table.word
+        self.work.progress(
+            Remark(
+                f"tag {self.state.name} was deleted or replaced by another engine meanwhile: "
+                f"`paimark verify {table}` tells whether that took files of tag {self.state.to}"
+            )
+        )
+        return Landed.YES
+
+    def finish(self, hold: Hold) -> None:
+        files, root, name = self.work.files, self._root, self.state.name
+        if not self._is_kept():
+            # Whatever the old name holds now may be all that keeps the rows.
+            self.work.progress(Remark(f"{self._lost}: tag {name} is left as it is"))
+            return
+        if DELETED not in hold.steps:
+            if self._read(name) == self._data:
+                files.delete(root.tag(name))
+                self.work.progress(f"deleted tag {name}")
+            # Whoever makes a tag of the old name from now on, be it of the same snapshot, keeps it.
+            hold.note(DELETED)
+        shadow_tags.unguard(files, root, name, self._data)
+        shadow_tags.repair_held(files, self.work.table)
+
+    def take_back(self, hold: Hold) -> None:
+        files, root, to = self.work.files, self._root, self.state.to
+        if self._is_others or self._read(to) not in (self._data, None) or self._is_renamed():
+            return
+        files.delete(root.tag(to))
+        shadow_tags.unguard(files, root, to, self._data)
+        prune_gone(files, root)
+
+    def way_back(self) -> Undoable | None:
+        name, to, root = self.state.name, self.state.to, self._root
+        if way_back_refusal(name) is not None or not self._is_kept():
+            return None
+        arguments: dict[str, object] = {"name": to, "to": name, "branch": root.branch}
+        return Undoable(
+            token=self.work.token,
+            action=ACTION,
+            user=self.work.user,
+            time=self.work.since,
+            inverse=ACTION,
+            arguments=arguments,
+            holds=holds(self.work.files, self.work.table, ACTION, arguments),
+        )
+
+    def done(self) -> Done:
+        name, to, plan = self.state.name, self.state.to, self.work.plan
+        number, is_kept = self._tag.id, self._is_kept()
+        return Done(
+            message=f"Renamed tag {name} of {plan.table} to {to}" if is_kept else self._lost,
+            result={"tag_name": to, "old_name": name, "snapshot_id": number, "branch": self._root.label},
+            before=f"tag {name} of snapshot {number}",
+            after=f"tag {to}" if is_kept else f"no tag {to}",
+            undo=plan.undo if is_kept else "",
+        )
+
+    def recovery_steps(self, interrupted: JournaledChange) -> list[Step]:
+        old, new = self._root.tag(self.state.name), self._root.tag(self.state.to)
+        if interrupted.is_committed or self._is_renamed():
+            return [Step("delete", old, f"it is called {self.state.to} now")]
+        return [Step("delete", new, f"it is called {self.state.name} still")]
+
+    @property
+    def _root(self) -> Root:
+        return self.work.table.root(self.state.root)
+
+    @property
+    def _data(self) -> bytes:
+        return self.state.tag.encode()
+
+    @property
+    def _tag(self) -> Tag:
+        return Tag.from_json(self._data, self.work.table.journal)
+
+    @property
+    def _lost(self) -> str:
+        to, name, table = self.state.to, self.state.name, self.work.plan.table
+        return f"Tag {to} of {table}, which was {name}, was deleted or replaced by another engine"
+
+    def _read(self, name: str) -> bytes | None:
+        [data] = self.work.files.read_many([self._root.tag(name)])
+        return data
+
+    def _is_renamed(self) -> bool:
+        """Whether the new name alone holds the very tag. Not where another engine deleted the branch."""
+        is_alone = self._read(self.state.to) == self._data and self._read(self.state.name) != self._data
+        return is_alone and root_exists(self.work.files, self._root)
+
+    def _is_kept(self) -> bool:
+        """Whether a tag of the new name holds the snapshot, though somebody gave it another time to live."""
+        data = self._read(self.state.to)
+        try:
+            there = None if data is None else Tag.from_json(data, self._root.tag(self.state.to))
+        except Corrupt:
+            return False
+        return there is not None and is_same_commit(there, self._tag)
+
+    def _wait(self) -> None:
+        seconds = _wait_of(self.work.context, self._root)
+        if seconds:
+            self.work.progress(f"waiting {seconds:g} s, in case somebody has just listed the tags")
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0:
+            time.sleep(min(left, _STEP_SECONDS))
+            check_cancelled()
+
+
+def _as_planned(work: Work) -> TagToRename:
+    """Raises `Refused` when the tag is another one, or gone."""
+    given = work.plan.arguments
+    name, to, branch = str(given["tag_name"]), str(given["new_name"]), given["branch"]
+    try:
+        found = find_tag(work.files, work.table, name, to, None if branch is None else str(branch))
+    except NotFound:
+        found = None
+    require_unmoved(work.table, work.plan, found.fingerprint if found else "")
+    assert found is not None
+    return found
+
+
+def _wait_of(context: Context, root: Root) -> float:
+    """For how many seconds both names stay: so long whoever listed the tags before may be reading them."""
+    return context.verify_wait * (1 + len(context.files.names(root.tags)) // _READ_IN_A_WAIT)

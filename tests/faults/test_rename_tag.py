@@ -1,0 +1,193 @@
+"""Killed at any write of a rename, then recovered, others acting in between: a tag keeps the rows."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from core.actions.context import Context
+from core.actions.roots import shadow_tags
+from core.storage.local import LocalFiles
+from core.table.layout import Root
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import main_root
+from core.table.records import Tag
+from tests.actions.acting import ORDERS, contents, done
+from tests.faults.fault_files import MODES, FaultFiles, Mode, can_be_half
+from tests.faults.scene import KilledScene
+
+OLD, NEW = "v2", "new"
+# Half-written files that no journal names: a recovery can't tell them from those of a living writer.
+_ANYBODYS = re.compile(r"(^|/)\.(ACTION|tag-new)\.[0-9a-f-]{36}$")
+Deed = Callable[["Scene"], object]
+
+
+def nothing(context: Context) -> None:
+    return
+
+
+def branch_is_main(context: Context) -> None:
+    done(context, "create-branch", name="b", tag=OLD)
+    done(context, "replace-main-branch", name="b")
+
+
+PREPARED = {"main": nothing, "a branch that is main": branch_is_main}
+
+
+@pytest.fixture(params=PREPARED)
+def scene(request: pytest.FixtureRequest, warehouse_template: Path, tmp_path: Path) -> Scene:
+    return Scene(PREPARED[request.param], warehouse_template, tmp_path)
+
+
+# Killed before a write is killed after the one before it.
+@pytest.mark.parametrize("mode", MODES[1:])
+def test_every_write_can_be_the_last(scene: Scene, mode: Mode) -> None:
+    for point, call in enumerate(scene.writes, start=1):
+        if mode == "half" and not can_be_half(call):
+            continue
+        scene.reset()
+        scene.die(point, mode)
+        scene.assert_kept(call)
+        scene.recover()
+        assert scene.state() in (scene.before, scene.after), f"killed {mode} write {point}, {call}"
+        scene.assert_nothing_to_recover()
+
+
+def test_a_recovery_can_be_killed_too(scene: Scene) -> None:
+    for point in range(1, len(scene.writes) + 1, 2):
+        scene.reset()
+        scene.die(point, "after")
+        scene.keep()
+        for second in range(1, len(scene.writes_of_recovery()) + 1, 2):
+            scene.return_to_kept()
+            scene.die_recovering(second)
+            scene.assert_kept(f"recovery after write {point}, killed at its write {second}")
+            scene.recover()
+            assert scene.state() in (scene.before, scene.after)
+            scene.assert_nothing_to_recover()
+
+
+def deletes_old(scene: Scene) -> None:
+    scene.put(OLD, None)
+
+
+def deletes_new(scene: Scene) -> None:
+    scene.put(NEW, None)
+
+
+def makes_old_anew(scene: Scene) -> None:
+    """As a stock tagger gives a name again, for another snapshot."""
+    scene.put(OLD, scene.other)
+
+
+def gives_new_a_time_to_live(scene: Scene) -> None:
+    found = scene.there(NEW)
+    if found is not None:
+        lives = b', "tagCreateTime": [2099, 1, 1, 0, 0], "tagTimeRetained": 60.0}'
+        scene.put(NEW, found.rstrip(b"}\n ") + lives)
+
+
+def takes_new_for_another(scene: Scene) -> None:
+    scene.put(NEW, scene.other)
+
+
+DEEDS = (deletes_old, deletes_new, makes_old_anew, gives_new_a_time_to_live, takes_new_for_another)
+
+
+@pytest.mark.parametrize("deed", DEEDS)
+def test_another_engine_acts_before_somebody_recovers(scene: Scene, deed: Deed) -> None:
+    """Nothing that it made goes; and what it left of the two names keeps the rows, were there any left."""
+    for point, call in enumerate(scene.writes, start=1):
+        scene.reset()
+        scene.die(point, "after")
+        deed(scene)
+        theirs = [name for name in (OLD, NEW) if scene.there(name) == scene.other]
+        was_kept = scene.is_kept()
+        scene.recover()
+        assert all(scene.there(name) == scene.other for name in theirs), call
+        assert scene.is_kept() == was_kept, call
+        if deed is deletes_new and was_kept:
+            assert scene.there(OLD) == scene.data, call
+        scene.assert_guarded(call)
+        scene.assert_nothing_to_recover()
+
+
+def test_a_tag_of_the_old_name_that_came_later_stays(scene: Scene) -> None:
+    """Even one of the same snapshot, which has the same bytes."""
+    gone = next(n for n, call in enumerate(scene.writes, 1) if call.endswith(f"delete {scene.root.tag(OLD)}"))
+    for point in range(gone + 1, len(scene.writes)):
+        scene.reset()
+        scene.die(point, "after")
+        scene.put(OLD, scene.data)
+        scene.recover()
+        assert scene.there(OLD) == scene.there(NEW) == scene.data, scene.writes[point - 1]
+        scene.assert_guarded(scene.writes[point - 1])
+
+
+class Scene(KilledScene):
+    """Tag v2 is to be called `new`. `other` is the file of another snapshot's tag."""
+
+    def __init__(self, prepare: Callable[[Context], None], template: Path, tmp_path: Path) -> None:
+        super().__init__(tmp_path)
+        shutil.copytree(template, self._warehouse)
+        prepare(self._context())
+        shutil.copytree(self._warehouse, self._start)
+        self.root: Root = main_root(LocalFiles(str(self._warehouse)), ORDERS)
+        self.data, self.other = self._path(OLD).read_bytes(), self._other()
+        self.before, counting = self.state(), FaultFiles(LocalFiles(str(self._warehouse)))
+        self._run(counting)
+        self.writes = counting.writes
+        self.after = self.state()
+        assert self.before != self.after and self.there(NEW) == self.data
+
+    def state(self) -> dict[str, object]:
+        found = contents(self._orders)
+        return {path: data for path, data in found.items() if not _ANYBODYS.search(path)}
+
+    def there(self, name: str) -> bytes | None:
+        path = self._path(name)
+        return path.read_bytes() if path.exists() else None
+
+    def put(self, name: str, data: bytes | None) -> None:
+        if data is None:
+            self._path(name).unlink(missing_ok=True)
+        else:
+            self._path(name).write_bytes(data)
+
+    def is_kept(self) -> bool:
+        found = [each for each in map(self.there, (OLD, NEW)) if each is not None]
+        return any(Tag.from_json(each, "tag").id == 2 for each in found)
+
+    def assert_kept(self, when: str) -> None:
+        lineage = Lineage(LocalFiles(str(self._warehouse)), self.root)
+        assert any(name in (OLD, NEW) and tag.id == 2 for name, tag in lineage.tags()), when
+        if self.root.branch is not None:
+            guards = [self._warehouse / ORDERS.root().tag(name) for name in (OLD, NEW)]
+            assert any(path.exists() and path.read_bytes() == self.data for path in guards), when
+
+    def assert_guarded(self, when: str) -> None:
+        """Each tag that is there has its guard, once whoever comes next has put right what is missing."""
+        if self.root.branch is None:
+            return
+        shadow_tags.repair(LocalFiles(str(self._warehouse)), ORDERS)
+        for name in (OLD, NEW):
+            if (found := self.there(name)) is not None:
+                guard = self._warehouse / ORDERS.root().tag(name)
+                assert Tag.from_json(guard.read_bytes(), "guard").id == Tag.from_json(found, "tag").id, when
+
+    def _path(self, name: str) -> Path:
+        return self._warehouse / self.root.tag(name)
+
+    def _other(self) -> bytes:
+        snapshots = sorted((self._warehouse / self.root.snapshots).glob("snapshot-*"))
+        other = snapshots[-1].read_bytes()
+        if Tag.from_json(other, "snapshot").id == 2:
+            other = other.replace(b'"id": 2', b'"id": 3').replace(b'"id" : 2', b'"id" : 3')
+        return other
+
+    def _run(self, files: FaultFiles) -> None:
+        done(self._context(files), "rename-tag", name=OLD, to=NEW)
