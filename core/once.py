@@ -30,5 +30,5 @@ class once(Generic[T]):
     def __get__(self, instance: object | None, owner: type) -> T | Self:
         if instance is None:
             return self
-        found = instance.__dict__[self._name] = self._make(instance)
-        return found
+        value = instance.__dict__[self._name] = self._make(instance)
+        return value

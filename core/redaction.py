@@ -67,12 +67,12 @@ def without_secrets(address: str) -> str:
 
 def owner_of(address: str) -> str:
     """The part before the host, if it holds a password: `key:secret`; else empty."""
-    scheme, _, place = address.partition("://")
-    authority = place.partition("/")[0]
+    scheme, _, rest = address.partition("://")
+    authority = rest.partition("/")[0]
     owner = authority.rpartition("@")[0]
     if not owner and ":" in authority and not authority.rpartition(":")[2].isdigit():
         # A password may hold a slash.
-        owner = place.rpartition("@")[0]
+        owner = rest.rpartition("@")[0]
     is_web = scheme.lower() in ("http", "https")
     return owner if ":" in owner or is_web else ""
 
@@ -89,12 +89,12 @@ class Guarded(msgspec.Struct, frozen=True):
 
 
 def _bare(address: str) -> str:
-    scheme, separator, place = address.partition("://")
+    scheme, separator, rest = address.partition("://")
     if owner := owner_of(address):
-        place = place.removeprefix(f"{owner}@")
+        rest = rest.removeprefix(f"{owner}@")
     if separator and scheme.lower() not in _WITHOUT_QUERIES:
-        place = place.partition("?")[0]
-    return f"{scheme}{separator}{place}"
+        rest = rest.partition("?")[0]
+    return f"{scheme}{separator}{rest}"
 
 
 def asked_secrets(address: str) -> list[str]:

@@ -51,8 +51,8 @@ def clean_json(text: str) -> str:
 
 def unseen_in(name: str) -> str | None:
     """The first character of a name that shows nothing, or no more than a blank does; None without one."""
-    found = _NOT_IN_NAMES.search(name)
-    return found[0] if found else None
+    match = _NOT_IN_NAMES.search(name)
+    return match[0] if match else None
 
 
 def has_halves(text: str) -> bool:
@@ -75,7 +75,7 @@ def _escape(match: re.Match[str]) -> str:
     if character == "\n":
         return character
     units = character.encode("utf-16-be", "surrogatepass").hex()
-    return "".join(f"\\u{units[place : place + 4]}" for place in range(0, len(units), 4))
+    return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))
 
 
 def distinct(names: Sequence[str], alike: Callable[[str], str] = str) -> list[str]:

@@ -53,9 +53,9 @@ def tables(ctx: click.Context, database: str | None) -> None:
     """The tables of the warehouse, each with its newest commit."""
     files = _files(given(ctx))
     names = databases(files) if database is None else [database]
-    found = (table for name in names for table in tables_of(files, name))
+    paths = (table for name in names for table in tables_of(files, name))
     times = frozenset({"commit_time"})
-    _print_rows(given(ctx), TABLE_COLUMNS, times, (_table_row(files, table) for table in found))
+    _print_rows(given(ctx), TABLE_COLUMNS, times, (_table_row(files, table) for table in paths))
 
 
 @click.command(cls=GlobalCommand)
@@ -67,9 +67,9 @@ def snapshots(ctx: click.Context, table: str, branch: str | None, limit: int | N
     """The snapshots of TABLE, newest first."""
     root, files = _root(given(ctx), table, branch)
     unreadable: dict[str, str] = {}
-    found = newest_snapshots(files, root, limit, unreadable)
+    newest = newest_snapshots(files, root, limit, unreadable)
     shown = None if given(ctx).as_json else SNAPSHOT_COLUMNS
-    _print_system_table(given(ctx), "snapshots", map(snapshot_row, found), shown)
+    _print_system_table(given(ctx), "snapshots", map(snapshot_row, newest), shown)
     _say_left_out(unreadable)
 
 
@@ -106,13 +106,13 @@ def _say_left_out(unreadable: Mapping[str, str]) -> None:
         narrate(f"left out: {sentence}")
 
 
-def _files(found: Given) -> Files:
-    settings = found.settings()
+def _files(options: Given) -> Files:
+    settings = options.settings()
     return open_files(settings.warehouse, settings.options)
 
 
-def _root(found: Given, table_name: str, branch: str | None) -> tuple[Root, Files]:
-    files = _files(found)
+def _root(options: Given, table_name: str, branch: str | None) -> tuple[Root, Files]:
+    files = _files(options)
     return branch_root(files, find_table(files, table_name), branch), files
 
 
@@ -131,20 +131,20 @@ def _table_row(files: Files, table: TablePath) -> Row:
 
 
 def _print_system_table(
-    found: Given, name: str, rows: Iterable[Row], shown: Sequence[str] | None = None
+    options: Given, name: str, rows: Iterable[Row], shown: Sequence[str] | None = None
 ) -> None:
     columns = system_table(name).columns
     names = [column.name for column in columns]
     times = {column.name for column in columns if column.type.startswith("TIMESTAMP")}
     if shown:
-        places = [names.index(each) for each in shown]
-        rows = ([row[place] for place in places] for row in rows)
-    _print_rows(found, shown or names, times | TIMES, rows)
+        indexes = [names.index(each) for each in shown]
+        rows = ([row[index] for index in indexes] for row in rows)
+    _print_rows(options, shown or names, times | TIMES, rows)
 
 
-def _print_rows(found: Given, names: Sequence[str], times: Iterable[str], rows: Iterable[Row]) -> None:
-    writer = row_writer(found, names)
-    writer.write(_converted(rows, _converters(names, frozenset(times), found.as_json)))
+def _print_rows(options: Given, names: Sequence[str], times: Iterable[str], rows: Iterable[Row]) -> None:
+    writer = row_writer(options, names)
+    writer.write(_converted(rows, _converters(names, frozenset(times), options.as_json)))
     writer.close()
 
 
@@ -152,22 +152,22 @@ def _converters(
     names: Sequence[str], times: frozenset[str], as_json: bool
 ) -> dict[int, Callable[[Any], object]]:
     result: dict[int, Callable[[Any], object]] = {}
-    for place, name in enumerate(names):
+    for index, name in enumerate(names):
         if name in JSON_TEXTS:
-            result[place] = msgspec.json.decode if as_json else _one_line
+            result[index] = msgspec.json.decode if as_json else _one_line
         elif name in times and not as_json:
-            result[place] = local_time
+            result[index] = local_time
         elif name.endswith("record_count") and not as_json:
-            result[place] = Count
+            result[index] = Count
     return result
 
 
 def _converted(rows: Iterable[Row], converters: dict[int, Callable[[Any], object]]) -> Iterator[Row]:
     for row in rows:
         cells = list(row)
-        for place, convert in converters.items():
-            if cells[place] is not None:
-                cells[place] = convert(cells[place])
+        for index, convert in converters.items():
+            if cells[index] is not None:
+                cells[index] = convert(cells[index])
         yield cells
 
 

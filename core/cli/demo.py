@@ -60,55 +60,55 @@ def demo(ctx: click.Context, directory: str, no_open: bool) -> int:
     DIR is ./paimark-demo. An earlier demo there is rebuilt, anything else refused. Without a terminal the
     tour runs instead: a savepoint is made and read back with Spark.
     """
-    found = given(ctx)
-    place = Path(directory).expanduser().absolute()
-    if found.read_only or read_only_environment():
+    options = given(ctx)
+    target = Path(directory).expanduser().absolute()
+    if options.read_only or read_only_environment():
         raise Refused(
             "A demo can't be built in read-only mode", "Leave out --read-only and PAIMARK_READ_ONLY."
         )
-    check_directory(place)
-    if found.dry_run:
-        click.echo(f"paimark demo would build the database shop in {place}")
+    check_directory(target)
+    if options.dry_run:
+        click.echo(f"paimark demo would build the database shop in {target}")
         return 0
-    narrate(f"Building the demo warehouse in {place}")
+    narrate(f"Building the demo warehouse in {target}")
     from core.demo.build import build_demo
 
-    build_demo(place, narrate)
+    build_demo(target, narrate)
     if no_open:
-        _say_where(place, as_json=found.as_json)
+        _say_where(target, as_json=options.as_json)
     elif sys.stdin.isatty() and sys.stdout.isatty():
-        found.warehouse, found.context = str(place), None
-        return open_console(found.settings())
+        options.warehouse, options.context = str(target), None
+        return open_console(options.settings())
     else:
-        _tour(place, found)
+        _tour(target, options)
     return 0
 
 
-def _say_where(place: Path, *, as_json: bool) -> None:
+def _say_where(target: Path, *, as_json: bool) -> None:
     if as_json:
-        click.echo(json_text([{"warehouse": str(place)}]))
+        click.echo(json_text([{"warehouse": str(target)}]))
         return
-    click.echo(f"The demo warehouse is in {place}")
+    click.echo(f"The demo warehouse is in {target}")
     click.echo("\n".join([*STORY, "", "Try:"]))
-    quoted = shlex.quote(str(place))
+    quoted = shlex.quote(str(target))
     click.echo(f"  paimark {quoted}\n  export PAIMARK_WAREHOUSE={quoted}")
     for words in TRY:
         click.echo(f"  {_typed(words)}")
 
 
-def _tour(place: Path, found: Given) -> None:
+def _tour(target: Path, options: Given) -> None:
     for line in STORY:
         narrate(line)
-    before = ["--warehouse", str(place), "--output", found.output]
-    if found.spark_master:
-        before += ["--spark-master", found.spark_master]
-    for key, value in found.spark_conf.items():
+    before = ["--warehouse", str(target), "--output", options.output]
+    if options.spark_master:
+        before += ["--spark-master", options.spark_master]
+    for key, value in options.spark_conf.items():
         before += ["--spark-conf", f"{key}={value}"]
     for words in TOUR:
         narrate(f"$ {_typed(words)}")
         invoke([*before, *words])
         sys.stdout.flush()
-    narrate(f"The console opens on it with: paimark {shlex.quote(str(place))}")
+    narrate(f"The console opens on it with: paimark {shlex.quote(str(target))}")
 
 
 def _typed(words: Sequence[str]) -> str:

@@ -62,11 +62,11 @@ def _remember(ctx: click.Context, param: click.Parameter, value: Any) -> None:
     name = param.name or ""
     if ctx.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
         return
-    found = given(ctx)
-    if isinstance(kept := getattr(found, name), dict):
+    options = given(ctx)
+    if isinstance(kept := getattr(options, name), dict):
         kept.update(value)
     else:
-        setattr(found, name, value)
+        setattr(options, name, value)
 
 
 def _option(*words: str, **settings: Any) -> click.Option:

@@ -33,10 +33,10 @@ COMMANDS = {
 
 
 def open_warehouse(place: str | None = None) -> int:
-    found = given(click.get_current_context())
+    options = given(click.get_current_context())
     if place is not None:
-        found.warehouse = place
-    return open_console(found.settings())
+        options.warehouse = place
+    return open_console(options.settings())
 
 
 CONSOLE = GlobalCommand(
@@ -60,8 +60,8 @@ class RootGroup(click.Group):
         return list(dict.fromkeys([*COMMANDS, *ACTIONS]))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if place := COMMANDS.get(cmd_name):
-            module, _, name = place.partition(":")
+        if target := COMMANDS.get(cmd_name):
+            module, _, name = target.partition(":")
             return cast(click.Command, getattr(importlib.import_module(module), name))
         from core.cli.changes.actions import action_command
 

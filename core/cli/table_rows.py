@@ -121,7 +121,7 @@ def fit(heads: Sequence[int], contents: Sequence[int], available: int) -> list[i
 def _shrink(widths: list[int], floors: Sequence[int], excess: int) -> None:
     """Take `excess` off the widest columns, a cell at a time, as far as their floors allow."""
     while excess > 0:
-        free = [place for place, wide in enumerate(widths) if wide > floors[place]]
+        free = [index for index, wide in enumerate(widths) if wide > floors[index]]
         if not free:
             return
         widths[max(free, key=widths.__getitem__)] -= 1

@@ -17,7 +17,7 @@ DATABASE = "shop"
 def check_directory(directory: Path) -> None:
     """Refuse a directory that holds anything and was not made as a demo."""
     try:
-        found = {entry.name for entry in os.scandir(directory)}
+        names = {entry.name for entry in os.scandir(directory)}
     except FileNotFoundError:
         return
     except NotADirectoryError as error:
@@ -26,7 +26,7 @@ def check_directory(directory: Path) -> None:
         ) from error
     except OSError as error:
         raise Unavailable(f"{directory} can't be read: {error.strerror}") from error
-    if found and MARKER not in found:
+    if names and MARKER not in names:
         raise Refused(
             f"{directory} is not empty and is not an earlier demo",
             "Name another directory: `paimark demo DIR`.",

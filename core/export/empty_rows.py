@@ -36,15 +36,15 @@ def arrow_type(spark_type: str) -> pa.DataType:
     text = spark_type.strip()
     if text in _PLAIN:
         return _PLAIN[text]
-    if found := _DECIMAL.fullmatch(text):
-        return pa.decimal128(int(found[1]), int(found[2]))
-    if found := _NESTED.fullmatch(text):
-        parts = list(_parts(found[2]))
-        if found[1] == "struct":
+    if match := _DECIMAL.fullmatch(text):
+        return pa.decimal128(int(match[1]), int(match[2]))
+    if match := _NESTED.fullmatch(text):
+        parts = list(_parts(match[2]))
+        if match[1] == "struct":
             fields = (part.partition(":") for part in parts)
             return pa.struct([pa.field(name.strip("`"), arrow_type(kind)) for name, _, kind in fields])
-        if found[1] == "array":
-            return pa.list_(arrow_type(found[2]))
+        if match[1] == "array":
+            return pa.list_(arrow_type(match[2]))
         if len(parts) == 2:
             return pa.map_(arrow_type(parts[0]), arrow_type(parts[1]))
     return pa.string()

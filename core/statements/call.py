@@ -59,11 +59,11 @@ def _given(call: ProcedureCall, parameters: Mapping[str, Argument]) -> dict[str,
     """By parameter; those that are NULL were not given."""
     names = list(parameters)
     found: dict[str, CallArgument] = {}
-    for place, argument in enumerate(call.arguments):
-        if argument.name is None and place >= len(names):
+    for index, argument in enumerate(call.arguments):
+        if argument.name is None and index >= len(names):
             reason = f"{SCHEMA}.{call.procedure} takes {counted(len(names), 'argument')}"
             raise call.refused(reason, _signature(call.procedure, parameters), argument.position)
-        name = argument.name or names[place]
+        name = argument.name or names[index]
         if name not in parameters:
             hint = near_names(name, names) or _signature(call.procedure, parameters)
             raise call.refused(f"{SCHEMA}.{call.procedure} has no {name}", hint, argument.position)

@@ -45,13 +45,13 @@ class Words:
         sentence = _COMMAND.sub(self._called, sentence)
         return _OPTION.sub(self._named, _LEFT_OUT.sub(_left_out, sentence))
 
-    def _called(self, found: re.Match[str]) -> str:
-        given = [each.strip().partition(" ") for each in re.findall(_GIVEN, found[3])]
+    def _called(self, match: re.Match[str]) -> str:
+        given = [each.strip().partition(" ") for each in re.findall(_GIVEN, match[3])]
         assigned = [self._assigned(name.removeprefix("--"), _plain(value)) for name, _, value in given]
-        return self.call(_parameter(found[1]), _plain(found[2]), assigned)
+        return self.call(_parameter(match[1]), _plain(match[2]), assigned)
 
-    def _named(self, found: re.Match[str]) -> str:
-        return self._assigned(found[1], found[2] or "") if found[1] in _ARGUMENTS else found[0]
+    def _named(self, match: re.Match[str]) -> str:
+        return self._assigned(match[1], match[2] or "") if match[1] in _ARGUMENTS else match[0]
 
     def _assigned(self, name: str, value: str) -> str:
         """`value` is empty where the sentence has none."""
@@ -73,8 +73,8 @@ def _method(action: str, table: str, given: list[str]) -> str:
     return f"{head}{action}({', '.join(given)})"
 
 
-def _left_out(found: re.Match[str]) -> str:
-    return f"{found[1]} {_parameter(found[2])}" if found[2] in _ARGUMENTS else found[0]
+def _left_out(match: re.Match[str]) -> str:
+    return f"{match[1]} {_parameter(match[2])}" if match[2] in _ARGUMENTS else match[0]
 
 
 def _plain(word: str) -> str:

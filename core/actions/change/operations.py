@@ -73,10 +73,10 @@ def _without(known: Sequence[Undoable], token: str, now: Point | None) -> list[U
 
     When main went back by a commit, `now` is that one: the change before it can be undone from there.
     """
-    place = next((number for number, each in enumerate(known) if each.token == token), None)
-    if place is None:
+    index = next((number for number, each in enumerate(known) if each.token == token), None)
+    if index is None:
         return list(known)
-    gone, left = known[place], list(known[:place])
+    gone, left = known[index], list(known[:index])
     if now is not None:
         left = [
             msgspec.structs.replace(each, after=now)
@@ -85,7 +85,7 @@ def _without(known: Sequence[Undoable], token: str, now: Point | None) -> list[U
             else each
             for each in left
         ]
-    return [*left, *(each for each in known[place + 1 :] if not each.moved_main)]
+    return [*left, *(each for each in known[index + 1 :] if not each.moved_main)]
 
 
 def _still_open(known: Sequence[Undoable], entry: Undoable) -> list[Undoable]:

@@ -104,15 +104,15 @@ def _add(draft: _Draft, change: SchemaChange) -> None:
     new = SchemaField(
         id=draft.highest_id, name=change.name, type=paimon_type(change.value), description=change.comment
     )
-    place = len(draft.fields)
+    index = len(draft.fields)
     if change.after == "":
-        place = 0
+        index = 0
     elif change.after is not None:
-        place = _place(draft, change.after) + 1
+        index = _place(draft, change.after) + 1
     elif draft.options.get("add-column-before-partition", "").strip().lower() == "true":
         names = [each.name for each in draft.fields]
-        place = min((names.index(key) for key in draft.partition_keys), default=place)
-    draft.fields.insert(place, new)
+        index = min((names.index(key) for key in draft.partition_keys), default=index)
+    draft.fields.insert(index, new)
     draft.said.append(f"add column {change.name} {new.type}")
     _undone_by(draft, "drop", str(SchemaChange("drop", change.name)))
 
@@ -120,21 +120,21 @@ def _add(draft: _Draft, change: SchemaChange) -> None:
 def _drop(draft: _Draft, change: SchemaChange) -> None:
     if change.if_exists and change.name not in [each.name for each in draft.fields]:
         return
-    place = _place(draft, change.name)
+    index = _place(draft, change.name)
     _require_unused(draft, change.name, "dropped")
     if len(draft.fields) == 1:
         raise UsageError(f"{draft.name} would be left without a column", "Drop the table instead.")
-    del draft.fields[place]
+    del draft.fields[index]
     draft.said.append(f"drop column {change.name}")
     draft.undo = None
 
 
 def _rename(draft: _Draft, change: SchemaChange) -> None:
-    place = _place(draft, change.name)
+    index = _place(draft, change.name)
     _require_unused(draft, change.name, "renamed")
     is_case_only = change.name.lower() == change.value.lower() and change.name != change.value
     _require_free(draft, change.value, but=change.name if is_case_only else None)
-    draft.fields[place] = msgspec.structs.replace(draft.fields[place], name=change.value)
+    draft.fields[index] = msgspec.structs.replace(draft.fields[index], name=change.value)
     draft.said.append(f"rename column {change.name} to {change.value}")
     if unseen_reason(change.name, "a column"):
         # Another engine gave it that name; it is not given again.
@@ -143,26 +143,26 @@ def _rename(draft: _Draft, change: SchemaChange) -> None:
 
 
 def _widen(draft: _Draft, change: SchemaChange) -> None:
-    place = _place(draft, change.name)
+    index = _place(draft, change.name)
     if change.name in (*draft.partition_keys, *draft.primary_keys):
         raise UsageError(f"Column {change.name} is a key of {draft.name}, and its type stays", "")
-    old = draft.fields[place]
+    old = draft.fields[index]
     new = widened(old, change.value)
     if new == old.type:
         return
-    draft.fields[place] = msgspec.structs.replace(old, type=new)
+    draft.fields[index] = msgspec.structs.replace(old, type=new)
     draft.said.append(f"make column {change.name} {new}")
     draft.undo = None
 
 
 def _make_nullable(draft: _Draft, change: SchemaChange) -> None:
-    place = _place(draft, change.name)
+    index = _place(draft, change.name)
     if change.name in draft.primary_keys:
         raise UsageError(f"Column {change.name} is of the primary key of {draft.name}, which is never null")
-    old = draft.fields[place]
+    old = draft.fields[index]
     if (new := nullable(old)) == old.type:
         return
-    draft.fields[place] = msgspec.structs.replace(old, type=new)
+    draft.fields[index] = msgspec.structs.replace(old, type=new)
     draft.said.append(f"let column {change.name} be null")
     draft.undo = None
 

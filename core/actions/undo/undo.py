@@ -34,7 +34,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     refusals += journal.refusals(context, table)
     try:
         entry = _last(context, table, replacement_only=replacement_only)
-        found = _planner(table, entry)(context, table, entry)
+        made = _planner(table, entry)(context, table, entry)
     except Refused as error:
         return Plan(
             action=ACTION,
@@ -44,14 +44,14 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             fingerprint="",
             refusals=(*refusals, Refusal(error.message, error.hint)),
         )
-    arguments_now = {**found.arguments, "undone": entry.action, "replacement": replacement_only}
+    arguments_now = {**made.arguments, "undone": entry.action, "replacement": replacement_only}
     return msgspec.structs.replace(
-        found,
+        made,
         action=ACTION,
-        change=found.kind,
+        change=made.kind,
         arguments=arguments_now,
         undoes=entry.token,
-        refusals=tuple(dict.fromkeys((*refusals, *found.refusals))),
+        refusals=tuple(dict.fromkeys((*refusals, *made.refusals))),
         undo=f"paimark redo {table.word}",
     )
 

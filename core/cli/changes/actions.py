@@ -51,61 +51,61 @@ def arguments_of(action: Action, values: Mapping[str, object]) -> dict[str, obje
     return {argument.name: values[_parameter(argument)] for argument in action.arguments}
 
 
-def run_action(action: Action, found: Given, table_name: str, arguments: dict[str, object]) -> None:
+def run_action(action: Action, options: Given, table_name: str, arguments: dict[str, object]) -> None:
     """Plan an action on a table and carry it out, as the global options say."""
-    settings = found.settings()
-    if action.danger != "safe" and not found.dry_run and found.plan_out is None:
+    settings = options.settings()
+    if action.danger != "safe" and not options.dry_run and options.plan_out is None:
         require_writable(settings)
     with closing(open_engine(settings)) as engine:
-        _plan_and_apply(action, found, table_name, arguments, engine)
+        _plan_and_apply(action, options, table_name, arguments, engine)
 
 
 def _plan_and_apply(
-    action: Action, found: Given, table_name: str, arguments: dict[str, object], engine: Engine
+    action: Action, options: Given, table_name: str, arguments: dict[str, object], engine: Engine
 ) -> None:
-    settings = found.settings()
+    settings = options.settings()
     context = open_context(settings.warehouse, settings.options, settings.read_only, lambda: engine)
     narrator = Narrator()
     planning = replace(context, progress=narrator.step)
     plan = action.plan(planning, find_table(context.files, table_name), arguments)
     narrator.clear()
-    if found.plan_out is not None and not plan.refusals:
+    if options.plan_out is not None and not plan.refusals:
         say_plan(plan, narrate)
-        save_plan(found.plan_out, context.files.uri, plan)
-        narrate(f"To apply it: paimark apply {shlex.quote(str(found.plan_out))}")
+        save_plan(options.plan_out, context.files.uri, plan)
+        narrate(f"To apply it: paimark apply {shlex.quote(str(options.plan_out))}")
         return
-    carry_out(action, context, plan, found)
+    carry_out(action, context, plan, options)
 
 
-def carry_out(action: Action, context: Context, plan: Plan, found: Given) -> None:
+def carry_out(action: Action, context: Context, plan: Plan, options: Given) -> None:
     """Say a plan, ask for it where that is needed, and apply it. Raises its first refusal."""
     narrator = Narrator()
-    if found.dry_run:
-        _print_plan(plan, found)
+    if options.dry_run:
+        _print_plan(plan, options)
     elif not plan.refusals:
         say_plan(plan, narrator.say, with_steps=narrator.is_live)
     for further in plan.refusals[1:]:
         narrate(f"refused: {further.reason}")
     if plan.refusals:
         raise Refused(plan.refusals[0].reason, plan.refusals[0].hint)
-    if found.dry_run:
+    if options.dry_run:
         return
-    if must_be_agreed_to(action, plan) and not found.yes:
+    if must_be_agreed_to(action, plan) and not options.yes:
         confirm(plan.summary)
     outcome = action.apply(context, plan, narrator.step)
     narrator.clear()
-    _print_outcome(outcome, found)
+    _print_outcome(outcome, options)
 
 
-def _print_plan(plan: Plan, found: Given) -> None:
-    if found.as_json:
+def _print_plan(plan: Plan, options: Given) -> None:
+    if options.as_json:
         click.echo(redacted(json_text([plan], indent=2)))
     else:
         say_plan(plan, lambda line: click.echo(clean_text(redacted(line))))
 
 
-def _print_outcome(outcome: Outcome, found: Given) -> None:
-    if found.as_json:
+def _print_outcome(outcome: Outcome, options: Given) -> None:
+    if options.as_json:
         facts = {"action": outcome.action, "table": outcome.table, **outcome.result}
         click.echo(redacted(json_text([facts])))
     else:

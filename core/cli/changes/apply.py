@@ -22,9 +22,9 @@ from core.errors import Refused
 @click.pass_context
 def apply(ctx: click.Context, file: Path) -> None:
     """Apply a plan that --plan-out saved. It is refused when anything that it stands on moved since."""
-    found, saved = given(ctx), load_plan(file)
-    settings = found.settings()
-    if not found.dry_run:
+    options, saved = given(ctx), load_plan(file)
+    settings = options.settings()
+    if not options.dry_run:
         require_writable(settings)
     with closing(open_engine(settings)) as engine:
         context = open_context(settings.warehouse, settings.options, settings.read_only, lambda: engine)
@@ -33,4 +33,4 @@ def apply(ctx: click.Context, file: Path) -> None:
                 f"{file} was planned on {saved.warehouse}, and this is {context.files.uri}",
                 "Name that warehouse with --warehouse.",
             )
-        carry_out(action(saved.plan.action), context, saved.plan, found)
+        carry_out(action(saved.plan.action), context, saved.plan, options)

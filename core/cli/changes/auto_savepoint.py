@@ -53,34 +53,34 @@ def auto_savepoint(
         raise UsageError("--once and --watch exclude each other", _FORM)
     if branch is not None and (every or watch):
         raise UsageError("--branch goes with one TABLE and --once", _FORM)
-    found = given(ctx)
-    if watch and found.dry_run:
+    options = given(ctx)
+    if watch and options.dry_run:
         raise UsageError("--watch has no dry run", "--once --dry-run says what is due now.")
-    settings = found.settings()
-    if not found.dry_run:
+    settings = options.settings()
+    if not options.dry_run:
         require_writable(settings)
     context = open_context(settings.warehouse, settings.options, settings.read_only)
     if watch:
-        _watch(context, table, found)
+        _watch(context, table, options)
     elif table is None:
-        _all_once(context, found)
+        _all_once(context, options)
     else:
-        _one_once(context, find_table(context.files, table), branch, found)
+        _one_once(context, find_table(context.files, table), branch, options)
 
 
-def _one_once(context: Context, table: TablePath, branch: str | None, found: Given) -> None:
+def _one_once(context: Context, table: TablePath, branch: str | None, options: Given) -> None:
     plan = automatic.plan(context, table, {"branch": branch})
-    if found.dry_run:
-        _print_plans([plan], found)
+    if options.dry_run:
+        _print_plans([plan], options)
     raise_first(plan.refusals)
-    if found.dry_run:
+    if options.dry_run:
         return
     if plan.empty:
         narrate(plan.summary)
-    _print_outcomes(_made(context, plan, found), found)
+    _print_outcomes(_made(context, plan, options), options)
 
 
-def _all_once(context: Context, found: Given) -> None:
+def _all_once(context: Context, options: Given) -> None:
     """A table that can't be saved does not keep the others from it."""
     made: list[Outcome] = []
     plans: list[Plan] = []
@@ -88,38 +88,38 @@ def _all_once(context: Context, found: Given) -> None:
     for table in _every_table(context):
         try:
             plan = automatic.plan(context, table, {"branch": None})
-            if found.dry_run:
+            if options.dry_run:
                 plans += [] if plan.empty else [plan]
             else:
-                made += _made(context, plan, found)
+                made += _made(context, plan, options)
         except PaimarkError as error:
             failed += 1
             narrate(f"{table.full_name}: {error.message}")
-    if found.dry_run:
-        _print_plans(plans, found)
+    if options.dry_run:
+        _print_plans(plans, options)
     else:
-        _print_outcomes(made, found)
+        _print_outcomes(made, options)
     if failed:
         raise Refused(f"{counted(failed, 'table')} could not be looked after")
 
 
-def _made(context: Context, plan: Plan, found: Given) -> list[Outcome]:
+def _made(context: Context, plan: Plan, options: Given) -> list[Outcome]:
     """The outcome; None where no savepoint was due, or another watcher makes it."""
     made = automatic.apply(context, plan, lambda line: None)
     if made.result["savepoint_id"] is None:
         return []
-    if not found.as_json:
+    if not options.as_json:
         click.echo(clean_text(made.message))
     return [made]
 
 
-def _print_outcomes(made: Sequence[Outcome], found: Given) -> None:
-    if found.as_json:
+def _print_outcomes(made: Sequence[Outcome], options: Given) -> None:
+    if options.as_json:
         facts = [{"action": each.action, "table": each.table, **each.result} for each in made]
         click.echo(json_text(facts))
 
 
-def _watch(context: Context, table: str | None, found: Given) -> None:
+def _watch(context: Context, table: str | None, options: Given) -> None:
     """Until a signal ends it: what is being made then is finished. A second one does not wait for that."""
     watched = f"Watching {counted(len(_every_table(context)), 'table')}"
     if table is not None:
@@ -130,7 +130,7 @@ def _watch(context: Context, table: str | None, found: Given) -> None:
         return _every_table(context) if table is None else [find_table(context.files, table)]
 
     stop = Event()
-    rows = row_writer(found, ["message"]) if found.as_json else None
+    rows = row_writer(options, ["message"]) if options.as_json else None
 
     def tell(line: str) -> None:
         if rows is None:
@@ -178,8 +178,8 @@ def _every_table(context: Context) -> list[TablePath]:
     return [table for name in databases(context.files) for table in tables_of(context.files, name)]
 
 
-def _print_plans(plans: Sequence[Plan], found: Given) -> None:
-    if found.as_json:
+def _print_plans(plans: Sequence[Plan], options: Given) -> None:
+    if options.as_json:
         click.echo(json_text(plans, indent=2))
         return
     for plan in plans:

@@ -28,14 +28,14 @@ _CONFLICTS = click.Option(
 
 @click.pass_context
 def _run(ctx: click.Context, /, table: str, conflicts: bool, **values: object) -> None:
-    found, arguments = given(ctx), arguments_of(_ACTION, values)
+    options, arguments = given(ctx), arguments_of(_ACTION, values)
     if not conflicts:
-        run_action(_ACTION, found, table, arguments)
+        run_action(_ACTION, options, table, arguments)
         return
-    if found.plan_out is not None or arguments["on_conflict"] != "fail":
-        option = "--plan-out" if found.plan_out is not None else "--on-conflict"
+    if options.plan_out is not None or arguments["on_conflict"] != "fail":
+        option = "--plan-out" if options.plan_out is not None else "--on-conflict"
         raise UsageError(f"--conflicts only lists them: leave {option} out")
-    _list_conflicts(found, table, str(arguments["name"]))
+    _list_conflicts(options, table, str(arguments["name"]))
 
 
 merge_branch = GlobalCommand(
@@ -47,10 +47,10 @@ merge_branch = GlobalCommand(
 )
 
 
-def _list_conflicts(found: Given, table_name: str, branch: str) -> None:
+def _list_conflicts(options: Given, table_name: str, branch: str) -> None:
     from core.actions.merge.conflicts import LINE_COLUMNS, find_conflicts
 
-    settings = found.settings()
+    settings = options.settings()
     narrator = Narrator()
 
     def tell(line: str) -> None:
@@ -59,14 +59,14 @@ def _list_conflicts(found: Given, table_name: str, branch: str) -> None:
 
     with ended_by_signals(), closing(open_engine(settings)) as engine:
         context = open_context(settings.warehouse, settings.options, settings.read_only, lambda: engine)
-        place = find_table(context.files, table_name)
+        path = find_table(context.files, table_name)
         narrator.wait("Starting Spark")
-        conflicts = find_conflicts(context, place, branch, tell)
+        conflicts = find_conflicts(context, path, branch, tell)
     narrator.say(conflicts.title)
-    if found.as_json:
+    if options.as_json:
         click.echo(json_text(list(conflicts.found), indent=2))
     else:
-        rows = row_writer(found, [*conflicts.keys, *LINE_COLUMNS])
+        rows = row_writer(options, [*conflicts.keys, *LINE_COLUMNS])
         rows.write(conflicts.lines)
         rows.close()
     narrator.say(conflicts.summary)

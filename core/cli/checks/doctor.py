@@ -47,15 +47,15 @@ def doctor(ctx: click.Context, table: str | None, deep: bool) -> None:
 
     The exit code is 1 when something in the table is broken, 3 when the engine or the store is not available.
     """
-    found = given(ctx)
+    options = given(ctx)
     if table is not None and "://" in table:
-        found.warehouse, table = table, None
+        options.warehouse, table = table, None
     if deep and table is None:
         raise UsageError("--deep looks into a table", "Name one: paimark doctor TABLE --deep.")
-    rows = row_writer(found, Finding._fields)
+    rows = row_writer(options, Finding._fields)
     broken = 0
     unavailable = False
-    for check, look in _checks(found, table, deep=deep):
+    for check, look in _checks(options, table, deep=deep):
         try:
             findings = list(look())
         except PaimarkError as error:
@@ -76,17 +76,17 @@ def _fit_to_show(finding: Finding) -> Finding:
 Look = Callable[[], Iterator[Finding]]
 
 
-def _checks(found: Given, table: str | None, *, deep: bool) -> Iterator[tuple[str, Look]]:
+def _checks(options: Given, table: str | None, *, deep: bool) -> Iterator[tuple[str, Look]]:
     yield "java", _java
     yield "libraries", _libraries
-    yield "spark", lambda: _cluster_needs(found)
-    yield "spark", lambda: _cluster_has(found)
-    yield "warehouse", lambda: _warehouse(found)
-    yield "conditional writes", lambda: _conditions(found)
+    yield "spark", lambda: _cluster_needs(options)
+    yield "spark", lambda: _cluster_has(options)
+    yield "warehouse", lambda: _warehouse(options)
+    yield "conditional writes", lambda: _conditions(options)
     if table is not None:
-        yield table, lambda: _table(found, table)
+        yield table, lambda: _table(options, table)
     if table is not None and deep:
-        yield "files", lambda: _files(found, table)
+        yield "files", lambda: _files(options, table)
 
 
 def _java() -> Iterator[Finding]:
@@ -104,24 +104,24 @@ def _libraries() -> Iterator[Finding]:
             raise Unavailable(f"{name} is not installed", "Install paimark again.") from error
 
 
-def _cluster_needs(found: Given) -> Iterator[Finding]:
+def _cluster_needs(options: Given) -> Iterator[Finding]:
     from core.cli.checks.doctor_spark import cluster_needs
 
-    return (Finding("spark", "ok", said) for said in cluster_needs(found))
+    return (Finding("spark", "ok", need) for need in cluster_needs(options))
 
 
-def _cluster_has(found: Given) -> Iterator[Finding]:
+def _cluster_has(options: Given) -> Iterator[Finding]:
     from core.cli.checks.doctor_spark import cluster_has
 
-    return (Finding("spark", "ok", said) for said in cluster_has(found))
+    return (Finding("spark", "ok", line) for line in cluster_has(options))
 
 
-def _warehouse(found: Given) -> Iterator[Finding]:
+def _warehouse(options: Given) -> Iterator[Finding]:
     from core.storage.open import open_files
     from core.table.catalog import databases
 
     try:
-        settings = found.settings()
+        settings = options.settings()
     except UsageError as error:
         yield Finding("warehouse", "warning", error.message, error.hint)
         return
@@ -129,11 +129,11 @@ def _warehouse(found: Given) -> Iterator[Finding]:
     yield Finding("warehouse", "ok", f"{files.uri}, {counted(len(databases(files)), 'database')}")
 
 
-def _conditions(found: Given) -> Iterator[Finding]:
+def _conditions(options: Given) -> Iterator[Finding]:
     from core.cli.checks.doctor_store import conditions
 
     try:
-        settings = found.settings()
+        settings = options.settings()
     except UsageError:
         # Told already.
         return
@@ -141,14 +141,14 @@ def _conditions(found: Given) -> Iterator[Finding]:
         yield Finding("conditional writes", *each)
 
 
-def _table(found: Given, name: str) -> Iterator[Finding]:
+def _table(options: Given, name: str) -> Iterator[Finding]:
     from core.actions import recover
     from core.actions.context import open_context
     from core.storage.parallel import each_of
     from core.table.catalog import find_table
     from core.table.lineage.main_branch import all_roots, main_root
 
-    settings = found.settings()
+    settings = options.settings()
     context = open_context(settings.warehouse, settings.options, read_only=True)
     table = find_table(context.files, name)
     main = main_root(context.files, table)
@@ -179,7 +179,7 @@ def _lists(files: Files, table: TablePath) -> Iterator[Finding]:
         yield Finding("files", "broken", f"{path} is not there; {needing}{more} can't be read", hint)
 
 
-def _files(found: Given, name: str) -> Iterator[Finding]:
+def _files(options: Given, name: str) -> Iterator[Finding]:
     """As `paimark verify`."""
     from core.actions.context import open_context
     from core.cli.checks.verify import sentences
@@ -187,7 +187,7 @@ def _files(found: Given, name: str) -> Iterator[Finding]:
     from core.table.catalog import find_table
     from core.verify import verify
 
-    settings, narrator = found.settings(), Narrator()
+    settings, narrator = options.settings(), Narrator()
     context = open_context(settings.warehouse, settings.options, read_only=True)
     report = verify(context, find_table(context.files, name), progress=narrator.wait)
     narrator.clear()
@@ -267,10 +267,10 @@ def _savepoints(files: Files, table: TablePath) -> Iterator[Finding]:
     from core.table.savepoints import SavepointManager
 
     manager = SavepointManager(files, table)
-    found = {savepoint.id: health for savepoint, health in manager.health()}
-    kept = sum(health == "ok" for health in found.values())
+    healths = {savepoint.id: health for savepoint, health in manager.health()}
+    kept = sum(health == "ok" for health in healths.values())
     yield Finding("savepoints", "ok", f"{kept} protected by their tags")
-    for savepoint_id, health in sorted(found.items()):
+    for savepoint_id, health in sorted(healths.items()):
         if health == "unprotected":
             hint = f"Run `paimark recover {table.word}`: it writes the tag again while the files are there."
             yield Finding("savepoints", "broken", f"Savepoint {savepoint_id} is unprotected", hint)

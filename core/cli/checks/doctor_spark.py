@@ -12,9 +12,9 @@ from core.config import Settings
 from core.errors import UsageError
 
 
-def cluster_needs(found: Given) -> Iterator[str]:
+def cluster_needs(options: Given) -> Iterator[str]:
     """Packages that executors must have, where a cluster is set."""
-    if (settings := _with_cluster(found)) is not None:
+    if (settings := _with_cluster(options)) is not None:
         python = ".".join(map(str, sys.version_info[:2]))
         needs = f"executors need Python {python} with pypaimon and msgspec"
         if "://" not in settings.warehouse:
@@ -22,12 +22,12 @@ def cluster_needs(found: Given) -> Iterator[str]:
         yield f"{settings.spark_master}: {needs}"
 
 
-def cluster_has(found: Given) -> Iterator[str]:
+def cluster_has(options: Given) -> Iterator[str]:
     """Their packages, a line a machine, when the command names the cluster. Raises `Unavailable`."""
-    if (settings := _with_cluster(found)) is None:
+    if (settings := _with_cluster(options)) is None:
         return
     master = settings.spark_master
-    if found.spark_master is None:
+    if options.spark_master is None:
         yield f"{master}: not looked at; `paimark doctor --spark-master {master}` does"
         return
     with closing(open_engine(settings)) as engine:
@@ -36,11 +36,11 @@ def cluster_has(found: Given) -> Iterator[str]:
         yield from engine.nodes
 
 
-def _with_cluster(found: Given) -> Settings | None:
+def _with_cluster(options: Given) -> Settings | None:
     from core.spark.launch.cluster import is_cluster
 
     try:
-        settings = found.settings()
+        settings = options.settings()
     except UsageError:
         # Said where the warehouse is looked at.
         return None

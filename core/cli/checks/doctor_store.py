@@ -41,8 +41,8 @@ def conditions(settings: Settings) -> Iterator[Verdict]:
         yield Verdict("ok", "not tried in read-only mode", "Without it doctor races for scratch files there.")
         return
     try:
-        found = files.race(THOROUGH)
-        found.require(files.uri)
+        result = files.race(THOROUGH)
+        result.require(files.uri)
     except Refused as error:
         yield Verdict("broken", error.message, error.hint)
     except Unavailable as error:
@@ -50,7 +50,7 @@ def conditions(settings: Settings) -> Iterator[Verdict]:
             "warning", f"Whether the store keeps conditional writes is unknown: {error.message}", error.hint
         )
     else:
-        race = found.race
+        race = result.race
         yield Verdict("ok", f"kept in {race.rounds} races of {race.writers} writers each: changes are safe")
 
 
@@ -82,15 +82,15 @@ def taking_turns(users: Sequence[str]) -> set[str]:
     A writer that makes one commit and ends tells nothing of who else was at work then.
     """
     first, last = dict[str, int](), dict[str, int]()
-    for place, user in enumerate(users):
-        first.setdefault(user, place)
-        last[user] = place
-    found = set()
+    for index, user in enumerate(users):
+        first.setdefault(user, index)
+        last[user] = index
+    mixed = set()
     for user in first:
         between = {*users[first[user] : last[user]]} - {user}
         if between:
-            found |= {user} | between
-    return found
+            mixed |= {user} | between
+    return mixed
 
 
 def _takes_locks(options: Mapping[str, str]) -> bool:

@@ -62,17 +62,17 @@ def verify(ctx: click.Context, table: str, read_data: str | None, orphans: bool,
     from core.table.catalog import find_table
     from core.verify import verify as look
 
-    found, narrator = given(ctx), Narrator()
-    settings = found.settings()
+    options, narrator = given(ctx), Narrator()
+    settings = options.settings()
     share, age = _share(read_data), parse_duration(older_than)
     context = open_context(settings.warehouse, settings.options, read_only=True)
-    place = find_table(context.files, table)
-    report = look(context, place, read_data=share, older_than=age, progress=narrator.wait)
+    path = find_table(context.files, table)
+    report = look(context, path, read_data=share, older_than=age, progress=narrator.wait)
     narrator.clear()
     findings = list(_rows(report, orphans=orphans))
     # A heading over nothing would look as if something were missing.
-    if findings or found.as_json:
-        rows = row_writer(found, FindingRow._fields)
+    if findings or options.as_json:
+        rows = row_writer(options, FindingRow._fields)
         rows.write(findings)
         rows.close()
     for line in sentences(report):

@@ -45,8 +45,8 @@ _TEXT = re.compile(r"(STRING|CHAR|VARCHAR)(\(.*\))?( NOT NULL)?")
 
 def conditions(filters: Iterable[Filter], columns: Mapping[str, str]) -> list[PypaimonCondition]:
     """Conditions for pypaimon. `columns` are those allowed, with their Paimon types; all must hold."""
-    found = (_condition(each, columns) for each in filters)
-    return [each for each in found if each is not None]
+    translated = (_condition(each, columns) for each in filters)
+    return [each for each in translated if each is not None]
 
 
 def _condition(each: Filter, columns: Mapping[str, str]) -> PypaimonCondition | None:

@@ -137,14 +137,14 @@ def _changed_columns(scan: Scan, splits: Iterable[Any]) -> list[str]:
     """Each wanted column that a file was written with by another type, as `c, once STRING, is INT`."""
     table = open_table(scan)
     wanted = {field.id: field for field in table.fields if scan.columns is None or field.name in scan.columns}
-    found: dict[str, None] = {}
+    columns_changed: dict[str, None] = {}
     for schema_id in {file.schema_id for split in splits for file in split.files}:
         written = table.schema_manager.get_schema(schema_id)
         for field in () if written is None else written.fields:
             now = wanted.get(field.id)
             if now is not None and now.type != field.type:
-                found[f"{now.name}, once {field.type}, is {now.type}"] = None
-    return list(found)
+                columns_changed[f"{now.name}, once {field.type}, is {now.type}"] = None
+    return list(columns_changed)
 
 
 def _counted(table: Any, columns: Collection[str]) -> list[str]:

@@ -269,22 +269,22 @@ def rule_of(option: str, engine: str = "deduplicate") -> Rule | None:
 
 def judged(options: Mapping[str, str], use: Use) -> MatchedOption | None:
     """The option that decides how a table with these is read; None where none does."""
-    decisive = [found for option, value in options.items() if (found := _found(option, value, use))]
-    refused = [found for found in decisive if found.rule.outcome == "refused"]
+    decisive = [match for option, value in options.items() if (match := _match(option, value, use))]
+    refused = [match for match in decisive if match.rule.outcome == "refused"]
     return next(iter(refused or decisive), None)
 
 
 def require_obeyed(table: str, options: Mapping[str, str], branch: str | None, asked: Asked) -> None:
     """Raises `Refused` naming an option that says how the table is read, and that nothing here obeys."""
     engine = options.get("merge-engine", "deduplicate").strip().lower()
-    found = judged(options, Use(branch, engine, asked))
-    if found is not None and found.rule.outcome == "refused":
+    match = judged(options, Use(branch, engine, asked))
+    if match is not None and match.rule.outcome == "refused":
         raise Refused(
-            f"{table} has the option {found.option} = {found.value}: {found.rule.because}", found.rule.hint
+            f"{table} has the option {match.option} = {match.value}: {match.rule.because}", match.rule.hint
         )
 
 
-def _found(option: str, value: str, use: Use) -> MatchedOption | None:
+def _match(option: str, value: str, use: Use) -> MatchedOption | None:
     """None where every reader obeys it."""
     rule = rule_of(option, use.engine)
     if rule is None or rule.outcome == "any" or not rule.matters(value, use):

@@ -86,11 +86,11 @@ def require_convertible(table: str, fields: Iterable[Any], written: Sequence[Any
     """Raises `Refused` naming a column of `fields` that files with the columns `written` have another way."""
     by_id = {field.id: field for field in written}
     for field in fields:
-        found = by_id.get(field.id)
-        if found is None or all(converts_alike(*pair) for pair in _leaves(found.type, field.type)):
+        old = by_id.get(field.id)
+        if old is None or all(converts_alike(*pair) for pair in _leaves(old.type, field.type)):
             continue
         raise Refused(
-            f"Column {field.name} of {table} was {_text(found.type)} and is {_text(field.type)}: what files "
+            f"Column {field.name} of {table} was {_text(old.type)} and is {_text(field.type)}: what files "
             "from before hold of it nothing here converts as stock Paimon does",
             "Leave it out, or read a version from before the change; a stock engine's full compaction "
             "writes the values anew (CALL sys.compact).",

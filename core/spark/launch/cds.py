@@ -83,13 +83,13 @@ class Archive:
 
     def build(self, loaded: Path) -> None:
         """Make it of a list of classes, unless another process does. Where that fails, not again today."""
-        place = self.path.parent
-        with open(place / "lock", "w") as lock:
+        folder = self.path.parent
+        with open(folder / "lock", "w") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 return
-            if not self.path.exists() and shutil.disk_usage(place).free > _NEEDED_BYTES:
+            if not self.path.exists() and shutil.disk_usage(folder).free > _NEEDED_BYTES:
                 unproven = self.path.with_suffix(f".new-{os.getpid()}")
                 try:
                     if self._dumped(loaded, unproven) and self._is_usable(unproven):
@@ -98,7 +98,7 @@ class Archive:
                         self._failed.touch()
                 finally:
                     unproven.unlink(missing_ok=True)
-            _tidy(place)
+            _tidy(folder)
 
     def _dumped(self, loaded: Path, target: Path) -> bool:
         listed = (f"-XX:SharedClassListFile={loaded}", f"-XX:SharedArchiveFile={target}")
@@ -115,17 +115,17 @@ def archive_for(java: Path, class_path: str, jars: Iterable[Path], flags: Sequen
     """None where there can be none: switched off, no place for it, or a place that others can write to."""
     if os.environ.get(SWITCH, "1").strip().lower() in FALSE_WORDS:
         return None
-    place = cache_directory() / "java"
+    folder = cache_directory() / "java"
     try:
-        place.mkdir(parents=True, exist_ok=True, mode=0o700)
-        status = place.stat()
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        status = folder.stat()
         # Whoever can write there could give us classes of theirs to run.
-        if status.st_uid != os.getuid() or status.st_mode & 0o022 or not os.access(place, os.W_OK):
+        if status.st_uid != os.getuid() or status.st_mode & 0o022 or not os.access(folder, os.W_OK):
             return None
         key = _key(java, jars, flags)
     except OSError:
         return None
-    return Archive(place / f"spark-{key}{_SUFFIX}", java, class_path, tuple(flags))
+    return Archive(folder / f"spark-{key}{_SUFFIX}", java, class_path, tuple(flags))
 
 
 def _succeeds(command: Sequence[str]) -> bool:
@@ -138,12 +138,12 @@ def _succeeds(command: Sequence[str]) -> bool:
     return run.returncode == 0
 
 
-def _tidy(place: Path) -> None:
+def _tidy(folder: Path) -> None:
     """Keep the archives used last; remove what builders that were killed have left."""
-    archives = sorted(place.glob(f"spark-*{_SUFFIX}"), key=lambda each: each.stat().st_mtime)
+    archives = sorted(folder.glob(f"spark-*{_SUFFIX}"), key=lambda each: each.stat().st_mtime)
     for old in archives[:-_KEPT]:
         old.unlink(missing_ok=True)
-    for left in (left for end in ("new-*", "classes-*", "failed") for left in place.glob(f"spark-*.{end}")):
+    for left in (left for end in ("new-*", "classes-*", "failed") for left in folder.glob(f"spark-*.{end}")):
         with suppress(OSError):
             if time.time() - left.stat().st_mtime > _LEFT_OVER_SECONDS:
                 left.unlink()

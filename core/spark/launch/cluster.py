@@ -169,10 +169,10 @@ def _nodes(context: SparkContext, warehouse: str) -> list[ClusterNode]:
     looks = min(max(context.defaultParallelism, executors(context)), _MOST_LOOKS)
     look = partial(_look, warehouse if _is_local(warehouse) else None)
     try:
-        found = context.parallelize(range(looks), looks).mapPartitions(look).collect()
+        nodes = context.parallelize(range(looks), looks).mapPartitions(look).collect()
     except Py4JJavaError as error:
         raise _unfit(str(error.java_exception.getMessage())) from error
-    by_host = {node.host: node for node in (msgspec.json.decode(each, type=ClusterNode) for each in found)}
+    by_host = {node.host: node for node in (msgspec.json.decode(each, type=ClusterNode) for each in nodes)}
     return [by_host[host] for host in sorted(by_host)]
 
 
@@ -195,7 +195,7 @@ def _look(warehouse: str | None, _: Iterable[int]) -> Iterator[bytes]:
 
 
 def _require(node: ClusterNode, warehouse: str) -> None:
-    if missing := [name for name, found in node.versions.items() if not found]:
+    if missing := [name for name, installed in node.versions.items() if not installed]:
         raise Unavailable(
             f"Python {node.python} of executor {node.host} lacks {' and '.join(missing)}",
             f"There: pip install {' '.join(missing)}; or let PYSPARK_PYTHON name a Python that has them.",
@@ -207,20 +207,20 @@ def _require(node: ClusterNode, warehouse: str) -> None:
         )
 
 
-def _unfit(said: str) -> Unavailable:
-    host = re.search(r"\(TID \d+\) \((\S+) executor", said)
+def _unfit(message: str) -> Unavailable:
+    host = re.search(r"\(TID \d+\) \((\S+) executor", message)
     where = f"executor {host[1]}" if host else "an executor"
-    if found := _NO_PYTHON.search(said):
+    if match := _NO_PYTHON.search(message):
         hint = "Let PYSPARK_PYTHON, or spark.pyspark.python, name a Python that every machine has."
-        return Unavailable(f"There is no Python {found[1]} at {where}", hint)
-    if found := _OTHER_PYTHON.search(said):
+        return Unavailable(f"There is no Python {match[1]} at {where}", hint)
+    if match := _OTHER_PYTHON.search(message):
         hint = "Let PYSPARK_PYTHON name a Python of the same version as here on every machine."
-        return Unavailable(f"Python at {where} is {found[1]}, and here it is {found[2]}", hint)
-    if "No module named" in said:
-        name = said.partition("No module named")[2].split()[0].strip("'\"")
+        return Unavailable(f"Python at {where} is {match[1]}, and here it is {match[2]}", hint)
+    if "No module named" in message:
+        name = message.partition("No module named")[2].split()[0].strip("'\"")
         hint = f"There: pip install {name}; or let PYSPARK_PYTHON name a Python that has it."
         return Unavailable(f"Python at {where} lacks {name}", hint)
-    return Unavailable(f"Python does not run at {where}: {' '.join(said.split())[:300]}")
+    return Unavailable(f"Python does not run at {where}: {' '.join(message.split())[:300]}")
 
 
 def _is_local(warehouse: str) -> bool:

@@ -39,8 +39,8 @@ class SparkHome:
     @property
     def scala(self) -> str:
         """The version of Scala that it was built for; empty for no Spark."""
-        found = _core_jar(self.home)
-        return found[1] if found else ""
+        jar = _core_jar(self.home)
+        return jar[1] if jar else ""
 
     def defaults(self) -> dict[str, str]:
         """The settings of spark-defaults.conf, empty when there is none. Raises `Unavailable`."""
@@ -82,8 +82,8 @@ def _own_home() -> Path | None:
 
 def other_version(home: Path) -> str:
     """The version of the Spark in a directory when PySpark here can't use it (`none` for no Spark at all)."""
-    found = _core_jar(home)
-    their_version = found[2] if found else "none"
+    jar = _core_jar(home)
+    their_version = jar[2] if jar else "none"
     return "" if _line(their_version) == _line(pyspark_version()) else their_version
 
 
@@ -122,5 +122,5 @@ def _properties(text: str) -> Iterator[tuple[str, str]]:
 
 def _unescaped(text: str) -> str:
     return _ESCAPE.sub(
-        lambda found: chr(int(found[1], 16)) if found[1] else _NAMED.get(found[2], found[2]), text
+        lambda match: chr(int(match[1], 16)) if match[1] else _NAMED.get(match[2], match[2]), text
     )

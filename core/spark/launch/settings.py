@@ -74,11 +74,11 @@ def _cgroup_limits(cgroups: Path = _CGROUPS, own: Path = Path("/proc/self/cgroup
     except OSError:
         lines = []
     for line in [*lines, "0::/"]:
-        _, controllers, place = line.split(":", 2)
+        _, controllers, path = line.split(":", 2)
         if controllers and "memory" not in controllers.split(","):
             continue
         top, name = (cgroups / "memory", "memory.limit_in_bytes") if controllers else (cgroups, "memory.max")
-        group = PurePosixPath(place.lstrip("/"))
+        group = PurePosixPath(path.lstrip("/"))
         yield from (top / each / name for each in (group, *group.parents))
     yield cgroups / "memory" / "memory.limit_in_bytes"
 

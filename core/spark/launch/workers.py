@@ -44,12 +44,12 @@ def _processes() -> list[tuple[int, int]]:
         listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=False)
         pairs = (line.split() for line in listed.stdout.splitlines())
         return [(int(pid), int(parent)) for pid, parent in pairs]
-    found = []
+    processes = []
     for entry in proc.iterdir():
         if entry.name.isdigit():
             with suppress(OSError):
                 # The name in parentheses may hold anything; the parent is the second word behind it.
-                found.append(
+                processes.append(
                     (int(entry.name), int((entry / "stat").read_text().rpartition(")")[2].split()[1]))
                 )
-    return found
+    return processes

@@ -13,21 +13,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from core.spark.merging.limbs import Limb
 from core.spark.merging.model import MergeFile
+from core.spark.merging.sort_keys import SortKey
 
 # So many times more rows than in all other files together, and searching pays: sorting a row costs several
 # times what passing over it does.
 _WORTH_SEARCHING = 2
 
-_Places = NDArray[np.intp]
+_Indexes = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """The keys of several files: a list of limbs and one of text columns for each file."""
+    """The keys of several files: a list of sort keys and one of text columns for each file."""
 
-    numbers: list[list[Limb]]
+    numbers: list[list[SortKey]]
     texts: list[list[pa.ChunkedArray]]
 
     @property
@@ -35,7 +35,7 @@ class Keys:
         return len(self.numbers[0]) == 1 and not self.texts[0]
 
 
-def shared_rows(files: Sequence[MergeFile], keys: Keys) -> list[_Places]:
+def shared_rows(files: Sequence[MergeFile], keys: Keys) -> list[_Indexes]:
     """For each file the rows whose key another file may have too, ascending: never too few."""
     base = apart(files)
     base_rows = sum(files[index].row_count for index in base)
@@ -85,41 +85,41 @@ def _place(ranges: list[tuple[Any, Any]], low: Any, high: Any) -> int | None:
     return at
 
 
-def _searcher(keys: Keys, rest: Sequence[int]) -> Callable[[int], _Places]:
+def _searcher(keys: Keys, rest: Sequence[int]) -> Callable[[int], _Indexes]:
     """Searches the small files' keys in a big one, which its writer sorted."""
     # Sorted runs: numpy's own `unique` would hash them.
     wanted = np.sort(np.concatenate([keys.numbers[index][0] for index in rest]), kind="stable")
     wanted = wanted[np.flatnonzero(np.diff(wanted, prepend=~wanted[:1]))]
 
-    def find(index: int) -> _Places:
+    def find(index: int) -> _Indexes:
         have = keys.numbers[index][0]
         if not (have[1:] > have[:-1]).all():
             return np.flatnonzero(np.isin(have, wanted))
         near = wanted[np.searchsorted(wanted, have[0]) : np.searchsorted(wanted, have[-1], side="right")]
         places = np.searchsorted(have, near)
-        found: _Places = places[have[places] == near]
-        return found
+        matches: _Indexes = places[have[places] == near]
+        return matches
 
     return find
 
 
-def _looker(keys: Keys, rest: Sequence[int]) -> Callable[[int], _Places]:
+def _looker(keys: Keys, rest: Sequence[int]) -> Callable[[int], _Indexes]:
     """Looks a big file's keys up among the small ones', column for column: the rest is left to merging."""
     numbers = [
-        pa.array(np.unique(np.concatenate([keys.numbers[index][limb] for index in rest])))
-        for limb in range(len(keys.numbers[0]))
+        pa.array(np.unique(np.concatenate([keys.numbers[index][sort_key] for index in rest])))
+        for sort_key in range(len(keys.numbers[0]))
     ]
     texts = [
         pa.chunked_array([chunk for index in rest for chunk in keys.texts[index][column].chunks]).unique()
         for column in range(len(keys.texts[0]))
     ]
 
-    def find(index: int) -> _Places:
-        columns = [pa.array(limb) for limb in keys.numbers[index]] + keys.texts[index]
-        found = [
+    def find(index: int) -> _Indexes:
+        columns = [pa.array(sort_key) for sort_key in keys.numbers[index]] + keys.texts[index]
+        matches = [
             np.asarray(pc.is_in(column, value_set=values))
             for column, values in zip(columns, [*numbers, *texts], strict=True)
         ]
-        return np.flatnonzero(np.logical_and.reduce(found))
+        return np.flatnonzero(np.logical_and.reduce(matches))
 
     return find

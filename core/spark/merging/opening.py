@@ -26,19 +26,19 @@ def file_opener(options: Mapping[str, str]) -> OpenFile:
                 return pa.memory_map("/" + address.removeprefix("file:").lstrip("/"))
             if not is_address:
                 return pa.memory_map(address)
-            place = f"{scheme}://{rest.partition('/')[0]}"
-            if place not in remote:
-                remote[place] = _remote(place, options)
-            return remote[place].new_input_stream(address)
+            store = f"{scheme}://{rest.partition('/')[0]}"
+            if store not in remote:
+                remote[store] = _remote(store, options)
+            return remote[store].new_input_stream(address)
         except FileNotFoundError as error:
             raise FileMissing(Path(address).name) from error
 
     return open_file
 
 
-def _remote(place: str, options: Mapping[str, str]) -> Any:
+def _remote(store: str, options: Mapping[str, str]) -> Any:
     """pypaimon's own file system: it takes the options as every other part of the read does."""
     from pypaimon.common.file_io import FileIO
     from pypaimon.common.options import Options
 
-    return FileIO.get(place, Options(dict(options)))
+    return FileIO.get(store, Options(dict(options)))

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from core.cancelling import check_cancelled
 from core.errors import Corrupt
 from core.figures import counted
-from core.spark.merging.limbs import Limb
 from core.spark.merging.model import RETRACTING, MergeFile, MergeRules
 from core.spark.merging.opening import OpenFile
+from core.spark.merging.sort_keys import SortKey
 
 _SEQUENCE = "_SEQUENCE_NUMBER"
 _KIND = "_VALUE_KIND"
@@ -36,7 +36,7 @@ class KeyRows:
 
     key: list[pa.ChunkedArray]
     fields: list[pa.ChunkedArray | None]
-    numbers: Limb | None
+    numbers: SortKey | None
     retracts: NDArray[np.bool_] | None
 
 
@@ -45,7 +45,7 @@ class Kinds:
     """`KeyRows.retracts`, and `KeyRows.numbers` of a file whose rows have no others."""
 
     retracts: NDArray[np.bool_] | None
-    numbers: Limb | None
+    numbers: SortKey | None
 
 
 def read_rows(
@@ -151,10 +151,10 @@ def _opened(file: MergeFile, open_file: OpenFile) -> Iterator[_Opened]:
             raise Corrupt(f"{file.path} can't be read ({error})") from error
 
 
-def _numbers(table: pa.Table) -> Limb:
+def _numbers(table: pa.Table) -> SortKey:
     return np.asarray(table.column(_SEQUENCE).cast(pa.int64()))
 
 
 def _retracting(table: pa.Table) -> NDArray[np.bool_] | None:
-    found = np.isin(np.asarray(table.column(_KIND).cast(pa.int8())), RETRACTING)
-    return found if found.any() else None
+    retracts = np.isin(np.asarray(table.column(_KIND).cast(pa.int8())), RETRACTING)
+    return retracts if retracts.any() else None

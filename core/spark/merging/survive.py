@@ -10,22 +10,22 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from core.cancelling import check_cancelled
-from core.spark.merging.limbs import (
-    Limb,
-    is_text,
-    limbs_of,
-    numbered,
-    packed,
-    ranked,
-    reversed_order,
-    text_values,
-)
 from core.spark.merging.model import Bits, MergeFile, MergeGroup, MergeRules
 from core.spark.merging.narrow import Keys, ages_overlap, shared_rows
 from core.spark.merging.opening import OpenFile
 from core.spark.merging.reading import KeyRows, read_kinds, read_rows
+from core.spark.merging.sort_keys import (
+    SortKey,
+    is_text,
+    numbered,
+    packed,
+    ranked,
+    reversed_order,
+    sort_keys_of,
+    text_values,
+)
 
-_Places = NDArray[np.intp]
+_Indexes = NDArray[np.intp]
 
 
 def survivors(group: MergeGroup, open_file: OpenFile) -> list[Bits]:
@@ -47,8 +47,8 @@ def survivors(group: MergeGroup, open_file: OpenFile) -> list[Bits]:
     rows = [read_rows(file, rules, open_file, with_numbers=with_numbers) for file in aged]
     truths = _surviving(rules, aged, rows)
     made = [_bits(file, truth, each.numbers) for file, truth, each in zip(aged, truths, rows, strict=True)]
-    found = dict(zip(by_age, made, strict=True))
-    return [found[index] for index in range(len(files))]
+    bits_of = dict(zip(by_age, made, strict=True))
+    return [bits_of[index] for index in range(len(files))]
 
 
 def first_survivors(group: MergeGroup, open_file: OpenFile, first: int) -> list[Bits] | None:
@@ -81,24 +81,24 @@ def first_survivors(group: MergeGroup, open_file: OpenFile, first: int) -> list[
 
 def _ranks(rules: MergeRules, rows: Sequence[KeyRows]) -> list[NDArray[np.int64]]:
     """A number for each row of each file, that compares as the keys do."""
-    limbs: list[Limb] = []
+    sort_keys: list[SortKey] = []
     for index, type_text in enumerate(rules.key_types):
         if is_text(type_text):
             texts = [text_values(each.key[index]) for each in rows]
-            limbs += ranked(pa.chunked_array([chunk for each in texts for chunk in each.chunks]))
+            sort_keys += ranked(pa.chunked_array([chunk for each in texts for chunk in each.chunks]))
         else:
-            parts = [limbs_of(each.key[index], type_text) for each in rows]
-            limbs += [np.concatenate(part) for part in zip(*parts, strict=True)]
-    order = np.lexsort(limbs[::-1])
+            parts = [sort_keys_of(each.key[index], type_text) for each in rows]
+            sort_keys += [np.concatenate(part) for part in zip(*parts, strict=True)]
+    order = np.lexsort(sort_keys[::-1])
     is_new = np.zeros(len(order), dtype=np.bool_)
-    for limb in limbs:
-        is_new[1:] |= limb[order][1:] != limb[order][:-1]
-    found = np.empty(len(order), dtype=np.int64)
-    found[order] = np.cumsum(is_new)
-    return np.split(found, np.cumsum([len(each.key[0]) for each in rows])[:-1])
+    for sort_key in sort_keys:
+        is_new[1:] |= sort_key[order][1:] != sort_key[order][:-1]
+    ranks = np.empty(len(order), dtype=np.int64)
+    ranks[order] = np.cumsum(is_new)
+    return np.split(ranks, np.cumsum([len(each.key[0]) for each in rows])[:-1])
 
 
-def _bits(file: MergeFile, survives: NDArray[np.bool_], numbers: Limb | None) -> Bits:
+def _bits(file: MergeFile, survives: NDArray[np.bool_], numbers: SortKey | None) -> Bits:
     if file.has_row_numbers:
         return Bits.of(survives)
     assert numbers is not None
@@ -116,21 +116,23 @@ def _surviving(
     survives = [_living(file, each.retracts) for file, each in zip(files, rows, strict=True)]
     keys = _keys(rules, rows)
     check_cancelled()
-    places = shared_rows(files, keys)
+    indexes_of = shared_rows(files, keys)
     check_cancelled()
     if rules.ignore_delete:
-        places = [
-            place if each.retracts is None else place[~each.retracts[place]]
-            for place, each in zip(places, rows, strict=True)
+        indexes_of = [
+            indexes if each.retracts is None else indexes[~each.retracts[indexes]]
+            for indexes, each in zip(indexes_of, rows, strict=True)
         ]
-    starts = np.cumsum([0, *(len(place) for place in places)])
-    loses = _older_versions(_key_limbs(keys, places), _version_limbs(rules, rows, places))
-    for truth, place, start, end in zip(survives, places, starts, starts[1:], strict=False):
-        truth[place[loses[start:end]]] = False
+    starts = np.cumsum([0, *(len(indexes) for indexes in indexes_of)])
+    loses = _older_versions(
+        _sort_keys_of_keys(keys, indexes_of), _sort_keys_of_versions(rules, rows, indexes_of)
+    )
+    for truth, indexes, start, end in zip(survives, indexes_of, starts, starts[1:], strict=False):
+        truth[indexes[loses[start:end]]] = False
     return survives
 
 
-def _older_versions(key: Sequence[Limb], version: Sequence[Limb]) -> NDArray[np.bool_]:
+def _older_versions(key: Sequence[SortKey], version: Sequence[SortKey]) -> NDArray[np.bool_]:
     """Of rows from the oldest to the newest file: which have a newer version of their key."""
     if len(key) == 1 and not version:
         # The files are sorted by key: this finds their runs and merges them.
@@ -139,41 +141,43 @@ def _older_versions(key: Sequence[Limb], version: Sequence[Limb]) -> NDArray[np.
         order = np.lexsort((*reversed(version), *reversed(key)))
     loses = np.zeros(len(order), dtype=np.bool_)
     same = np.ones(max(len(order) - 1, 0), dtype=np.bool_)
-    for limb in key:
-        ordered = limb[order]
+    for sort_key in key:
+        ordered = sort_key[order]
         same &= ordered[1:] == ordered[:-1]
     loses[order[:-1][same]] = True
     return loses
 
 
 def _keys(rules: MergeRules, rows: Sequence[KeyRows]) -> Keys:
-    """The key columns of all files: limbs, packed into one a file where they fit, and texts."""
-    numbers: list[list[Limb]] = [[] for _ in rows]
+    """The key columns of all files: sort keys, packed into one a file where they fit, and texts."""
+    numbers: list[list[SortKey]] = [[] for _ in rows]
     texts: list[list[pa.ChunkedArray]] = [[] for _ in rows]
     for index, each in enumerate(rows):
         for column, type_text in zip(each.key, rules.key_types, strict=True):
             if is_text(type_text):
                 texts[index].append(text_values(column))
             else:
-                numbers[index] += limbs_of(column, type_text)
+                numbers[index] += sort_keys_of(column, type_text)
     if numbers[0]:
         single = packed(numbers)
-        numbers = numbers if single is None else [[limb] for limb in single]
+        numbers = numbers if single is None else [[sort_key] for sort_key in single]
     return Keys(numbers, texts)
 
 
-def _key_limbs(keys: Keys, places: Sequence[_Places]) -> list[Limb]:
+def _sort_keys_of_keys(keys: Keys, indexes_of: Sequence[_Indexes]) -> list[SortKey]:
     """The chosen rows' keys, of all files one after the other."""
-    limbs = [
-        np.concatenate([limb[place] for limb, place in zip(column, places, strict=True)])
+    sort_keys = [
+        np.concatenate([sort_key[indexes] for sort_key, indexes in zip(column, indexes_of, strict=True)])
         for column in zip(*keys.numbers, strict=True)
     ]
-    return limbs + [numbered(_chosen(column, places)) for column in zip(*keys.texts, strict=True)]
+    return sort_keys + [numbered(_chosen(column, indexes_of)) for column in zip(*keys.texts, strict=True)]
 
 
-def _version_limbs(rules: MergeRules, rows: Sequence[KeyRows], places: Sequence[_Places]) -> list[Limb]:
+def _sort_keys_of_versions(
+    rules: MergeRules, rows: Sequence[KeyRows], indexes_of: Sequence[_Indexes]
+) -> list[SortKey]:
     """The sort keys by which one of the chosen rows is newer than another, most significant first."""
-    limbs: list[Limb] = []
+    sort_keys: list[SortKey] = []
     for index, type_text in enumerate(rules.sequence_types):
         # A column that a file was written without is null in all of its rows.
         known = next((each.fields[index] for each in rows if each.fields[index] is not None), None)
@@ -185,33 +189,37 @@ def _version_limbs(rules: MergeRules, rows: Sequence[KeyRows], places: Sequence[
             for column in [each.fields[index]]
         ]
         if is_text(type_text):
-            field = ranked(_chosen([text_values(column) for column in columns], places))
+            field = ranked(_chosen([text_values(column) for column in columns], indexes_of))
         else:
-            parts = [limbs_of(column, type_text) for column in columns]
+            parts = [sort_keys_of(column, type_text) for column in columns]
             field = [
-                np.concatenate([limb[place] for limb, place in zip(limb_of_all, places, strict=True)])
-                for limb_of_all in zip(*parts, strict=True)
+                np.concatenate(
+                    [sort_key[indexes] for sort_key, indexes in zip(same_part, indexes_of, strict=True)]
+                )
+                for same_part in zip(*parts, strict=True)
             ]
-        limbs += reversed_order(field) if rules.descending else field
+        sort_keys += reversed_order(field) if rules.descending else field
     numbers = [each.numbers for each in rows if each.numbers is not None]
     if numbers:
-        limbs.append(np.concatenate([part[place] for part, place in zip(numbers, places, strict=True)]))
-        limbs.append(_adds(rows, places))
-    return [limb for limb in limbs if len(limb) and limb.min() != limb.max()]
+        sort_keys.append(
+            np.concatenate([part[indexes] for part, indexes in zip(numbers, indexes_of, strict=True)])
+        )
+        sort_keys.append(_adds(rows, indexes_of))
+    return [sort_key for sort_key in sort_keys if len(sort_key) and sort_key.min() != sort_key.max()]
 
 
-def _adds(rows: Sequence[KeyRows], places: Sequence[_Places]) -> Limb:
+def _adds(rows: Sequence[KeyRows], indexes_of: Sequence[_Indexes]) -> SortKey:
     """Of two versions with the same number the one that adds is the newer."""
     return np.concatenate(
         [
-            np.ones(len(place), dtype=np.int64)
+            np.ones(len(indexes), dtype=np.int64)
             if each.retracts is None
-            else (~each.retracts[place]).astype(np.int64)
-            for each, place in zip(rows, places, strict=True)
+            else (~each.retracts[indexes]).astype(np.int64)
+            for each, indexes in zip(rows, indexes_of, strict=True)
         ]
     )
 
 
-def _chosen(columns: Sequence[pa.ChunkedArray], places: Sequence[_Places]) -> pa.ChunkedArray:
-    taken = [column.take(pa.array(place)) for column, place in zip(columns, places, strict=True)]
+def _chosen(columns: Sequence[pa.ChunkedArray], indexes_of: Sequence[_Indexes]) -> pa.ChunkedArray:
+    taken = [column.take(pa.array(indexes)) for column, indexes in zip(columns, indexes_of, strict=True)]
     return pa.chunked_array([chunk for column in taken for chunk in column.chunks], columns[0].type)

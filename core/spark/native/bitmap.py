@@ -14,9 +14,9 @@ from core.cancelling import map_cancellable
 from core.errors import PaimarkError, UsageError
 from core.spark.launch.session_settings import LOCAL_BYTES
 from core.spark.merging.kept import KeptBits
-from core.spark.merging.limbs import is_text
 from core.spark.merging.model import Bits, MergeGroup, Unmergeable
 from core.spark.merging.opening import file_opener
+from core.spark.merging.sort_keys import is_text
 from core.spark.merging.survive import first_survivors, survivors
 
 if TYPE_CHECKING:
@@ -45,20 +45,20 @@ def merge_bits(
     process; where the keys take more than the setting allows, on the executors of `spark`. Raises
     `FileMissing`, `Corrupt`, `Unavailable`, `Unmergeable`, and `UsageError` for a setting that is no number.
     """
-    found = {index: bits for index, group in enumerate(groups) if (bits := _kept.get(group)) is not None}
-    missing = [index for index in range(len(groups)) if index not in found]
+    cached = {index: bits for index, group in enumerate(groups) if (bits := _kept.get(group)) is not None}
+    missing = [index for index in range(len(groups)) if index not in cached]
     wanted = [groups[index] for index in missing]
     if sum(map(_key_bytes, wanted)) <= _local_bytes(spark):
         made = _made_here(options, wanted)
     else:
         made = _made_by_tasks(spark, options, wanted)
     for index, bits in zip(missing, made, strict=True):
-        found[index] = bits
+        cached[index] = bits
         _kept.put(groups[index], bits)
     return {
         file.path: bits
         for index, group in enumerate(groups)
-        for file, bits in zip(group.files, found[index], strict=True)
+        for file, bits in zip(group.files, cached[index], strict=True)
     }
 
 

@@ -56,11 +56,11 @@ def file_columns(
         if field.name in constants:
             made.append(constants[field.name])
             continue
-        found = by_id.get(field.id)
-        made.append(None if found is None else found.name)
-        if found is not None:
-            _check(field, found, file_format)
-            read.append(found)
+        in_file = by_id.get(field.id)
+        made.append(None if in_file is None else in_file.name)
+        if in_file is not None:
+            _check(field, in_file, file_format)
+            read.append(in_file)
     return FileColumns(table_types(read), tuple(made))
 
 
@@ -78,16 +78,16 @@ def _require_distinct(names: Collection[str]) -> None:
         raise NotNative("columns differ by upper and lower case only")
 
 
-def _check(wanted: Any, found: Any, file_format: str) -> None:
+def _check(wanted: Any, in_file: Any, file_format: str) -> None:
     """Raises `NotNative` unless Spark reads the column and its cast is Paimon's."""
-    is_nested = type(found.type).__name__ != "AtomicType"
-    for each in _atoms(found.type):
+    is_nested = type(in_file.type).__name__ != "AtomicType"
+    for each in _atoms(in_file.type):
         kind = ColumnType.of(each)
         is_unread = kind.name in _UNREAD_ORC or (is_nested and kind.name == "DATE")
         if kind.name in _UNREAD or (file_format == "orc" and is_unread):
             raise NotNative(f"column {wanted.name} of type {each} in {file_format} files")
-    if not _is_wider(wanted.type, found.type):
-        raise NotNative(f"column {wanted.name} was {_text(found.type)} and is {_text(wanted.type)}")
+    if not _is_wider(wanted.type, in_file.type):
+        raise NotNative(f"column {wanted.name} was {_text(in_file.type)} and is {_text(wanted.type)}")
 
 
 def _atoms(kind: Any) -> list[str]:
@@ -104,11 +104,11 @@ def _atoms(kind: Any) -> list[str]:
     return [type(kind).__name__.removesuffix("Type").upper()]
 
 
-def _is_wider(wanted: Any, found: Any) -> bool:
-    """Whether every value of `found` is the same value as a `wanted`."""
-    if type(wanted).__name__ != "AtomicType" or type(found).__name__ != "AtomicType":
-        return _shape(wanted) == _shape(found)
-    new, old = ColumnType.of(wanted.type), ColumnType.of(found.type)
+def _is_wider(wanted: Any, in_file: Any) -> bool:
+    """Whether every value of type `in_file` is the same value as one of type `wanted`."""
+    if type(wanted).__name__ != "AtomicType" or type(in_file).__name__ != "AtomicType":
+        return _shape(wanted) == _shape(in_file)
+    new, old = ColumnType.of(wanted.type), ColumnType.of(in_file.type)
     if new == old:
         return True
     if old.name in _TEXTS and new.name in ("VARCHAR", "STRING"):

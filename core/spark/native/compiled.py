@@ -27,8 +27,8 @@ def new_instance(session: SparkSession, name: str, *arguments: Any, compiler: An
     """An object of the class in `<name>.java`, which `compiler` has compiled already where there is one."""
     gateway: Any = session.sparkContext._gateway
     given = gateway.new_array(gateway.jvm.java.lang.Object, len(arguments))
-    for place, argument in enumerate(arguments):
-        given[place] = argument
+    for index, argument in enumerate(arguments):
+        given[index] = argument
     made = (compiler or compiled(session, name)).getClassLoader().loadClass(name)
     return made.getConstructors()[0].newInstance(given)
 

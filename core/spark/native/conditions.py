@@ -51,7 +51,9 @@ def conditions(expression_json: str, columns: Mapping[int, str]) -> tuple[Condit
     """From a condition of Spark's; `columns` are the names of a table's columns by Spark's ids of them."""
     nodes: list[dict[str, Any]] = msgspec.json.decode(expression_json)
     return tuple(
-        found for each in _conjuncts(_Node(iter(nodes))) if (found := _condition(each, columns)) is not None
+        condition
+        for each in _conjuncts(_Node(iter(nodes)))
+        if (condition := _condition(each, columns)) is not None
     )
 
 

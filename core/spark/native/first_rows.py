@@ -65,11 +65,11 @@ def _batches(
     """The file's rows in the snapshot, as far as anybody asks for them, in columns of the table's names."""
     columns = state.columns[file.schema_id, file.file_format]
     made = {
-        name: found
-        for name, found in zip(state.names, columns.made, strict=True)
-        if name in wanted and found is not None
+        name: origin
+        for name, origin in zip(state.names, columns.made, strict=True)
+        if name in wanted and origin is not None
     }
-    read = [found for found in made.values() if found in columns.read.names]
+    read = [origin for origin in made.values() if origin in columns.read.names]
     survives = None if bits is None else pa.array(bits.truths())
     row = 0
     try:
@@ -79,8 +79,8 @@ def _batches(
         for batch in parquet.iter_batches(max(limit, _FEWEST_ROWS), columns=some):
             count = batch.num_rows
             arrays = [
-                batch.column(found) if found in read else _constant(file, state, found, count)
-                for found in made.values()
+                batch.column(origin) if origin in read else _constant(file, state, origin, count)
+                for origin in made.values()
             ]
             whole = pa.RecordBatch.from_arrays([*arrays, pa.nulls(count)], names=[*made, _ROWS])
             if survives is not None:
@@ -96,9 +96,9 @@ def _batches(
 
 
 def _constant(file: TableFile, state: TableState, name: str, rows: int) -> pa.Array:
-    place = state.constants.names.index(name)
-    field = to_arrow_schema(state.constants).field(place)
-    return pa.array([_value(field.type, file.partition[place])] * rows, field.type)
+    index = state.constants.names.index(name)
+    field = to_arrow_schema(state.constants).field(index)
+    return pa.array([_value(field.type, file.partition[index])] * rows, field.type)
 
 
 def _value(kind: pa.DataType, text: str | None) -> Any:

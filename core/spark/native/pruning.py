@@ -33,7 +33,7 @@ class Pruner:
 
     def __init__(self, schema: TableSchema, schemas: Mapping[int, TableSchema]) -> None:
         self._ids = {field.name: field.id for field in schema.fields}
-        self._partition = {name: place for place, name in enumerate(schema.partition_keys)}
+        self._partition = {name: index for index, name in enumerate(schema.partition_keys)}
         self._key = [name for name in schema.primary_keys if name not in schema.partition_keys]
         self._types = {field.name: field.type for field in schema.fields}
         self._schemas = schemas
@@ -43,7 +43,7 @@ class Pruner:
             if (reader := value_reader(self._types.get(name))) is not None
         }
         # By schema and column: the places in the statistics, and how values of that schema are read.
-        self._field = cache(self._found_field)
+        self._field = cache(self._find_field)
 
     def on_keys(self, conditions: Iterable[Condition]) -> list[Condition]:
         """Conditions that hold for all versions of a row or for none: they may be applied before merging."""
@@ -65,32 +65,32 @@ class Pruner:
         rows, record = file.row_count, file.entry.file
         reader = self._readers.get(column)
         if column in self._partition and reader is not None:
-            place, arity = self._partition[column], len(self._partition)
-            value = _values(file.entry.partition, arity, place, reader)
+            index, arity = self._partition[column], len(self._partition)
+            value = _values(file.entry.partition, arity, index, reader)
             return Range(value, value, rows if value is None else 0, rows)
         if self._key[:1] == [column] and reader is not None:
             # In the order of keys the first column of the smallest is the smallest.
             low = _values(record["_MIN_KEY"], len(self._key), 0, reader)
             return Range(low, _values(record["_MAX_KEY"], len(self._key), 0, reader), None, rows)
-        found = self._field(file.schema_id, column)
+        in_file = self._field(file.schema_id, column)
         stats = record.get("_VALUE_STATS")
-        if found is None or stats is None:
+        if in_file is None or stats is None:
             return Range(None, None, None, rows)
-        name, columns, reader = found
+        name, columns, reader = in_file
         kept: Sequence[str] | None = record.get("_VALUE_STATS_COLS")
         in_order = columns if kept is None else kept
         if name not in in_order:
             return Range(None, None, None, rows)
-        place, arity = in_order.index(name), len(in_order)
+        index, arity = in_order.index(name), len(in_order)
         counts = stats.get("_NULL_COUNTS") or ()
         return Range(
-            _values(stats["_MIN_VALUES"], arity, place, reader),
-            _values(stats["_MAX_VALUES"], arity, place, reader),
-            counts[place] if len(counts) == arity else None,
+            _values(stats["_MIN_VALUES"], arity, index, reader),
+            _values(stats["_MAX_VALUES"], arity, index, reader),
+            counts[index] if len(counts) == arity else None,
             rows,
         )
 
-    def _found_field(self, schema_id: int, column: str) -> tuple[str, list[str], ValueReader] | None:
+    def _find_field(self, schema_id: int, column: str) -> tuple[str, list[str], ValueReader] | None:
         fields = self._schemas[schema_id].fields
         same = next((field for field in fields if field.id == self._ids.get(column)), None)
         reader = None if same is None else value_reader(same.type)
@@ -99,21 +99,21 @@ class Pruner:
         return same.name, [field.name for field in fields], reader
 
 
-def _values(serialised: bytes, arity: int, place: int, reader: ValueReader) -> Any:
-    at = starts(serialised, arity)[place]
+def _values(serialised: bytes, arity: int, index: int, reader: ValueReader) -> Any:
+    at = starts(serialised, arity)[index]
     return None if at is None else reader(serialised[4:], at)
 
 
-def _may_satisfy(condition: Condition, found: Range) -> bool:
+def _may_satisfy(condition: Condition, bounds: Range) -> bool:
     if condition.operator == "null":
-        return found.nulls is None or found.nulls > 0
-    if found.nulls == found.rows:
+        return bounds.nulls is None or bounds.nulls > 0
+    if bounds.nulls == bounds.rows:
         return False
-    if condition.operator == "not null" or found.low is None or found.high is None:
+    if condition.operator == "not null" or bounds.low is None or bounds.high is None:
         return True
-    if not all(_comparable(value, found.low) for value in condition.values):
+    if not all(_comparable(value, bounds.low) for value in condition.values):
         return True
-    return any(_may_be(condition.operator, value, found.low, found.high) for value in condition.values)
+    return any(_may_be(condition.operator, value, bounds.low, bounds.high) for value in condition.values)
 
 
 def _may_be(operator: str, value: Any, low: Any, high: Any) -> bool:

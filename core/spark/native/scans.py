@@ -96,20 +96,20 @@ class NativeScans:
         if self._session.conf.get(SCAN, "auto") == "python":
             raise NotNative(f"{SCAN} is python")
         key = root.directory, scan.snapshot, scan.schema
-        found = self._tables.pop(key, None)
-        if found is None:
+        table = self._tables.pop(key, None)
+        if table is None:
             try:
-                found = self._opened(key, root, scan)
+                table = self._opened(key, root, scan)
             except NotNative as reason:
-                found = str(reason)
-        self._tables[key] = found
+                table = str(reason)
+        self._tables[key] = table
         while len(self._tables) > 1 and (
             len(self._tables) > _KEPT_STATES or sum(map(_files_of, self._tables.values())) > _KEPT_FILES
         ):
             self._whole.discard(self._tables.popitem(last=False)[0])
-        if isinstance(found, str):
-            raise NotNative(found)
-        return found
+        if isinstance(table, str):
+            raise NotNative(table)
+        return table
 
     def frame(self, table: NativeTable, need: ViewNeeds | None) -> DataFrame:
         """The rows that are needed, all of them when `need` is None; more may come along."""
@@ -170,23 +170,23 @@ class NativeScans:
         hidden = {file.address for files in merged for file in files}
         bits: dict[str, Bits] = {}
         enough: list[TableFile] = []
-        found = 0
+        row_count = 0
         whole = [file for file in state.files if file.address not in hidden]
         for group, files in zip([None, *state.merged], [whole, *merged], strict=True):
-            if found < limit and group is not None:
-                bits |= self._enough_of(group, limit - found if by_heads else None)
+            if row_count < limit and group is not None:
+                bits |= self._enough_of(group, limit - row_count if by_heads else None)
             for file in files:
-                if found < limit and (rows := _rows(file, bits)):
+                if row_count < limit and (rows := _rows(file, bits)):
                     enough.append(file)
-                    found += rows
+                    row_count += rows
         return enough, bits
 
     def _enough_of(self, group: MergeGroup, rows: int | None) -> dict[str, Bits]:
         """A group's bits; of first rows of its files only, where those show so many `rows`."""
         if rows is not None and group.row_count > _WORTH_HEADS and not is_made(group):
-            found = first_bits(self._warehouse.options, group, rows)
-            if found:
-                return found
+            bits = first_bits(self._warehouse.options, group, rows)
+            if bits:
+                return bits
         return merge_bits(self._session, self._warehouse.options, [group])
 
     def _chosen(
@@ -344,8 +344,8 @@ def _narrowed(group: MergeGroup, needed: Container[str]) -> Iterator[MergeGroup]
 
 
 def _scheme(address: str) -> str:
-    scheme, found, _ = address.partition("://")
-    return scheme if found else "file"
+    scheme, separator, _ = address.partition("://")
+    return scheme if separator else "file"
 
 
 def _hadoop(address: str) -> str:

@@ -81,33 +81,33 @@ def _table_state(files: Files, root: Root, snapshot: Snapshot | None, schema: Ta
     columns = StructType([StructField(made, types[name].dataType) for name, made in constants.items()])
     if snapshot is None:
         return TableState((), {}, columns, (), (), {})
-    found = _data_files(files, root, snapshot, schema)
-    schemas = {number: _schema(files, root, number) for number in {each.schema_id for each in found}}
+    data_files = _data_files(files, root, snapshot, schema)
+    schemas = {number: _schema(files, root, number) for number in {each.schema_id for each in data_files}}
     return TableState(
         names=tuple(field.name for field in fields),
         columns={
             (number, file_format): file_columns(fields, _fields(schemas[number]), constants, file_format)
-            for number, file_format in {(each.schema_id, each.file_format) for each in found}
+            for number, file_format in {(each.schema_id, each.file_format) for each in data_files}
         },
         constants=columns,
-        files=tuple(found),
-        merged=_merged(found, schema, schemas),
+        files=tuple(data_files),
+        merged=_merged(data_files, schema, schemas),
         schemas=schemas,
     )
 
 
 def _schema(files: Files, root: Root, number: int) -> TableSchema:
-    found = schema_of(files, root, number)
-    if found.id != number:
+    schema = schema_of(files, root, number)
+    if schema.id != number:
         raise NotNative(f"schema {number}, which files were written with, is missing")
-    return found
+    return schema
 
 
 def _check_options(schema: TableSchema, root: Root) -> None:
     engine = schema.options.get("merge-engine", "deduplicate").strip().lower()
-    found = judged(schema.options, Use(root.branch, engine, "root"))
-    if found is not None:
-        raise NotNative(f"{found.option} is {found.value}")
+    match = judged(schema.options, Use(root.branch, engine, "root"))
+    if match is not None:
+        raise NotNative(f"{match.option} is {match.value}")
 
 
 def _fields(schema: TableSchema) -> list[Any]:
@@ -123,11 +123,11 @@ def _data_files(files: Files, root: Root, snapshot: Snapshot, schema: TableSchem
     places = FileLocations(files, root, snapshot.schema_id)
     partitions = _PartitionTexts(schema)
     warehouse = files.uri.rstrip("/")
-    found = []
+    table_files = []
     for entry in live_entries(files, root.table, data_manifests(files, root.table, snapshot)):
         file = places.data_file(entry)
         _check_file(entry, file.file_name)
-        found.append(
+        table_files.append(
             TableFile(
                 address=file.external_path or f"{warehouse}/{file.path}",
                 file_format=file.file_name.rpartition(".")[2].lower(),
@@ -138,7 +138,7 @@ def _data_files(files: Files, root: Root, snapshot: Snapshot, schema: TableSchem
                 entry=entry,
             )
         )
-    return found
+    return table_files
 
 
 def _check_file(entry: ManifestEntry, name: str) -> None:
@@ -167,13 +167,13 @@ class _PartitionTexts:
         self._known: dict[bytes, tuple[str | None, ...]] = {}
 
     def of(self, partition: bytes) -> tuple[str | None, ...]:
-        found = self._known.get(partition)
-        if found is None:
+        texts = self._known.get(partition)
+        if texts is None:
             try:
-                found = self._known[partition] = self._texts(partition)
+                texts = self._known[partition] = self._texts(partition)
             except (struct.error, ValueError, IndexError) as error:
                 raise Corrupt(f"The partition values {partition.hex()} can't be read ({error})") from error
-        return found
+        return texts
 
     def _texts(self, partition: bytes) -> tuple[str | None, ...]:
         row = partition[4:]
@@ -182,13 +182,13 @@ class _PartitionTexts:
 
 
 def _merged(
-    found: Sequence[TableFile], schema: TableSchema, schemas: Mapping[int, TableSchema]
+    data_files: Sequence[TableFile], schema: TableSchema, schemas: Mapping[int, TableSchema]
 ) -> tuple[MergeGroup, ...]:
     if not schema.primary_keys:
         return ()
     rules = merge_rules(schema, schemas)
     buckets: defaultdict[tuple[bytes, int], list[MergeFile]] = defaultdict(list)
-    for each in found:
+    for each in data_files:
         file = merge_file(rules, each.address, each.file_format, each.entry.file)
         buckets[each.entry.partition, each.entry.bucket].append(file)
     groups = (group for bucket in buckets.values() for group in overlap_groups(rules, bucket))

@@ -77,11 +77,11 @@ class Results:
         """All rows of a small result."""
         schema = _schema(frame)
         frames = self._java.collected(frame._jdf)
-        place = 0
-        while place < len(frames):
-            length, count = HEAD.unpack_from(frames, place)
-            place += HEAD.size + length
-            yield _stream(schema, frames[place - length : place]), count
+        offset = 0
+        while offset < len(frames):
+            length, count = HEAD.unpack_from(frames, offset)
+            offset += HEAD.size + length
+            yield _stream(schema, frames[offset - length : offset]), count
 
     def streamed(self, frame: DataFrame, tag: str) -> Generator[Rows]:
         """All rows in order while they are made. Closing the iterator ends their job, which has the `tag`."""

@@ -96,16 +96,16 @@ class MicroBatch:
 
         def manifests() -> tuple[list[Any], Any]:
             lists = scanner.manifest_list_manager
-            found: list[Any] = []
+            metas: list[Any] = []
             for each, is_whole in parts:
                 snapshot = _paimons(each)
                 if is_whole:
-                    found += lists.read_all(snapshot)
+                    metas += lists.read_all(snapshot)
                 elif self._has_changelog:
-                    found += lists.read_changelog(snapshot)
+                    metas += lists.read_changelog(snapshot)
                 else:
-                    found += lists.read_delta(snapshot)
-            return found, _paimons(state)
+                    metas += lists.read_delta(snapshot)
+            return metas, _paimons(state)
 
         # An overwrite's delta also says what it took out, which a streaming scan refuses to see.
         takes_out = state.commit_kind == "OVERWRITE"

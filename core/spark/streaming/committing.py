@@ -74,8 +74,8 @@ class _BatchCommit(Commit):
         """
         newest = latest_snapshot.id if latest_snapshot else 0
         for snapshot_id in range(self._seen + 1, newest + 1):
-            found = self._lineage.snapshot(snapshot_id)
-            if (found.commit_user, found.commit_identifier) == (self.commit_user, self._batch):
+            landed = self._lineage.snapshot(snapshot_id)
+            if (landed.commit_user, landed.commit_identifier) == (self.commit_user, self._batch):
                 return SuccessResult()
         self._seen = newest
         return super()._try_commit_once(*args, latest_snapshot=latest_snapshot, **rest)

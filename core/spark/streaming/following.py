@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.errors import NotFound, Refused
-from core.spark.streaming.offsets import Offset, StreamPosition, mark_of, place_of
+from core.spark.streaming.offsets import Offset, StreamPosition, mark_of, position_of
 from core.storage.files import Files
 from core.table.layout import Root, TablePath
 from core.table.lineage.forks import Side, find_fork
@@ -13,24 +13,24 @@ from core.table.records import Snapshot
 from core.travel.states import State, States
 
 
-def next_end(files: Files, root: Root, place: StreamPosition, most: int | None) -> Offset | None:
+def next_end(files: Files, root: Root, position: StreamPosition, most: int | None) -> Offset | None:
     """The end of the next micro-batch; None when there is nothing new.
 
     Raises `NotFound` when what comes next has expired, `Refused` when ids were given again.
     """
-    _require_same_commit(files, root, place)
+    _require_same_commit(files, root, position)
     lineage = Lineage(files, root)
     latest = lineage.latest()
     newest = latest.id if latest else 0
-    if newest < place.snapshot:
-        raise _went_back(root, place, f"snapshot {newest}, an earlier one" if newest else "none")
-    if newest > place.snapshot:
+    if newest < position.snapshot:
+        raise _went_back(root, position, f"snapshot {newest}, an earlier one" if newest else "none")
+    if newest > position.snapshot:
         # Said before the whole state is read, where a stream begins with one.
-        changes(files, root, place.snapshot, place.snapshot + 1)
-    steps = newest - place.snapshot if most is None else most - place.is_full
-    end = min(newest, place.snapshot + steps)
-    if end == place.snapshot:
-        return Offset(place.branch, place.snapshot, place.uuid) if place.is_full else None
+        changes(files, root, position.snapshot, position.snapshot + 1)
+    steps = newest - position.snapshot if most is None else most - position.is_full
+    end = min(newest, position.snapshot + steps)
+    if end == position.snapshot:
+        return Offset(position.branch, position.snapshot, position.uuid) if position.is_full else None
     [last] = changes(files, root, end - 1, end)
     return Offset(root.branch, end, mark_of(last))
 
@@ -41,58 +41,58 @@ def changes(files: Files, root: Root, after: int, last: int) -> list[Snapshot]:
     Raises `NotFound` naming those that are gone.
     """
     ids = range(after + 1, last + 1)
-    found: dict[int, Snapshot] = {}
+    by_id: dict[int, Snapshot] = {}
     for each, data in zip(ids, files.read_many(map(root.snapshot, ids)), strict=True):
         if data is not None:
-            found[each] = Snapshot.from_json(data, root.snapshot(each))
-    if len(found) < len(ids):
+            by_id[each] = Snapshot.from_json(data, root.snapshot(each))
+    if len(by_id) < len(ids):
         states = States(files, root)
         for each in ids:
-            if each not in found and (kept := states.that_saved(each).same):
-                found[each] = kept[0].snapshot
-        if missing := [each for each in ids if each not in found]:
+            if each not in by_id and (kept := states.that_saved(each).same):
+                by_id[each] = kept[0].snapshot
+        if missing := [each for each in ids if each not in by_id]:
             raise _expired(states, after, missing)
-    return [found[each] for each in ids]
+    return [by_id[each] for each in ids]
 
 
-def whole_state(files: Files, root: Root, place: StreamPosition) -> Snapshot:
+def whole_state(files: Files, root: Root, position: StreamPosition) -> Snapshot:
     """The snapshot that a place is at, from its file or from what kept it. Raises `NotFound`."""
-    found = _held(files, root, place)
-    if found is None:
+    snapshot = _held(files, root, position)
+    if snapshot is None:
         raise NotFound(
-            f"Snapshot {place.snapshot} of {_named(root)}, where this stream begins, is gone",
+            f"Snapshot {position.snapshot} of {_named(root)}, where this stream begins, is gone",
             "Begin anew: another checkpoint, and a scan.snapshot-id that is still there.",
         )
-    return found
+    return snapshot
 
 
-def in_new_main(files: Files, main: Root, place: StreamPosition) -> StreamPosition:
+def in_new_main(files: Files, main: Root, position: StreamPosition) -> StreamPosition:
     """Where a stream of another root that was main goes on in the new main: behind what both share.
 
     Raises `Refused` when nothing tells where they part.
     """
-    if place.snapshot == 0:
-        return StreamPosition(main.branch, 0, "", place.is_full)
-    if (same := _held(files, main, place)) is not None:
-        return place_of(main, same, is_full=place.is_full)
+    if position.snapshot == 0:
+        return StreamPosition(main.branch, 0, "", position.is_full)
+    if (same := _held(files, main, position)) is not None:
+        return position_of(main, same, is_full=position.is_full)
     for root in all_roots(files, main.table):
-        if root == main or _held(files, root, place) is None:
+        if root == main or _held(files, root, position) is None:
             continue
         fork = find_fork(Side(files, main), Side(files, root))
         if fork.is_proven and fork.snapshot_id is not None:
             [shared] = changes(files, main, fork.snapshot_id - 1, fork.snapshot_id)
-            return place_of(main, shared)
+            return position_of(main, shared)
     raise Refused(
         f"Nothing tells where {_named(main)}, which is main now, parts from what this stream has read: "
-        f"{place.root(main.table).label} up to snapshot {place.snapshot}",
+        f"{position.root(main.table).label} up to snapshot {position.snapshot}",
         "The previous main was dropped. Begin anew with another checkpoint.",
     )
 
 
-def main_moved(table: TablePath, place: StreamPosition, main: Root) -> Refused:
-    was, now = (_root_said(table.root(branch)) for branch in (place.branch, main.branch))
+def main_moved(table: TablePath, position: StreamPosition, main: Root) -> Refused:
+    was, now = (_root_said(table.root(branch)) for branch in (position.branch, main.branch))
     return Refused(
-        f"Main of {table.full_name} was {was} when this stream read snapshot {place.snapshot}, "
+        f"Main of {table.full_name} was {was} when this stream read snapshot {position.snapshot}, "
         f"and is {now} now",
         "follow-main=fork goes on from where they part; the option branch stays with one of them.",
     )
@@ -102,26 +102,26 @@ def _root_said(root: Root) -> str:
     return "the table directory" if root.branch is None else f"branch {root.branch}"
 
 
-def _require_same_commit(files: Files, root: Root, place: StreamPosition) -> None:
+def _require_same_commit(files: Files, root: Root, position: StreamPosition) -> None:
     """The snapshot of this id is the one meant, as far as anything tells."""
-    if not place.uuid:
+    if not position.uuid:
         return
     states = States(files, root)
-    live = states.snapshot(place.snapshot)
+    live = states.snapshot(position.snapshot)
     if live is not None:
-        if mark_of(live.snapshot) != place.uuid:
-            raise _went_back(root, place, f"another commit ({mark_of(live.snapshot)})")
-    elif place.is_full:
+        if mark_of(live.snapshot) != position.uuid:
+            raise _went_back(root, position, f"another commit ({mark_of(live.snapshot)})")
+    elif position.is_full:
         # A savepoint of a history that was taken back has no changes after it.
-        kept = states.that_saved(place.snapshot).same
-        if place.uuid not in [mark_of(state.snapshot) for state in kept]:
-            raise _went_back(root, place, "another commit")
+        kept = states.that_saved(position.snapshot).same
+        if position.uuid not in [mark_of(state.snapshot) for state in kept]:
+            raise _went_back(root, position, "another commit")
 
 
-def _went_back(root: Root, place: StreamPosition, instead: str) -> Refused:
-    meant = "where this stream begins" if place.is_full else "which this stream has read"
+def _went_back(root: Root, position: StreamPosition, instead: str) -> Refused:
+    meant = "where this stream begins" if position.is_full else "which this stream has read"
     return Refused(
-        f"{_named(root)} went back to before snapshot {place.snapshot} ({place.uuid}), {meant}: "
+        f"{_named(root)} went back to before snapshot {position.snapshot} ({position.uuid}), {meant}: "
         f"in its place there is {instead}",
         "What was taken back has no changes after it: begin anew with another checkpoint.",
     )
@@ -150,14 +150,14 @@ def _nearest(states: States, after: int) -> str:
     return f"the nearest savepoint is {nearest.label}"
 
 
-def _held(files: Files, root: Root, place: StreamPosition) -> Snapshot | None:
+def _held(files: Files, root: Root, position: StreamPosition) -> Snapshot | None:
     """The very commit, while a snapshot file or a tag of this root has it."""
     states = States(files, root)
-    live = states.snapshot(place.snapshot)
+    live = states.snapshot(position.snapshot)
     held: list[State] = [live] if live is not None else []
-    if live is None or mark_of(live.snapshot) != place.uuid:
-        held = [state for state in states.kept if state.snapshot.id == place.snapshot]
-    return next((state.snapshot for state in held if mark_of(state.snapshot) == place.uuid), None)
+    if live is None or mark_of(live.snapshot) != position.uuid:
+        held = [state for state in states.kept if state.snapshot.id == position.snapshot]
+    return next((state.snapshot for state in held if mark_of(state.snapshot) == position.uuid), None)
 
 
 def _named(root: Root) -> str:

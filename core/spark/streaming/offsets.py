@@ -46,12 +46,12 @@ class Offset(msgspec.Struct, frozen=True, omit_defaults=True):
     left: StreamPosition | None = None
 
     @property
-    def place(self) -> StreamPosition:
+    def position(self) -> StreamPosition:
         return StreamPosition(self.branch, self.snapshot, self.uuid)
 
     def to_dict(self) -> dict[str, Any]:
-        found: dict[str, Any] = msgspec.to_builtins(self)
-        return found
+        fields: dict[str, Any] = msgspec.to_builtins(self)
+        return fields
 
 
 # Before the first batch: where to begin is looked up when there is something to read.
@@ -76,5 +76,5 @@ def mark_of(snapshot: Snapshot) -> str:
     return snapshot.uuid or snapshot.delta_manifest_list
 
 
-def place_of(root: Root, snapshot: Snapshot, *, is_full: bool = False) -> StreamPosition:
+def position_of(root: Root, snapshot: Snapshot, *, is_full: bool = False) -> StreamPosition:
     return StreamPosition(root.branch, snapshot.id, mark_of(snapshot), is_full)

@@ -93,11 +93,11 @@ class PaimarkStreamReader(DataSourceStreamReader):
         if seen is None:
             self._require_streamable(warehouse, root, start)
         end = next_end(files, root, start, self._asked.most)
-        if end is None and seen is not None and start == seen.place:
+        if end is None and seen is not None and start == seen.position:
             return self._seen
         end = end or Offset(start.branch, start.snapshot, start.uuid)
-        if seen is None or start != seen.place:
-            end = structs.replace(end, start=start, left=seen.place if seen else None)
+        if seen is None or start != seen.position:
+            end = structs.replace(end, start=start, left=seen.position if seen else None)
         return end.to_dict()
 
     @hints_told()
@@ -142,16 +142,16 @@ class PaimarkStreamReader(DataSourceStreamReader):
     def _standing(self, warehouse: WarehouseAccess, root: Root, seen: Offset) -> StreamPosition:
         """Where to go on. Raises `Refused` when main was replaced, unless the stream is to follow."""
         if seen.branch == root.branch:
-            return seen.place
+            return seen.position
         if self._options.get("branch", MAIN) != MAIN:
             raise Refused(
-                f"The checkpoint is of {seen.place.root(root.table).label} of {root.table.full_name}, "
+                f"The checkpoint is of {seen.position.root(root.table).label} of {root.table.full_name}, "
                 f"and the option branch names {root.branch}",
                 "Give each query a checkpoint of its own.",
             )
         if not self._asked.follows_main:
-            raise main_moved(root.table, seen.place, root)
-        return in_new_main(warehouse.files, root, seen.place)
+            raise main_moved(root.table, seen.position, root)
+        return in_new_main(warehouse.files, root, seen.position)
 
     def _require_streamable(self, warehouse: WarehouseAccess, root: Root, start: StreamPosition) -> None:
         from core.spark.streaming.changes import require_streamable
@@ -179,8 +179,8 @@ class PaimarkStreamReader(DataSourceStreamReader):
 
 def _first(start: Offset | None, end: Offset, root: Root) -> StreamPosition:
     """Where a batch begins. Raises `Refused` when it would go backwards."""
-    first = start.place if start is not None and start.branch == end.branch else end.start
-    if first is None or (start is not None and first is end.start and end.left != start.place):
+    first = start.position if start is not None and start.branch == end.branch else end.start
+    if first is None or (start is not None and first is end.start and end.left != start.position):
         raise NotFound(
             f"The checkpoint does not say where this stream of {root.table.full_name} goes on",
             "Begin anew with another checkpoint.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from core.errors import NotFound
-from core.spark.streaming.offsets import StreamPosition, mark_of, place_of
+from core.spark.streaming.offsets import StreamPosition, mark_of, position_of
 from core.spark.streaming.options import ReadOptions
 from core.storage.files import Files
 from core.table.layout import Root
@@ -22,19 +22,19 @@ def beginning(files: Files, root: Root, asked: ReadOptions) -> StreamPosition | 
     latest = states.lineage.latest()
     match asked.mode:
         case "latest-full":
-            return None if latest is None else place_of(root, latest, is_full=True)
+            return None if latest is None else position_of(root, latest, is_full=True)
         case "latest":
-            return _before_all(root) if latest is None else place_of(root, latest)
+            return _before_all(root) if latest is None else position_of(root, latest)
         case "from-timestamp":
             assert asked.time_ms is not None
             return _since(states, latest, asked.time_ms)
     assert asked.version is not None
     if (waiting := _to_come(root, latest, asked.version)) is not None:
         return waiting if asked.mode == "from-snapshot" else None
-    found = resolve_version(files, root, asked.version)
-    if asked.mode == "from-snapshot-full" or not _is_live(states, found):
-        return place_of(root, found.snapshot, is_full=True)
-    return _before(states, found.snapshot.id)
+    resolved = resolve_version(files, root, asked.version)
+    if asked.mode == "from-snapshot-full" or not _is_live(states, resolved):
+        return position_of(root, resolved.snapshot, is_full=True)
+    return _before(states, resolved.snapshot.id)
 
 
 def _before_all(root: Root) -> StreamPosition:
@@ -53,12 +53,12 @@ def _to_come(root: Root, latest: Snapshot | None, version: str) -> StreamPositio
     number = _SNAPSHOT.fullmatch(version.strip())
     if number is None or int(number[1]) != (latest.id if latest else 0) + 1:
         return None
-    return _before_all(root) if latest is None else place_of(root, latest)
+    return _before_all(root) if latest is None else position_of(root, latest)
 
 
-def _is_live(states: States, found: Resolved) -> bool:
-    live = states.snapshot(found.snapshot.id)
-    return live is not None and mark_of(live.snapshot) == mark_of(found.snapshot)
+def _is_live(states: States, resolved: Resolved) -> bool:
+    live = states.snapshot(resolved.snapshot.id)
+    return live is not None and mark_of(live.snapshot) == mark_of(resolved.snapshot)
 
 
 def _since(states: States, latest: Snapshot | None, time_ms: int) -> StreamPosition:
@@ -71,10 +71,10 @@ def _since(states: States, latest: Snapshot | None, time_ms: int) -> StreamPosit
         return _before_all(states.root)
     first = states.lineage.first_since(time_ms)
     if first is None:
-        return place_of(states.root, latest)
+        return position_of(states.root, latest)
     before = states.snapshot(first - 1)
     if before is not None:
-        return place_of(states.root, before.snapshot)
+        return position_of(states.root, before.snapshot)
     if first == 1:
         return _before_all(states.root)
     closest = max(
@@ -83,11 +83,11 @@ def _since(states: States, latest: Snapshot | None, time_ms: int) -> StreamPosit
         default=None,
     )
     if closest is not None:
-        return place_of(states.root, closest.snapshot, is_full=True)
+        return position_of(states.root, closest.snapshot, is_full=True)
     # Says what there is instead.
-    found = resolve_time(states.files, states.root, time_ms)
+    resolved = resolve_time(states.files, states.root, time_ms)
     raise NotFound(
-        f"Snapshots of {states.table_name} from after {found.asked} have expired, and no savepoint of "
+        f"Snapshots of {states.table_name} from after {resolved.asked} have expired, and no savepoint of "
         "that time or before is left",
-        f"The closest state before it is {found.name}: begin there with scan.mode from-snapshot-full.",
+        f"The closest state before it is {resolved.name}: begin there with scan.mode from-snapshot-full.",
     )

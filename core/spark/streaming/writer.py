@@ -111,15 +111,15 @@ def _query_id(options: Mapping[str, str]) -> str:
         )
     try:
         data = open_files(location, catalog_options(options)).read("metadata")
-        found = msgspec.json.decode(data, type=dict[str, str])["id"]
+        query_id = msgspec.json.decode(data, type=dict[str, str])["id"]
     except (PaimarkError, msgspec.DecodeError, KeyError) as error:
         raise UsageError(
             f"The query's id can't be read from the checkpoint {location} ({error})",
             "Give the option query-id: a name that no other query has.",
         ) from error
-    if not _QUERY.fullmatch(found):
-        raise Corrupt(f"The checkpoint {location} gives the query the id {found!r}")
-    return found
+    if not _QUERY.fullmatch(query_id):
+        raise Corrupt(f"The checkpoint {location} gives the query the id {query_id!r}")
+    return query_id
 
 
 def _counted(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

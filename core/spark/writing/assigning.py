@@ -70,7 +70,7 @@ class _Columns:
         self._given = self._places(frame.columns)
         # By place: a query may give two columns of one name.
         self._kinds = [field.dataType for field in frame.schema.fields]
-        self.frame = frame.toDF(*(f"c{place}" for place in range(len(self._kinds))))
+        self.frame = frame.toDF(*(f"c{index}" for index in range(len(self._kinds))))
 
     def made(self, field: StructField) -> Column:
         """The expression for one column of the table."""
@@ -84,23 +84,23 @@ class _Columns:
                 # As in Spark, 'text' in PARTITION may be of any type.
                 return _checked(name, value, value.try_cast(field.dataType)).alias(name)
             return self._converted(field, definition, value, kind).alias(name)
-        place = self._given.get(name)
-        if place is None:
+        index = self._given.get(name)
+        if index is None:
             return self._left_out(field, definition).alias(name)
-        converted = self._converted(field, definition, sql_functions.col(f"c{place}"), self._kinds[place])
+        converted = self._converted(field, definition, sql_functions.col(f"c{index}"), self._kinds[index])
         return converted.alias(name)
 
     def _places(self, given: Sequence[str]) -> dict[str, int]:
         """Which of the query's columns is for which of the table's."""
         insert = self._insert
         if insert.by_name:
-            found: dict[str, int] = {}
-            for place, each in enumerate(given):
+            indexes: dict[str, int] = {}
+            for index, each in enumerate(given):
                 name = self._known(NamedColumn(each, insert.query_position))
-                if name in found:
+                if name in indexes:
                     raise self._refused(f"The query gives {name} twice", "Leave one of them out.")
-                found[name] = place
-            return found
+                indexes[name] = index
+            return indexes
         names = [field.name for field in self.fields]
         if insert.columns is not None:
             names = [self._known(each) for each in insert.columns]
@@ -111,7 +111,7 @@ class _Columns:
                 f"{self._name} {'is' if len(names) == 1 else 'are'} to be filled",
                 f"They are {', '.join(names)}.",
             )
-        return {name: place for place, name in enumerate(names)}
+        return {name: index for index, name in enumerate(names)}
 
     def _known(self, named: NamedColumn) -> str:
         for name in self._definitions:

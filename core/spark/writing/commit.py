@@ -144,7 +144,7 @@ class Commit(FileStoreCommit):  # type: ignore[misc]  # pypaimon has no types
         # An overwrite may name some of the columns only: all partitions with these values.
         named = [self.table.partition_keys.index(name) for name in partitions[0]]
         wanted = {tuple(each.values()) for each in partitions}
-        given = {tuple(message.partition[place] for place in named) for message in commit_messages}
+        given = {tuple(message.partition[index] for index in named) for message in commit_messages}
         if strays := given - wanted:
             raise Refused(f"Rows came for partitions that are not replaced: {sorted(map(str, strays))[:3]}")
         return replaced

@@ -95,7 +95,7 @@ def clustered_for(frame: DataFrame, target: WriteTarget) -> DataFrame:
         names = frame.columns
         schema = StructType([*frame.schema.fields, StructField(BUCKET_COLUMN, IntegerType())])
         # PySpark takes the names of a frame's columns for expressions there.
-        plain = frame.toDF(*(f"c{place}" for place in range(len(names))))
+        plain = frame.toDF(*(f"c{index}" for index in range(len(names))))
         numbered = plain.mapInArrow(partial(_with_buckets, target.to_text(), names), schema)
         return numbered.repartition(*partition, BUCKET_COLUMN)
     if mode == BucketMode.HASH_DYNAMIC:

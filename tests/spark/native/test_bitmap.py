@@ -22,10 +22,10 @@ from pypaimon.table.row.generic_row import GenericRow, GenericRowSerializer
 
 from core.errors import Corrupt, FileMissing
 from core.spark.merging.keys import KeyReader
-from core.spark.merging.limbs import is_text, limbs_of, ranked, reversed_order, text_values
 from core.spark.merging.model import Bits, MergeColumns, MergeFile, MergeGroup, MergeRules, joined
 from core.spark.merging.opening import file_opener
 from core.spark.merging.overlap import overlap_groups
+from core.spark.merging.sort_keys import is_text, ranked, reversed_order, sort_keys_of, text_values
 from core.spark.merging.survive import first_survivors, survivors
 
 MOMENT = dt.datetime(1582, 10, 4, 1, 2, 3, 456789)
@@ -210,10 +210,10 @@ def test_keys_compare_as_paimon_compares_them(kind: str) -> None:
 def test_columns_sort_as_paimon_compares_them(kind: str) -> None:
     arrow, values = VALUES[kind]
     column = pa.chunked_array([pa.array([*values[::-1], None], arrow)])
-    limbs = ranked(text_values(column)) if is_text(kind) else limbs_of(column, kind)
+    sort_keys = ranked(text_values(column)) if is_text(kind) else sort_keys_of(column, kind)
     nulls_first = [len(values), *range(len(values) - 1, -1, -1)]
-    assert np.lexsort(limbs[::-1]).tolist() == nulls_first
-    assert np.lexsort(reversed_order(limbs)[::-1]).tolist() == [len(values), *range(len(values))]
+    assert np.lexsort(sort_keys[::-1]).tolist() == nulls_first
+    assert np.lexsort(reversed_order(sort_keys)[::-1]).tolist() == [len(values), *range(len(values))]
 
 
 def test_a_key_that_is_no_row_is_said_to_be_corrupt() -> None:

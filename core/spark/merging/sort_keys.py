@@ -1,7 +1,7 @@
 """Columns as 64-bit integers that compare and sort as Paimon compares the values.
 
-A value becomes one integer or several, the most significant first: *limbs*. Text and bytes stay as they are
-until rows are few enough to number them (`numbered`, `ranked`).
+A value becomes one integer or several, the most significant first: *sort keys*. Text and bytes stay as they
+are until rows are few enough to number them (`numbered`, `ranked`).
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from core.table.definition.column_types import ColumnType
 
-Limb = NDArray[np.int64]
+SortKey = NDArray[np.int64]
 _TEXTS = frozenset({"CHAR", "VARCHAR", "STRING", "BINARY", "VARBINARY", "BYTES"})
 _SIGN = np.int64(-(2**63))
 
 
 def is_text(type_text: str) -> bool:
-    """Whether a column of this type has no limbs of its own."""
+    """Whether a column of this type has no sort keys of its own."""
     return ColumnType.of(type_text).name in _TEXTS
 
 
@@ -30,8 +30,8 @@ def text_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column.cast(pa.large_binary())
 
 
-def limbs_of(column: pa.ChunkedArray, type_text: str) -> list[Limb]:
-    """A column of any other type, as a file holds it; the first limb is 0 for nulls, which come first."""
+def sort_keys_of(column: pa.ChunkedArray, type_text: str) -> list[SortKey]:
+    """A column of any other type, as a file holds it; the first sort key is 0 for nulls, which come first."""
     is_there = _is_there(column)
     kind = ColumnType.of(type_text)
     if kind.name in ("DECIMAL", "NUMERIC"):
@@ -39,18 +39,18 @@ def limbs_of(column: pa.ChunkedArray, type_text: str) -> list[Limb]:
     return [is_there, _whole(column, kind)]
 
 
-def reversed_order(limbs: Sequence[Limb]) -> list[Limb]:
+def reversed_order(sort_keys: Sequence[SortKey]) -> list[SortKey]:
     """The same with great before small; nulls stay first, as Paimon has it."""
-    return [limbs[0], *(~limb for limb in limbs[1:])]
+    return [sort_keys[0], *(~sort_key for sort_key in sort_keys[1:])]
 
 
-def numbered(texts: pa.ChunkedArray) -> Limb:
+def numbered(texts: pa.ChunkedArray) -> SortKey:
     """Equal values have equal numbers; the order means nothing."""
     codes = texts.combine_chunks().dictionary_encode(null_encoding="encode")
     return np.asarray(codes.indices, dtype=np.int64)
 
 
-def ranked(texts: pa.ChunkedArray) -> list[Limb]:
+def ranked(texts: pa.ChunkedArray) -> list[SortKey]:
     """Limbs in the values' own order."""
     codes = texts.combine_chunks().dictionary_encode()
     order = np.asarray(pc.array_sort_indices(codes.dictionary), dtype=np.int64)
@@ -61,11 +61,11 @@ def ranked(texts: pa.ChunkedArray) -> list[Limb]:
     return [_is_there(texts), ranks[places]]
 
 
-def packed(columns: Sequence[Sequence[Limb]]) -> list[Limb] | None:
-    """Many limbs a part as one limb a part, in the same order; None where that takes more than 63 bits."""
+def packed(columns: Sequence[Sequence[SortKey]]) -> list[SortKey] | None:
+    """Pack many sort keys a part into one, in the same order; None where that takes more than 63 bits."""
     ranges = []
-    for limb in zip(*columns, strict=True):
-        filled = [part for part in limb if len(part)]
+    for sort_key in zip(*columns, strict=True):
+        filled = [part for part in sort_key if len(part)]
         low = min((int(part.min()) for part in filled), default=0)
         high = max((int(part.max()) for part in filled), default=0)
         ranges.append((low, (high - low).bit_length()))
@@ -77,15 +77,15 @@ def packed(columns: Sequence[Sequence[Limb]]) -> list[Limb] | None:
     return [_pack(part, ranges) for part in columns]
 
 
-def _pack(limbs: Sequence[Limb], ranges: Sequence[tuple[int, int]]) -> Limb:
-    code = np.zeros(len(limbs[0]), dtype=np.int64)
-    for limb, (low, width) in zip(limbs, ranges, strict=True):
+def _pack(sort_keys: Sequence[SortKey], ranges: Sequence[tuple[int, int]]) -> SortKey:
+    code = np.zeros(len(sort_keys[0]), dtype=np.int64)
+    for sort_key, (low, width) in zip(sort_keys, ranges, strict=True):
         if width:
-            code = (code << width) | (limb - low)
+            code = (code << width) | (sort_key - low)
     return code
 
 
-def _whole(column: pa.ChunkedArray, kind: ColumnType) -> Limb:
+def _whole(column: pa.ChunkedArray, kind: ColumnType) -> SortKey:
     match kind.name:
         case "FLOAT":
             return _float(column.cast(pa.float32()), np.dtype(np.int32))
@@ -100,7 +100,7 @@ def _whole(column: pa.ChunkedArray, kind: ColumnType) -> Limb:
     return np.asarray(_without_nulls(column.cast(pa.int64()), 0), dtype=np.int64)
 
 
-def _float(column: pa.ChunkedArray, bits: np.dtype[np.signedinteger]) -> Limb:
+def _float(column: pa.ChunkedArray, bits: np.dtype[np.signedinteger]) -> SortKey:
     """As Java compares: -0 before 0, NaN (all of them one) after all."""
     values = np.asarray(_without_nulls(column, 0.0))
     as_written = values.view(bits)
@@ -110,7 +110,7 @@ def _float(column: pa.ChunkedArray, bits: np.dtype[np.signedinteger]) -> Limb:
     return order.astype(np.int64)
 
 
-def _decimal(column: pa.ChunkedArray) -> list[Limb]:
+def _decimal(column: pa.ChunkedArray) -> list[SortKey]:
     """The two halves of the unscaled value, the lower with its unsigned order kept."""
     parts = []
     for chunk in column.chunks:
@@ -122,7 +122,7 @@ def _decimal(column: pa.ChunkedArray) -> list[Limb]:
     return [both[:, 1].copy(), both[:, 0] ^ _SIGN]
 
 
-def _is_there(column: pa.ChunkedArray) -> Limb:
+def _is_there(column: pa.ChunkedArray) -> SortKey:
     if column.null_count:
         return np.asarray(column.is_valid(), dtype=np.int64)
     # One number for all rows.
