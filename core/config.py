@@ -26,7 +26,7 @@ from typing import Any
 import msgspec
 
 from core.errors import UsageError
-from core.redaction import Guarded, keep_secrets
+from core.redaction import HidesSecrets, keep_secrets
 from core.regular_files import read_regular
 
 TRUE_WORDS = frozenset({"1", "true", "yes", "on"})
@@ -61,7 +61,7 @@ class Flags:
     spark_conf: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
-class WarehouseContext(Guarded, frozen=True, forbid_unknown_fields=True):
+class WarehouseContext(HidesSecrets, frozen=True, forbid_unknown_fields=True):
     """One `[contexts.NAME]` of the config file."""
 
     warehouse: str

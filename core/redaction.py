@@ -77,7 +77,7 @@ def owner_of(address: str) -> str:
     return owner if ":" in owner or is_web else ""
 
 
-class Guarded(msgspec.Struct, frozen=True):
+class HidesSecrets(msgspec.Struct, frozen=True):
     """A struct whose `repr`, also in a traceback that shows locals, holds no options and no address."""
 
     def __repr__(self) -> str:

@@ -15,7 +15,7 @@ from typing import Literal
 import msgspec
 
 from core.errors import Cancelled, PaimarkError, StatementFailed, Unavailable
-from core.redaction import Guarded
+from core.redaction import HidesSecrets
 from core.table.lineage.commits import Overwritten
 
 _HEAD = struct.Struct("<IB")
@@ -42,7 +42,7 @@ class JavaGone(Exception):
     """The engine's Java process ended."""
 
 
-class Start(Guarded, frozen=True, tag=True):
+class Start(HidesSecrets, frozen=True, tag=True):
     """The first message to the engine. `options` are catalog options and may hold secrets.
 
     `session` are statements that an earlier engine of the same session was set up by.

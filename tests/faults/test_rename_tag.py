@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from core.actions.context import Context
-from core.actions.roots import shadow_tags
+from core.actions.roots import guard_tags
 from core.storage.local import LocalFiles
 from core.table.layout import Root
 from core.table.lineage.lineage import Lineage
@@ -173,7 +173,7 @@ class Scene(KilledScene):
         """Each tag that is there has its guard, once whoever comes next has put right what is missing."""
         if self.root.branch is None:
             return
-        shadow_tags.repair(LocalFiles(str(self._warehouse)), ORDERS)
+        guard_tags.repair(LocalFiles(str(self._warehouse)), ORDERS)
         for name in (OLD, NEW):
             if (found := self.there(name)) is not None:
                 guard = self._warehouse / ORDERS.root().tag(name)

@@ -28,7 +28,7 @@ from core.actions.garbage.references import Leaving
 from core.actions.garbage.sweep import Removed, remove, stranger
 from core.actions.garbage.unreferenced import Count, Freed
 from core.actions.plan import Plan, Refusal, Step, raise_first
-from core.actions.roots import savepoint_claim, shadow_tags
+from core.actions.roots import guard_tags, savepoint_claim
 from core.errors import FileMissing, Refused
 from core.figures import counted, size
 from core.storage.files import Files
@@ -175,9 +175,9 @@ def plan_deletion(
 
 def what_goes(
     context: Context, table: TablePath, leaving: Leaving, refusals: list[Refusal]
-) -> tuple[Freed, shadow_tags.Repair]:
+) -> tuple[Freed, guard_tags.Repair]:
     """The files, and the guards to be put right first. Why they can't go is added to the refusals."""
-    freed, repair = Freed(), shadow_tags.repair_needed(context.files, table)
+    freed, repair = Freed(), guard_tags.repair_needed(context.files, table)
     try:
         freed = count_of(context.files, table, leaving, context.progress, repair).freed()
     except Refused as error:
@@ -186,7 +186,7 @@ def what_goes(
 
 
 def count_of(
-    files: Files, table: TablePath, leaving: Leaving, progress: Progress, repair: shadow_tags.Repair
+    files: Files, table: TablePath, leaving: Leaving, progress: Progress, repair: guard_tags.Repair
 ) -> Count:
     """What leaving references free once the guards are put right."""
     return Count(files, table, replace(leaving, paths=leaving.paths | repair.paths), progress)
@@ -197,7 +197,7 @@ def counted_before(work: Work, leaving: Leaving) -> Count:
 
     Raises `Refused` when the references can't be read, and `Cancelled`.
     """
-    repair = shadow_tags.repair_needed(work.files, work.table)
+    repair = guard_tags.repair_needed(work.files, work.table)
     count = count_of(work.files, work.table, leaving, work.progress, repair)
     count.freed()
     return count
@@ -278,7 +278,7 @@ class DeleteReference(Change[TargetState]):
             if _is_still(files, root, target):
                 files.delete(root.tag(target.tag_name))
         # Not before: it would guard what is to go.
-        shadow_tags.repair_held(files, target.table)
+        guard_tags.repair_held(files, target.table)
         self.work.progress(f"deleted {' and '.join(target.paths)}")
         leaving = replace(target.leaving, paths=frozenset())
         self._removed = remove(self.work.context, hold, leaving, self.work.progress, count=self._count)

@@ -33,7 +33,7 @@ from core.actions.garbage.references import Leaving
 from core.actions.garbage.sweep import LISTS_GONE, Removed, remove
 from core.actions.garbage.unreferenced import Count
 from core.actions.plan import Plan, Step
-from core.actions.roots import shadow_tags
+from core.actions.roots import guard_tags
 from core.durations import parse_duration
 from core.errors import Corrupt, FileMissing, Refused, UsageError
 from core.figures import counted, moment, size
@@ -166,7 +166,7 @@ class ExpireSnapshots(Change[ExpireState]):
         files, root, end, progress = self.work.files, self._root, self.state.end, self.work.progress
         ids = self._going
         if LISTS_GONE not in hold.steps:
-            shadow_tags.repair_held(files, root.table)
+            guard_tags.repair_held(files, root.table)
             _raise_earliest(files, root, end)
             progress(f"readers now begin with snapshot {end}")
             if ids:

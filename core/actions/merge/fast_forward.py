@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from core.actions.context import Context, Progress
 from core.actions.merge.survey import Survey
+from core.actions.roots.guard_tags import guard
 from core.actions.roots.merge_tags import merge_tag
-from core.actions.roots.shadow_tags import guard
 from core.errors import FileMissing, Refused
 from core.storage.files import Files
 from core.table.landed import Landed

@@ -5,8 +5,8 @@ from __future__ import annotations
 from core.actions.context import Context
 from core.actions.merge.history import Event, record
 from core.actions.merge.survey import Survey
+from core.actions.roots.guard_tags import guard
 from core.actions.roots.merge_tags import merge_tag
-from core.actions.roots.shadow_tags import guard
 from core.table.records import Point, Snapshot, is_same_commit, point_of
 
 

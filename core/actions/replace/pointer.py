@@ -12,7 +12,7 @@ from core.actions.change.journal import Hold
 from core.actions.checks import fingerprint
 from core.actions.context import Progress
 from core.actions.replace.takeover import Takeover
-from core.actions.roots import shadow_tags
+from core.actions.roots import guard_tags
 from core.actions.roots.barrier import put_barrier, remove_barrier
 from core.actions.roots.json_edit import decoded, with_options
 from core.actions.roots.notices import notice
@@ -169,7 +169,7 @@ def drop_guards(files: Files, table: TablePath, archive: Root) -> None:
     own, kept = table.root(), part_of(root_files(files, archive), TAGS)
     for name in part_of(root_files(files, own), TAGS):
         tag_name = name.removeprefix(f"{TAGS}/{TAG_PREFIX}")
-        if name in kept or shadow_tags.is_last_of_savepoint(files, table, tag_name):
+        if name in kept or guard_tags.is_last_of_savepoint(files, table, tag_name):
             continue
         if not _is_of_live_snapshot(files, own, own.tag(tag_name)):
             files.delete(own.tag(tag_name))
@@ -258,12 +258,12 @@ def clear_table_directory(files: Files, table: TablePath, main: Root, archive: R
         files.replace(own.schema(0), notice(main.label))
     put_barrier(files, table, main.label)
     if archive is None:
-        shadow_tags.reconcile(files, table, main)
+        guard_tags.reconcile(files, table, main)
         return
     there = root_files(files, own)
     kept = root_files(files, archive)
     delete_files(files, own, [n for n in part_of(there, SCHEMAS) if n in kept and n != _FIRST_SCHEMA])
-    shadow_tags.reconcile(files, table, main)
+    guard_tags.reconcile(files, table, main)
     going = [n for n in there if n.partition("/")[0] not in (SCHEMAS, TAGS)]
     delete_files(files, own, list(same_files(files, own, archive, going)))
     if not numbered(files.names(own.snapshots), SNAPSHOT_PREFIX):

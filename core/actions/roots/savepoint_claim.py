@@ -13,7 +13,7 @@ from typing import ClassVar, Literal
 from core.actions.change.owner import Owner, this_process
 from core.actions.checks import undone_on_failure
 from core.actions.context import Context, Progress, Remark
-from core.actions.roots import shadow_tags
+from core.actions.roots import guard_tags
 from core.actions.roots.pin_snapshot import ChosenSnapshot, prune_gone
 from core.actions.roots.shared_snapshots import hold_with_main
 from core.actions.temp_files import delete_temporaries
@@ -163,7 +163,7 @@ def complete(
 
 def close(context: Context, table: TablePath, claim: Claim) -> None:
     """The savepoint is there: guard its tag, raise the hint and remove the claim."""
-    shadow_tags.guard(context.files, table.root(claim.root), savepoint_tag(claim.id))
+    guard_tags.guard(context.files, table.root(claim.root), savepoint_tag(claim.id))
     raise_hint(context.files, table, claim.id)
     context.files.delete(table.savepoint_claim(claim.id))
 
@@ -202,7 +202,7 @@ def forget_savepoint(context: Context, root: Root, savepoint_id: int, progress: 
         return
     files.delete(path)
     files.delete(tag)
-    shadow_tags.repair_held(files, table)
+    guard_tags.repair_held(files, table)
     # Without the record nothing tells the list, nor what only the tag kept; `verify` names both as orphans.
     if record is not None:
         files.delete(table.savepoint_file(Savepoint.from_json(record, path).full_manifest_list))

@@ -6,8 +6,8 @@ Stock expiry on main spares what main's own tags hold, and looks at no branch.
 from __future__ import annotations
 
 from core.actions.context import Context, Progress
+from core.actions.roots.guard_tags import guard
 from core.actions.roots.pin_snapshot import ChosenSnapshot, require_held
-from core.actions.roots.shadow_tags import guard
 from core.storage.files import Files
 from core.table.layout import Root
 from core.table.lineage.main_branch import main_root

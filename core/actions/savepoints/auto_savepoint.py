@@ -19,7 +19,7 @@ from core.actions.checks import read_only_refusals, require_allowed, text_argume
 from core.actions.context import Context, Progress, Remark, open_context
 from core.actions.features import newest_options
 from core.actions.plan import Outcome, Plan
-from core.actions.roots import savepoint_claim, shadow_tags
+from core.actions.roots import guard_tags, savepoint_claim
 from core.actions.roots.pin_snapshot import ChosenSnapshot, choose_as_planned, keep, require_whole
 from core.actions.savepoints import create_savepoint
 from core.durations import parse_duration
@@ -111,7 +111,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     """Make the savepoint, unless none is due or another came first. Raises as `create-savepoint` does."""
     require_allowed(context, plan)
     table = parse_table_name(plan.table)
-    shadow_tags.repair(context.files, table)
+    guard_tags.repair(context.files, table)
     if plan.empty:
         return _outcome(plan, None, plan.summary)
     started = context.clock()

@@ -17,7 +17,7 @@ from core.actions.checks import (
 from core.actions.context import Context, Progress
 from core.actions.garbage.retention import stock_expiry_warnings
 from core.actions.plan import Outcome, Plan, Refusal, Step
-from core.actions.roots import savepoint_claim, shadow_tags
+from core.actions.roots import guard_tags, savepoint_claim
 from core.actions.roots.as_made import log
 from core.actions.roots.pin_snapshot import (
     ChosenSnapshot,
@@ -77,7 +77,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     require_allowed(context, plan)
     started = context.clock()
     files, table = context.files, parse_table_name(plan.table)
-    shadow_tags.repair(files, table)
+    guard_tags.repair(files, table)
     chosen = choose_as_planned(context, table, plan)
     before = SavepointManager(files, table).latest_savepoint_id()
     savepoint = keep(context, chosen, plan, progress, lambda each: _save(context, each, plan, progress))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from core.actions.context import Progress
-from core.actions.roots.shadow_tags import guard
+from core.actions.roots.guard_tags import guard
 from core.errors import Corrupt, FileMissing, NotFound, Refused
 from core.storage.files import Files
 from core.storage.parallel import each_of

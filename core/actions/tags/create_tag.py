@@ -17,7 +17,7 @@ from core.actions.context import Context, Progress
 from core.actions.garbage.retention import stock_expiry_warnings
 from core.actions.names import name_refusal
 from core.actions.plan import Outcome, Plan, Refusal, Step
-from core.actions.roots import shadow_tags
+from core.actions.roots import guard_tags
 from core.actions.roots.as_made import log
 from core.actions.roots.json_edit import without_time_to_live
 from core.actions.roots.merge_tags import merge_tag
@@ -92,7 +92,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     started = context.clock()
     table = parse_table_name(plan.table)
     name = str(plan.arguments["name"])
-    shadow_tags.repair(context.files, table)
+    guard_tags.repair(context.files, table)
     planned = choose_as_planned(context, table, plan)
     chosen = keep(context, planned, plan, progress, lambda each: _tag(context, each, plan, progress))
     _require_there(context, chosen.root, name)
@@ -125,11 +125,11 @@ def _tag(context: Context, chosen: ChosenSnapshot, plan: Plan, progress: Progres
     def take_back() -> None:
         _delete(files, made)
         prune_gone(files, chosen.root)
-        shadow_tags.unguard(files, chosen.root, name, data)
+        guard_tags.unguard(files, chosen.root, name, data)
         for pin in made[1:]:
             # Its guard, where a branch is main: the pin lies with main.
             pinned = pin.rpartition(f"/{TAG_PREFIX}")[2]
-            shadow_tags.unguard(files, main_root(files, chosen.root.table), pinned, chosen.data)
+            guard_tags.unguard(files, main_root(files, chosen.root.table), pinned, chosen.data)
 
     with undone_on_failure(chosen.root.table, take_back):
         # It goes with the branch: main may have a tag of this name.
@@ -141,7 +141,7 @@ def _tag(context: Context, chosen: ChosenSnapshot, plan: Plan, progress: Progres
             if needed is not None:
                 made += _copies_since(files, chosen.root.table, name, data, elsewhere)
             raise
-        shadow_tags.guard(files, chosen.root, name)
+        guard_tags.guard(files, chosen.root, name)
     return chosen
 
 

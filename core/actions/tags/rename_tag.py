@@ -20,7 +20,7 @@ from core.actions.change.operations import Undoable
 from core.actions.checks import read_only_refusals, require_unmoved, required_text, text_argument
 from core.actions.context import Context, Remark
 from core.actions.plan import Plan, Step, raise_first
-from core.actions.roots import shadow_tags
+from core.actions.roots import guard_tags
 from core.actions.roots.as_made import holds
 from core.actions.roots.pin_snapshot import prune_gone
 from core.actions.tags.rename_checks import TagToRename, find_tag, refusals, warnings, way_back_refusal
@@ -96,7 +96,7 @@ class RenameTag(Change[RenameState]):
         if not work.files.create(root.tag(to), self._data):
             self._is_others = True
             raise Refused(f"{root.label} of {table} has a tag {to} by now", "Choose another name.")
-        shadow_tags.guard(work.files, root, to)
+        guard_tags.guard(work.files, root, to)
         work.progress(f"wrote tag {to}")
         self._wait()
         for each in (to, self.state.name):
@@ -128,15 +128,15 @@ class RenameTag(Change[RenameState]):
                 self.work.progress(f"deleted tag {name}")
             # Whoever makes a tag of the old name from now on, be it of the same snapshot, keeps it.
             hold.note(DELETED)
-        shadow_tags.unguard(files, root, name, self._data)
-        shadow_tags.repair_held(files, self.work.table)
+        guard_tags.unguard(files, root, name, self._data)
+        guard_tags.repair_held(files, self.work.table)
 
     def take_back(self, hold: Hold) -> None:
         files, root, to = self.work.files, self._root, self.state.to
         if self._is_others or self._read(to) not in (self._data, None) or self._is_renamed():
             return
         files.delete(root.tag(to))
-        shadow_tags.unguard(files, root, to, self._data)
+        guard_tags.unguard(files, root, to, self._data)
         prune_gone(files, root)
 
     def way_back(self) -> Undoable | None:

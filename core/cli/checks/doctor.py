@@ -203,7 +203,7 @@ def _files(options: Given, name: str) -> Iterator[Finding]:
 
 def _table_directory(files: Files, table: TablePath) -> Iterator[Finding]:
     """Findings in the table directory while a branch is main: guards, notice, barrier, stray commits."""
-    from core.actions.roots.shadow_tags import mismatches
+    from core.actions.roots.guard_tags import mismatches
     from core.actions.roots.stray_commits import stray_commits
 
     for sentence in mismatches(files, table):

@@ -8,7 +8,7 @@ from typing import Self
 
 import msgspec
 
-from core.redaction import Guarded
+from core.redaction import HidesSecrets
 from core.spark.datasource.table_options import Asked, require_obeyed
 from core.storage.files import Files
 from core.table.layout import Root
@@ -20,7 +20,7 @@ NO_TABLE = """{"version": 3, "id": 0, "fields": [{"id": 0, "name": "a", "type": 
 "partitionKeys": [], "primaryKeys": [], "options": {}, "timeMillis": 0}"""
 
 
-class Sendable(Guarded, frozen=True):
+class Sendable(HidesSecrets, frozen=True):
     """Goes to Spark's workers as text."""
 
     def to_text(self) -> str:

@@ -14,7 +14,7 @@ from core.actions.garbage.dependents import dependents
 from core.actions.replace.takeover import savepoints_held_alone
 from core.actions.rollback.truncation import stranded
 from core.actions.roots import savepoint_claim
-from core.actions.roots.shadow_tags import is_last_of_savepoint
+from core.actions.roots.guard_tags import is_last_of_savepoint
 from core.actions.savepoints.unprotected import unprotected
 from core.actions.tags.stale_read_tags import left_reads
 from core.storage.files import Files

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from core.actions.context import Context
-from core.actions.roots import shadow_tags
+from core.actions.roots import guard_tags
 from core.actions.roots.stray_commits import stray_commits
 from core.errors import NotFound, Refused, Unavailable, UsageError
 from core.storage.files import Files
@@ -83,7 +83,7 @@ def test_nothing_of_the_previous_main_stays_in_the_table_directory_but_guards(
     guard = msgspec.json.decode((orders / "tag/tag-checked").read_bytes())
     assert own.pop("tagTimeRetained") and own.pop("tagCreateTime")
     assert guard == own
-    assert shadow_tags.mismatches(context.files, ORDERS) == []
+    assert guard_tags.mismatches(context.files, ORDERS) == []
 
 
 def test_the_branchs_own_files_are_not_moved_or_rewritten(context: Context, orders: Path) -> None:
@@ -151,7 +151,7 @@ def test_main_can_be_replaced_again_and_again(context: Context) -> None:
     assert replaced(context, "two") == "one"
     assert {"order_id": 102, "customer": "new", "price": 1.0} in main_rows(context)
     assert sorted(branch_names(context.files, ORDERS)) == sorted([archive or "", "one", "two"])
-    assert shadow_tags.mismatches(context.files, ORDERS) == []
+    assert guard_tags.mismatches(context.files, ORDERS) == []
     assert replaced(context, str(archive)) == "two"
     assert main_rows(context) == old
     assert len(undoable(context, ORDERS)) == 3
@@ -167,7 +167,7 @@ def test_new_tags_and_savepoints_of_the_new_main_are_guarded(context: Context, o
     assert (orders / "tag/tag-savepoint.1").read_bytes() == (
         orders / "branch/branch-fix/tag/tag-savepoint.1"
     ).read_bytes()
-    assert shadow_tags.mismatches(context.files, ORDERS) == []
+    assert guard_tags.mismatches(context.files, ORDERS) == []
     done(context, "delete-savepoint", id=1)
     done(context, "delete-tag", name="fresh")
     assert sorted(path.name for path in (orders / "tag").iterdir()) == ["tag-v2"]
@@ -333,7 +333,7 @@ def test_a_failure_after_the_point_of_no_return_says_to_recover(
     assert main_root(context.files, ORDERS) == ORDERS.root("fix")
     done(context, "recover")
     assert sorted(path.name for path in (orders / "snapshot").iterdir()) == ["LATEST", BARRIER]
-    assert shadow_tags.mismatches(context.files, ORDERS) == []
+    assert guard_tags.mismatches(context.files, ORDERS) == []
 
 
 def test_a_dropped_main_frees_what_only_it_kept(context: Context, orders: Path) -> None:
@@ -436,7 +436,7 @@ def test_savepoints_expiry_branches_and_tags_follow_the_new_main(context: Contex
     assert rows_of(context, ORDERS.root(archive)) == old
     replaced(context, "next")
     assert len(main_rows(context)) == len(third) - 1
-    assert shadow_tags.mismatches(context.files, ORDERS) == []
+    assert guard_tags.mismatches(context.files, ORDERS) == []
     done(context, "delete-branch", name="fix", keep=True)
     done(context, "undo")
     done(context, "undo")
@@ -459,5 +459,5 @@ def test_two_replacements_at_once_are_one_after_the_other_or_refused(context: Co
     assert made
     assert len(undoable(context, ORDERS)) == len(made)
     assert main_root(context.files, ORDERS).label in made
-    assert shadow_tags.mismatches(context.files, ORDERS) == []
+    assert guard_tags.mismatches(context.files, ORDERS) == []
     assert planned(context, "recover").empty

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.actions.context import Context
-from core.actions.roots import shadow_tags
+from core.actions.roots import guard_tags
 from core.errors import Corrupt, Refused
 from core.table.lineage.main_branch import main_root
 from tests.actions.acting import ORDERS, applied, done, planned
@@ -33,7 +33,7 @@ def test_the_archive_becomes_main(context: Context, archive: str, orders: Path) 
     applied(context, plan)
     assert main_root(context.files, ORDERS).label == archive
     assert len(main_rows(context)) == 8
-    assert shadow_tags.mismatches(context.files, ORDERS) == []
+    assert guard_tags.mismatches(context.files, ORDERS) == []
     done(context, "create-savepoint")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.actions.context import Context
-from core.actions.roots import shadow_tags
+from core.actions.roots import guard_tags
 from core.errors import Refused
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import branch_names, main_root
@@ -100,7 +100,7 @@ def test_three_replacements_are_undone_one_by_one(context: Context, orders: Path
     for expected in reversed(states[:-1]):
         done(context, "undo")
         assert main_rows(context) == expected
-        assert shadow_tags.mismatches(context.files, ORDERS) == []
+        assert guard_tags.mismatches(context.files, ORDERS) == []
     assert of_main(orders) == before
     assert branch_names(context.files, ORDERS) == ["one", "three", "two"]
     assert undoable(context) == []

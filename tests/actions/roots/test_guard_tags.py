@@ -12,8 +12,8 @@ import pytest
 
 from core.actions.change import journal
 from core.actions.context import Context
-from core.actions.roots import shadow_tags
-from core.actions.roots.shadow_tags import Repair
+from core.actions.roots import guard_tags
+from core.actions.roots.guard_tags import Repair
 from core.actions.savepoints import auto_savepoint
 from core.errors import Unavailable
 from core.storage.files import Files
@@ -35,7 +35,7 @@ def replaced(context: Context) -> Context:
 
 
 def test_a_table_of_which_no_branch_is_main_needs_none(context: Context) -> None:
-    assert shadow_tags.mismatches(context.files, ORDERS) == []
+    assert guard_tags.mismatches(context.files, ORDERS) == []
 
 
 def test_what_is_wrong_is_said_and_reconciled(replaced: Context, orders: Path) -> None:
@@ -43,27 +43,27 @@ def test_what_is_wrong_is_said_and_reconciled(replaced: Context, orders: Path) -
     (orders / "tag/tag-own").unlink()
     (orders / "tag/tag-v2").write_bytes(b"{}")
     (orders / "tag/tag-foreign").write_bytes(whole["tag/tag-own"])
-    assert shadow_tags.mismatches(replaced.files, ORDERS) == [
+    assert guard_tags.mismatches(replaced.files, ORDERS) == [
         "Tag own of main has no guard: stock expiry on a branch can destroy it",
         "Tag v2 of main has no guard: stock expiry on a branch can destroy it",
         "Tag foreign in the table directory guards no tag of main",
     ]
-    shadow_tags.reconcile(replaced.files, ORDERS, ORDERS.root("fix"))
+    guard_tags.reconcile(replaced.files, ORDERS, ORDERS.root("fix"))
     assert contents(orders) == whole
-    shadow_tags.reconcile(replaced.files, ORDERS, ORDERS.root("fix"))
+    guard_tags.reconcile(replaced.files, ORDERS, ORDERS.root("fix"))
     assert contents(orders) == whole
 
 
 def test_a_guard_whose_tag_has_gone_goes_too(replaced: Context, orders: Path) -> None:
     (orders / "branch/branch-fix/tag/tag-own").unlink()
-    shadow_tags.reconcile(replaced.files, ORDERS, ORDERS.root("fix"))
+    guard_tags.reconcile(replaced.files, ORDERS, ORDERS.root("fix"))
     assert [path.name for path in (orders / "tag").iterdir()] == ["tag-v2"]
 
 
 def test_the_last_tag_of_a_savepoint_is_never_taken_for_a_guard(replaced: Context, orders: Path) -> None:
     done(replaced, "create-savepoint")
     (orders / "branch/branch-fix/tag/tag-savepoint.1").unlink()
-    shadow_tags.reconcile(replaced.files, ORDERS, ORDERS.root("fix"))
+    guard_tags.reconcile(replaced.files, ORDERS, ORDERS.root("fix"))
     assert (orders / "tag/tag-savepoint.1").exists()
 
 
@@ -73,7 +73,7 @@ def test_a_notice_that_does_not_stand_alone_is_said(replaced: Context, orders: P
         (orders / "schema/schema-0").unlink()
     else:
         (orders / "schema/schema-1").write_bytes(b"{}")
-    [sentence] = shadow_tags.mismatches(replaced.files, ORDERS)
+    [sentence] = guard_tags.mismatches(replaced.files, ORDERS)
     assert sentence.startswith("Stock engines can make a table over this one")
 
 
@@ -131,7 +131,7 @@ def test_whoever_looks_after_savepoints_and_tags_puts_the_guards_right(
     add(replaced, "shop.orders$branch_fix", 200)
     spoil(orders)
     {**ADDING, **HOLDING}[name](replaced)
-    wrong = shadow_tags.mismatches(replaced.files, ORDERS)
+    wrong = guard_tags.mismatches(replaced.files, ORDERS)
     assert wrong == (["Tag foreign in the table directory guards no tag of main"] if name in ADDING else [])
 
 
@@ -179,7 +179,7 @@ def test_repair_that_overlaps_an_undo_leaves_main_open(
     branched(context)
     done(context, "replace-main-branch", name="fix")
     late = (orders / "branch/branch-fix/tag/tag-v2").read_bytes()
-    put = shadow_tags._put
+    put = guard_tags._put
 
     def put_late(files: Files, path: str, data: bytes) -> None:
         if main_branch_name(files, ORDERS) is not None:
@@ -187,9 +187,9 @@ def test_repair_that_overlaps_an_undo_leaves_main_open(
         put(files, path, data)
 
     missing = Repair({ORDERS.root().tag("late"): late})
-    monkeypatch.setattr(shadow_tags, "repair_needed", lambda files, table: missing)
-    monkeypatch.setattr(shadow_tags, "_put", put_late)
-    shadow_tags.repair(context.files, ORDERS)
+    monkeypatch.setattr(guard_tags, "repair_needed", lambda files, table: missing)
+    monkeypatch.setattr(guard_tags, "_put", put_late)
+    guard_tags.repair(context.files, ORDERS)
     monkeypatch.undo()
     assert main_branch_name(context.files, ORDERS) is None
     assert "late" not in Lineage(context.files, ORDERS.root()).tag_names()
