@@ -31,7 +31,7 @@ from tui.theme import PALETTES, best_theme, make_theme, wants_no_colors
 from tui.widgets.cells import cut
 from tui.widgets.key_bar import KeyBar
 from tui.work.background import ThreadResult, post
-from tui.work.faults import traceback_of
+from tui.work.unexpected_errors import traceback_of
 
 if TYPE_CHECKING:
     from tui.work.running_change import Ended

@@ -15,7 +15,7 @@ from core.table.catalog import databases, tables
 from core.table.layout import TablePath
 from core.table.rows import SnapshotRow
 from tui.session import Opened, Session, Target
-from tui.work.faults import unexpected
+from tui.work.unexpected_errors import unexpected
 
 # As many as a tall terminal shows; the rest is read when somebody looks.
 PAGE = 100

@@ -30,7 +30,7 @@ from core.actions.tags import rename_tag
 from core.actions.undo import replacement as undo_replacement
 from core.actions.undo import truncation as undo_truncation
 from core.demo.directory import MARKER
-from core.spark.streaming.landing import Attempt
+from core.spark.streaming.commit_attempts import Attempt
 from core.storage.conditions import SCRATCH
 from core.storage.local import LocalFiles
 from core.table import layout

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from core.spark.streaming import committing, landing
+from core.spark.streaming import commit_attempts, committing
 from core.storage.local import LocalFiles
 
 POINTS = ("before the attempt", "before the snapshot", "before the mark", "before the checkpoint")
@@ -13,7 +13,7 @@ POINTS = ("before the attempt", "before the snapshot", "before the mark", "befor
 
 def die_at(point: str, replace: Callable[[object, str, object], None], die: Callable[[], None]) -> None:
     """Let the next commit die there. `replace` sets an attribute."""
-    begin, landed, create = landing.begin, landing.landed, LocalFiles.create
+    begin, landed, create = commit_attempts.begin, commit_attempts.landed, LocalFiles.create
 
     def begun(*args: Any) -> None:
         if point == "before the attempt":
@@ -34,7 +34,7 @@ def die_at(point: str, replace: Callable[[object, str, object], None], die: Call
         if point == "before the checkpoint":
             die()
 
-    replace(landing, "begin", begun)
+    replace(commit_attempts, "begin", begun)
     replace(LocalFiles, "create", created)
-    replace(landing, "landed", marked)
+    replace(commit_attempts, "landed", marked)
     replace(committing, "after_commit", followed)

@@ -9,7 +9,7 @@ import pytest
 
 from core.actions.merge.history import Event
 from core.errors import Corrupt
-from core.spark.streaming.landing import Attempt
+from core.spark.streaming.commit_attempts import Attempt
 from core.table.operations import Operation, Undoable
 from core.table.records import Record, Savepoint, SchemaField, Snapshot, TableSchema, Tag
 from tests.table.lineages import SCHEMA, snapshot_json

@@ -39,7 +39,7 @@ from tui.widgets.sql_editor import SqlEditor
 from tui.work.background import post
 from tui.work.cancelling import Cancelling
 from tui.work.engine_room import EngineRoom, engine_line
-from tui.work.faults import unexpected
+from tui.work.unexpected_errors import unexpected
 
 if TYPE_CHECKING:
     from core.travel.diff.diff import Difference

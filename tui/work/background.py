@@ -14,7 +14,7 @@ from textual.app import App
 from textual.message import Message
 
 from core.errors import PaimarkError
-from tui.work.faults import unexpected
+from tui.work.unexpected_errors import unexpected
 
 T = TypeVar("T")
 

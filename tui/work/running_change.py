@@ -19,8 +19,8 @@ from core.text import clean_text
 from tui.messages import LogLineAdded
 from tui.theme import Line
 from tui.work.background import post
-from tui.work.faults import unexpected
 from tui.work.spark_work import SparkWork
+from tui.work.unexpected_errors import unexpected
 
 if TYPE_CHECKING:
     from core.spark.client.client import Engine

@@ -11,7 +11,7 @@ from pypaimon.table.bucket_mode import BucketMode
 from pypaimon.write.file_store_commit import SuccessResult
 
 from core.errors import NotFound, Refused
-from core.spark.streaming import landing
+from core.spark.streaming import commit_attempts
 from core.spark.streaming.offsets import mark_of
 from core.spark.writing.after_commit import after_commit
 from core.spark.writing.commit import Commit, CreateSnapshot
@@ -40,10 +40,10 @@ def commit_batch(
     if not messages:
         return
     table = target.root.table
-    landing.require_kept(files, table, target.commit_user, batch)
+    commit_attempts.require_kept(files, table, target.commit_user, batch)
     # In this order: what lands after the first look is found by the commit itself.
     known = Lineage(files, target.root).latest_id() or 0
-    if landing.has_landed(files, table, target.commit_user, batch):
+    if commit_attempts.has_landed(files, table, target.commit_user, batch):
         delete_rows(target, written)
         return
     commit = _BatchCommit(files, target, batch, known, _relative(files, messages))
@@ -92,7 +92,7 @@ class _Recorded(CreateSnapshot):
 
     def commit(self, base_snapshot_uuid: Any, snapshot: Any, statistics: Any) -> bool:
         made = Snapshot.from_json(JSON.to_json(snapshot).encode(), "the new snapshot")
-        attempt = landing.Attempt(
+        attempt = commit_attempts.Attempt(
             query=self._query,
             batch=self._batch,
             branch=self._root.branch,
@@ -101,14 +101,14 @@ class _Recorded(CreateSnapshot):
             file=self._file,
             time=int(time.time() * 1000),
         )
-        landing.begin(self._files, self._root.table, attempt)
+        commit_attempts.begin(self._files, self._root.table, attempt)
         if not super().commit(base_snapshot_uuid, snapshot, statistics):
             if isinstance(self.refused, Overwritten):
                 # Whoever writes the batch again looks for its files in what came after.
                 return False
-            landing.failed(self._files, self._root.table, attempt)
+            commit_attempts.failed(self._files, self._root.table, attempt)
             return False
-        landing.landed(self._files, self._root.table, attempt)
+        commit_attempts.landed(self._files, self._root.table, attempt)
         return True
 
 

@@ -15,7 +15,7 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from core.errors import PaimarkError, Refused, UsageError
 from core.spark.source import PaimarkSource
-from core.spark.streaming import landing
+from core.spark.streaming import commit_attempts
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
 from tests.actions.acting import context_on, done
@@ -69,8 +69,8 @@ class Sink:
         self.commit(number, self.write(*tasks, word=word))
 
     @property
-    def attempts(self) -> list[landing.Attempt]:
-        return landing.attempts(LocalFiles(str(self.warehouse)), self.table, self.query)
+    def attempts(self) -> list[commit_attempts.Attempt]:
+        return commit_attempts.attempts(LocalFiles(str(self.warehouse)), self.table, self.query)
 
     def _writer(self) -> Any:
         source = PaimarkSource(CaseInsensitiveDict(self.options))  # type: ignore[arg-type]  # as Spark does
@@ -148,17 +148,17 @@ def test_what_another_process_of_the_query_lands_first_is_found(shop: Path) -> N
     """One thought dead, whose commit comes between the look and the own commit."""
     sink = Sink(shop)
     late, messages = sink.write([1]), sink.write([1])
-    look = landing.has_landed
+    look = commit_attempts.has_landed
 
     def looked(*args: Any) -> bool:
         found = look(*args)
         with pytest.MonkeyPatch.context() as back:
-            back.setattr(landing, "has_landed", look)
+            back.setattr(commit_attempts, "has_landed", look)
             sink.commit(0, late)
         return found
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(landing, "has_landed", looked)
+        patched.setattr(commit_attempts, "has_landed", looked)
         sink.commit(0, messages)
     assert ids(shop) == [1]
     assert lineage(shop, "shop.log").snapshot_ids() == [1]
