@@ -11,7 +11,6 @@ from core.errors import NotFound
 from core.storage.files import Files
 from core.table.layout import Root, savepoint_tag
 from core.table.lineage.lineage import Lineage
-from core.table.manifests.chain import comes_from
 from core.table.read_tags import is_read_tag
 from core.table.records import Snapshot, commit_key
 from core.table.savepoints import SavepointManager
@@ -137,6 +136,9 @@ class States:
     def _is_past_of(self, above: State | None, state: State) -> bool | None:
         if above is None:
             return None
+        # It takes fastavro, and only an expired state needs it.
+        from core.table.manifests.chain import comes_from
+
         return comes_from(self.files, self.root.table, above.snapshot, state.snapshot)
 
     def _nearest(self, ids: list[int], choose: Callable[[list[int]], int]) -> State | None:
