@@ -50,7 +50,9 @@ def test_savepoint_tag_branch_and_recovery(store: Files, warehouse: Path) -> Non
     # The branch's is of a snapshot that main shares: main keeps it as well.
     of_main = SavepointManager(store, ORDERS).of_root(ORDERS.root())
     assert [(each.id, each.saved_snapshot_id) for each in of_main] == [(1, 3), (2, 3)]
-    assert store.read(ORDERS.root().tag("n")) == store.read(ORDERS.root().snapshot(5))
+    done(context, "rename-tag", name="n", to="m")
+    assert store.read(ORDERS.root().tag("m")) == store.read(ORDERS.root().snapshot(5))
+    assert not store.exists(ORDERS.root().tag("n"))
 
     with pytest.raises(Death):
         done(context_on(warehouse, FaultFiles(store, 5, "after")), "create-branch", name="c", tag="v2")

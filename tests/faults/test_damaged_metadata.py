@@ -158,6 +158,11 @@ def metadata_files(directory: Path) -> Iterator[Path]:
     return (path for path in sorted(directory.rglob("*")) if path.is_file() and "bucket-" not in str(path))
 
 
+def test_every_action_is_planned() -> None:
+    """`redo` and `restore` plan other actions."""
+    assert {action for action, _ in PLANS} == ACTIONS.keys() - {"redo", "restore"}
+
+
 @pytest.mark.parametrize("directory", SHARES)
 @pytest.mark.parametrize("table", [ORDERS, MOVED, INTERRUPTED], ids=lambda table: table.name)
 def test_every_damage_of_a_file_is_said_in_a_sentence(
