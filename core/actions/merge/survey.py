@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from core.actions.checks import fingerprint
 from core.actions.merge.history import merged
+from core.actions.merge.unrelated import no_common_past
 from core.actions.plan import Refusal
 from core.actions.rewrite.spark_rewrite import RewriteBase, start_of
 from core.actions.roots.json_edit import with_options
@@ -119,11 +120,7 @@ def base_of(files: Files, main: Side, branch: Side) -> tuple[Snapshot, Snapshot,
         None if fork.snapshot_id is None else branch.record(fork.snapshot_id) or main.record(fork.snapshot_id)
     )
     if at_fork is None:
-        raise Refused(
-            f"Nothing tells where branch {name} of {table.full_name} parts from main",
-            "Their common past has expired, or one was rolled back past it: replace main with the branch, or "
-            "write the rows yourself.",
-        )
+        raise no_common_past(files, branch)
     return at_fork, at_fork, branch.root
 
 

@@ -11,8 +11,9 @@ from core.actions.context import Context
 from core.actions.roots.stray_commits import stray_commits
 from core.errors import Refused
 from core.table.layout import BARRIER
+from core.table.lineage.main_branch import branch_names
 from tests.actions.acting import ORDERS, contents, done, planned
-from tests.actions.taking_over import branched, left_stray, main_rows, rows_of
+from tests.actions.taking_over import add, branched, left_stray, main_rows, rows_of
 
 
 @pytest.fixture
@@ -36,6 +37,35 @@ def test_stray_commits_become_a_branch(strayed: Context, orders: Path) -> None:
     done(strayed, "undo")
     assert len(main_rows(strayed)) == 8
     assert rows_of(strayed, ORDERS.root("saved")) == found
+
+
+def test_a_merge_of_rescued_rows_says_how_to_bring_them_over(strayed: Context) -> None:
+    """Main as it is with the rescued rows, and not the rescued rows alone."""
+    done(strayed, rescue_commits.ACTION, name="saved")
+    assert [row["order_id"] for row in rows_of(strayed, ORDERS.root("saved"))] == [900]
+    with pytest.raises(Refused, match="Nothing tells where branch saved") as refused:
+        planned(strayed, "merge-branch", name="saved")
+    assert refused.value.hint == (
+        "It holds only what was committed to it. Add that: INSERT INTO shop.orders SELECT * FROM "
+        "shop.`orders$branch_saved`. Replacing main with the branch would leave main those rows alone."
+    )
+
+
+def test_a_merge_of_commits_on_the_previous_main_says_what_they_changed(strayed: Context) -> None:
+    """A session that remembers the previous main commits on top of it."""
+    [archive] = [each for each in branch_names(strayed.files, ORDERS) if each.startswith("main-")]
+    own, files, kept = ORDERS.root(), strayed.files, ORDERS.root(archive)
+    add(strayed, f"shop.orders$branch_{archive}", 901)
+    files.create(own.snapshot(6), files.read(kept.snapshot(6)))
+    for path in (own.snapshot(1), kept.snapshot(6), kept.latest_hint):
+        files.delete(path)
+    done(strayed, rescue_commits.ACTION, name="saved")
+    with pytest.raises(Refused, match="Nothing tells where branch saved") as refused:
+        planned(strayed, "merge-branch", name="saved")
+    assert refused.value.hint == (
+        f"It goes on from snapshot 5 of {archive}: `paimark diff shop.orders {archive} saved` shows "
+        "what it changed. Write those rows yourself."
+    )
 
 
 def test_without_stray_commits_there_is_nothing_to_do(context: Context, orders: Path) -> None:

@@ -1,0 +1,58 @@
+"""A branch of which nothing tells where it parts from main: what to do with its rows instead of a merge."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from core.errors import Corrupt, FileMissing, Refused
+from core.quoting import quoted, quoted_if_needed
+from core.shell import shell_line
+from core.storage.files import Files
+from core.table.layout import Root
+from core.table.lineage.forks import Side
+from core.table.lineage.main_branch import all_roots
+from core.table.manifests.chain import comes_from
+from core.table.manifests.manifests import read_manifest_list
+from core.table.records import Snapshot
+
+
+def no_common_past(files: Files, branch: Side) -> Refused:
+    """What refuses a merge of it. Rescued commits are such a branch: it may hold a few rows alone."""
+    table, name = branch.root.table, branch.root.label
+    hint = (
+        "Their common past has expired, or one was rolled back past it. See `paimark "
+        f"{shell_line(['diff', table.full_name, 'main', name])}`: write the rows yourself, or replace main "
+        "with the branch where it has all that is to stay."
+    )
+    with suppress(Corrupt, FileMissing):
+        hint = _advice(files, branch) or hint
+    return Refused(f"Nothing tells where branch {name} of {table.full_name} parts from main", hint)
+
+
+def _advice(files: Files, branch: Side) -> str | None:
+    table, root = branch.root.table, branch.root
+    first = branch.record(branch.snapshot_ids[0])
+    if first is None:
+        return None
+    if not read_manifest_list(files, table.manifest(first.base_manifest_list)):
+        source = f"{quoted_if_needed(table.database)}.{quoted(f'{table.name}$branch_{root.label}')}"
+        return (
+            f"It holds only what was committed to it. Add that: INSERT INTO {table.full_name} SELECT * FROM "
+            f"{source}. Replacing main with the branch would leave main those rows alone."
+        )
+    if (origin := _origin(files, root, first)) is not None:
+        words = shell_line(["diff", table.full_name, origin.label, root.label])
+        return (
+            f"It goes on from snapshot {first.id - 1} of {origin.label}: `paimark {words}` shows what it "
+            "changed. Write those rows yourself."
+        )
+    return None
+
+
+def _origin(files: Files, branch: Root, first: Snapshot) -> Root | None:
+    """The root that has the snapshot on which the branch's first was committed."""
+    for root in all_roots(files, branch.table):
+        before = Side(files, root).record(first.id - 1) if root != branch else None
+        if before is not None and comes_from(files, branch.table, first, before):
+            return root
+    return None
