@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from core.config import state_directory
 from core.durations import parse_duration
 from core.storage.files import Files
+from core.storage.known_options import VERIFY_WAIT_OPTION
 from core.storage.open import open_files
 
 if TYPE_CHECKING:
@@ -39,7 +40,6 @@ def _unheard(line: str) -> None:
     return
 
 
-VERIFY_WAIT_OPTION = "paimark.verify-wait"
 _VERIFY_WAIT = 5.0
 # An `audit_path` for what nobody has to look up: samples, and tables in memory.
 NO_AUDIT = Path(os.devnull)

@@ -8,10 +8,15 @@ import sys
 
 from core.config import Settings
 from core.errors import NotFound, UsageError
+from core.storage.known_options import require_known
 
 
 def open_console(settings: Settings) -> int:
-    """Run the console until it is closed; its exit code. Raises `UsageError` without a terminal."""
+    """Run the console until it is closed; its exit code.
+
+    Raises `UsageError` without a terminal, and for an option that nobody obeys.
+    """
+    require_known(settings.options, settings.warehouse)
     if "://" not in settings.warehouse and not os.path.isdir(settings.warehouse):
         raise NotFound(
             f"There is no warehouse {settings.warehouse}",

@@ -7,6 +7,10 @@ these only the beginning is known, and a misspelled rest is not told.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from core.errors import UsageError
+
 S3_PREFIXES = ("fs.s3a.", "fs.s3.", "s3a.", "s3.")
 S3_CREDENTIALS = {
     "key": ("access-key", "accesskeyid"),
@@ -39,6 +43,10 @@ SPELLED = (
     *("local-cache.enabled", "local-cache.dir", "local-cache.max-size", "local-cache.block-size"),
     *("local-cache.whitelist", "resolving-file-io.enabled"),
 )
+# What this package itself looks at among a catalog's options.
+VERIFY_WAIT_OPTION = "paimark.verify-wait"
+LOCK_ENABLED, METASTORE = "lock.enabled", "metastore"
+_OWN = (VERIFY_WAIT_OPTION, LOCK_ENABLED, METASTORE)
 _KNOWN = frozenset(map(str.lower, SPELLED))
 _AZURE = "fs.azure.account.key."
 _HADOOP = ("dfs.", "fs.", "hadoop.", "ipc.", "io.", "hdfs.config.")
@@ -51,6 +59,25 @@ def is_known(option: str, warehouse: str) -> bool:
     """Whether somebody obeys the option, in any case, or may: `warehouse` tells whose client there is."""
     name, scheme = option.lower(), warehouse.partition("://")[0].lower()
     return name in _KNOWN or s3_name(name) in _S3_NAMES or name.startswith(_OPEN.get(scheme, (_AZURE,)))
+
+
+def require_known(options: Iterable[str], warehouse: str) -> None:
+    """Raises `UsageError` naming a catalog option that nobody obeys."""
+    for option in options:
+        if option not in _OWN and not is_known(option, warehouse):
+            raise UsageError(f"There is no storage or catalog option {option}", _hint(option))
+
+
+def _hint(option: str) -> str:
+    # Only now: it takes time to load.
+    from difflib import get_close_matches
+
+    known = {name.lower(): name for name in (*SPELLED, *_OWN)}
+    if near := get_close_matches(option.lower(), known, n=1):
+        return f"Did you mean {known[near[0]]}?"
+    if option.startswith("spark."):
+        return "Spark's settings are given by --spark-conf, or spark_conf of a context."
+    return "The store's own are meant, such as s3.endpoint; options of a table belong in its schema."
 
 
 def s3_name(option: str) -> str:

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from core.errors import UsageError
 from core.redaction import keep_secrets
 from core.storage.files import Files
+from core.storage.known_options import require_known
 from core.storage.local import LocalFiles
 
 _NO_OPTIONS: Mapping[str, str] = MappingProxyType({})
@@ -17,11 +18,12 @@ def open_files(uri: str, options: Mapping[str, str] = _NO_OPTIONS) -> Files:
     """The files of the warehouse at `uri`: a local path or `file://`, else a store that fsspec knows.
 
     `options` are Paimon's catalog options (`s3.endpoint`, `s3.access-key`, ...). Touches neither disk nor
-    network.
+    network. Raises `UsageError` for an option that nobody obeys.
     """
     if not uri.strip():
         raise UsageError("No warehouse is named", "Give a path or an address: `paimark WAREHOUSE`.")
     keep_secrets(uri, options)
+    require_known(options, uri)
     if uri.startswith("file:"):
         return LocalFiles("/" + uri.removeprefix("file:").lstrip("/"))
     if "://" not in uri:

@@ -50,7 +50,7 @@ HELD = {"options", "spark_conf", "conf"}
 OPTIONS = {
     "s3.access-key": "AKIA-of-nobody",
     "s3.secret-key": SECRET,
-    "secret": SECRET,
+    "s3.session-token": SECRET,
     "fs.azure.account.key.x.dfs.core.windows.net": SECRET,
 }
 

@@ -8,19 +8,62 @@ from pathlib import Path
 
 import pytest
 
+from core.errors import UsageError
+from core.storage.known_options import require_known
+from paimark import open as open_warehouse
 from tests.cli.command import PROGRAM, Paimark, bare_environment, loaded_modules, on_terminal, program
 
 HEAVY = {"pyarrow", "pandas", "numpy", "polars", "pypaimon", "pyspark", "textual", "fsspec", "sqlglot"}
 
 
 def test_global_options_work_before_and_after_the_command(paimark: Paimark, warehouse: Path) -> None:
-    options = ["--warehouse", str(warehouse), "--output", "json", "--option", "a=b", "--read-only"]
+    options = ["--warehouse", str(warehouse), "--output", "json", "--option", "s3.region=eu", "--read-only"]
     before = paimark(*options, "snapshots", "shop.orders")
     after = paimark("snapshots", "shop.orders", *options)
     between = paimark(*options[:2], "snapshots", *options[2:], "shop.orders")
     assert before == after == between
     assert before.code == 0
     assert len(before.rows) == 5
+
+
+@pytest.mark.parametrize(
+    ("option", "hint"),
+    [
+        ("s3.endpont", "Did you mean s3.endpoint?"),
+        ("lock.enable", "Did you mean lock.enabled?"),
+        ("paimark.verify_wait", "Did you mean paimark.verify-wait?"),
+        ("spark.driver.memory", "Spark's settings are given by --spark-conf, or spark_conf of a context."),
+        ("bucket", "options of a table belong in its schema"),
+    ],
+)
+def test_an_option_that_nobody_obeys_is_refused_by_name(
+    paimark: Paimark, warehouse: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, option: str, hint: str
+) -> None:
+    """On the command line, in a context of the config file, and in a program."""
+    config = tmp_path / "paimark" / "config.toml"
+    config.parent.mkdir()
+    config.write_text(f'[contexts.lab]\nwarehouse = "{warehouse}"\noptions = {{ "{option}" = "x" }}\n')
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    for words in (
+        ("tables", "--warehouse", warehouse, "--option", f"{option}=x"),
+        ("tables", "--context", "lab"),
+    ):
+        ran = paimark(*words)
+        assert ran.code == 2 and f"There is no storage or catalog option {option}" in ran.err
+        assert hint in ran.err
+    with pytest.raises(UsageError, match="no storage or catalog option"):
+        open_warehouse(warehouse, options={option: "x"})
+
+
+def test_the_console_refuses_such_an_option_too(warehouse: Path) -> None:
+    ran = on_terminal(warehouse, "--option", "s3.endpont=x")
+    assert ran.code == 2 and "There is no storage or catalog option s3.endpont" in ran.out
+
+
+def test_options_of_stores_pass(warehouse: Path) -> None:
+    options = ("s3.path.style.access", "fs.s3a.connection.timeout", "lock.enabled", "metastore")
+    assert open_warehouse(warehouse, options=dict.fromkeys(options, "true")).tables()
+    require_known(("dfs.ha.namenodes.lake", "hadoop.security.authentication"), "hdfs://lake/warehouse")
 
 
 def test_the_later_word_wins(paimark: Paimark, warehouse: Path) -> None:

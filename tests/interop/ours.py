@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from core.actions.context import VERIFY_WAIT_OPTION, open_context
+from core.actions.context import open_context
 from core.actions.plan import Outcome
 from core.actions.registry import action
+from core.storage.known_options import VERIFY_WAIT_OPTION
 from core.table.catalog import parse_table_name
 
 

@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 import pytest
 
-from core.actions.context import VERIFY_WAIT_OPTION, open_context
+from core.actions.context import open_context
 from core.actions.registry import action
 from core.errors import PaimarkError
+from core.storage.known_options import VERIFY_WAIT_OPTION
 from core.storage.local import LocalFiles
 from core.table.catalog import parse_table_name
 from core.table.savepoints import SavepointManager

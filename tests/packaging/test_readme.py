@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from core.actions.context import VERIFY_WAIT_OPTION
 from core.cli.main import run
 from core.demo.build import build_demo
+from core.storage.known_options import VERIFY_WAIT_OPTION
 
 README = (Path(__file__).parents[2] / "README.md").read_text()
 PROGRAMS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)

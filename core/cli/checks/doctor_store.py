@@ -8,6 +8,7 @@ from typing import NamedTuple
 from core.config import Settings
 from core.errors import Refused, Unavailable
 from core.storage.conditions import THOROUGH
+from core.storage.known_options import LOCK_ENABLED, METASTORE
 from core.storage.open import open_files
 from core.table.layout import Root
 from core.table.rows import SnapshotRow
@@ -94,5 +95,5 @@ def taking_turns(users: Sequence[str]) -> set[str]:
 
 
 def _takes_locks(options: Mapping[str, str]) -> bool:
-    given = options.get("lock.enabled", "").strip().lower()
-    return given == "true" or (options.get("metastore", "") in _LOCKING and given != "false")
+    given = options.get(LOCK_ENABLED, "").strip().lower()
+    return given == "true" or (options.get(METASTORE, "") in _LOCKING and given != "false")
