@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from math import ceil
 from pathlib import Path
 
-from core.actions.context import NO_AUDIT, Context, open_context
+from core.actions.context import NO_AUDIT, Context, Progress, open_context
 from core.actions.registry import action
 from core.demo import rows
 from core.demo.directory import DATABASE, check_directory, clear_directory
@@ -25,8 +24,6 @@ LAUNCH = 2
 SAVED = 4
 MONTH_END = 11
 FAULTY = 12
-
-Progress = Callable[[str], None]
 
 
 def build_demo(directory: Path, progress: Progress, now_ms: int | None = None) -> None:

@@ -67,7 +67,7 @@ CUSTOMERS_V1 = CUSTOMERS_V0.append(pa.field("tier", pa.string()))
 
 
 @dataclass(slots=True)
-class Order:
+class ShopOrder:
     """One order as the shop knows it; `wrong` once the faulty load has touched it."""
 
     order_id: int
@@ -95,7 +95,7 @@ class Load:
 def order_loads(days: list[date], faulty: int) -> Iterator[Load]:
     """One load a day given, the first one the shop's whole past; `faulty` (from 0) has the wrong prices."""
     random = Random(SEED)
-    orders: list[Order] = []
+    orders: list[ShopOrder] = []
     for number, day in enumerate(days):
         count = NEW_PER_LOAD if number else FIRST_ORDERS
         unfinished = [order for order in orders if order.status in NEXT_STATUS]
@@ -142,10 +142,10 @@ def customers(first: int, last: int, *, with_tier: bool) -> pa.Table:
     return pa.table(columns, schema=CUSTOMERS_V1 if with_tier else CUSTOMERS_V0)
 
 
-def _order(random: Random, order_id: int, day: date, past: bool) -> Order:
+def _order(random: Random, order_id: int, day: date, past: bool) -> ShopOrder:
     product = random.choice(list(PRODUCTS))
     age = random.randint(0, 60) if past else 0
-    return Order(
+    return ShopOrder(
         order_id,
         customer_id=random.randint(1, CUSTOMERS),
         product=product,
@@ -156,5 +156,5 @@ def _order(random: Random, order_id: int, day: date, past: bool) -> Order:
     )
 
 
-def _orders(orders: list[Order], corrected: bool) -> pa.Table:
+def _orders(orders: list[ShopOrder], corrected: bool) -> pa.Table:
     return pa.Table.from_pylist([order.row(corrected=corrected) for order in orders], schema=ORDERS)

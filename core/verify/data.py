@@ -22,8 +22,8 @@ from core.table.records import TableSchema
 from core.verify.located import SampleFile
 
 # How many rows there are, and whether they are in the order of the keys.
-Rows = tuple[int, bool]
-Read = Callable[[bytes, Sequence[str]], Rows]
+RowFacts = tuple[int, bool]
+RowReader = Callable[[bytes, Sequence[str]], RowFacts]
 
 _MOST_ROWS = 1 << 14
 _POSTPONED = "/bucket-postpone/"
@@ -64,7 +64,7 @@ def _keys(files: Files, file: SampleFile, schemas: dict[tuple[Root, int], TableS
     return [key for key in schema.primary_keys if key not in schema.partition_keys]
 
 
-def _fault(files: Files, file: SampleFile, read: Read, keys: Sequence[str]) -> str | None:
+def _fault(files: Files, file: SampleFile, read: RowReader, keys: Sequence[str]) -> str | None:
     if (size := files.size(file.path)) is not None and size > MOST_BYTES:
         raise TooLarge(f"it has {figures.size(size)}")
     data = files.read(file.path)
@@ -80,7 +80,7 @@ def _fault(files: Files, file: SampleFile, read: Read, keys: Sequence[str]) -> s
     return None if ordered else f"its rows are not in the order of {', '.join(keys)}"
 
 
-def _parquet(data: bytes, keys: Sequence[str]) -> Rows:
+def _parquet(data: bytes, keys: Sequence[str]) -> RowFacts:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -108,7 +108,7 @@ def _rows_at_once(metadata: Any) -> int:
     return min(_MOST_ROWS, AT_ONCE_BYTES // max(1, widest))
 
 
-def _orc(data: bytes, keys: Sequence[str]) -> Rows:
+def _orc(data: bytes, keys: Sequence[str]) -> RowFacts:
     import pyarrow as pa
     from pyarrow import orc
 
@@ -126,7 +126,7 @@ def _orc(data: bytes, keys: Sequence[str]) -> Rows:
     return _counted((file.read_stripe(number, groups[0]) for number in stripes), names, keys)
 
 
-def _avro(data: bytes, keys: Sequence[str]) -> Rows:
+def _avro(data: bytes, keys: Sequence[str]) -> RowFacts:
     rows, ordered = 0, True
     before: tuple[Any, ...] | None = None
     names: list[str] | None = None
@@ -139,10 +139,10 @@ def _avro(data: bytes, keys: Sequence[str]) -> Rows:
     return rows, ordered
 
 
-_READERS: dict[str, Read] = {"parquet": _parquet, "orc": _orc, "avro": _avro}
+_READERS: dict[str, RowReader] = {"parquet": _parquet, "orc": _orc, "avro": _avro}
 
 
-def _counted(batches: Iterable[Any], names: Sequence[str], keys: Sequence[str]) -> Rows:
+def _counted(batches: Iterable[Any], names: Sequence[str], keys: Sequence[str]) -> RowFacts:
     import pyarrow as pa
 
     columns = _key_columns(names, keys)

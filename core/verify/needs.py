@@ -6,9 +6,9 @@ States are what differs among versions. Of data files only what tells who holds 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from core.actions.context import Progress
 from core.actions.garbage.estimate import told
 from core.errors import Corrupt
 from core.storage.files import Files
@@ -18,8 +18,6 @@ from core.table.manifests.fold import Fold, Uses
 from core.table.manifests.manifests import file_facts, index_facts, manifest_facts, read_in_batches
 from core.table.manifests.runs import Runs, add
 from core.verify.versions import StoredVersion, Versions, same_state
-
-Progress = Callable[[str], None]
 
 
 @dataclass(slots=True)

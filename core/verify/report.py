@@ -36,7 +36,7 @@ class Orphan(msgspec.Struct, frozen=True, kw_only=True):
     is_leftover: bool = False
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
+class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
     """`files` that are needed and their `bytes`, data and metadata; `sampled` data files were read;
     `unread` would have taken too much memory, and nothing is known of what they hold.
 

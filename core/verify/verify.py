@@ -16,7 +16,7 @@ from core.verify.lost import lost_commits
 from core.verify.needs import needs_of
 from core.verify.orphans import Orphans, control_directories, data_directories, is_known, left_over, owner_of
 from core.verify.problems import Problems
-from core.verify.report import Report
+from core.verify.report import VerifyReport
 from core.verify.versions import Versions, versions
 
 DAY_MS = 24 * 3600 * 1000
@@ -29,7 +29,7 @@ def verify(
     read_data: float = 0.0,
     older_than: int = DAY_MS,
     progress: Callable[[str], None] = lambda line: None,
-) -> Report:
+) -> VerifyReport:
     """Look for every file that any version needs, and for those that none does.
 
     `read_data` is the share of data files to be read (0.05 is every twentieth, always the same ones);
@@ -56,7 +56,7 @@ def verify(
     for cause, path, detail in barrier_problems(files, table):
         problems.add(cause, path, detail, ())
     unread = _read(files, located.sample, problems, progress) if located.sample else 0
-    return Report(
+    return VerifyReport(
         table=table.full_name,
         roots=len(there.roots),
         versions=len(there.all),

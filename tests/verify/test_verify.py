@@ -18,7 +18,7 @@ from core.actions.context import Context
 from core.storage.files import DirectoryEntry
 from core.table.layout import TablePath
 from core.table.lineage.lineage import Lineage
-from core.verify import Problem, Report, problems, verify
+from core.verify import Problem, VerifyReport, problems, verify
 from core.verify.located import locate
 from core.verify.needs import needs_of
 from core.verify.versions import StoredVersion, versions
@@ -33,7 +33,7 @@ from tests.paimon import commit
 DAY = 24 * 3600 * 1000
 
 
-def problem(report: Report) -> Problem:
+def problem(report: VerifyReport) -> Problem:
     [found] = report.problems
     assert report.problem_count == 1 and not report.is_whole
     return found

@@ -12,7 +12,7 @@ import pytest
 from core.actions.context import Context
 from core.storage.open import open_files
 from core.table.layout import BARRIER_ID
-from core.verify import Report, verify
+from core.verify import VerifyReport, verify
 from tests.actions.acting import ORDERS, contents, context_on, done
 from tests.actions.taking_over import branched
 from tests.cli.command import Paimark
@@ -40,7 +40,7 @@ def overwrite(orders: Path, number: int, *, deletes: bool = False) -> None:
     path.write_bytes(theirs)
 
 
-def found(report: Report) -> list[tuple[str, str]]:
+def found(report: VerifyReport) -> list[tuple[str, str]]:
     return [(each.cause, each.path) for each in report.problems]
 
 

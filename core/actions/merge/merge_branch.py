@@ -31,7 +31,7 @@ from core.actions.merge.survey import Survey, survey
 from core.actions.plan import Plan, Refusal, Step, raise_first
 from core.actions.rewrite.column_compatibility import column_refusals
 from core.actions.rewrite.rewrite_main import TRY, RewriteMain, as_planned_or_gone_on, snapshot_of
-from core.actions.rewrite.spark_rewrite import RewriteBase, Rows
+from core.actions.rewrite.spark_rewrite import QueryRows, RewriteBase
 from core.actions.roots import savepoint_claim
 from core.actions.roots.merge_tags import merge_tag
 from core.errors import UsageError
@@ -99,7 +99,7 @@ class MergeBranch(RewriteMain[MergeState]):
 
     def __init__(self, work: Work, state: MergeState) -> None:
         super().__init__(work, state)
-        self._rows: tuple[tuple[Point, str], Rows] | None = None
+        self._rows: tuple[tuple[Point, str], QueryRows] | None = None
 
     @classmethod
     def begin(cls, work: Work) -> Self:
@@ -128,7 +128,7 @@ class MergeBranch(RewriteMain[MergeState]):
             # Whether it can be merged comes first: what is refused leaves no savepoint.
             self.rows(found.start)
 
-    def rows(self, start: RewriteBase) -> Rows | None:
+    def rows(self, start: RewriteBase) -> QueryRows | None:
         # Columns may come without a commit.
         now = point_of(start.head.snapshot), start.schema_text
         if self._rows is None or self._rows[0] != now:

@@ -11,7 +11,7 @@ from core.actions.merge import sql as merge_sql
 from core.actions.merge.scope import where_changed
 from core.actions.merge.survey import Survey
 from core.actions.plan import Refusal, Step
-from core.actions.rewrite.spark_rewrite import Rows, asked, rewriting_refusals, version_of
+from core.actions.rewrite.spark_rewrite import QueryRows, asked, rewriting_refusals, version_of
 from core.errors import FileMissing, Refused
 from core.figures import counted
 from core.spark.protocol import Version
@@ -19,7 +19,7 @@ from core.table.manifests.files import size_of
 from core.table.records import is_same_commit
 
 
-def merged_rows(context: Context, found: Survey, choice: str, progress: Progress) -> Rows:
+def merged_rows(context: Context, found: Survey, choice: str, progress: Progress) -> QueryRows:
     """What main is to get. Raises `Refused` for conflicts, and for removed rows that no key matches."""
     versions = versions_of(found)
     if found.kind == "append":
@@ -32,11 +32,11 @@ def merged_rows(context: Context, found: Survey, choice: str, progress: Progress
                 "With --on-conflict branch main loses them too, as one overwrite of the table.",
             )
         sql = unkeyed.replayed if answer["removed"] else unkeyed.added
-        return Rows(versions, sql, bool(answer["removed"]))
+        return QueryRows(versions, sql, bool(answer["removed"]))
     queries = keyed_queries(context, found, versions, branch_wins=choice == "branch")
     if choice == "fail":
         _require_no_conflict(context, found, versions, queries, progress)
-    return Rows(versions, queries.rows, True, queries.partitions, queries.common)
+    return QueryRows(versions, queries.rows, True, queries.partitions, queries.common)
 
 
 def _require_no_conflict(

@@ -23,7 +23,13 @@ from core.actions.merge.survey import Survey, survey
 from core.actions.plan import Plan, Refusal, Step
 from core.actions.rewrite.column_compatibility import column_refusals
 from core.actions.rewrite.rewrite_main import RewriteMain, as_planned_or_gone_on, snapshot_of
-from core.actions.rewrite.spark_rewrite import RewriteBase, Rows, copied_rows, rewriting_refusals, rows_of
+from core.actions.rewrite.spark_rewrite import (
+    QueryRows,
+    RewriteBase,
+    copied_rows,
+    rewriting_refusals,
+    rows_of,
+)
 from core.actions.roots import savepoint_claim
 from core.errors import FileMissing, UsageError
 from core.table.layout import Root, TablePath
@@ -100,7 +106,7 @@ class OverwriteMain(RewriteMain[MergeState]):
     def check(self, hold: Hold) -> None:
         _as_planned(self.work)
 
-    def rows(self, start: RewriteBase) -> Rows:
+    def rows(self, start: RewriteBase) -> QueryRows:
         return rows_of(self.work.table.root(self.state.branch), snapshot_of(self.state.head))
 
     def safety_comment(self) -> str:

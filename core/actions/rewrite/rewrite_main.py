@@ -19,7 +19,7 @@ from core.actions.change.operations import Undoable
 from core.actions.checks import require_unmoved
 from core.actions.context import Remark
 from core.actions.plan import Plan, Step
-from core.actions.rewrite.spark_rewrite import RewriteBase, Rows, keep_safe, rewrite, start_of
+from core.actions.rewrite.spark_rewrite import QueryRows, RewriteBase, keep_safe, rewrite, start_of
 from core.actions.roots.pin_snapshot import choose
 from core.actions.roots.savepoint_claim import forget_savepoint
 from core.errors import NotFound, Refused, Unavailable
@@ -95,7 +95,7 @@ class RewriteMain(Change[S]):
         """Main's newest snapshot when the change began."""
 
     @abstractmethod
-    def rows(self, start: RewriteBase) -> Rows | None:
+    def rows(self, start: RewriteBase) -> QueryRows | None:
         """The rows that main gets, on this state of it; None where it has them already. Raises `Refused`."""
 
     def safety_comment(self) -> str | None:

@@ -60,7 +60,7 @@ class RewriteBase:
 
 
 @dataclass(frozen=True)
-class Rows:
+class QueryRows:
     """The rows of a query over versions. `partitions_sql` is for an overwrite of some partitions only.
 
     `common_sql` is what both are made of, as `Write` has it.
@@ -88,9 +88,9 @@ def version_of(root: Root, snapshot: Snapshot) -> Version:
     return Version(root.branch, snapshot.to_json().decode())
 
 
-def rows_of(root: Root, snapshot: Snapshot) -> Rows:
+def rows_of(root: Root, snapshot: Snapshot) -> QueryRows:
     """All rows of a snapshot, to be the whole table's."""
-    return Rows({"__paimark_then": version_of(root, snapshot)}, "SELECT * FROM __paimark_then", True)
+    return QueryRows({"__paimark_then": version_of(root, snapshot)}, "SELECT * FROM __paimark_then", True)
 
 
 def copied_rows(of: str, count: int, size: int) -> Step:
@@ -126,7 +126,7 @@ def keep_safe(context: Context, start: RewriteBase, comment: str, progress: Prog
 
 
 def rewrite(
-    context: Context, start: RewriteBase, rows: Rows, token: str, progress: Progress
+    context: Context, start: RewriteBase, rows: QueryRows, token: str, progress: Progress
 ) -> Snapshot | None:
     """Write the rows to main as one commit, and return it; None when there was nothing to write.
 

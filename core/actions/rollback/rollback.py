@@ -17,7 +17,13 @@ from core.actions.merge.history import Event, record
 from core.actions.plan import Plan, Refusal, Step
 from core.actions.rewrite.column_compatibility import column_refusals
 from core.actions.rewrite.rewrite_main import RewriteMain, snapshot_of
-from core.actions.rewrite.spark_rewrite import RewriteBase, Rows, copied_rows, rewriting_refusals, rows_of
+from core.actions.rewrite.spark_rewrite import (
+    QueryRows,
+    RewriteBase,
+    copied_rows,
+    rewriting_refusals,
+    rows_of,
+)
 from core.actions.rollback import truncate
 from core.actions.rollback.way import Way, way_as_planned, way_to
 from core.actions.roots import savepoint_claim
@@ -123,7 +129,7 @@ class Rollback(RewriteMain[RollbackState]):
     def check(self, hold: Hold) -> None:
         way_as_planned(self.work)
 
-    def rows(self, start: RewriteBase) -> Rows:
+    def rows(self, start: RewriteBase) -> QueryRows:
         return rows_of(self.work.table.root(self.state.version_root), snapshot_of(self.state.version))
 
     def safety_comment(self) -> str:

@@ -21,8 +21,8 @@ from core.actions.plan import Plan, Refusal, Step, raise_first
 from core.actions.rewrite.column_compatibility import column_refusals
 from core.actions.rewrite.rewrite_main import RewriteMain, snapshot_of
 from core.actions.rewrite.spark_rewrite import (
+    QueryRows,
     RewriteBase,
-    Rows,
     copied_rows,
     rewriting_refusals,
     rows_of,
@@ -109,7 +109,7 @@ class UndoCommit(RewriteMain[UndoCommitState]):
         going_back = as_planned(self.work, _find(files, self.work.table, self.state.entry))
         raise_first(_refusals(files, going_back))
 
-    def rows(self, start: RewriteBase) -> Rows:
+    def rows(self, start: RewriteBase) -> QueryRows:
         return rows_of(self.root, snapshot_of(self.state.then))
 
     def safety_comment(self) -> str:

@@ -12,7 +12,7 @@ from core.cli.output import row_writer
 from core.cli.query.narrator import Narrator
 from core.errors import Corrupt, UsageError
 from core.figures import counted, size
-from core.verify.report import Orphan, Report
+from core.verify.report import Orphan, VerifyReport
 
 # The table is whole, and has files that nothing needs; or every file is there, and a commit is not.
 ORPHANS, LOST = 4, 5
@@ -88,7 +88,7 @@ def verify(ctx: click.Context, table: str, read_data: str | None, orphans: bool,
     return ORPHANS if orphans and report.orphan_count else 0
 
 
-def sentences(report: Report) -> Iterator[str]:
+def sentences(report: VerifyReport) -> Iterator[str]:
     """Sentences on a table, apart from its problems."""
     looked = (
         f"{report.table}: {counted(report.versions, 'version')} in {counted(report.roots, 'root')} need "
@@ -128,7 +128,7 @@ def _share(text: str | None) -> float:
     return share
 
 
-def _rows(report: Report, *, orphans: bool) -> Iterator[FindingRow]:
+def _rows(report: VerifyReport, *, orphans: bool) -> Iterator[FindingRow]:
     for each in report.problems:
         more = each.needed_by_count - len(each.needed_by)
         names = ", ".join(each.needed_by) + (f" and {more:,} more" if more else "")

@@ -28,7 +28,7 @@ from core.spark.launch.cluster import package, require_listening
 from core.spark.launch.home import pyspark_version
 from core.spark.protocol import Ask, ParentGone, Run, StageProgress, Start, Write
 from core.spark.results.results import in_zone, tell_columns, tell_rows
-from core.spark.results.sender import Rows
+from core.spark.results.sender import SentBatch
 from core.travel.parse.sql import Statement
 from core.travel.statements.inserts import Insert
 
@@ -147,7 +147,7 @@ class Connect:
         connected: Any = self.session.spark
         return connected.client
 
-    def _rows(self, frame: Any) -> Iterator[Rows]:
+    def _rows(self, frame: Any) -> Iterator[SentBatch]:
         """As they come."""
         plan = frame._plan.to_proto(self._client)
         for part in self._client.to_table_as_iterator(plan, frame._plan.observations):

@@ -15,7 +15,7 @@ from typing import IO
 
 from core.errors import StatementFailed
 from core.spark.protocol import receive_exactly
-from core.spark.results.sender import HEAD, KNOWN, PARTITION, TOKEN_BYTES, Rows
+from core.spark.results.sender import HEAD, KNOWN, PARTITION, TOKEN_BYTES, SentBatch
 
 # How long a partition is waited for while later ones may be holding the cores it needs.
 _PATIENCE_SECONDS = 1.0
@@ -42,7 +42,7 @@ class Outlet:
             self._ended, self._failure = True, failure
             self._changed.notify_all()
 
-    def rows(self) -> Iterator[Rows]:
+    def rows(self) -> Iterator[SentBatch]:
         """The batches as Arrow IPC streams, with how many rows each has. Raises what the job failed with."""
         partition = 0
         while (source := self._source(partition)) is not None:
@@ -134,7 +134,7 @@ class Outlet:
         return number
 
 
-def _batch(source: IO[bytes]) -> Rows | None:
+def _batch(source: IO[bytes]) -> SentBatch | None:
     """The next batch; without rows at the end; None when the task died."""
     head = source.read(HEAD.size)
     if len(head) < HEAD.size:

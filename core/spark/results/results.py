@@ -19,7 +19,7 @@ from core.spark.native.compiled import compiled, new_instance, send_to_executors
 from core.spark.native.first_rows import SMALL_RESULT
 from core.spark.protocol import Batch, Columns
 from core.spark.results.outlet import Outlet
-from core.spark.results.sender import HEAD, STREAM_END, Rows
+from core.spark.results.sender import HEAD, STREAM_END, SentBatch
 
 if TYPE_CHECKING:
     from core.spark.launch.session import Spark
@@ -73,7 +73,7 @@ class Results:
         # A thread is kept, as each would bring a thread in Java with it and a connection.
         self._jobs = ThreadPoolExecutor(thread_name_prefix="job")
 
-    def collected(self, frame: DataFrame) -> Generator[Rows]:
+    def collected(self, frame: DataFrame) -> Generator[SentBatch]:
         """All rows of a small result."""
         schema = _schema(frame)
         frames = self._java.collected(frame._jdf)
@@ -83,7 +83,7 @@ class Results:
             offset += HEAD.size + length
             yield _stream(schema, frames[offset - length : offset]), count
 
-    def streamed(self, frame: DataFrame, tag: str) -> Generator[Rows]:
+    def streamed(self, frame: DataFrame, tag: str) -> Generator[SentBatch]:
         """All rows in order while they are made. Closing the iterator ends their job, which has the `tag`."""
         java, schema = self._java, _schema(frame)
         context = frame.sparkSession.sparkContext
@@ -133,7 +133,7 @@ def _stream(schema: bytes, batch: bytes) -> bytes:
 
 
 def tell_rows(
-    rows: Iterable[Rows], tell: Callable[[Batch], None], limit: int | None, most: int | None = None
+    rows: Iterable[SentBatch], tell: Callable[[Batch], None], limit: int | None, most: int | None = None
 ) -> tuple[int, bool]:
     """Rows told, and whether there were more than `limit`. `most` is the statement's own LIMIT."""
     sent = 0
@@ -151,7 +151,7 @@ def tell_rows(
     return sent, False
 
 
-def cut(batch: Rows, rows: int) -> Rows:
+def cut(batch: SentBatch, rows: int) -> SentBatch:
     """The first `rows` rows of a batch."""
     data, count = batch
     if count <= rows:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 
 # An Arrow IPC stream and how many rows are in it.
-Rows = tuple[bytes, int]
+SentBatch = tuple[bytes, int]
 
 TOKEN_BYTES = 32
 PARTITION = struct.Struct("<I")
