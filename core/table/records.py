@@ -176,6 +176,15 @@ class Snapshot(Record, frozen=True, kw_only=True):
     writer_version: str | None = None
 
 
+# A property of tags: see `core.table.manifests.apart`.
+APART = "paimark.apart"
+
+
+def is_apart(snapshot: Snapshot) -> bool:
+    """Whether it is marked as of a history that was rolled back, or as not proven to be of its root's."""
+    return APART in (snapshot.properties or {})
+
+
 def commit_key(snapshot: Snapshot) -> tuple[int, str, str]:
     """Equal for a snapshot and its copies in tags and branches: each commit names its lists anew."""
     return snapshot.id, snapshot.base_manifest_list, snapshot.delta_manifest_list

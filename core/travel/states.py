@@ -12,7 +12,7 @@ from core.storage.files import Files
 from core.table.layout import Root, savepoint_tag
 from core.table.lineage.lineage import Lineage
 from core.table.read_tags import is_read_tag
-from core.table.records import Snapshot, commit_key
+from core.table.records import Snapshot, commit_key, is_apart
 from core.table.savepoints import SavepointManager
 
 StateKind = Literal["snapshot", "savepoint", "tag"]
@@ -125,7 +125,11 @@ class States:
         told = {key: self._is_past_of(above, state) for key, state in commits.items()}
         if proven := [state for state in kept if told[commit_key(state.snapshot)]]:
             return Saved(proven, [state for state in kept if state not in proven], is_proven=True)
-        possible = [state for state in kept if told[commit_key(state.snapshot)] is None]
+        possible = [
+            state
+            for state in kept
+            if told[commit_key(state.snapshot)] is None and not is_apart(state.snapshot)
+        ]
         below = self._nearest([each for each in ids if each < snapshot_id], max)
         if len({commit_key(state.snapshot) for state in possible}) == 1:
             time = possible[0].time

@@ -43,6 +43,7 @@ class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
     Lists are cut off after some thousands, the counts are not. `lost_count` of the problems are lost commits.
     `unseen` counts needed files outside the warehouse, which nobody looked for. Without `tells_orphans`
     metadata is missing or damaged that would say what else is needed: what seems an orphan may be needed.
+    `warnings` tell what may go wrong later, though all is there.
     """
 
     table: str
@@ -63,6 +64,7 @@ class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
     young_count: int
     leftovers: tuple[Orphan, ...]
     tells_orphans: bool
+    warnings: tuple[str, ...] = ()
 
     @property
     def is_whole(self) -> bool:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from core.actions.branches.create_branch import root_being_made
 from core.actions.context import Context
 from core.storage.files import Files
 from core.table.layout import TablePath
+from core.table.manifests import apart
+from core.table.records import is_apart
 from core.verify.barrier import barrier_problems
 from core.verify.located import Located, SampleFile, locate
 from core.verify.lost import lost_commits
@@ -75,7 +77,17 @@ def verify(
         young_count=orphans.young_count,
         leftovers=tuple(orphans.leftovers),
         tells_orphans=needs.is_whole and not there.damaged and not located.unplaced,
+        warnings=tuple(_warnings(files, there)),
     )
+
+
+def _warnings(files: Files, there: Versions) -> Iterator[str]:
+    """Of roots with tags of histories that were rolled back."""
+    tags = (each for each in there.all if each.kind == "tag")
+    marked = {each.path.rpartition("/")[0] for each in tags if each.record and is_apart(each.record)}
+    for root in there.roots:
+        if root.tags in marked:
+            yield from apart.warnings(files, root)
 
 
 def _is_sampled(name: str, share: float) -> bool:

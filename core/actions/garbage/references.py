@@ -34,7 +34,7 @@ from core.table.layout import (
 )
 from core.table.lineage.lineage import Lineage, numbered
 from core.table.lineage.main_branch import all_roots, main_branch_name
-from core.table.records import Savepoint, Snapshot, Tag, commit_key, is_same_commit
+from core.table.records import Savepoint, Snapshot, Tag, commit_key, is_apart, is_same_commit
 from core.table.savepoints import SavepointManager
 
 
@@ -218,7 +218,12 @@ class _RootView:
         return self._snapshots
 
     def _check_linear(self) -> bool:
-        """Whether nothing speaks against one line: each id given once, and times that rise with the ids."""
+        """Whether nothing speaks against one line: each id given once, and times that rise with the ids.
+
+        Nor does any tag say that it is of a history that was rolled back.
+        """
+        if any(is_apart(tag) for _, tag in self.tags):
+            return False
         ends = self._snapshot_ids[:1] + self._snapshot_ids[-1:]
         records: list[Snapshot] = [tag for _, tag in self.tags]
         if self.root in self._leaving.roots and not self._leaving.is_expiry:

@@ -15,12 +15,10 @@ from core.storage.parallel import each_of
 from core.table.layout import MAIN, Root, TablePath, savepoint_tag
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import all_roots, branch_root, root_exists
+from core.table.manifests.apart import INSTEAD, endangered, marked_unless_proven
 from core.table.manifests.files import each_needed_file, missing_files
-from core.table.records import Savepoint, Snapshot, is_same_commit
+from core.table.records import Savepoint, Snapshot, is_apart
 from core.table.savepoints import SavepointManager, tagged_savepoints
-
-# How many older tags a warning names.
-_NAMED = 5
 
 
 class Unprotected(NamedTuple):
@@ -51,28 +49,21 @@ def unprotected(files: Files, table: TablePath) -> list[Unprotected]:
 
 
 def warning(files: Files, each: Unprotected) -> str | None:
-    """A warning where the root was rolled back past the tag, which then harms older tags; else None.
-
-    A stock expiry spares what the nearest earlier tag holds, and takes that for a state of the same history.
-    """
-    lineage, number = Lineage(files, each.root), each.snapshot.id
-    ids = lineage.snapshot_ids()
-    is_there = number in ids and is_same_commit(lineage.snapshot(number), each.snapshot)
-    is_past = bool(ids) and number < ids[0]
-    older = [name for name, tag in lineage.tags() if tag.id < number]
-    if is_there or is_past or not older:
+    """What the tag does to older ones where its root was rolled back past it; None where it does nothing."""
+    if not is_apart(marked_unless_proven(files, each.root, each.snapshot)):
         return None
-    told = ", ".join(older[:_NAMED]) + (", ..." if len(older) > _NAMED else "")
+    older = endangered(Lineage(files, each.root).tags(), each.snapshot.id)
+    if not older:
+        return None
     return (
-        f"Savepoint {each.savepoint.id} is of a history that {each.root.label} was rolled back from: beside "
-        f"its tag a stock expiry can take files of older tags ({told}). Expire with Paimark alone, or roll "
-        "back to the savepoint and delete it"
+        f"Savepoint {each.savepoint.id} may be of a history that {each.root.label} was rolled back from: "
+        f"beside its tag a stock expiry can take files of older tags ({older}). {INSTEAD}"
     )
 
 
 def protect(files: Files, each: Unprotected, progress: Progress) -> None:
     """Write the tag, then look whether it came in time. Idempotent."""
-    files.create(each.path, each.snapshot.to_json())
+    files.create(each.path, marked_unless_proven(files, each.root, each.snapshot).to_json())
     guard(files, each.root, savepoint_tag(each.savepoint.id))
     if gone := _missing(files, each.root, each.snapshot):
         progress(f"savepoint {each.savepoint.id} lost {gone[0]} just before its tag was there again")

@@ -228,6 +228,7 @@ def _root(context: Context, root: Root) -> Iterator[Finding]:
     from core.cli.checks.doctor_store import writers_at_once
     from core.table.definition.retention import retention_off
     from core.table.lineage.lineage import Lineage
+    from core.table.manifests import apart
 
     files = context.files
     lineage = Lineage(files, root)
@@ -245,6 +246,8 @@ def _root(context: Context, root: Root) -> Iterator[Finding]:
         yield Finding(name, "broken", detail, "Stop that job; write its rows again.")
     for sentence in lineage.unreadable.values():
         yield Finding(name, "broken", sentence, "Restore the file from a backup, or remove it.")
+    for sentence in apart.warnings(files, root):
+        yield Finding(name, "warning", sentence, f"{apart.INSTEAD}.")
     for told in writers_at_once(files.uri, context.options, root, rows):
         yield Finding(name, *told)
     for warning in stock_expiry_warnings(files, root):

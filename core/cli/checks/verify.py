@@ -75,7 +75,7 @@ def verify(ctx: click.Context, table: str, read_data: str | None, orphans: bool,
         rows = row_writer(options, FindingRow._fields)
         rows.write(findings)
         rows.close()
-    for line in sentences(report):
+    for line in (*sentences(report), *report.warnings):
         narrator.say(line)
     if report.problem_count > report.lost_count:
         count = report.problem_count - report.lost_count

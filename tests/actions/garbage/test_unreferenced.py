@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
+import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +17,7 @@ from core.actions.garbage.unreferenced import freed_by
 from core.storage.files import DirectoryEntry, Files
 from core.table.layout import Root
 from core.table.lineage.lineage import Lineage
+from core.table.manifests.apart import marked_unless_proven
 from core.table.manifests.files import data_manifests
 from core.table.records import Snapshot
 from tests.actions.acting import Wrapped, context_on, done
@@ -94,6 +97,34 @@ def test_expired_snapshots_free_what_they_alone_keep(random: Random) -> None:
             for end in range(1, len(ids)):
                 leaving = expiry(lineage, ids[:end])
                 assert found(history, leaving) == expected(history, leaving, lineage.root)
+
+
+@pytest.mark.parametrize("seed", [4, 7, 13, 18])
+def test_a_tag_of_a_history_that_was_rolled_back_is_no_earlier_state(tmp_path: Path, seed: int) -> None:
+    """Another engine rolled main from 12 back to 8, and a savepoint of 12 has its tag again."""
+    history, root = History(tmp_path, Random(seed)), TABLE.root()
+    for _ in range(8):
+        history.commit()
+    history.tag("five", 5)
+    history.tag("eight", 8)
+    history.fork("cut off", "eight")
+    for _ in range(4):
+        history.commit("cut off")
+    cut_off = Lineage(history.files, TABLE.root("cut off")).snapshot(12)
+    shutil.rmtree(tmp_path / TABLE.root("cut off").directory)
+    history.files.delete(root.tag("eight"))
+    history.files.create(root.tag("old"), marked_unless_proven(history.files, root, cut_off).to_json())
+    for _ in range(12):
+        history.commit()
+    history.drop_snapshots(14)
+    lineage = Lineage(history.files, root)
+    ids = lineage.snapshot_ids()
+    for end in range(1, len(ids)):
+        leaving = expiry(lineage, ids[:end])
+        assert found(history, leaving) == expected(history, leaving, root)
+    for name, tag in lineage.tags():
+        leaving = Leaving((root,), 0, (tag,), frozenset({root.tag(name)}))
+        assert found(history, leaving) == expected(history, leaving, root)
 
 
 def expiry(lineage: Lineage, ids: list[int]) -> Leaving:

@@ -5,10 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from core.actions.context import Context
+from core.cli.checks import doctor
+from core.cli.options import Given
 from core.table.lineage.lineage import Lineage
-from core.table.records import Snapshot
+from core.table.manifests.apart import warnings
+from core.table.records import Snapshot, is_apart
 from core.table.savepoints import SavepointManager
 from core.travel.version import resolve_version
+from core.verify import verify
 from tests.actions.acting import ORDERS, NoWrites, context_on, done, planned
 from tests.paimon import read_rows
 
@@ -61,4 +65,24 @@ def test_older_tags_that_its_tag_endangers_are_named(context: Context, orders: P
     done(context, "create-tag", name="first", snapshot=1)
     stock_rollback(orders)
     [told] = planned(context, "recover").warnings
-    assert "Savepoint 1 is of a history that main was rolled back from" in told and "(first, v2)" in told
+    assert "Savepoint 1 may be of a history that main was rolled back from" in told and "(first, v2)" in told
+    done(context, "recover")
+    tags = dict(Lineage(context.files, ORDERS.root()).tags())
+    assert [name for name, tag in tags.items() if is_apart(tag)] == ["savepoint.1"]
+    [warned] = warnings(context.files, ORDERS.root())
+    assert verify(context, ORDERS).warnings == (warned,)
+    findings = doctor._table(Given(warehouse=context.files.uri), "shop.orders")
+    assert warned in [each.detail for each in findings if each.state == "warning"]
+    assert warned.startswith("Tag savepoint.1 may be of a history") and warned.endswith("(first, v2)")
+
+
+def test_a_tag_that_is_of_its_history_is_not_marked(context: Context, orders: Path) -> None:
+    done(context, "create-savepoint", snapshot=3)
+    snapshots = [orders / f"snapshot/snapshot-{number}" for number in (1, 2, 3)]
+    for gone in ([], snapshots):
+        for path in gone:
+            path.unlink()
+        (orders / "tag/tag-savepoint.1").unlink()
+        assert not planned(context, "recover").warnings
+        done(context, "recover")
+        assert not is_apart(Lineage(context.files, ORDERS.root()).tag("savepoint.1"))
