@@ -60,6 +60,11 @@ class WarehouseAccess:
     uri: str
     options: Mapping[str, str] = field(repr=False)
 
+    def scan(self, root: Root, snapshot: str, schema: str) -> Scan:
+        """Both are records' JSON."""
+        table = root.table
+        return Scan(self.uri, dict(self.options), table.database, table.name, root.branch, snapshot, schema)
+
 
 def make_scan(
     warehouse: WarehouseAccess,
@@ -82,12 +87,5 @@ def make_scan(
         schema = lineage.require_schema()
     named: Asked = asked or ("version" if pinned else "table")
     require_obeyed(root.table.full_name, schema.options, root.branch, named)
-    return Scan(
-        warehouse=warehouse.uri,
-        options=dict(warehouse.options),
-        database=root.table.database,
-        table=root.table.name,
-        branch=root.branch,
-        snapshot=snapshot.to_json().decode() if snapshot is not None else "",
-        schema=schema.to_json().decode(),
-    )
+    record = snapshot.to_json().decode() if snapshot is not None else ""
+    return warehouse.scan(root, record, schema.to_json().decode())

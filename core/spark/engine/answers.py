@@ -46,10 +46,11 @@ def answer(
     """
     if statement.kind not in ("show", "describe", "session"):
         return None
-    text = statement.sql.strip().rstrip(";").rstrip()
+    text = statement.without_comments
 
     def named_database(found: re.Match[str]) -> str:
-        with failing_at(statement.sql.index(text) + found.start("name")):
+        # The name comes last.
+        with failing_at(statement.sql.rindex(found["name"], 0, statement.tokens[-1].end)):
             name = split_name(found["name"])[0]
             require_database(files, name)
         return name

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from functools import partial
 
 import msgspec
 from pyspark.sql import DataFrame, SparkSession
 
 from core.errors import Refused
-from core.spark.datasource.scan import Scan
 from core.spark.datasource.table_options import require_obeyed
 from core.spark.datasource.types import spark_columns
 from core.spark.engine.session_state import EngineSession
-from core.spark.engine.tables import NATIVE, SCANNED, OpenedTable
-from core.spark.native.columns import NotNative
+from core.spark.engine.tables import OpenedTable, opened_scan
 from core.spark.protocol import COMMON, PARTITIONS, Ask, Reading, Version, Write
 from core.spark.writing.commit import encode_partitions
 from core.spark.writing.committed import committed, receipted
@@ -107,25 +105,13 @@ def _named(session: EngineSession, order: Ask | Write) -> Iterator[Mapping[str, 
 
 
 def _opened(session: EngineSession, order: Ask | Write, name: str, version: Version) -> OpenedTable:
-    """Read by Spark's own readers where they can."""
-    table = parse_table_name(order.table)
-    scan = Scan(
-        warehouse=session.warehouse.uri,
-        options=dict(session.warehouse.options),
-        database=table.database,
-        table=table.name,
-        branch=version.branch,
-        snapshot=version.snapshot,
-        # Every version is read by one definition: columns go by their ids, whatever they were called.
-        schema=version.schema or order.schema,
-    )
-    options = TableSchema.from_json(scan.schema.encode(), "the schema").options
+    # Every version is read by one definition: columns go by their ids, whatever they were called.
+    schema = version.schema or order.schema
+    options = TableSchema.from_json(schema.encode(), "the schema").options
     require_obeyed(order.table, options, version.branch, "root")
-    native = None
-    with suppress(NotNative):
-        native = session.natives.open(table.root(version.branch), scan)
-    reading = Reading(order.table, name, SCANNED if native is None else NATIVE)
-    return OpenedTable(TableUse((name,), (0, 0)), order.table, reading, scan, native=native)
+    root = parse_table_name(order.table).root(version.branch)
+    scan = session.warehouse.scan(root, version.snapshot, schema)
+    return opened_scan(session.natives, TableUse((name,), (0, 0)), root, scan, Reading(order.table, name, ""))
 
 
 @contextmanager

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 
+from msgspec.structs import replace
+
 from core.errors import StatementFailed, failing_at
 from core.spark.datasource.scan import Scan, WarehouseAccess, make_scan
 from core.spark.datasource.table_options import Asked
@@ -89,12 +91,8 @@ class Opener:
         asked: Asked | None = "root" if f"branch_{MAIN}" in use.parts[-1].split("$") else None
         scan = make_scan(self.warehouse, root, snapshot, pinned=use.clause is not None, asked=asked)
         version = self._version(resolved, root, name.branch)
-        note = resolved.note if resolved is not None else ""
-        try:
-            native = self.natives.open(root, scan)
-        except NotNative as why:
-            return OpenedTable(use, label, Reading(label, version, SCANNED, note), scan, why_not=str(why))
-        return OpenedTable(use, label, Reading(label, version, NATIVE, note), scan, native=native)
+        reading = Reading(label, version, "", resolved.note if resolved is not None else "")
+        return opened_scan(self.natives, use, root, scan, reading)
 
     def _source(self, root: Root) -> TravelSource:
         return TravelSource(self.warehouse.files, root, self.zone, self.fold)
@@ -126,6 +124,15 @@ class Opener:
         snapshot = resolved.snapshot
         name = resolved.name if resolved.kind == "snapshot" else f"{resolved.name} (snapshot.{snapshot.id})"
         return f"{name}{of_branch}, {shown_time(snapshot.time_millis, self.zone)}"
+
+
+def opened_scan(natives: NativeScans, use: TableUse, root: Root, scan: Scan, reading: Reading) -> OpenedTable:
+    """To be read by Spark's own readers where they can."""
+    try:
+        native = natives.open(root, scan)
+    except NotNative as why:
+        return OpenedTable(use, reading.table, replace(reading, scan=SCANNED), scan, why_not=str(why))
+    return OpenedTable(use, reading.table, replace(reading, scan=NATIVE), scan, native=native)
 
 
 def shown_time(time_ms: int, zone: tzinfo) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from core.errors import StatementFailed
 from core.table.names import near_names
-from core.travel.parse.tokens import tokenize
+from core.travel.parse.tokens import iter_tokens, tokenize
 from core.travel.parse.uses import Statement
 
 SCAN = "spark.paimark.scan"
@@ -19,8 +21,7 @@ _OF_THE_START = (IDLE_TIMEOUT, EXECUTORS_TIMEOUT)
 
 def sets_session(sql: str) -> bool:
     """Whether a statement is a SET or RESET."""
-    tokens = tokenize(sql)
-    return bool(tokens) and tokens[0].upper in ("SET", "RESET")
+    return any(token.upper in ("SET", "RESET") for token in islice(iter_tokens(sql), 1))
 
 
 def resets_all(sql: str) -> bool:

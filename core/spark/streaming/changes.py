@@ -12,6 +12,7 @@ from copy import copy
 from typing import Any, Literal
 
 import pyarrow as pa
+from msgspec.structs import replace
 from pypaimon.common.json_util import JSON
 from pypaimon.read.scanner.file_scanner import FileScanner
 from pypaimon.snapshot.snapshot import Snapshot as PaimonSnapshot
@@ -214,15 +215,8 @@ def _inserts(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _at(scan: Scan, snapshot: Snapshot) -> Scan:
-    return Scan(
-        scan.warehouse,
-        scan.options,
-        scan.database,
-        scan.table,
-        scan.branch,
-        snapshot.to_json().decode(),
-        scan.schema,
-    )
+    """All that there is at a snapshot."""
+    return replace(scan, snapshot=snapshot.to_json().decode(), columns=None, limit=None, filters=True)
 
 
 def _paimons(snapshot: Snapshot) -> Any:

@@ -14,7 +14,6 @@ from pypaimon.write.table_write import BatchTableWrite
 from core.cancelling import check_cancelled
 from core.errors import Refused, Unavailable
 from core.spark.datasource.paimon import open_table
-from core.spark.datasource.scan import Scan
 from core.spark.writing.after_commit import after_commit
 from core.spark.writing.commit import Commit
 from core.spark.writing.committed import leave_receipt
@@ -30,16 +29,7 @@ BUCKET_COLUMN = "__paimark_bucket"
 def open_target(target: WriteTarget) -> Any:
     """pypaimon's table to write to. Touches no storage. Raises `Refused` for a kind that can't be."""
     require_writable(target)
-    scan = Scan(
-        warehouse=target.warehouse,
-        options=target.options,
-        database=target.database,
-        table=target.table,
-        branch=target.branch,
-        snapshot="",
-        schema=target.schema,
-    )
-    table = open_table(scan)
+    table = open_table(target.scan)
     # What it reads of itself to write (sequence numbers, bucket indexes) is the newest snapshot's.
     del table._read_snapshot
     return table.copy_without_time_travel({"dynamic-partition-overwrite": str(target.dynamic).lower()})

@@ -8,6 +8,7 @@ text that Spark would not take (an unclosed string) is one token, and Spark says
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Literal, NamedTuple, get_args
 
 TokenKind = Literal["word", "quoted", "string", "number", "symbol"]
@@ -64,7 +65,12 @@ _COMMENT_EDGE = re.compile(r"/\*|\*/")
 
 def tokenize(sql: str, start: int = 0, end: int | None = None) -> list[Token]:
     """The tokens of `sql[start:end]`, at their places in `sql`."""
-    tokens: list[Token] = []
+    return list(iter_tokens(sql, start, end))
+
+
+def iter_tokens(sql: str, start: int = 0, end: int | None = None) -> Iterator[Token]:
+    """As `tokenize`, one after the other."""
+    last: Token | None = None
     position, stop = start, len(sql) if end is None else end
     in_hint = False
     while position < stop:
@@ -72,7 +78,7 @@ def tokenize(sql: str, start: int = 0, end: int | None = None) -> list[Token]:
             position = _comment_end(sql, position)
             continue
         if in_hint and sql.startswith("*/", position):
-            tokens.append(Token("symbol", "*/", position, position + 2))
+            yield (last := Token("symbol", "*/", position, position + 2))
             in_hint = False
             position += 2
             continue
@@ -81,14 +87,13 @@ def tokenize(sql: str, start: int = 0, end: int | None = None) -> list[Token]:
         assert match is not None
         text = match.group()
         kind = _KINDS.get(match.lastgroup)
-        if kind == "number" and text.startswith(".") and tokens and _touches_name(tokens[-1], position):
+        if kind == "number" and text.startswith(".") and last and _touches_name(last, position):
             # `db.2024_t` is a name and its part, not a name and a fraction.
             kind, text = "symbol", "."
         if kind is not None:
-            tokens.append(Token(kind, text, position, position + len(text)))
+            yield (last := Token(kind, text, position, position + len(text)))
         in_hint = in_hint or text == "/*+"
         position += len(text)
-    return tokens
 
 
 def _touches_name(token: Token, position: int) -> bool:

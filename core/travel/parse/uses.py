@@ -132,3 +132,10 @@ class Statement(SqlText):
     blocks: tuple[Block, ...] = ()
     references: tuple[ColumnReference, ...] = ()
     tokens: tuple[Token, ...] = field(default=(), repr=False, compare=False)
+
+    @property
+    def without_comments(self) -> str:
+        """The text, a blank in the place of each comment and white space."""
+        ends = [0, *(token.end for token in self.tokens)]
+        pairs = zip(self.tokens, ends, strict=False)
+        return "".join(" " * (token.start > end) + token.text for token, end in pairs).strip()
