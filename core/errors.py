@@ -23,7 +23,10 @@ from core.redaction import redacted
 
 LONGEST = 2000
 # What is refused in read-only mode, and the hint.
-READ_ONLY = ("Nothing is changed in read-only mode", "Start without --read-only.")
+READ_ONLY = (
+    "Nothing is changed in read-only mode",
+    "Look at --read-only, PAIMARK_READ_ONLY, and read_only in the config file or in paimark.open.",
+)
 # Of a text that is too long this much of its end stays: what a sentence says of what it quotes.
 _END = 400
 
