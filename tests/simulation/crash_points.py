@@ -17,7 +17,6 @@ _LATE = ("others commit and main expires", "a recovery dies half-way")
 # Ways that are known to go wrong, and are left out until they are mended: a case and what happens meanwhile.
 KNOWN_FAULTS = frozenset(
     {
-        ("savepoint of an older one", "others of our actions start"),
         ("undo of a truncation", "others commit and main expires"),
         ("undo of a truncation", "others commit and all that is old expires"),
         ("undo of a pointer", "tags and branches are made"),

@@ -51,7 +51,8 @@ class Operation:
     `action` and `arguments` are those that it comes to: of a redo those of what is redone, of an undo by the
     opposite action those of that one. `undoes` is what an undo takes back. `planned` is what there was when
     the plan was made, `begun` when it was applied. `touched` has each thing it changed with what that was
-    before, `token` its name in the log of operations.
+    before, `token` its name in the log of operations. `late` are the roots that others committed to since the
+    plan and before it may have looked for that: what they have there must stay.
     """
 
     actor: Actor
@@ -65,6 +66,8 @@ class Operation:
     outcome: Outcome | None = None
     touched: dict[Key, object] = field(default_factory=dict)
     moves: list[Move] = field(default_factory=list)
+    late: set[Root] = field(default_factory=set)
+    looked_after: set[str] = field(default_factory=set)
 
     @property
     def name(self) -> str:
@@ -77,6 +80,17 @@ class Operation:
         if self.action == "replace-main-branch" and self.arguments.get("drop_previous"):
             return root == self.begun.main or (root.branch or "").startswith("main-")
         return False
+
+    def looks(self, path: str, now: Seen) -> None:
+        """It has just written what it looks again after: the journal, or the barrier."""
+        if path not in self.looked_after:
+            self.looked_after.add(path)
+            heads = self.begun.heads.items()
+            self.late |= {root for root, head in heads if now.heads.get(root) not in (head, None)}
+
+    def must_spare(self, root: Root) -> bool:
+        """Whether a root that it may drop has what came late."""
+        return root in self.late or (self.action == "replace-main-branch" and self.begun.main in self.late)
 
     def may_unsave(self, number: str) -> bool:
         """Whether a savepoint may go."""

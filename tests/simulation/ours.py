@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from core.actions.context import NO_AUDIT, Context
@@ -51,8 +52,13 @@ class Ours:
         self.asks = False
         self._context = context_of(world, actor)
 
-    def do(self, name: str, /, **arguments: object) -> Operation | None:
-        """Plan and apply; None where the plan says no. A death in between is the caller's to catch."""
+    def do(
+        self, name: str, meanwhile: Callable[[], object] = lambda: None, /, **arguments: object
+    ) -> Operation | None:
+        """Plan and apply; None where the plan says no. A death in between is the caller's to catch.
+
+        `meanwhile` is what others do while somebody reads the plan.
+        """
         said = ", ".join(f"{key} {value}" for key, value in arguments.items())
         self.world.tell(self.actor, f"plans {name} {said}")
         before = Seen.now(self.world.store)
@@ -70,6 +76,7 @@ class Ours:
             operation = self._watch.interrupted or Operation(self.actor, name, arguments, planned, before)
         else:
             operation = self._operation(plan, arguments, planned)
+        meanwhile()
         self._watch.operations[self.actor] = operation
         self._apply(operation, plan, is_recovery=name == "recover")
         return operation

@@ -68,6 +68,9 @@ class Outcomes:
 
     def recovered(self, operation: Operation) -> None:
         """It was interrupted, and recovered: it is done, or nothing of it is left. Raises `Violation`."""
+        if operation.action in ("create-tag", "create-savepoint"):
+            # An expiry may have spared what it was to hold.
+            self._world.has_leaked = True
         # A pin of a tag that was not made keeps a few files until its branch goes, and nothing else.
         left = [each for each in self.left_of(operation) if not str(each[-1]).startswith("paimark.")]
         # What was added to the copy of a root stays when somebody wrote to that meanwhile.

@@ -78,9 +78,6 @@ PLANTS: dict[str, tuple[_Change, ...]] = {
         ("core.actions.roots.shared_snapshots._tag_in_main", _nothing),
     ),
     "a-savepoint-without-its-tag-stays-so": (("core.actions.recover.unprotected", _empty),),
-    "a-dropped-main-is-not-looked-at-again": (
-        ("core.actions.replace.replace_main_branch.late_in", lambda *given: ""),
-    ),
 }
 
 

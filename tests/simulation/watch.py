@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from core.actions.change.journal import Journal
-from core.table.layout import Root
+from core.table.layout import BARRIER_ID, Root
 from tests.simulation import view
 from tests.simulation.formats import Identity
-from tests.simulation.operations import Key, Move, Operation
+from tests.simulation.operations import Key, Move, Operation, Seen
 from tests.simulation.scheduler import Actor
 from tests.simulation.world import TABLE, Violation, World
 
 _OUR_TAGS = "paimark."
+_LOOKED_AFTER = (TABLE.journal, TABLE.root().snapshot(BARRIER_ID))
 _NEVER_HOLD = ("create-savepoint", "auto-savepoint", "create-tag")
 
 
@@ -48,6 +49,8 @@ class Watch:
     def changed(self, actor: Actor, path: str, before: bytes | None, after: bytes | None) -> None:
         operation = self.operations.get(actor)
         old, new = view.identity(before), view.identity(after)
+        if operation is not None and path in _LOOKED_AFTER and after is not None:
+            operation.looks(path, Seen.now(self._store))
         place = view.place_of(path)
         if place is not None and place.part == "snapshot":
             self._snapshot(actor, operation, place.root, int(place.name), old, new)
@@ -147,6 +150,10 @@ class Watch:
         commit = self._world.commits[before]
         if before in self.overwritten or self._is_held(before):
             return
+        if operation is not None and operation.may_drop(root) and operation.must_spare(root):
+            raise Violation(
+                f"{operation.action} takes {said(before)} of {root.label}, which came after its plan"
+            )
         if (operation is not None and operation.may_drop(root)) or self._world.stock_may_drop == root:
             self.dropped.update(self._world.ancestors(before))
             self._world.has_leaked |= operation is None

@@ -1,0 +1,81 @@
+"""What somebody did when a fault was found, told step by step: with the fault planted again a judge sees it.
+
+Schedules that come by chance meet some of these faults too seldom to wait for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+from tests.simulation.bench import Bench
+from tests.simulation.deterministic import deterministic
+from tests.simulation.scheduler import Actor
+from tests.simulation.stock_reader import StockReader
+from tests.simulation.world import TABLE
+
+_OLDER = 3
+
+
+def a_tag_goes_that_a_branch_stands_on(bench: Bench) -> None:
+    """The branch has expired the snapshot that it began with, and still reads its files."""
+    _branch(bench)
+    bench.act("expire-snapshots", branch="b", retain_last=1)
+    bench.act("delete-tag", name="fork")
+    bench.write(None, "overwrite")
+    bench.expire()
+
+
+def a_job_commits_to_a_branch_that_is_deleted(bench: Bench) -> None:
+    """After the plan, which somebody reads before it is applied."""
+    _branch(bench)
+    bench.ours("ours").do("delete-branch", lambda: bench.write("b"), name="b")
+
+
+def an_open_session_reads_a_replaced_main(bench: Bench) -> None:
+    _branch(bench)
+    reader = StockReader(bench.world, Actor("reader"), TABLE.root())
+    bench.act("replace-main-branch", name="b")
+    bench.alone(reader.read)
+
+
+def a_branch_keeps_what_main_expires(bench: Bench) -> None:
+    """A savepoint on the branch, of a snapshot that main went on along."""
+    bench.act("create-tag", name="now")
+    bench.act("create-branch", name="b", tag="now")
+    bench.write("b", "append", "append")
+    bench.act("merge-branch", name="b")
+    bench.act("create-savepoint", branch="b", snapshot=_OLDER + 2)
+    bench.write(None, "overwrite")
+    bench.expire()
+
+
+def another_engine_rolls_main_back_past_a_savepoint(bench: Bench) -> None:
+    """The savepoint's tag goes with the snapshots; what it held expires after the table is recovered."""
+    bench.act("create-savepoint")
+    bench.write()
+    bench.world.stock_may_drop = TABLE.root()
+    bench.maintenance().roll_back(2)
+    bench.world.stock_may_drop = None
+    bench.act("recover")
+    bench.write()
+    bench.expire()
+
+
+def told(story: Callable[[Bench], None]) -> None:
+    """On a table of four commits with a tag `fork` of the third. Raises `Violation`."""
+    bench = Bench(Random(story.__name__), "local")
+    with deterministic(bench.scheduler, Random("names")):
+        bench.create_table({})
+        for _ in range(_OLDER):
+            bench.write()
+        bench.act("create-tag", name="fork")
+        bench.write()
+        story(bench)
+        bench.rest()
+
+
+def _branch(bench: Bench) -> None:
+    bench.act("create-branch", name="b", tag="fork")
+    bench.write("b")
+    bench.write("b")

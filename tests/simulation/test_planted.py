@@ -1,0 +1,54 @@
+"""Faults that were mended are found when they are planted again: else the simulation would prove nothing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from tests.simulation import stories
+from tests.simulation.bench import Bench
+from tests.simulation.planted import PLANTS, planted
+from tests.simulation.stories import told
+from tests.simulation.world import Violation
+
+# What finds it. A crash point replays alike each time.
+POINTS = {
+    "a-commit-is-looked-for-in-the-next-snapshot-alone": (
+        "merge: die after write 17, others commit and all that is old expires"
+    ),
+    "expiry-passes-a-commit-that-is-being-made": "merge: die after write 16, others commit and main expires",
+    "a-moved-root-loses-what-came-late": "branch is retired: die after write 10, others commit",
+}
+STORIES = {
+    "a-branch-stands-on-its-first-snapshot": stories.a_tag_goes_that_a_branch_stands_on,
+    "a-deletion-takes-what-its-plan-did-not-see": stories.a_job_commits_to_a_branch_that_is_deleted,
+    "no-barrier-for-open-sessions": stories.an_open_session_reads_a_replaced_main,
+    "main-does-not-know-what-a-branch-keeps": stories.a_branch_keeps_what_main_expires,
+    "a-savepoint-without-its-tag-stays-so": stories.another_engine_rolls_main_back_past_a_savepoint,
+}
+
+
+def test_each_fault_has_what_finds_it() -> None:
+    assert {*POINTS, *STORIES} == {*PLANTS}
+
+
+@pytest.mark.parametrize("name", POINTS)
+def test_a_crash_point_finds_it(name: str) -> None:
+    command = [sys.executable, "-m", "tests.simulation", "--point", POINTS[name]]
+    environment = {**os.environ, "PYTHONHASHSEED": "0"}
+    runs = [
+        subprocess.run([*command, *more], env=environment, capture_output=True, check=False).returncode
+        for more in ([], ["--plant", name])
+    ]
+    assert runs == [0, 1]
+
+
+@pytest.mark.parametrize(("name", "story"), STORIES.items())
+def test_a_story_finds_it(name: str, story: Callable[[Bench], None]) -> None:
+    told(story)
+    with planted(name), pytest.raises(Violation):
+        told(story)
