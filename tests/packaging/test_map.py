@@ -27,8 +27,8 @@ CROWDED = {
 # What stands between backticks, and the dotted names in it that begin with a folder of ours.
 CODE = re.compile(r"`([^`\n]+)`")
 DOTTED = re.compile(
-    # Tags are called paimark.merge.<branch>.<id> and the like: no modules.
-    rf"(?<![\w./$-])(?!paimark\.(?:merge|truncate|read)\.)(?:{'|'.join(TOPS)})(?:\.[A-Za-z_]\w*)+(?![\w/-])"
+    # Tags are called paimark.merge.<branch>.<id> and the like, and a property of theirs: no modules.
+    rf"(?<![\w./$-])(?!paimark\.(?:merge\.|truncate\.|read\.|apart\b))(?:{'|'.join(TOPS)})(?:\.[A-Za-z_]\w*)+(?![\w/-])"
 )
 IN_FOLDERS = re.compile(rf"(?<![\w./-])(?:{'|'.join([*TOPS, 'docs', 'screenshots'])})/[\w./-]*")
 
