@@ -58,7 +58,7 @@ def called_action(statement: Statement, database: str | None = None) -> Called:
 def _given(call: ProcedureCall, parameters: Mapping[str, Argument]) -> dict[str, CallArgument]:
     """By parameter; those that are NULL were not given."""
     names = list(parameters)
-    found: dict[str, CallArgument] = {}
+    by_name: dict[str, CallArgument] = {}
     for index, argument in enumerate(call.arguments):
         if argument.name is None and index >= len(names):
             reason = f"{SCHEMA}.{call.procedure} takes {counted(len(names), 'argument')}"
@@ -67,10 +67,10 @@ def _given(call: ProcedureCall, parameters: Mapping[str, Argument]) -> dict[str,
         if name not in parameters:
             hint = near_names(name, names) or _signature(call.procedure, parameters)
             raise call.refused(f"{SCHEMA}.{call.procedure} has no {name}", hint, argument.position)
-        if name in found:
+        if name in by_name:
             raise call.refused(f"{name} is given twice", "Leave one of them out.", argument.position)
-        found[name] = argument
-    return {name: argument for name, argument in found.items() if argument.value is not None}
+        by_name[name] = argument
+    return {name: argument for name, argument in by_name.items() if argument.value is not None}
 
 
 def _value(call: ProcedureCall, parameter: Argument, argument: CallArgument) -> ArgumentValue:

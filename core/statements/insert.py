@@ -130,12 +130,12 @@ class Inserts:
             pinned = head.data.decode() if head else ""
         inserting = Inserting(str(uuid.uuid4()), root.branch, pinned)
         run = Run(0, insert.sql, self.database, None, self.time_zone, inserting)
-        told = Told()
+        answer = Told()
         with engine_of(context) as engine:
             for event in engine.do(run):
                 match event:
                     case Told():
-                        told = event
+                        answer = event
                     case Failed():
                         known = head.snapshot.id if head else 0
                         if event.cause == "overwritten":
@@ -143,24 +143,26 @@ class Inserts:
                         fate = find_commit(context.files, root, inserting.commit_user, known)
                         if fate.snapshot is None:
                             raise event.error() if fate.landed is Landed.NO else _unknown(event, root, fate)
-                        told = Told((), fate.snapshot.id)
+                        answer = Told((), fate.snapshot.id)
                         break
                     case Finished():
                         break
                     case _:
                         yield event
-        if told.snapshot is not None:
-            _require_kept(context.files, root, inserting.commit_user, told.snapshot)
-        facts = msgspec.json.decode(told.rows[0]) if told.rows else {"table": plan.table, "row_count": None}
+        if answer.snapshot is not None:
+            _require_kept(context.files, root, inserting.commit_user, answer.snapshot)
+        facts = (
+            msgspec.json.decode(answer.rows[0]) if answer.rows else {"table": plan.table, "row_count": None}
+        )
         outcome = Outcome(
             action=self.name,
             table=str(facts["table"]),
-            message=_message(str(facts["table"]), told.snapshot, facts["row_count"]),
-            result={"snapshot_id": told.snapshot, "row_count": facts["row_count"]},
-            undo=plan.undo if told.snapshot is not None else "",
+            message=_message(str(facts["table"]), answer.snapshot, facts["row_count"]),
+            result={"snapshot_id": answer.snapshot, "row_count": facts["row_count"]},
+            undo=plan.undo if answer.snapshot is not None else "",
         )
         before = "no snapshot" if head is None else f"snapshot {head.snapshot.id}"
-        after = before if told.snapshot is None else f"snapshot {told.snapshot}"
+        after = before if answer.snapshot is None else f"snapshot {answer.snapshot}"
         audit.record(context, plan, outcome, started, progress, before=before, after=after)
         return outcome
 

@@ -97,9 +97,9 @@ class States:
     def at_or_before(self, time_ms: int) -> State | None:
         """The newest state of that time or earlier; of equals a live snapshot, then a savepoint, is taken."""
         live = self.lineage.at_or_before(time_ms)
-        found = [] if live is None else [State("snapshot", f"snapshot.{live.id}", live)]
-        found += [state for state in self.kept if state.time <= time_ms]
-        return max(found, key=_newest_then_livest, default=None)
+        candidates = [] if live is None else [State("snapshot", f"snapshot.{live.id}", live)]
+        candidates += [state for state in self.kept if state.time <= time_ms]
+        return max(candidates, key=_newest_then_livest, default=None)
 
     def earliest(self) -> State | None:
         """The state with the earliest commit time."""
@@ -122,13 +122,13 @@ class States:
             return Saved([], kept)
         above = self._nearest([each for each in ids if each > snapshot_id], min)
         commits = {commit_key(state.snapshot): state for state in kept}
-        told = {key: self._is_past_of(above, state) for key, state in commits.items()}
-        if proven := [state for state in kept if told[commit_key(state.snapshot)]]:
+        is_past = {key: self._is_past_of(above, state) for key, state in commits.items()}
+        if proven := [state for state in kept if is_past[commit_key(state.snapshot)]]:
             return Saved(proven, [state for state in kept if state not in proven], is_proven=True)
         possible = [
             state
             for state in kept
-            if told[commit_key(state.snapshot)] is None and not is_apart(state.snapshot)
+            if is_past[commit_key(state.snapshot)] is None and not is_apart(state.snapshot)
         ]
         below = self._nearest([each for each in ids if each < snapshot_id], max)
         if len({commit_key(state.snapshot) for state in possible}) == 1:

@@ -73,8 +73,8 @@ class Problems:
         """
         wanted = dict(_schema_users(self.needs, located))
         roots = [root.schema(number) for root, number in wanted]
-        found = zip(wanted, each_of(self.files.exists, roots), strict=True)
-        missing = [each for each, exists in found if not exists]
+        present = zip(wanted, each_of(self.files.exists, roots), strict=True)
+        missing = [each for each, exists in present if not exists]
         unfinished = being_made() if missing else None
         for root, number in missing:
             # Once more: it may have been finished since.

@@ -12,7 +12,7 @@ import pytest
 from core.actions.context import Context
 from core.actions.merge import history as merge_history
 from core.actions.merge.record import record_merge
-from core.actions.merge.survey import survey
+from core.actions.merge.survey import survey_merge
 from core.actions.roots.pin_snapshot import require_held
 from core.actions.roots.savepoint_claim import forget_savepoint
 from core.errors import Refused
@@ -247,7 +247,9 @@ def test_what_was_merged_stays_so_when_main_moves_and_branches_are_renamed(conte
     # As a merge of rows is recorded.
     at_main, at_branch = (head(context, root) for root in (ORDERS.root(), ORDERS.root("b")))
     merge_history.record(
-        context.files, ORDERS, merge_history.Event(kind="merge", main=at_main, branch="b", head=at_branch)
+        context.files,
+        ORDERS,
+        merge_history.MergeEvent(kind="merge", main=at_main, branch="b", head=at_branch),
     )
     branched(context, "next", tag="fork", order_id=200)
     done(context, "create-tag", name="merged")
@@ -433,7 +435,7 @@ def test_a_merge_that_expired_before_its_recovery_is_told_of_without_a_tag(
 ) -> None:
     """Its tag would name files that are gone: no engine could read it, and `verify` would find damage."""
     branched(context)
-    found = survey(context.files, ORDERS, "fix")
+    found = survey_merge(context.files, ORDERS, "fix")
     add(context, "shop.orders", 800)
     merged = Lineage(context.files, ORDERS.root()).latest()
     assert merged is not None

@@ -19,7 +19,7 @@ from core.actions.change.owner import Owner
 from core.actions.change.registry import CHANGES, change_named
 from core.actions.context import Context
 from core.actions.garbage import sweep
-from core.actions.merge.history import Event
+from core.actions.merge.history import MergeEvent
 from core.actions.plan import Plan, Refusal, Step
 from core.actions.replace import replace_main_branch
 from core.actions.rewrite import rewrite_main
@@ -46,7 +46,7 @@ WRITTEN: dict[str, type[msgspec.Struct]] = {
     kind.__name__: kind
     for kind in (
         *(journal.Journal, journal.JournalEntry, Owner, Plan, Step, Refusal, Point, Consumer),
-        *(Claim, Savepoint, Operation, Undoable, Event, Attempt),
+        *(Claim, Savepoint, Operation, Undoable, MergeEvent, Attempt),
     )
 }
 STEPS = {
@@ -165,7 +165,7 @@ def test_every_kind_of_change_is_told() -> None:
 
 def test_versions_and_numbers_are_those_of_the_code() -> None:
     assert f"| journal (`ACTION`) | {journal.VERSION} only" in PAGE
-    newest = {kind.newest for kind in (Claim, Savepoint, Operation, Undoable, Event, Attempt)}
+    newest = {kind.newest for kind in (Claim, Savepoint, Operation, Undoable, MergeEvent, Attempt)}
     assert newest == {1} and "| up to 1 | 1 |" in PAGE
     said = " ".join(PAGE.split())
     assert f"replaces `ALIVE-<token>` every {Context.beat_every:g} s" in said
@@ -195,7 +195,7 @@ def test_every_example_is_what_the_code_reads_and_writes(name: str, text: str) -
         assert text == text.strip()
     else:
         kind: Any = {**WRITTEN, "Tag": Tag}[name]
-        for record in text.splitlines() if name == "Event" else [text]:
+        for record in text.splitlines() if name == "MergeEvent" else [text]:
             found: Record = kind.from_json(record.encode(), "the page")
             assert found.unknown == {}
             assert json.loads(found.to_json()) == json.loads(record)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.merge.history import Event
+from core.actions.merge.history import MergeEvent
 from core.errors import Corrupt
 from core.spark.streaming.commit_attempts import Attempt
 from core.table.operations import Operation, Undoable
@@ -86,12 +86,12 @@ def test_fields_of_a_newer_writer_survive_inside_a_nested_record() -> None:
         "branch": "fix",
         "to": 0,
     }
-    event = Event.from_json(json.dumps(written).encode(), "x")
+    event = MergeEvent.from_json(json.dumps(written).encode(), "x")
     assert event.main.unknown == {"newer": 1}
     assert json.loads(event.to_json()) == written
 
 
-@pytest.mark.parametrize("kind", [Savepoint, Operation, Undoable, Event, Attempt])
+@pytest.mark.parametrize("kind", [Savepoint, Operation, Undoable, MergeEvent, Attempt])
 def test_a_record_of_a_newer_format_is_corrupt_and_not_guessed_at(kind: type[Record]) -> None:
     with pytest.raises(Corrupt, match=r"^a/path has format 2, and this version knows 1$"):
         kind.from_json(b'{"version": 2, "id": 3}', "a/path")

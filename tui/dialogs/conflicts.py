@@ -72,7 +72,7 @@ class ConflictsScreen(Dialog[None]):
 
     def _take(self, conflicts: Conflicts) -> None:
         self._is_looking = False
-        self._conflicts = [each for each in conflicts.found for _ in each.lines]
+        self._conflicts = [each for each in conflicts.first for _ in each.lines]
         columns = [GridColumn(name, most=_WIDEST) for name in (*conflicts.keys, *LINE_COLUMNS)]
         self._grid.show(
             tuples(conflicts.lines), columns, note="No key was changed by both, to different rows."

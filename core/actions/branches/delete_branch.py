@@ -26,9 +26,9 @@ from core.actions.context import Context, Progress
 from core.actions.features import changelog_refusals, feature_refusals
 from core.actions.garbage import release_pins
 from core.actions.garbage.deletion import freed_steps, kept_by
-from core.actions.garbage.drop_root import drop_root, leaving_of
+from core.actions.garbage.drop_root import drop_root, root_to_delete
 from core.actions.garbage.sweep import Removed
-from core.actions.garbage.unreferenced import Count, Freed
+from core.actions.garbage.unreferenced import FileCount, Freed
 from core.actions.plan import Plan, Refusal, Step, raise_first
 from core.actions.replace.checks import claim_refusals
 from core.actions.replace.takeover import savepoints_held_alone
@@ -196,8 +196,8 @@ def _freed(context: Context, root: Root) -> tuple[Freed, list[Step], list[Refusa
 class Counts:
     """Files freed by a branch, and then by the pins that only it needed; None where there are none."""
 
-    branch: Count | None = None
-    pins: Count | None = None
+    branch: FileCount | None = None
+    pins: FileCount | None = None
     pin_paths: tuple[str, ...] = ()
 
     def freed(self) -> Freed:
@@ -207,14 +207,14 @@ class Counts:
 
 def _counts(files: Files, root: Root, progress: Progress) -> Counts:
     """Raises `NotFound` and `Refused`."""
-    leaving, main = leaving_of(files, root), main_root(files, root.table)
-    branch = Count(files, root.table, leaving, progress) if leaving.records else None
+    to_delete, main = root_to_delete(files, root), main_root(files, root.table)
+    branch = FileCount(files, root.table, to_delete, progress) if to_delete.records else None
     released = release_pins.released(files, main, root.label)
     if not released:
         return Counts(branch)
-    pinned = release_pins.leaving_of_pins(main, released)
-    both = replace(pinned, paths=leaving.paths | pinned.paths)
-    return Counts(branch, Count(files, root.table, both, progress), tuple(sorted(pinned.paths)))
+    pinned = release_pins.pins_to_delete(main, released)
+    both = replace(pinned, paths=to_delete.paths | pinned.paths)
+    return Counts(branch, FileCount(files, root.table, both, progress), tuple(sorted(pinned.paths)))
 
 
 def _warnings(context: Context, table: TablePath, name: str, branch_state: RootState | None) -> list[str]:

@@ -1,4 +1,4 @@
-"""One count of what leaving references free, and what comes to it later.
+"""Count the files that deleting references would free, and keep the count up to date.
 
 Most manifests are shared, and most of these need not be read. Take one that the leaving references had from
 their beginning, that another has too, and that deletes nothing. A file that it adds is in no other of their
@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from core.actions.garbage.estimate import told
 from core.actions.garbage.reachability import Metadata, Progress
-from core.actions.garbage.references import Leaving, Reference
+from core.actions.garbage.references import Reference, ToDelete
 from core.errors import FileMissing
 from core.storage.files import Files
 from core.storage.parallel import each_of
@@ -54,7 +54,7 @@ class Freed:
 
 
 class Incomplete(Exception):
-    """Lists or manifests of the leaving references are missing."""
+    """Lists or manifests of the references to delete are missing."""
 
 
 class Tally:
@@ -67,7 +67,7 @@ class Tally:
         self,
         files: Files,
         table: TablePath,
-        leaving: Leaving,
+        to_delete: ToDelete,
         references: Sequence[Reference],
         progress: Progress,
         *,
@@ -76,10 +76,10 @@ class Tally:
     ) -> None:
         self.everything = everything
         self._files = files
-        self._leaving = leaving
+        self._to_delete = to_delete
         self._progress = progress
         self._with_data = with_data
-        self._metadata = Metadata(files, table, leaving, progress)
+        self._metadata = Metadata(files, table, to_delete, progress)
         self._states: dict[tuple[object, ...], int] = {}
         self._staying: Runs = ()
         self._data, self._indexes = Fold(self._metadata.uses), Fold(self._metadata.uses)
@@ -93,7 +93,7 @@ class Tally:
             skipped = set() if everything else set(self._shared())
             self._known |= skipped
             self._skips = bool(skipped)
-            self._read_leaving()
+            self._read_to_delete()
             self._expect_deleted(skipped)
             self._read_staying()
             self._read_shared(skipped)
@@ -104,7 +104,7 @@ class Tally:
         return not self._states.keys() <= {_key(each) for each in references}
 
     def follow(self, references: Sequence[Reference]) -> bool:
-        """Count those among them that are new; whether any is. What it raises leaves the count as it was."""
+        """Count new references among them; whether there is any. An error leaves the count as it was."""
         new = [each for each in references if _key(each) not in self._states]
         if not new:
             return False
@@ -125,18 +125,18 @@ class Tally:
         return True
 
     def freed(self) -> Freed:
-        """What goes."""
+        """The files to delete."""
         data: dict[str, StoredFile] = {}
-        leaving, uses = self._metadata.leaving, self._metadata.uses
-        keeping = [both(uses.users(path), self._staying) for path in leaving.manifests]
+        to_delete, uses = self._metadata.to_delete, self._metadata.uses
+        keeping = [both(uses.users(path), self._staying) for path in to_delete.manifests]
         if self._with_data:
-            places = FileLocations(self._files, self._leaving.roots[0], self._leaving.schema_id)
+            places = FileLocations(self._files, self._to_delete.roots[0], self._to_delete.schema_id)
             data = {each.path: each for each in self._freed_data(places, keeping)}
             data |= {each.path: each for each in self._freed_indexes(places)}
         return Freed(
             self._sized(each for each in data.values() if each.is_own),
-            self._sized(each for each in leaving.manifest_files() if self._is_free(each.path)),
-            self._sized(each for each in leaving.list_files() if self._is_free(each.path)),
+            self._sized(each for each in to_delete.manifest_files() if self._is_free(each.path)),
+            self._sized(each for each in to_delete.list_files() if self._is_free(each.path)),
             tuple(dict.fromkeys(self._metadata.names[each] for each in members(union(keeping)))),
             tuple(sorted(each.path for each in data.values() if not each.is_own)),
         )
@@ -160,14 +160,14 @@ class Tally:
             if not facts.may_delete and not minus(runs, users) and meet(users, self._staying):
                 yield path
 
-    def _read_leaving(self) -> None:
-        uses, leaving = self._metadata.uses, self._metadata.leaving
+    def _read_to_delete(self) -> None:
+        uses, to_delete = self._metadata.uses, self._metadata.to_delete
         going = self._metadata.going
-        wanted = self._unknown(path for path in leaving.manifests if meet(uses.users(path), going))
+        wanted = self._unknown(path for path in to_delete.manifests if meet(uses.users(path), going))
         for path, data in self._contents(wanted):
             if data is not None:
                 self._data.take(path, file_facts(data, path))
-            elif not self.everything and path not in leaving.changelogs:
+            elif not self.everything and path not in to_delete.changelogs:
                 raise Incomplete
             else:
                 self._require_lost_by_all(path)
@@ -183,11 +183,11 @@ class Tally:
         self._known -= deleting.keys()
 
     def _read_staying(self) -> None:
-        """What others hold or delete of what may go; nothing is kept of other files."""
+        """Read which of these files other references hold or delete; nothing is kept of other files."""
         self._take(self._unknown(self._metadata.manifests))
 
     def _read_shared(self, skipped: set[str]) -> None:
-        """Those that may add what all their other users delete."""
+        """Read manifests that may add files which all their other users delete."""
         fates = {file.fate for file in self._data.files.values()}
         unexplained = {tuple(each.deleted) for fate in fates for each in self._unexplained(fate)}
         wanted = [
@@ -201,22 +201,22 @@ class Tally:
 
         It matters where what leaves may hold it, or holds the file at another level that would go.
         """
-        going, told = self._metadata.going, self._data.states_of(fate).values()
-        may_go = any(meet(each.held, going) for each in told)
-        if any(meet(each.held, self._staying) for each in told):
+        going, states = self._metadata.going, self._data.states_of(fate).values()
+        may_go = any(meet(each.held, going) for each in states)
+        if any(meet(each.held, self._staying) for each in states):
             return
-        for each in told:
+        for each in states:
             is_seen = not each.deleting or meet(each.added, going)
             if not is_seen and (may_go or minus(self._metadata.runs, each.deleted)):
                 yield each
 
     def _read_indexes(self) -> None:
         wanted = {path: 0 for path in self._metadata.index_manifests if path not in self._known}
-        leaving = self._metadata.leaving.others
-        leaving_first = dict(sorted(wanted.items(), key=lambda each: each[0] not in leaving))
+        to_delete = self._metadata.to_delete.others
+        leaving_first = dict(sorted(wanted.items(), key=lambda each: each[0] not in to_delete))
         for path, data in self._contents(leaving_first):
             if data is not None:
-                self._indexes.take(path, index_facts(data, path), added=path in leaving)
+                self._indexes.take(path, index_facts(data, path), added=path in to_delete)
             else:
                 self._require_lost_by_all(path)
 
@@ -250,28 +250,28 @@ class Tally:
         return not meet(self._metadata.uses.users(path), self._staying)
 
     def _freed_data(self, places: FileLocations, keeping: list[Runs]) -> Iterator[StoredFile]:
-        """What goes; `keeping` gets who holds what else may have gone."""
+        """The data files to delete; `keeping` gets the states that hold the others."""
         going = self._metadata.going
         free: dict[int, list[int]] = {}
         for name, file in self._data.files.items():
             keys = free.get(file.fate)
             if keys is None:
-                told = self._data.states_of(file.fate)
-                keys = free[file.fate] = [key for key, each in told.items() if meet(each.held, going)]
-                others = [both(each.held, self._staying) for each in told.values()]
-                if keys and (any(others) or any(map(self._is_in_shared, told.values()))):
+                states = self._data.states_of(file.fate)
+                keys = free[file.fate] = [key for key, each in states.items() if meet(each.held, going)]
+                others = [both(each.held, self._staying) for each in states.values()]
+                if keys and (any(others) or any(map(self._is_in_shared, states.values()))):
                     keeping += others
                     keys.clear()
             for number in keys:
                 yield from places.stored_at(name, file.size, self._data.key(name, file, number))
 
-    def _is_in_shared(self, told: FileStates) -> bool:
+    def _is_in_shared(self, states: FileStates) -> bool:
         """Whether what leaves deletes a file that none of it was seen to add.
 
         Then a manifest adds it that was not read: one of those whose other users do not all delete it.
         """
         going = self._metadata.going
-        return self._skips and meet(told.deleting, going) and not meet(told.added, going)
+        return self._skips and meet(states.deleting, going) and not meet(states.added, going)
 
     def _freed_indexes(self, places: FileLocations) -> Iterator[StoredFile]:
         for name, file in self._indexes.files.items():
@@ -279,9 +279,9 @@ class Tally:
             if not any(meet(states, self._staying) for states in held.values()):
                 yield from (places.index_at(name, file.size, key.extra_files[0], key) for key in held)
 
-    def _sized(self, found: Iterable[StoredFile]) -> tuple[StoredFile, ...]:
+    def _sized(self, named: Iterable[StoredFile]) -> tuple[StoredFile, ...]:
         """With their sizes; what no metadata tells of and is gone is left out."""
-        files = list(found)
+        files = list(named)
         unknown = [each.path for each in files if each.size is None and each.path not in self._sizes]
         self._sizes.update(zip(unknown, each_of(self._files.size, unknown), strict=True))
         sized = (

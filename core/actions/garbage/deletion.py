@@ -24,9 +24,9 @@ from core.actions.checks import (
 from core.actions.context import Context, Progress
 from core.actions.features import feature_refusals
 from core.actions.garbage.dependents import dependents
-from core.actions.garbage.references import Leaving
+from core.actions.garbage.references import ToDelete
 from core.actions.garbage.sweep import Removed, remove, stranger
-from core.actions.garbage.unreferenced import Count, Freed
+from core.actions.garbage.unreferenced import FileCount, Freed
 from core.actions.plan import Plan, Refusal, Step, raise_first
 from core.actions.roots import guard_tags, savepoint_claim
 from core.errors import FileMissing, Refused
@@ -52,7 +52,7 @@ class TargetState(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class Target:
+class DeletionTarget:
     """A savepoint with its tags, or a tag. `home` is the root it belongs to first.
 
     `tag` is None for a savepoint whose tag is gone; `roots` are those that hold the tag and lose it.
@@ -73,11 +73,11 @@ class Target:
         return [*own, *(root.tag(self.tag_name) for root in self.roots)]
 
     @property
-    def leaving(self) -> Leaving:
+    def to_delete(self) -> ToDelete:
         """The target while its files are still there."""
         kept = self.savepoint.schema_id if self.savepoint else 0
         full_list = self.table.savepoint_file(self.savepoint.full_manifest_list) if self.savepoint else None
-        return Leaving(
+        return ToDelete(
             roots=self.roots or (self.home,),
             schema_id=self.tag.schema_id if self.tag else kept,
             records=(self.tag,) if self.tag else (),
@@ -87,7 +87,7 @@ class Target:
 
     @property
     def state(self) -> TargetState:
-        """What the journal keeps of it."""
+        """The state in the journal."""
         return TargetState(
             tag_name=self.tag_name,
             home=self.home.branch,
@@ -97,7 +97,7 @@ class Target:
         )
 
     @classmethod
-    def of_state(cls, table: TablePath, state: TargetState) -> Target:
+    def of_state(cls, table: TablePath, state: TargetState) -> DeletionTarget:
         """Raises `Corrupt`."""
         tag, savepoint, source = state.tag, state.savepoint, table.journal
         return cls(
@@ -129,20 +129,20 @@ def seen(savepoint: bytes, tags: dict[Root, tuple[Tag, bytes]]) -> str:
     return fingerprint(*parts)
 
 
-def dependents_refusals(files: Files, target: Target, what: str) -> list[Refusal]:
+def dependents_refusals(files: Files, target: DeletionTarget, what: str) -> list[Refusal]:
     """Why a tag of main stays: a branch each; `what` is what a person calls it. Raises `Corrupt`."""
     main, name = main_root(files, target.table), target.tag_name
     if target.tag is None or main not in target.roots:
         return []
-    found = dependents(files, target.table, target.tag, [root.tag(name) for root in target.roots])
+    needing = dependents(files, target.table, target.tag, [root.tag(name) for root in target.roots])
     hint = "Without it stock expiry on main can delete files of the branch: delete that first."
-    return [Refusal(f"{each} {what}", hint) for each in found]
+    return [Refusal(f"{each} {what}", hint) for each in needing]
 
 
 def plan_deletion(
     context: Context,
     action: str,
-    target: Target,
+    target: DeletionTarget,
     what: str,
     arguments: dict[str, Any],
     refusals: list[Refusal],
@@ -151,7 +151,7 @@ def plan_deletion(
     files, table = context.files, target.table
     refusals = [*read_only_refusals(context), *refusals, *feature_refusals(files, target.home)]
     refusals += journal.refusals(context, table)
-    freed, repair = what_goes(context, table, target.leaving, refusals)
+    freed, repair = what_goes(context, table, target.to_delete, refusals)
     total = sum(each.size or 0 for each in freed.files)
     return Plan(
         action=action,
@@ -174,31 +174,31 @@ def plan_deletion(
 
 
 def what_goes(
-    context: Context, table: TablePath, leaving: Leaving, refusals: list[Refusal]
+    context: Context, table: TablePath, to_delete: ToDelete, refusals: list[Refusal]
 ) -> tuple[Freed, guard_tags.Repair]:
     """The files, and the guards to be put right first. Why they can't go is added to the refusals."""
     freed, repair = Freed(), guard_tags.repair_needed(context.files, table)
     try:
-        freed = count_of(context.files, table, leaving, context.progress, repair).freed()
+        freed = count_of(context.files, table, to_delete, context.progress, repair).freed()
     except Refused as error:
         refusals.append(Refusal(error.message, error.hint))
     return freed, repair
 
 
 def count_of(
-    files: Files, table: TablePath, leaving: Leaving, progress: Progress, repair: guard_tags.Repair
-) -> Count:
-    """What leaving references free once the guards are put right."""
-    return Count(files, table, replace(leaving, paths=leaving.paths | repair.paths), progress)
+    files: Files, table: TablePath, to_delete: ToDelete, progress: Progress, repair: guard_tags.Repair
+) -> FileCount:
+    """Count the files that deleting the references frees, once the guards are put right."""
+    return FileCount(files, table, replace(to_delete, paths=to_delete.paths | repair.paths), progress)
 
 
-def counted_before(work: Work, leaving: Leaving) -> Count:
-    """What goes, counted before the point of no return, for the removal after it.
+def counted_before(work: Work, to_delete: ToDelete) -> FileCount:
+    """Count the files to delete before the point of no return, for the removal after it.
 
     Raises `Refused` when the references can't be read, and `Cancelled`.
     """
     repair = guard_tags.repair_needed(work.files, work.table)
-    count = count_of(work.files, work.table, leaving, work.progress, repair)
+    count = count_of(work.files, work.table, to_delete, work.progress, repair)
     count.freed()
     return count
 
@@ -216,16 +216,16 @@ def _freed_step(noun: str, group: Sequence[StoredFile]) -> Step:
 
 
 def kept_by(table: TablePath, freed: Freed) -> tuple[str, ...]:
-    """Who needs what is shared, and what else stays."""
-    found = [stranger(table, path) for path in freed.strangers[:_SHOWN]]
+    """Sentences on files that stay: who shares them, and files that are not the table's."""
+    strangers = [stranger(table, path) for path in freed.strangers[:_SHOWN]]
     if (more := len(freed.strangers) - _SHOWN) > 0:
-        found.append(f"{more} more files that are none of {table.full_name}")
+        strangers.append(f"{more} more files that are none of {table.full_name}")
     if freed.keepers:
         shown = freed.keepers[:_SHOWN]
         more = len(freed.keepers) - len(shown)
         also = f" and {more} more" if more else ""
-        found.append(f"What is shared stays, for it is needed by {', '.join(shown)}{also}")
-    return tuple(found)
+        strangers.append(f"What is shared stays, for it is needed by {', '.join(shown)}{also}")
+    return tuple(strangers)
 
 
 class DeleteReference(Change[TargetState]):
@@ -239,12 +239,12 @@ class DeleteReference(Change[TargetState]):
     def __init__(self, work: Work, state: TargetState) -> None:
         super().__init__(work, state)
         self._removed = Removed()
-        self._count: Count | None = None
+        self._count: FileCount | None = None
 
     @classmethod
     @abstractmethod
-    def find(cls, work: Work) -> tuple[Target, list[Refusal]]:
-        """What the plan deletes, as it is now, and why it can't go. Raises `NotFound`."""
+    def find(cls, work: Work) -> tuple[DeletionTarget, list[Refusal]]:
+        """The reference to delete, as it is now, and refusals. Raises `NotFound`."""
 
     @classmethod
     def begin(cls, work: Work) -> Self:
@@ -253,8 +253,8 @@ class DeleteReference(Change[TargetState]):
         return cls(work, target.state)
 
     @property
-    def _target(self) -> Target:
-        return Target.of_state(self.work.table, self.state)
+    def _target(self) -> DeletionTarget:
+        return DeletionTarget.of_state(self.work.table, self.state)
 
     @property
     def _what(self) -> str:
@@ -263,7 +263,7 @@ class DeleteReference(Change[TargetState]):
 
     def check(self, hold: Hold) -> None:
         # First, for it may take minutes: what is checked must be so when the point of no return comes.
-        self._count = counted_before(self.work, self._target.leaving)
+        self._count = counted_before(self.work, self._target.to_delete)
         target, refusals = self.find(self.work)
         require_unmoved(self.work.table, self.work.plan, target.fingerprint)
         raise_first(refusals)
@@ -280,8 +280,8 @@ class DeleteReference(Change[TargetState]):
         # Not before: it would guard what is to go.
         guard_tags.repair_held(files, target.table)
         self.work.progress(f"deleted {' and '.join(target.paths)}")
-        leaving = replace(target.leaving, paths=frozenset())
-        self._removed = remove(self.work.context, hold, leaving, self.work.progress, count=self._count)
+        to_delete = replace(target.to_delete, paths=frozenset())
+        self._removed = remove(self.work.context, hold, to_delete, self.work.progress, count=self._count)
 
     def done(self) -> Done:
         removed, what = self._removed, self._what
@@ -306,11 +306,11 @@ class DeleteReference(Change[TargetState]):
         ]
 
 
-def _is_still(files: Files, root: Root, target: Target) -> bool:
+def _is_still(files: Files, root: Root, target: DeletionTarget) -> bool:
     """Whether the tag is the one that was to go, and not a later one of its name."""
     path = root.tag(target.tag_name)
     try:
-        found = Tag.from_json(files.read(path), path)
+        record = Tag.from_json(files.read(path), path)
     except FileMissing:
         return False
-    return target.tag is not None and is_same_commit(found, target.tag)
+    return target.tag is not None and is_same_commit(record, target.tag)

@@ -24,7 +24,7 @@ from core.table.records import Snapshot, Tag, is_same_commit
 
 
 def dependents(files: Files, table: TablePath, tag: Tag, going: Collection[str]) -> list[str]:
-    """Who needs that main holds the commit of this tag, each as `Branch fix parts from main at`.
+    """Branches that need main to hold the commit of this tag, each as `Branch fix parts from main at`.
 
     `going` are the paths of the tags that leave, this one among them. Nobody needs it while main keeps
     another tag of the commit for good. Raises `Corrupt`.
@@ -63,17 +63,17 @@ def _dependence(main: Side, tag: Tag, branch: Side) -> str | _Untold | None:
 
 def _sharing(files: Files, table: TablePath, tag: Tag, untold: Sequence[_Untold]) -> list[str]:
     """Which of them have files of the tag, one after the other: the names of its files are held once."""
-    found, names = list[str](), set[str]()
+    sharing, names = list[str](), set[str]()
     for branch, after in untold:
         label = branch.root.label
         try:
             names = names or {each.name for each in _live(files, table, tag)}
             oldest = branch.record(after)
             if oldest is None or any(each.name in names for each in _live(files, table, oldest)):
-                found.append(f"Branch {label} has files of")
+                sharing.append(f"Branch {label} has files of")
         except FileMissing:
-            found.append(f"Branch {label} may have files of")
-    return found
+            sharing.append(f"Branch {label} may have files of")
+    return sharing
 
 
 def _live(files: Files, table: TablePath, record: Snapshot) -> Iterator[FileFacts]:

@@ -1,15 +1,15 @@
 """Removing a branch root for good: the files that only it keeps, then the root.
 
-Its own snapshots and tags tell what it keeps, so they go last: whoever recovers reads them again.
+Its own snapshots and tags name the files, so they go last: a recovery reads them again.
 """
 
 from __future__ import annotations
 
 from core.actions.change.journal import Hold
 from core.actions.context import Context, Progress
-from core.actions.garbage.references import Leaving
+from core.actions.garbage.references import ToDelete
 from core.actions.garbage.sweep import LISTS_GONE, Removed, remove
-from core.actions.garbage.unreferenced import Count
+from core.actions.garbage.unreferenced import FileCount
 from core.actions.roots.root_files import remove_root
 from core.errors import Refused
 from core.storage.files import Files
@@ -19,7 +19,7 @@ from core.table.lineage.main_branch import root_exists
 from core.table.records import Snapshot, commit_key
 
 
-def leaving_of(files: Files, root: Root, kept: frozenset[str] = frozenset()) -> Leaving:
+def root_to_delete(files: Files, root: Root, kept: frozenset[str] = frozenset()) -> ToDelete:
     """All that a root holds, but for the files in `kept`. Raises `Refused` when some of it can't be read."""
     lineage = Lineage(files, root)
     snapshots = [each for each in lineage.snapshots() if root.snapshot(each.id) not in kept]
@@ -32,7 +32,7 @@ def leaving_of(files: Files, root: Root, kept: frozenset[str] = frozenset()) -> 
     records |= {commit_key(each): each for each in snapshots}
     ascending = sorted(records.values(), key=lambda each: each.id)
     paths = [root.snapshot(each.id) for each in snapshots] + [root.tag(name) for name, _ in tags]
-    return Leaving(
+    return ToDelete(
         roots=(root,),
         schema_id=ascending[-1].schema_id if ascending else 0,
         records=tuple(ascending),
@@ -42,17 +42,17 @@ def leaving_of(files: Files, root: Root, kept: frozenset[str] = frozenset()) -> 
 
 
 def drop_root(
-    context: Context, hold: Hold, root: Root, progress: Progress, count: Count | None = None
+    context: Context, hold: Hold, root: Root, progress: Progress, count: FileCount | None = None
 ) -> Removed:
-    """Delete what only this root keeps, then the root. What an earlier run did is passed over.
+    """Delete the files that only this root keeps, then the root. Idempotent.
 
     `count` may have counted it before.
     """
     removed = Removed()
     if LISTS_GONE not in hold.steps and root_exists(context.files, root):
-        leaving = leaving_of(context.files, root)
-        if leaving.records:
-            removed = remove(context, hold, leaving, progress, count=count)
+        to_delete = root_to_delete(context.files, root)
+        if to_delete.records:
+            removed = remove(context, hold, to_delete, progress, count=count)
     remove_root(context.files, root)
     progress(f"removed branch {root.label}")
     return removed

@@ -56,7 +56,7 @@ def told(
 ) -> Iterator[T]:
     """The items; meanwhile `progress` hears of them, as `Estimate` says.
 
-    Whoever wants to stop the count raises from it, or cancels it.
+    To stop the count, `progress` raises, or the work is cancelled.
     """
     estimate = Estimate(total, what, progress, clock)
     for done, item in enumerate(items):

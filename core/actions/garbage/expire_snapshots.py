@@ -29,9 +29,9 @@ from core.actions.checks import (
 from core.actions.context import Context
 from core.actions.features import changelog_refusals, feature_refusals, newest_options
 from core.actions.garbage.deletion import counted_before, freed_steps, kept_by, what_goes
-from core.actions.garbage.references import Leaving
+from core.actions.garbage.references import ToDelete
 from core.actions.garbage.sweep import LISTS_GONE, Removed, remove
-from core.actions.garbage.unreferenced import Count
+from core.actions.garbage.unreferenced import FileCount
 from core.actions.plan import Plan, Step
 from core.actions.roots import guard_tags
 from core.durations import parse_duration
@@ -54,7 +54,7 @@ _MIN_RETAINED, _TIME_RETAINED = 10, "1 h"
 
 @dataclass(frozen=True)
 class Rules:
-    """What stays: the newest `at_least` ids, and of the others those among the newest `at_most` that were
+    """Snapshots that stay: the newest `at_least` ids, and of the others those among the newest `at_most` that were
     committed at `since` (epoch ms) or later.
     """
 
@@ -96,8 +96,8 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         *changelog_refusals(files, root),
     ]
     refusals += journal.refusals(context, table)
-    leaving, seen = _leaving(files, root, gone)
-    freed, repair = what_goes(context, table, leaving, refusals)
+    to_delete, seen = _to_delete(files, root, gone)
+    freed, repair = what_goes(context, table, to_delete, refusals)
     total = sum(each.size or 0 for each in freed.files)
     return Plan(
         action=ACTION,
@@ -136,7 +136,7 @@ class ExpireSnapshots(Change[ExpireState]):
     def __init__(self, work: Work, state: ExpireState) -> None:
         super().__init__(work, state)
         self._removed = Removed()
-        self._count: Count | None = None
+        self._count: FileCount | None = None
 
     @classmethod
     def begin(cls, work: Work) -> Self:
@@ -157,9 +157,9 @@ class ExpireSnapshots(Change[ExpireState]):
         return [each for each in Lineage(self.work.files, self._root).snapshot_ids() if each < self.state.end]
 
     def check(self, hold: Hold) -> None:
-        leaving, _ = _leaving(self.work.files, self._root, self._going)
+        to_delete, _ = _to_delete(self.work.files, self._root, self._going)
         # First, for it may take minutes: what is checked must be so when the point of no return comes.
-        self._count = counted_before(self.work, leaving)
+        self._count = counted_before(self.work, to_delete)
         _require_as_planned(self.work.files, self._root, self.state.end, self.work.plan)
 
     def finish(self, hold: Hold) -> None:
@@ -170,8 +170,8 @@ class ExpireSnapshots(Change[ExpireState]):
             _raise_earliest(files, root, end)
             progress(f"readers now begin with snapshot {end}")
             if ids:
-                leaving, _ = _leaving(files, root, ids)
-                self._removed = remove(self.work.context, hold, leaving, progress, count=self._count)
+                to_delete, _ = _to_delete(files, root, ids)
+                self._removed = remove(self.work.context, hold, to_delete, progress, count=self._count)
         for position, number in enumerate(ids):
             if position % 100 == 0:
                 hold.require()
@@ -200,17 +200,17 @@ def smallest_consumer(files: Files, root: Root) -> int | None:
     """The first snapshot that a registered reader of this root still has to read. Raises `Corrupt`."""
     names = [name for name in files.names(root.consumers) if name.startswith("consumer-")]
     paths = [f"{root.consumers}/{name}" for name in sorted(names)]
-    found = []
+    ids = []
     for path, data in zip(paths, files.read_many(paths), strict=True):
         if data is None:
             continue
         try:
-            found.append(Consumer.from_json(data, path).next_snapshot)
+            ids.append(Consumer.from_json(data, path).next_snapshot)
         except Corrupt as error:
             raise Corrupt(
                 f"{path} does not say what its consumer reads next", "Delete it if it is no longer used."
             ) from error
-    return min(found, default=None)
+    return min(ids, default=None)
 
 
 def _raise_earliest(files: Files, root: Root, end: int) -> None:
@@ -222,7 +222,7 @@ def _raise_earliest(files: Files, root: Root, end: int) -> None:
         files.replace(root.earliest_hint, str(end).encode())
 
 
-def _leaving(files: Files, root: Root, ids: Sequence[int]) -> tuple[Leaving, str]:
+def _to_delete(files: Files, root: Root, ids: Sequence[int]) -> tuple[ToDelete, str]:
     """The snapshots and their fingerprint. Raises `Corrupt`, and `Refused` when one has just gone."""
     paths = [root.snapshot(each) for each in ids]
     records, parts = [], [root.directory]
@@ -232,15 +232,15 @@ def _leaving(files: Files, root: Root, ids: Sequence[int]) -> tuple[Leaving, str
         records.append(Snapshot.from_json(data, path))
         parts.append(fingerprint(data))
     schema_id = records[-1].schema_id if records else 0
-    leaving = Leaving((root,), schema_id, tuple(records), frozenset(paths), is_expiry=True)
-    return leaving, fingerprint(*parts)
+    to_delete = ToDelete((root,), schema_id, tuple(records), frozenset(paths), is_expiry=True)
+    return to_delete, fingerprint(*parts)
 
 
 def _require_as_planned(files: Files, root: Root, end: int, plan: Plan) -> int:
     """How many snapshots go. Raises `Refused`."""
     ids = Lineage(files, root).snapshot_ids()
     gone = ids[: bisect_left(ids, end)]
-    require_unmoved(root.table, plan, _leaving(files, root, gone)[1])
+    require_unmoved(root.table, plan, _to_delete(files, root, gone)[1])
     consumer = smallest_consumer(files, root)
     if len(gone) == len(ids) or (consumer is not None and consumer < end):
         raise Refused(

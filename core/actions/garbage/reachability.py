@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from core.actions.garbage.estimate import told
-from core.actions.garbage.references import Leaving, Reference
+from core.actions.garbage.references import Reference, ToDelete
 from core.errors import FileMissing
 from core.storage.files import Files
 from core.table.layout import TablePath
@@ -42,13 +42,13 @@ class _List(NamedTuple):
 
 
 class Metadata:
-    """What references use, by path. `names` are the references' by state; those of what leaves have none.
+    """Metadata files that references use. `names` are the references' by state; those to delete have none.
 
-    `manifests` of all, `leaving` the files that leave unless another uses them; `is_incomplete` when a list
-    of what leaves is missing.
+    `manifests` of all, `to_delete` the files that go unless another uses them; `is_incomplete` when a list
+    to delete is missing.
     """
 
-    def __init__(self, files: Files, table: TablePath, leaving: Leaving, progress: Progress) -> None:
+    def __init__(self, files: Files, table: TablePath, to_delete: ToDelete, progress: Progress) -> None:
         """Raises `Corrupt` for a list that can't be read."""
         self._files = files
         self._table = table
@@ -57,10 +57,10 @@ class Metadata:
         self.manifests: dict[str, ManifestFacts] = {}
         self.index_manifests: dict[str, None] = {}
         self.names: list[str] = []
-        self.leaving = _LeavingFiles()
+        self.to_delete = _LeavingFiles()
         self.is_incomplete = False
         self._new_state("", keeps_deleted=True)
-        self._add_leaving(leaving)
+        self._add_to_delete(to_delete)
         self.first_staying = self.uses.count
 
     @property
@@ -77,9 +77,9 @@ class Metadata:
         """The numbers of their states. Raises `Corrupt`, and `FileMissing` for one that has lost a list."""
         numbers = [self._new_state(each.name, keeps_deleted=each.is_partial) for each in references]
         lists = [
-            found
+            listed
             for number, each in zip(numbers, references, strict=True)
-            for found in self._lists_of(each, number)
+            for listed in self._lists_of(each, number)
         ]
         for manifest_list, metas in self._read(lists):
             assert manifest_list.state is not None
@@ -90,43 +90,43 @@ class Metadata:
             self._add_others(number, each.record)
         return numbers
 
-    def _add_leaving(self, leaving: Leaving) -> None:
+    def _add_to_delete(self, to_delete: ToDelete) -> None:
         lists: list[_List] = []
         previous: int | None = None
-        for record in leaving.records:
+        for record in to_delete.records:
             base, delta = manifest_list_paths(self._table, record)
             if previous is None or record.id != previous + 1:
                 run = self._new_state("")
-                lists += [_List(each, run, True, leaving.full_list) for each in (base, delta)]
+                lists += [_List(each, run, True, to_delete.full_list) for each in (base, delta)]
             else:
                 lists += [
-                    _List(base, None, True, leaving.full_list),
-                    _List(delta, ADDED_LATER, True, leaving.full_list),
+                    _List(base, None, True, to_delete.full_list),
+                    _List(delta, ADDED_LATER, True, to_delete.full_list),
                 ]
             previous = record.id
-            self.leaving.lists[base] = record.base_manifest_list_size
-            self.leaving.lists[delta] = record.delta_manifest_list_size
-            if leaving.is_expiry and record.changelog_manifest_list:
+            self.to_delete.lists[base] = record.base_manifest_list_size
+            self.to_delete.lists[delta] = record.delta_manifest_list_size
+            if to_delete.is_expiry and record.changelog_manifest_list:
                 path = self._table.manifest(record.changelog_manifest_list)
                 lists.append(_List(path, ADDED_LATER, True))
-                self.leaving.lists[path] = record.changelog_manifest_list_size
-            self.leaving.others |= self._others_of(record)
-        if leaving.full_list:
-            if not leaving.records:
-                lists.append(_List(leaving.full_list, self._new_state(""), True))
-            self.leaving.lists[leaving.full_list] = None
+                self.to_delete.lists[path] = record.changelog_manifest_list_size
+            self.to_delete.others |= self._others_of(record)
+        if to_delete.full_list:
+            if not to_delete.records:
+                lists.append(_List(to_delete.full_list, self._new_state(""), True))
+            self.to_delete.lists[to_delete.full_list] = None
         for each, metas in self._read(lists):
             is_changelog = each.state == ADDED_LATER and each.instead is None
             self.is_incomplete |= metas is None and not is_changelog
             for meta in metas or ():
                 path, *extras = self._noted(meta)
-                self.leaving.manifests[path] = meta.file_size
+                self.to_delete.manifests[path] = meta.file_size
                 if is_changelog:
-                    self.leaving.changelogs.add(path)
-                self.leaving.extras.update(dict.fromkeys(extras))
+                    self.to_delete.changelogs.add(path)
+                self.to_delete.extras.update(dict.fromkeys(extras))
                 if each.state is not None:
                     self.uses.use(each.state, path)
-        for path, kind in self.leaving.others.items():
+        for path, kind in self.to_delete.others.items():
             if kind == "index-manifest":
                 self.index_manifests[path] = None
                 self.uses.use(ADDED_LATER, path)
@@ -154,12 +154,12 @@ class Metadata:
                 self.index_manifests[path] = None
 
     def _others_of(self, record: Snapshot) -> dict[str, str]:
-        found = {}
+        others = {}
         if record.index_manifest:
-            found[self._table.manifest(record.index_manifest)] = "index-manifest"
+            others[self._table.manifest(record.index_manifest)] = "index-manifest"
         if record.statistics:
-            found[self._table.statistics_file(record.statistics)] = "statistics"
-        return found
+            others[self._table.statistics_file(record.statistics)] = "statistics"
+        return others
 
     def _read(self, lists: Sequence[_List]) -> Iterator[tuple[_List, Iterable[ManifestMeta] | None]]:
         contents = self._files.read_many(each.path for each in lists)

@@ -1,4 +1,4 @@
-"""What keeps a table's files: every snapshot, tag, changelog, savepoint and claim of every root.
+"""The references of a table: every snapshot, tag, changelog, savepoint and claim of every root.
 
 Reading all of them would cost what orphan cleaning costs, and most can't change the answer. In a lineage,
 where each snapshot was committed on the one before, a file's life is one unbroken run of ids: what a commit
@@ -39,8 +39,8 @@ from core.table.savepoints import SavepointManager
 
 
 @dataclass(frozen=True)
-class Leaving:
-    """What is to go: snapshots of one lineage, ascending (a tag is one), held by `roots`.
+class ToDelete:
+    """References to delete: snapshots of one lineage, ascending (a tag is one), held by `roots`.
 
     A savepoint without its tag has no record. `schema_id`, one of the first root's, names the partitions;
     `paths` are files that are still there and count no more; `full_list` is the path of a savepoint's own
@@ -57,7 +57,7 @@ class Leaving:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What keeps files. `name` is what a person calls it.
+    """A reference keeps files. `name` is its name for people.
 
     `full_list` is set for a savepoint without a tag, whose snapshot nobody knows any more. What `is_partial`
     may have lost some of its files, and keeps what it still names. No tag keeps its snapshot's changelog.
@@ -83,44 +83,44 @@ def roots_and_guards(files: Files, table: TablePath) -> list[Root]:
 def surviving(
     files: Files,
     table: TablePath,
-    leaving: Leaving,
+    to_delete: ToDelete,
     *,
     everything: bool = False,
     among: Collection[Root] | None = None,
     progress: Callable[[str], None] = lambda line: None,
 ) -> list[Reference]:
-    """The references that decide what the leaving ones alone keep; all of them when `everything`.
+    """The references that decide which files go with those to delete; all of them when `everything`.
 
     With `among`, those of these roots, without the savepoints that have no tag.
     Raises `Corrupt` for one that can't be read, and `FileMissing` for one that went since it was listed.
     """
     claimed = _claimed_snapshots(files, table)
     # Before the tags: a savepoint's is there before the savepoint is.
-    savepoints = _savepoints(files, table, leaving) if among is None else []
-    near = (*leaving.roots[:1], *(among or ()))
+    savepoints = _savepoints(files, table, to_delete) if among is None else []
+    near = (*to_delete.roots[:1], *(among or ()))
     roots = roots_and_guards(files, table) if among is None else list(dict.fromkeys(near))
-    views_of = each_of(lambda root: _RootView(files, root, leaving, claimed[root.branch]), roots)
+    views_of = each_of(lambda root: _RootView(files, root, to_delete, claimed[root.branch]), roots)
     views = list(told(views_of, len(roots), "branches", progress))
-    home = next((view for view in views if view.root in leaving.roots[:1]), None)
+    home = next((view for view in views if view.root in to_delete.roots[:1]), None)
 
     def deciding(view: _RootView) -> list[Reference]:
-        span = None if everything or home is None else _span(home, view, leaving)
+        span = None if everything or home is None else _span(home, view, to_delete)
         return [*view.references(span), *view.changelogs()]
 
-    found: dict[tuple[object, ...], Reference] = {}
+    by_key: dict[tuple[object, ...], Reference] = {}
     for of_root in told(each_of(deciding, views), len(views), "branches' histories", progress):
         for each in of_root:
             key = commit_key(each.record) if each.record else ()
-            found.setdefault((*key, each.is_partial, each.keeps_changelog), each)
-    references = [*found.values(), *_loose(savepoints, table, views)]
+            by_key.setdefault((*key, each.is_partial, each.keeps_changelog), each)
+    references = [*by_key.values(), *_loose(savepoints, table, views)]
     # Its own snapshot keeps all that a tag does.
-    return _twins(leaving, references)[:1] or references
+    return _twins(to_delete, references)[:1] or references
 
 
-def _twins(leaving: Leaving, references: Iterable[Reference]) -> list[Reference]:
-    if leaving.is_expiry or len(leaving.records) != 1:
+def _twins(to_delete: ToDelete, references: Iterable[Reference]) -> list[Reference]:
+    if to_delete.is_expiry or len(to_delete.records) != 1:
         return []
-    [wanted] = leaving.records
+    [wanted] = to_delete.records
     return [
         each
         for each in references
@@ -131,21 +131,21 @@ def _twins(leaving: Leaving, references: Iterable[Reference]) -> list[Reference]
 class _RootView:
     """The references of one root, each snapshot read when it is asked for."""
 
-    def __init__(self, files: Files, root: Root, leaving: Leaving, claimed: Mapping[int, int]) -> None:
+    def __init__(self, files: Files, root: Root, to_delete: ToDelete, claimed: Mapping[int, int]) -> None:
         """`claimed`: the snapshots of which savepoints are being made here, by the savepoints' ids."""
         self.root = root
         self._files = files
-        self._leaving = leaving
+        self._to_delete = to_delete
         self._snapshot_ids = numbered(files.names(root.snapshots), SNAPSHOT_PREFIX)
         self._on_disk = set(self._snapshot_ids)
         self._snapshots: dict[int, Snapshot] = {}
-        self.tags = _tags(files, root, leaving)
+        self.tags = _tags(files, root, to_delete)
         self._known: dict[int, Snapshot] = {tag.id: tag for _, tag in self.tags}
-        if root in leaving.roots:
-            self._known |= {record.id: record for record in leaving.records}
+        if root in to_delete.roots:
+            self._known |= {record.id: record for record in to_delete.records}
         self._kept_tags = {tag.id: name for name, tag in self.tags if self._is_kept(name)}
-        self._kept_snapshots = {n for n in self._snapshot_ids if root.snapshot(n) not in leaving.paths}
-        # The ids whose record can be had, leaving ones among them.
+        self._kept_snapshots = {n for n in self._snapshot_ids if root.snapshot(n) not in to_delete.paths}
+        # The ids whose record can be read, those to delete among them.
         self.ids = {*self._snapshot_ids, *self._known}
         self._claims = {number: claim for claim, number in claimed.items() if number in self.ids}
         self._kept = sorted({*self._kept_tags, *self._kept_snapshots, *self._claims})
@@ -155,7 +155,7 @@ class _RootView:
         return self._known.get(snapshot_id) or self._read([snapshot_id])[snapshot_id]
 
     def references(self, span: tuple[float, float] | None) -> list[Reference]:
-        """Those within the span of ids and the nearest on both sides; all when None."""
+        """References within the span of ids and the nearest on both sides; all when None."""
         if span is not None:
             low, high = bisect_left(self._kept, span[0]), bisect_right(self._kept, span[1])
             chosen = self._kept[max(0, low - 1) : high + 1]
@@ -169,15 +169,15 @@ class _RootView:
 
     def changelogs(self) -> list[Reference]:
         """All of them, for engines keep of a changelog's files only what its readers need."""
-        found = []
+        kept = []
         ids = numbered(self._files.names(self.root.changelogs), CHANGELOG_PREFIX)
         paths = [self.root.changelog(each) for each in ids]
         for number, path, data in zip(ids, paths, self._files.read_many(paths), strict=True):
             if data is not None:
                 record = Snapshot.from_json(data, path)
                 name = self._named(f"changelog {number}")
-                found.append(Reference(name, record, is_partial=True, keeps_changelog=True))
-        return found
+                kept.append(Reference(name, record, is_partial=True, keeps_changelog=True))
+        return kept
 
     def _reference(self, snapshot_id: int) -> Reference:
         # The snapshot rather than its tag: it keeps its changelog too.
@@ -199,7 +199,7 @@ class _RootView:
         return Reference(self._named(f"savepoint {self._claims[snapshot_id]}, being made"), record)
 
     def _is_kept(self, tag_name: str) -> bool:
-        return self.root.tag(tag_name) not in self._leaving.paths
+        return self.root.tag(tag_name) not in self._to_delete.paths
 
     def _loaded(self, ids: Sequence[int]) -> Sequence[int]:
         self._read(each for each in ids if each in self._kept_snapshots or each in self._claims)
@@ -226,8 +226,8 @@ class _RootView:
             return False
         ends = self._snapshot_ids[:1] + self._snapshot_ids[-1:]
         records: list[Snapshot] = [tag for _, tag in self.tags]
-        if self.root in self._leaving.roots and not self._leaving.is_expiry:
-            records += self._leaving.records
+        if self.root in self._to_delete.roots and not self._to_delete.is_expiry:
+            records += self._to_delete.records
         wanted = {*ends, *(each.id for each in records if each.id in self._on_disk)}
         self._read(wanted)
         records += [self._snapshots[each] for each in wanted]
@@ -241,11 +241,11 @@ class _RootView:
         return times == sorted(times)
 
 
-def _span(home: _RootView, other: _RootView, leaving: Leaving) -> tuple[float, float] | None:
+def _span(home: _RootView, other: _RootView, to_delete: ToDelete) -> tuple[float, float] | None:
     """The ids of `other` around which its references decide; None when its lineage can't be placed."""
-    if not (leaving.records and home.is_linear and other.is_linear):
+    if not (to_delete.records and home.is_linear and other.is_linear):
         return None
-    first, last = leaving.records[0].id, leaving.records[-1].id
+    first, last = to_delete.records[0].id, to_delete.records[-1].id
     if other is home:
         return first, last
     fork = _fork(home, other)
@@ -270,34 +270,34 @@ def _fork(left: _RootView, right: _RootView) -> tuple[float, float] | None:
     return common[low - 1], (common[low] - 1 if low < len(common) else math.inf)
 
 
-def _tags(files: Files, root: Root, leaving: Leaving) -> list[tuple[str, Tag]]:
+def _tags(files: Files, root: Root, to_delete: ToDelete) -> list[tuple[str, Tag]]:
     lineage = Lineage(files, root)
     tags = lineage.tags()
     for path, message in lineage.unreadable.items():
-        if path not in leaving.paths:
+        if path not in to_delete.paths:
             raise Corrupt(message)
     return tags
 
 
 def _claimed_snapshots(files: Files, table: TablePath) -> Mapping[str | None, dict[int, int]]:
     """The snapshots of which savepoints are being made, by root and the savepoint's id."""
-    found: defaultdict[str | None, dict[int, int]] = defaultdict(dict)
+    claimed: defaultdict[str | None, dict[int, int]] = defaultdict(dict)
     ids = numbered(files.names(table.savepoints), CLAIM_PREFIX)
     paths = [table.savepoint_claim(each) for each in ids]
     for path, data in zip(paths, files.read_many(paths), strict=True):
         if data is not None:
             claim = Claim.from_json(data, path)
-            found[claim.root][claim.id] = claim.snapshot_id
-    return found
+            claimed[claim.root][claim.id] = claim.snapshot_id
+    return claimed
 
 
-def _savepoints(files: Files, table: TablePath, leaving: Leaving) -> list[Savepoint]:
-    """Those that stay. Raises `Corrupt` for one that can't be read."""
+def _savepoints(files: Files, table: TablePath, to_delete: ToDelete) -> list[Savepoint]:
+    """The savepoints that stay. Raises `Corrupt` for one that can't be read."""
     manager = SavepointManager(files, table)
-    found = [each for each in manager.all() if table.savepoint(each.id) not in leaving.paths]
+    staying = [each for each in manager.all() if table.savepoint(each.id) not in to_delete.paths]
     for message in manager.unreadable.values():
         raise Corrupt(message)
-    return found
+    return staying
 
 
 def _loose(savepoints: Iterable[Savepoint], table: TablePath, views: Iterable[_RootView]) -> list[Reference]:

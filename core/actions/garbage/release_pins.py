@@ -7,9 +7,9 @@ from collections.abc import Collection, Mapping
 
 from core.actions.change.journal import Hold
 from core.actions.context import Context, Progress
-from core.actions.garbage.references import Leaving
+from core.actions.garbage.references import ToDelete
 from core.actions.garbage.sweep import Removed, remove
-from core.actions.garbage.unreferenced import Count
+from core.actions.garbage.unreferenced import FileCount
 from core.storage.files import Files
 from core.table.layout import Root
 from core.table.lineage.forks import Side, find_forks
@@ -28,40 +28,40 @@ def released(files: Files, main: Root, branch: str) -> dict[str, Tag]:
     """
     side, name = Side(files, main), _first_name(branch)
     own = re.compile(rf"paimark\.(merge|truncate)\.{re.escape(name)}\.\d+")
-    found = {each: tag for each, tag in side.tags.items() if own.fullmatch(each)}
+    pins = {each: tag for each, tag in side.tags.items() if own.fullmatch(each)}
     others = [root for root in all_roots(files, main.table) if root not in (main, main.table.root(branch))]
-    if not found or name in {_first_name(root.label) for root in others}:
+    if not pins or name in {_first_name(root.label) for root in others}:
         return {}
     forks = {each.snapshot_id for each in find_forks(files, side, others)}
     return {
         each: tag
-        for each, tag in found.items()
-        if forks.isdisjoint({tag.id, None}) or _is_held_besides(side, tag, found)
+        for each, tag in pins.items()
+        if forks.isdisjoint({tag.id, None}) or _is_held_besides(side, tag, pins)
     }
 
 
 def _first_name(branch: str) -> str:
-    """What a branch was called before it was retired."""
+    """The name of a branch before it was retired."""
     retired = _RETIRED.fullmatch(branch)
     return retired["name"] if retired else branch
 
 
-def _is_held_besides(main: Side, tag: Tag, found: Collection[str]) -> bool:
-    others = [(name, other) for name, other in main.tags.items() if name not in found]
+def _is_held_besides(main: Side, tag: Tag, pins: Collection[str]) -> bool:
+    others = [(name, other) for name, other in main.tags.items() if name not in pins]
     return any(holds_for_good(name, other) and is_same_commit(tag, other) for name, other in others)
 
 
-def leaving_of_pins(main: Root, pins: Mapping[str, Tag]) -> Leaving:
+def pins_to_delete(main: Root, pins: Mapping[str, Tag]) -> ToDelete:
     """One or more pins while their files, and the copies that guard them, are still there."""
     roots = (main,) if main.branch is None else (main, main.table.root())
     records = {commit_key(tag): tag for tag in pins.values()}
     ascending = sorted(records.values(), key=lambda each: each.id)
     paths = frozenset(root.tag(name) for root in roots for name in pins)
-    return Leaving(roots, ascending[-1].schema_id, tuple(ascending), paths)
+    return ToDelete(roots, ascending[-1].schema_id, tuple(ascending), paths)
 
 
 def release(
-    context: Context, hold: Hold, branch: str, progress: Progress, count: Count | None = None
+    context: Context, hold: Hold, branch: str, progress: Progress, count: FileCount | None = None
 ) -> Removed:
     """Once the branch is gone: its pins go, with the files that only they kept. It can be done twice.
 
@@ -71,9 +71,9 @@ def release(
     pins = released(files, main, branch)
     if not pins:
         return Removed()
-    leaving = leaving_of_pins(main, pins)
-    removed = remove(context, hold, leaving, progress, part="pins: ", count=count)
-    for path in sorted(leaving.paths):
+    to_delete = pins_to_delete(main, pins)
+    removed = remove(context, hold, to_delete, progress, part="pins: ", count=count)
+    for path in sorted(to_delete.paths):
         files.delete(path)
     progress(f"released tag {', '.join(pins)}")
     return removed

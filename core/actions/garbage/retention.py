@@ -1,4 +1,4 @@
-"""What a person should know of stock expiry before something is to be kept."""
+"""Warnings on stock expiry for plans that keep something."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from core.table.lineage.branches import branch_health
 
 
 def stock_expiry_warnings(files: Files, root: Root) -> list[str]:
-    """What to know before something on this root is to be kept. Raises `Corrupt`."""
+    """Warnings before something on this root is to be kept. Raises `Corrupt`."""
     if branch_health(files, root) == "ok":
         return []
     return [

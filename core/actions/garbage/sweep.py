@@ -16,8 +16,8 @@ from functools import partial
 from core.actions.change.journal import Hold, TakenOver
 from core.actions.context import Context, Progress, Remark
 from core.actions.garbage.estimate import Estimate
-from core.actions.garbage.references import Leaving
-from core.actions.garbage.unreferenced import Count, Freed
+from core.actions.garbage.references import ToDelete
+from core.actions.garbage.unreferenced import FileCount, Freed
 from core.actions.garbage.watch import Watch
 from core.errors import Refused
 from core.figures import counted, size
@@ -48,12 +48,12 @@ class Removed:
 def remove(
     context: Context,
     hold: Hold,
-    leaving: Leaving,
+    to_delete: ToDelete,
     progress: Progress,
     part: str = "",
-    count: Count | None = None,
+    count: FileCount | None = None,
 ) -> Removed:
-    """Delete every file that only the leaving references keep; what an earlier run did is passed over.
+    """Delete every file that only the references to delete keep. Idempotent.
 
     `part` tells it from the other removals of a change that has several. `count` may have counted them
     before; it serves as long as it counted all that leaves.
@@ -62,7 +62,7 @@ def remove(
     are left, and ends the change: what is damaged is damaged for good, and the table must not be held by it.
     """
     try:
-        return _remove(context, hold, leaving, progress, part, count)
+        return _remove(context, hold, to_delete, progress, part, count)
     except TakenOver:
         raise
     except Refused as error:
@@ -74,16 +74,16 @@ def remove(
 
 
 def _remove(
-    context: Context, hold: Hold, leaving: Leaving, progress: Progress, part: str, count: Count | None
+    context: Context, hold: Hold, to_delete: ToDelete, progress: Progress, part: str, count: FileCount | None
 ) -> Removed:
     removed = Removed()
     left = [(done, kind) for done, kind in _KINDS if part + done not in hold.steps]
     if not left:
         return removed
-    if count is None or not count.is_of(leaving):
+    if count is None or not count.is_of(to_delete):
         with_data = (DATA_GONE, "data") in left
-        count = Count(context.files, hold.table, leaving, progress, with_data=with_data)
-    count.leaving = leaving
+        count = FileCount(context.files, hold.table, to_delete, progress, with_data=with_data)
+    count.to_delete = to_delete
     watch = Watch(hold, count)
     for done, kind in left:
         sweep = _Sweep(context.files, watch, kind, progress)
@@ -104,7 +104,7 @@ _NOUNS = {"data": "data file", "manifests": "manifest", "lists": "manifest list"
 
 
 def stranger(table: TablePath, path: str) -> str:
-    """What is said of a file that a manifest names and that is never deleted."""
+    """A sentence on a file that a manifest names and that is never deleted."""
     return f"{path} stays: a manifest names it, and it is no file of {table.full_name}"
 
 

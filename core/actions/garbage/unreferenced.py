@@ -1,6 +1,6 @@
-"""Reference counting: the files that leaving references alone keep.
+"""Reference counting: find files reachable only from the references being deleted.
 
-What the leaving ones hold, less what the deciding others hold. Where anything of the leaving ones is missing,
+Files that these hold, less files that the deciding others hold. Where a file of the first is missing,
 every manifest of every reference is read. Files are told apart by name alone, which errs towards keeping.
 """
 
@@ -11,13 +11,13 @@ from collections.abc import Collection
 
 from core.actions.garbage.count import Freed, Incomplete, Tally
 from core.actions.garbage.reachability import Progress
-from core.actions.garbage.references import Leaving, Reference, surviving
+from core.actions.garbage.references import Reference, ToDelete, surviving
 from core.errors import Corrupt, FileMissing, Refused
 from core.storage.files import Files
 from core.table.layout import Root, TablePath
 from core.table.records import commit_key
 
-__all__ = ["Count", "Freed", "freed_by"]
+__all__ = ["FileCount", "Freed", "freed_by"]
 
 # Seconds before it is read again: an expiry that is at work takes the snapshot away last.
 _WAITS = (0.05, 0.2, 0.5)
@@ -26,36 +26,36 @@ _WAITS = (0.05, 0.2, 0.5)
 def freed_by(
     files: Files,
     table: TablePath,
-    leaving: Leaving,
+    to_delete: ToDelete,
     *,
     with_data: bool = True,
     progress: Progress = lambda line: None,
 ) -> Freed:
-    """Every file that only the leaving references keep, with its size; files that are gone are left out.
+    """Every file that only the references to delete keep, with its size; files that are gone are left out.
 
     Without data, manifests of the leaving ones may be gone. Raises `Refused` when anything that may keep
     files can't be read.
     """
-    return Count(files, table, leaving, progress, with_data=with_data).freed()
+    return FileCount(files, table, to_delete, progress, with_data=with_data).freed()
 
 
-class Count:
-    """What leaving references free, counted once and kept up to date: of what came since only that is read.
+class FileCount:
+    """Count the files that deleting references frees, and keep the count up to date by reading only new ones.
 
-    Whoever asks may change `leaving` to what of the same references is still there.
+    The caller may change `to_delete` to those of the same references that are still there.
     """
 
     def __init__(
         self,
         files: Files,
         table: TablePath,
-        leaving: Leaving,
+        to_delete: ToDelete,
         progress: Progress = lambda line: None,
         *,
         with_data: bool = True,
     ) -> None:
-        self.leaving = leaving
-        self._of = _held_by(leaving)
+        self.to_delete = to_delete
+        self._of = _held_by(to_delete)
         self._files = files
         self._table = table
         self._progress = progress
@@ -63,9 +63,9 @@ class Count:
         self._tally: Tally | None = None
         self._freed: Freed | None = None
 
-    def is_of(self, leaving: Leaving) -> bool:
+    def is_of(self, to_delete: ToDelete) -> bool:
         """Whether it counted all that these hold: they are the same, or what of them is still there."""
-        return _held_by(leaving) <= self._of
+        return _held_by(to_delete) <= self._of
 
     def freed(self) -> Freed:
         """As `freed_by`, now."""
@@ -97,7 +97,7 @@ class Count:
         references = surviving(
             self._files,
             self._table,
-            self.leaving,
+            self.to_delete,
             everything=everything,
             among=among,
             progress=self._progress,
@@ -117,7 +117,7 @@ class Count:
         except Incomplete:
             # What is missing may have told that a file went long ago: no neighbour decides any more.
             references = surviving(
-                self._files, self._table, self.leaving, everything=True, progress=self._progress
+                self._files, self._table, self.to_delete, everything=True, progress=self._progress
             )
             return self._made(references, everything=True)
 
@@ -125,7 +125,7 @@ class Count:
         return Tally(
             self._files,
             self._table,
-            self.leaving,
+            self.to_delete,
             references,
             self._progress,
             with_data=self._with_data,
@@ -139,5 +139,5 @@ class Count:
         )
 
 
-def _held_by(leaving: Leaving) -> frozenset[object]:
-    return frozenset([*map(commit_key, leaving.records), leaving.full_list, *leaving.paths])
+def _held_by(to_delete: ToDelete) -> frozenset[object]:
+    return frozenset([*map(commit_key, to_delete.records), to_delete.full_list, *to_delete.paths])

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterable, Sequence
 
 from core.actions.change.journal import Hold
-from core.actions.garbage.unreferenced import Count
+from core.actions.garbage.unreferenced import FileCount
 from core.storage.files import Files
 from core.storage.parallel import each_of
 from core.table.layout import SAVEPOINT_PREFIX, SAVEPOINT_TAG_PREFIX, TAG_PREFIX, Root, TablePath
@@ -31,7 +31,7 @@ Names = frozenset[str]
 class Watch:
     """Keeps a count up to date while files go; `freed` is what may go still."""
 
-    def __init__(self, hold: Hold, count: Count) -> None:
+    def __init__(self, hold: Hold, count: FileCount) -> None:
         """Raises `Refused` when the references can't be read, and `TakenOver`."""
         hold.require()
         self._hold = hold
@@ -39,7 +39,7 @@ class Watch:
         self._files: Files = hold.context.files
         self._table: TablePath = hold.table
         main, own = main_root(self._files, self._table), self._table.root()
-        self._near = list(dict.fromkeys([*count.leaving.roots, main, own]))
+        self._near = list(dict.fromkeys([*count.to_delete.roots, main, own]))
         self._began = self._ended = self._was_everywhere = time.monotonic()
         branches = branch_roots(self._files, self._table)
         self._first = frozenset([own, *branches])
@@ -66,7 +66,7 @@ class Watch:
         self._ended = time.monotonic()
 
     def settle(self) -> None:
-        """What came may have gone again, and keep nothing then. Raises as the constructor."""
+        """Look again: a new reference that has gone keeps nothing. Raises as the constructor."""
         self._hold.require()
         self.freed = self._count.freed()
         self._look_near()
@@ -99,7 +99,7 @@ class Watch:
         return changed
 
     def _names(self, roots: Iterable[Root]) -> dict[Root, Names]:
-        """What of each root tells that a reference came. Elsewhere than near, a commit does not."""
+        """Names in each root by which a new reference shows. In distant roots a commit does not."""
         near = set(self._near)
         asked = [
             (root, directory)
@@ -110,17 +110,17 @@ class Watch:
                 *([root.snapshots] if root in near or root not in self._first else []),
             )
         ]
-        found: dict[Root, Names] = {}
+        by_root: dict[Root, Names] = {}
         listings = each_of(self._files.names, [directory for _, directory in asked])
         for (root, directory), names in zip(asked, listings, strict=True):
-            found[root] = found.get(root, frozenset()).union(f"{directory}/{name}" for name in names)
-        return found
+            by_root[root] = by_root.get(root, frozenset()).union(f"{directory}/{name}" for name in names)
+        return by_root
 
     def _savepoint_names(self) -> Names:
         return frozenset(self._files.names(self._table.savepoints))
 
     def _empty(self, roots: Sequence[Root]) -> list[Root]:
-        """Those without a snapshot: somebody may be making them."""
+        """Roots without a snapshot: somebody may be making them."""
         listings = each_of(self._files.names, [root.snapshots for root in roots])
         return [root for root, names in zip(roots, listings, strict=True) if not names]
 

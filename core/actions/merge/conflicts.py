@@ -9,7 +9,7 @@ import msgspec
 
 from core.actions.context import Context, Progress
 from core.actions.merge.rows import keyed_queries, rewriting, versions_of
-from core.actions.merge.survey import Survey, survey
+from core.actions.merge.survey import Survey, survey_merge
 from core.actions.plan import raise_first
 from core.actions.rewrite.spark_rewrite import asked
 from core.figures import counted
@@ -77,7 +77,7 @@ class Conflicts(msgspec.Struct, frozen=True):
 
     title: str
     keys: tuple[str, ...]
-    found: tuple[Conflict, ...]
+    first: tuple[Conflict, ...]
     count: int
 
     @property
@@ -86,11 +86,11 @@ class Conflicts(msgspec.Struct, frozen=True):
         if not self.count:
             return "no conflicts"
         said = counted(self.count, "key") + " in conflict"
-        return said if self.count == len(self.found) else f"the first {len(self.found):,} of {said}"
+        return said if self.count == len(self.first) else f"the first {len(self.first):,} of {said}"
 
     @property
     def lines(self) -> list[ConflictLine]:
-        return [line for each in self.found for line in each.lines]
+        return [line for each in self.first for line in each.lines]
 
 
 def find_conflicts(context: Context, table: TablePath, name: str, progress: Progress) -> Conflicts:
@@ -98,32 +98,32 @@ def find_conflicts(context: Context, table: TablePath, name: str, progress: Prog
 
     Raises `NotFound`, `Refused` where the two can't be compared, and what the engine says of a failure.
     """
-    found = survey(context.files, table, name)
-    schema = found.target.schema
-    if found.kind != "keyed":
-        return Conflicts(_title(table, found), tuple(schema.primary_keys), (), 0)
-    raise_first((*found.schema_refusals, *rewriting(context, found)[1]))
-    versions = versions_of(found)
-    queries = keyed_queries(context, found, versions)
+    survey = survey_merge(context.files, table, name)
+    schema = survey.target.schema
+    if survey.kind != "keyed":
+        return Conflicts(_title(table, survey), tuple(schema.primary_keys), (), 0)
+    raise_first((*survey.schema_refusals, *rewriting(context, survey)[1]))
+    versions = versions_of(survey)
+    queries = keyed_queries(context, survey, versions)
     kinds = {field.name: ColumnType.of(_type_name(field.type)).name for field in schema.fields}
     first = asked(
         context,
-        found.target,
+        survey.target,
         versions,
         queries.every_conflict(lambda column, value: _bounded(kinds[column], value), SHOWN + 1),
         progress,
     )
     count = len(first)
     if count > SHOWN:
-        (answer,) = asked(context, found.target, versions, queries.count_conflicts, progress)
+        (answer,) = asked(context, survey.target, versions, queries.count_conflicts, progress)
         count = int(answer["conflicts"])
     read = tuple(_conflict(schema, kinds, each) for each in first[:SHOWN])
-    return Conflicts(_title(table, found), tuple(schema.primary_keys), read, count)
+    return Conflicts(_title(table, survey), tuple(schema.primary_keys), read, count)
 
 
-def _title(table: TablePath, found: Survey) -> str:
-    name, head, main = found.branch.root.label, found.branch.snapshot.id, found.start.head.snapshot.id
-    return f"{table.full_name}: {name} at snapshot {head}, main at {main}, base {found.base.id}"
+def _title(table: TablePath, survey: Survey) -> str:
+    name, head, main = survey.branch.root.label, survey.branch.snapshot.id, survey.start.head.snapshot.id
+    return f"{table.full_name}: {name} at snapshot {head}, main at {main}, base {survey.base.id}"
 
 
 def _type_name(kind: object) -> str:
@@ -131,7 +131,7 @@ def _type_name(kind: object) -> str:
 
 
 def _bounded(kind: str, value: str) -> str:
-    """What stands in the answer for a value. Of kinds without a name, which are nested, their JSON."""
+    """The SQL of a value in the answer. Of nested types their JSON."""
     if kind in _TEXTS:
         return f"left({value}, {LONGEST + 1})"
     if kind in _BYTES:

@@ -21,19 +21,19 @@ from core.table.reading import numbered
 from core.table.records import Snapshot
 
 
-def new_tags(files: Files, found: Survey) -> tuple[dict[str, Snapshot], list[str]]:
+def new_tags(files: Files, survey: Survey) -> tuple[dict[str, Snapshot], list[str]]:
     """The branch's tags from after the base that main lacks; and those main has at another snapshot."""
-    main, branch = Side(files, found.start.root), Side(files, found.branch.root)
-    later = {name: tag for name, tag in branch.tags.items() if tag.id > found.base.id}
+    main, branch = Side(files, survey.start.root), Side(files, survey.branch.root)
+    later = {name: tag for name, tag in branch.tags.items() if tag.id > survey.base.id}
     clashes = [name for name in later if name in main.tags and main.tags[name].id != later[name].id]
     return {name: tag for name, tag in later.items() if name not in main.tags}, clashes
 
 
-def write_schemas(files: Files, found: Survey, progress: Progress) -> list[str]:
+def write_schemas(files: Files, survey: Survey, progress: Progress) -> list[str]:
     """The branch's schemas that main follows to; the paths that were created. Raises `Refused`."""
     written = []
-    for number, data in found.new_schemas:
-        path = found.start.root.schema(number)
+    for number, data in survey.new_schemas:
+        path = survey.start.root.schema(number)
         if files.create(path, data):
             written.append(path)
         elif files.read(path) != data:
@@ -58,23 +58,23 @@ def remove_schemas(files: Files, root: Root, new: list[tuple[int, bytes]], head:
         files.delete(path)
 
 
-def append_snapshots(context: Context, found: Survey, progress: Progress) -> Snapshot:
+def append_snapshots(context: Context, survey: Survey, progress: Progress) -> Snapshot:
     """Append the branch's snapshots to main's; the last that main has of them now.
 
     That is an earlier one than the branch's head when somebody committed to main in between. Raises `Refused`
     when that was before the first, and nothing is left then.
     """
-    files, main, branch = context.files, found.start.root, found.branch.root
-    head = found.branch.snapshot
+    files, main, branch = context.files, survey.start.root, survey.branch.root
+    head = survey.branch.snapshot
     pin = main.tag(merge_tag(branch.label, head.id))
-    created = files.create(pin, found.branch.data)
+    created = files.create(pin, survey.branch.data)
     guard(files, main, merge_tag(branch.label, head.id))
-    last = append_between(files, branch, main, found.base.id, head.id)
+    last = append_between(files, branch, main, survey.base.id, head.id)
     if last is None:
         if created:
             files.delete(pin)
         raise Refused(
-            f"main of {main.table.full_name} moved: it has a snapshot {found.base.id + 1} of its own",
+            f"main of {main.table.full_name} moved: it has a snapshot {survey.base.id + 1} of its own",
             "Make a new plan.",
         )
     if last.id < head.id:
@@ -83,7 +83,7 @@ def append_snapshots(context: Context, found: Survey, progress: Progress) -> Sna
         files.delete(pin)
     else:
         point_at_newest(files, main, last.id)
-    progress(f"appended snapshots {found.base.id + 1} to {last.id}")
+    progress(f"appended snapshots {survey.base.id + 1} to {last.id}")
     return last
 
 
@@ -135,11 +135,13 @@ def append_between(files: Files, source: Root, target: Root, after: int, until: 
     return last
 
 
-def copy_tags(context: Context, found: Survey, until: int, progress: Progress) -> None:
+def copy_tags(context: Context, survey: Survey, until: int, progress: Progress) -> None:
     """The branch's tags of snapshots that main has now."""
-    tags, _ = new_tags(context.files, found)
+    tags, _ = new_tags(context.files, survey)
     for name, tag in tags.items():
         if tag.id <= until:
-            context.files.create(found.start.root.tag(name), context.files.read(found.branch.root.tag(name)))
-            guard(context.files, found.start.root, name)
+            context.files.create(
+                survey.start.root.tag(name), context.files.read(survey.branch.root.tag(name))
+            )
+            guard(context.files, survey.start.root, name)
             progress(f"copied tag {name}")

@@ -17,8 +17,8 @@ from core.table.layout import Root, TablePath
 from core.table.records import Point, Record
 
 
-class Event(Record, frozen=True, kw_only=True):
-    """What main's commit `main` in `root` (None: the table directory) did.
+class MergeEvent(Record, frozen=True, kw_only=True):
+    """A merge or rollback, made by main's commit `main` in `root` (None: the table directory).
 
     A merge: `branch` up to `head` is in main since, and the merge itself started from `base_head` and
     `base_main`. A rollback: main's rows are those of its snapshot `to`, which is `then`, again.
@@ -43,13 +43,13 @@ class Event(Record, frozen=True, kw_only=True):
         return self.kind == "merge" and self.head == self.main
 
 
-def events(files: Files, table: TablePath) -> list[Event]:
+def events(files: Files, table: TablePath) -> list[MergeEvent]:
     """All of them, oldest first. Raises `Corrupt`."""
     try:
         lines = files.read(table.merges).splitlines()
     except FileMissing:
         return []
-    return [Event.from_json(line, table.merges) for line in lines if line.strip()]
+    return [MergeEvent.from_json(line, table.merges) for line in lines if line.strip()]
 
 
 class Merged(NamedTuple):
@@ -65,7 +65,7 @@ class Merged(NamedTuple):
 
 
 def merged(files: Files, main: Root, branch: str) -> Merged | None:
-    """What main's rows have of the branch; None when it was never merged. Raises `Corrupt`."""
+    """How much of the branch main's rows have; None when it was never merged. Raises `Corrupt`."""
     until: int | None = None
     then: Point | None = None
     before: Merged | None = None
@@ -84,7 +84,7 @@ def merged(files: Files, main: Root, branch: str) -> Merged | None:
 
 
 def move(files: Files, main: Root, to: Root, after: int, until: float = math.inf) -> None:
-    """What commits of one root did, those after a snapshot, is told of another that has them now."""
+    """Move the entries of commits after a snapshot to another root, which has those commits now."""
     known = events(files, main.table)
     moved = [
         msgspec.structs.replace(each, root=to.branch)
@@ -97,15 +97,15 @@ def move(files: Files, main: Root, to: Root, after: int, until: float = math.inf
 
 
 def hand_on(files: Files, source: Root, target: Root, until: float = math.inf) -> None:
-    """What commits of one root did, up to a snapshot, is told of another that has them too. Idempotent."""
+    """Copy the entries of commits up to a snapshot to another root, which has them too. Idempotent."""
     known = events(files, source.table)
     own = [each for each in known if each.root == target.branch]
-    told = [
+    handed_on = [
         msgspec.structs.replace(each, root=target.branch)
         for each in known
         if each.root == source.branch and each.main.id <= until
     ]
-    if new := [each for each in told if each not in own]:
+    if new := [each for each in handed_on if each not in own]:
         others = [each for each in known if each.root != target.branch]
         # Each commit of a root has a higher id than those before it.
         _write(files, source.table, [*others, *sorted([*own, *new], key=lambda each: each.main.id)])
@@ -126,7 +126,7 @@ def rename(files: Files, source: Root, target: Root) -> None:
         _write(files, source.table, renamed)
 
 
-def record(files: Files, table: TablePath, event: Event) -> None:
+def record(files: Files, table: TablePath, event: MergeEvent) -> None:
     """Add one; twice adds nothing. For who holds the table's journal."""
     known = events(files, table)
     if event in known:
@@ -134,7 +134,7 @@ def record(files: Files, table: TablePath, event: Event) -> None:
     _write(files, table, [*known, event])
 
 
-def _write(files: Files, table: TablePath, found: list[Event]) -> None:
+def _write(files: Files, table: TablePath, entries: list[MergeEvent]) -> None:
     # The record's own encoding is spread over lines, for people.
-    lines = [b" ".join(each.to_json().split(b"\n")) for each in found]
+    lines = [b" ".join(each.to_json().split(b"\n")) for each in entries]
     files.replace(table.merges, b"\n".join([*lines, b""]))

@@ -1,4 +1,4 @@
-"""What the journal of a merge keeps, for whoever finishes it or takes it back."""
+"""The state of a merge in the journal, by which it is finished or taken back."""
 
 from __future__ import annotations
 
@@ -38,23 +38,23 @@ class MergeState(msgspec.Struct, frozen=True):
         return [(number, text.encode()) for number, text in self.schemas]
 
 
-def state_of(found: Survey) -> MergeState:
-    """What the journal is to keep of it."""
+def state_of(survey: Survey) -> MergeState:
+    """The state for the journal."""
     return MergeState(
-        kind=found.kind,
-        branch=found.branch.root.label,
-        root=found.start.root.branch,
-        main=found.start.head.snapshot.as_written(),
-        head=found.branch.snapshot.as_written(),
-        base=found.base.as_written(),
-        main_base=found.main_base.as_written(),
-        schema=found.start.schema_text,
-        schemas=tuple((number, data.decode()) for number, data in found.new_schemas),
+        kind=survey.kind,
+        branch=survey.branch.root.label,
+        root=survey.start.root.branch,
+        main=survey.start.head.snapshot.as_written(),
+        head=survey.branch.snapshot.as_written(),
+        base=survey.base.as_written(),
+        main_base=survey.main_base.as_written(),
+        schema=survey.start.schema_text,
+        schemas=tuple((number, data.decode()) for number, data in survey.new_schemas),
     )
 
 
 def survey_of(files: Files, table: TablePath, state: MergeState, main: Snapshot) -> Survey:
-    """What the merge started from, on this snapshot of main, though either has expired since."""
+    """The survey that the merge started from, on this snapshot of main, though either has expired since."""
     root, branch = table.root(state.root), table.root(state.branch)
     head, base = snapshot_of(state.head), snapshot_of(state.base)
     schema = TableSchema.from_json(files.read(root.schema(main.schema_id)), root.schemas)

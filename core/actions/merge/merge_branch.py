@@ -27,7 +27,7 @@ from core.actions.merge.fast_forward import (
 from core.actions.merge.journal import MergeState, state_of, survey_of
 from core.actions.merge.record import record_merge
 from core.actions.merge.rows import merged_rows, rewriting
-from core.actions.merge.survey import Survey, survey
+from core.actions.merge.survey import Survey, survey_merge
 from core.actions.plan import Plan, Refusal, Step, raise_first
 from core.actions.rewrite.column_compatibility import column_refusals
 from core.actions.rewrite.rewrite_main import TRY, RewriteMain, as_planned_or_gone_on, snapshot_of
@@ -50,39 +50,41 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     choice = text_argument(arguments, "on_conflict") or "fail"
     if choice not in _CHOICES:
         raise UsageError(f"on_conflict is {', '.join(_CHOICES[:2])} or {_CHOICES[2]}, not {choice}")
-    found = survey(context.files, table, name)
-    head, main = found.branch.snapshot, found.start.head.snapshot
-    refusals = [*read_only_refusals(context), *found.schema_refusals]
+    survey = survey_merge(context.files, table, name)
+    head, main = survey.branch.snapshot, survey.start.head.snapshot
+    refusals = [*read_only_refusals(context), *survey.schema_refusals]
     refusals += journal.refusals(context, table)
-    given: dict[str, str | int | bool | None] = {"name": name, "on_conflict": choice, "kind": found.kind}
-    if found.kind == "nothing":
+    given: dict[str, str | int | bool | None] = {"name": name, "on_conflict": choice, "kind": survey.kind}
+    if survey.kind == "nothing":
         return Plan(
             action=ACTION,
             table=table.full_name,
             summary=f"main of {table.full_name} has all of branch {name} already (its snapshot {head.id})",
             arguments=given,
-            fingerprint=found.fingerprint,
+            fingerprint=survey.fingerprint,
             refusals=tuple(read_only_refusals(context)),
             empty=True,
         )
     safety = savepoint_claim.next_id(context.files, table)
-    lost = column_refusals(found.start.schema, "main", found.target)
+    lost = column_refusals(survey.start.schema, "main", survey.target)
     steps = [Step("create", table.savepoint(safety), f"keeps snapshot {main.id} of main, as it is now")]
-    steps += [Step("copy", found.start.root.schema(number), f"of {name}") for number, _ in found.new_schemas]
+    steps += [
+        Step("copy", survey.start.root.schema(number), f"of {name}") for number, _ in survey.new_schemas
+    ]
     further, more = (
-        _fast_forward(context, found) if found.kind == "fast-forward" else rewriting(context, found)
+        _fast_forward(context, survey) if survey.kind == "fast-forward" else rewriting(context, survey)
     )
     return Plan(
         action=ACTION,
         table=table.full_name,
-        summary=_summary(table, found),
+        summary=_summary(table, survey),
         arguments=given,
-        fingerprint=found.fingerprint,
-        lasting=found.lasting,
+        fingerprint=survey.fingerprint,
+        lasting=survey.lasting,
         main_at=point_of(main),
         steps=(*steps, *further),
         kept=(f"Branch {name}, and main's rows as they are as savepoint {safety}",),
-        warnings=(*_warnings(found, choice), *([_LOST] if lost else [])),
+        warnings=(*_warnings(survey, choice), *([_LOST] if lost else [])),
         refusals=(*refusals, *more),
         undo="" if lost else f"paimark undo {table.word}",
     )
@@ -121,20 +123,20 @@ class MergeBranch(RewriteMain[MergeState]):
         return survey_of(self.work.files, self.work.table, self.state, main)
 
     def check(self, hold: Hold) -> None:
-        found = _as_planned(self.work)
+        survey = _as_planned(self.work)
         if self._is_append:
-            raise_first(_fast_forward(self.work.context, found)[1])
+            raise_first(_fast_forward(self.work.context, survey)[1])
         else:
             # Whether it can be merged comes first: what is refused leaves no savepoint.
-            self.rows(found.start)
+            self.rows(survey.start)
 
     def rows(self, start: RewriteBase) -> QueryRows | None:
         # Columns may come without a commit.
         now = point_of(start.head.snapshot), start.schema_text
         if self._rows is None or self._rows[0] != now:
-            work, found = self.work, self._on(start)
+            work, survey = self.work, self._on(start)
             choice = str(work.plan.arguments["on_conflict"])
-            self._rows = now, merged_rows(work.context, found, choice, work.progress)
+            self._rows = now, merged_rows(work.context, survey, choice, work.progress)
         return self._rows[1]
 
     def safety_comment(self) -> str:
@@ -144,9 +146,9 @@ class MergeBranch(RewriteMain[MergeState]):
         return self._on(start).target
 
     def follow(self, start: RewriteBase) -> None:
-        state, found = self.state, survey(self.work.files, self.work.table, self.state.branch)
-        is_same_branch = is_same_commit(found.branch.snapshot, snapshot_of(state.head))
-        is_same_base = is_same_commit(found.base, snapshot_of(state.base))
+        state, survey = self.state, survey_merge(self.work.files, self.work.table, self.state.branch)
+        is_same_branch = is_same_commit(survey.branch.snapshot, snapshot_of(state.head))
+        is_same_base = is_same_commit(survey.base, snapshot_of(state.base))
         if not is_same_branch or not is_same_base or start.schema_text not in state.schema_texts:
             super().follow(start)
 
@@ -185,17 +187,17 @@ class MergeBranch(RewriteMain[MergeState]):
         return None not in (first, copy) and first != copy and self.landed(hold) is Landed.NO
 
     def record(self, hold: Hold) -> None:
-        found = self._survey(self.head(hold))
+        survey = self._survey(self.head(hold))
         if self._is_append:
             if self.made is None and self.landed(hold) is Landed.YES:
                 # Whoever recovers goes on where the first of them landed.
-                self.made = append_snapshots(self.work.context, found, self.work.progress)
-            if self.made is None and found.branch.snapshot.id == found.base.id + 1:
+                self.made = append_snapshots(self.work.context, survey, self.work.progress)
+            if self.made is None and survey.branch.snapshot.id == survey.base.id + 1:
                 # A person says that it was committed, and there was but one to commit.
-                self.made = found.branch.snapshot
+                self.made = survey.branch.snapshot
             if self.made is not None:
-                copy_tags(self.work.context, found, self.made.id, self.work.progress)
-        record_merge(self.work.context, found, self.made or self.moved[1])
+                copy_tags(self.work.context, survey, self.made.id, self.work.progress)
+        record_merge(self.work.context, survey, self.made or self.moved[1])
 
     def take_back(self, hold: Hold) -> None:
         super().take_back(hold)
@@ -237,23 +239,23 @@ def _as_planned(work: Work) -> Survey:
     """Raises `Refused` when the branch moved, or main did otherwise than by going on."""
     arguments = work.plan.arguments
 
-    def may_go_on(found: Survey) -> bool:
-        return found.kind != "fast-forward" and found.kind == arguments["kind"]
+    def may_go_on(survey: Survey) -> bool:
+        return survey.kind != "fast-forward" and survey.kind == arguments["kind"]
 
     return as_planned_or_gone_on(
-        work, lambda: survey(work.files, work.table, str(arguments["name"])), may_go_on
+        work, lambda: survey_merge(work.files, work.table, str(arguments["name"])), may_go_on
     )
 
 
-def _fast_forward(context: Context, found: Survey) -> tuple[list[Step], list[Refusal]]:
-    main, name = found.start.root, found.branch.root.label
-    head = found.branch.snapshot
-    tags, clashes = new_tags(context.files, found)
+def _fast_forward(context: Context, survey: Survey) -> tuple[list[Step], list[Refusal]]:
+    main, name = survey.start.root, survey.branch.root.label
+    head = survey.branch.snapshot
+    tags, clashes = new_tags(context.files, survey)
     steps = [
         Step("create", main.tag(merge_tag(name, head.id)), "pins what main and branch share"),
         *(
             Step("copy", main.snapshot(number), f"of {name}")
-            for number in range(found.base.id + 1, head.id + 1)
+            for number in range(survey.base.id + 1, head.id + 1)
         ),
         *(Step("copy", main.tag(tag), f"of {name}") for tag in tags),
     ]
@@ -265,28 +267,28 @@ def _fast_forward(context: Context, found: Survey) -> tuple[list[Step], list[Ref
     return steps, refusals
 
 
-def _summary(table: TablePath, found: Survey) -> str:
-    name, head = found.branch.root.label, found.branch.snapshot.id
-    if found.kind == "fast-forward":
-        count = counted(head - found.base.id, "snapshot")
+def _summary(table: TablePath, survey: Survey) -> str:
+    name, head = survey.branch.root.label, survey.branch.snapshot.id
+    if survey.kind == "fast-forward":
+        count = counted(head - survey.base.id, "snapshot")
         return f"Move main of {table.full_name} on along branch {name}: {count}, up to {head}"
     return (
-        f"Merge what branch {name} of {table.full_name} changed since its snapshot {found.base.id} "
-        f"into main, at snapshot {found.start.head.snapshot.id}"
+        f"Merge what branch {name} of {table.full_name} changed since its snapshot {survey.base.id} "
+        f"into main, at snapshot {survey.start.head.snapshot.id}"
     )
 
 
-def _warnings(found: Survey, choice: str) -> list[str]:
+def _warnings(survey: Survey, choice: str) -> list[str]:
     warnings = []
-    name, between = found.branch.root.label, range(found.base.id + 1, found.branch.snapshot.id)
-    if found.kind == "fast-forward" and between:
+    name, between = survey.branch.root.label, range(survey.base.id + 1, survey.branch.snapshot.id)
+    if survey.kind == "fast-forward" and between:
         warnings.append(
             f"Main and branch {name} share their snapshots then: an expiry on either side deletes files that "
             f"the other's snapshots {between[0]} to {between[-1]} need. Tag on {name} what is to stay"
         )
-    if found.new_schemas:
-        warnings.append(f"main follows the branch to schema {found.new_schemas[-1][0]}")
-    if found.kind == "keyed":
+    if survey.new_schemas:
+        warnings.append(f"main follows the branch to schema {survey.new_schemas[-1][0]}")
+    if survey.kind == "keyed":
         warnings.append("Streaming readers skip OVERWRITE commits by default: they will not see the merge")
         if choice == "fail":
             warnings.append(

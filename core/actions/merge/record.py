@@ -1,23 +1,23 @@
-"""What a merge leaves behind for the next one, and for whoever takes it back."""
+"""Record a merge for the next one, and for its undo."""
 
 from __future__ import annotations
 
 from core.actions.context import Context
-from core.actions.merge.history import Event, record
+from core.actions.merge.history import MergeEvent, record
 from core.actions.merge.survey import Survey
 from core.actions.roots.guard_tags import guard
 from core.actions.roots.merge_tags import merge_tag
 from core.table.records import Point, Snapshot, is_same_commit, point_of
 
 
-def record_merge(context: Context, found: Survey, made: Snapshot | Point) -> None:
+def record_merge(context: Context, survey: Survey, made: Snapshot | Point) -> None:
     """Main has the branch since its commit `made`, the newest that it has of it. Idempotent.
 
     `made` is a `Point` where nothing is known of the commit but its id. Where it has expired the next merge
     is refused, as nobody can tell what main changed since.
     """
-    files, root, branch = context.files, found.start.root, found.branch.root.label
-    main, is_appended = found.start.head.snapshot, found.kind == "fast-forward"
+    files, root, branch = context.files, survey.start.root, survey.branch.root.label
+    main, is_appended = survey.start.head.snapshot, survey.kind == "fast-forward"
     if isinstance(made, Snapshot) and not is_appended and not is_same_commit(made, main):
         # The next merge tells by it what main changed since.
         pin = merge_tag(branch, made.id)
@@ -27,13 +27,13 @@ def record_merge(context: Context, found: Survey, made: Snapshot | Point) -> Non
             files.create(root.tag(pin), stored)
             guard(files, root, pin)
     at = point_of(made) if isinstance(made, Snapshot) else made
-    event = Event(
+    event = MergeEvent(
         kind="merge",
         root=root.branch,
         main=at,
         branch=branch,
-        head=at if is_appended else point_of(found.branch.snapshot),
-        base_head=point_of(found.base),
-        base_main=point_of(found.main_base),
+        head=at if is_appended else point_of(survey.branch.snapshot),
+        base_head=point_of(survey.base),
+        base_main=point_of(survey.main_base),
     )
     record(files, root.table, event)

@@ -19,77 +19,77 @@ from core.table.manifests.files import size_of
 from core.table.records import is_same_commit
 
 
-def merged_rows(context: Context, found: Survey, choice: str, progress: Progress) -> QueryRows:
-    """What main is to get. Raises `Refused` for conflicts, and for removed rows that no key matches."""
-    versions = versions_of(found)
-    if found.kind == "append":
-        unkeyed = merge_sql.Unkeyed(where_changed(context.files, found))
-        (answer,) = asked(context, found.target, versions, unkeyed.count_removed, progress)
+def merged_rows(context: Context, survey: Survey, choice: str, progress: Progress) -> QueryRows:
+    """The rows that main gets. Raises `Refused` for conflicts, and for removed rows that no key matches."""
+    versions = versions_of(survey)
+    if survey.kind == "append":
+        unkeyed = merge_sql.Unkeyed(where_changed(context.files, survey))
+        (answer,) = asked(context, survey.target, versions, unkeyed.count_removed, progress)
         if answer["removed"] and choice != "branch":
             raise Refused(
-                f"Branch {found.branch.root.label} also removed {counted(answer['removed'], 'row')}, "
+                f"Branch {survey.branch.root.label} also removed {counted(answer['removed'], 'row')}, "
                 "and without a primary key main's rows are not matched with them",
                 "With --on-conflict branch main loses them too, as one overwrite of the table.",
             )
         sql = unkeyed.replayed if answer["removed"] else unkeyed.added
         return QueryRows(versions, sql, bool(answer["removed"]))
-    queries = keyed_queries(context, found, versions, branch_wins=choice == "branch")
+    queries = keyed_queries(context, survey, versions, branch_wins=choice == "branch")
     if choice == "fail":
-        _require_no_conflict(context, found, versions, queries, progress)
+        _require_no_conflict(context, survey, versions, queries, progress)
     return QueryRows(versions, queries.rows, True, queries.partitions, queries.common)
 
 
 def _require_no_conflict(
     context: Context,
-    found: Survey,
+    survey: Survey,
     versions: Mapping[str, Version],
     queries: merge_sql.Keyed,
     progress: Progress,
 ) -> None:
-    if listed := asked(context, found.target, versions, queries.conflicts, progress):
+    if listed := asked(context, survey.target, versions, queries.conflicts, progress):
         count = listed[0]["conflicts"]
         first = ", ".join(each["key"] for each in listed) + (", ..." if count > len(listed) else "")
         raise Refused(
             f"{counted(count, 'key')} changed in main and in branch "
-            f"{found.branch.root.label}, to different rows: {first}",
+            f"{survey.branch.root.label}, to different rows: {first}",
             "Say who wins with --on-conflict branch or --on-conflict main; --conflicts lists them all.",
         )
 
 
 def keyed_queries(
-    context: Context, found: Survey, versions: Mapping[str, Version], *, branch_wins: bool = False
+    context: Context, survey: Survey, versions: Mapping[str, Version], *, branch_wins: bool = False
 ) -> merge_sql.Keyed:
-    """What is asked of the versions of a table with a primary key. Raises `FileMissing` and `Corrupt`."""
-    schema = found.target.schema
+    """The queries on versions of a table with a primary key. Raises `FileMissing` and `Corrupt`."""
+    schema = survey.target.schema
     return merge_sql.Keyed(
         keys=schema.primary_keys,
         columns=[field.name for field in schema.fields],
         partition_keys=schema.partition_keys,
         branch_wins=branch_wins,
         main_base=merge_sql.MAIN_BASE if merge_sql.MAIN_BASE in versions else merge_sql.BASE,
-        where=where_changed(context.files, found),
+        where=where_changed(context.files, survey),
     )
 
 
-def versions_of(found: Survey) -> dict[str, Version]:
+def versions_of(survey: Survey) -> dict[str, Version]:
     """The versions that a merge compares, under their names in its queries."""
-    branch, main = found.branch.root, found.start.root
+    branch, main = survey.branch.root, survey.start.root
     versions = {
-        merge_sql.BASE: version_of(branch, found.base),
-        merge_sql.HEAD: version_of(branch, found.branch.snapshot),
-        merge_sql.MAIN_BASE: version_of(found.base_root, found.main_base),
-        merge_sql.MAIN: version_of(main, found.start.head.snapshot),
+        merge_sql.BASE: version_of(branch, survey.base),
+        merge_sql.HEAD: version_of(branch, survey.branch.snapshot),
+        merge_sql.MAIN_BASE: version_of(survey.base_root, survey.main_base),
+        merge_sql.MAIN: version_of(main, survey.start.head.snapshot),
     }
-    if is_same_commit(found.base, found.main_base):
+    if is_same_commit(survey.base, survey.main_base):
         del versions[merge_sql.MAIN_BASE]
     return versions
 
 
-def rewriting(context: Context, found: Survey) -> tuple[list[Step], list[Refusal]]:
+def rewriting(context: Context, survey: Survey) -> tuple[list[Step], list[Refusal]]:
     """The steps of a merge through Spark, and why it can't be made."""
-    start, schema = found.start, found.target.schema
+    start, schema = survey.start, survey.target.schema
     name = start.root.table.full_name
-    refusals = rewriting_refusals(found.target)
+    refusals = rewriting_refusals(survey.target)
     if any("MAP" in msgspec.json.encode(field.type).decode() for field in schema.fields):
         refusals.append(
             Refusal(f"{name} has a MAP column, and maps can't be compared", "Replace main instead.")
@@ -101,18 +101,18 @@ def rewriting(context: Context, found: Survey) -> tuple[list[Step], list[Refusal
         )
     rows = size = 0
     try:
-        rows, size = size_of(context.files, start.root.table, found.branch.snapshot)
-        for each in (found.base, found.main_base, start.head.snapshot):
+        rows, size = size_of(context.files, start.root.table, survey.branch.snapshot)
+        for each in (survey.base, survey.main_base, start.head.snapshot):
             size_of(context.files, start.root.table, each)
     except FileMissing as error:
         refusals.append(Refusal(f"What is merged is not whole: {error.message}", "Repair it first."))
     what = "the rows that it added, as one APPEND"
-    if found.kind == "keyed":
+    if survey.kind == "keyed":
         what = "the partitions it changed, as one OVERWRITE"
     steps = [
         Step(
             "check",
-            f"branch {found.branch.root.label}",
+            f"branch {survey.branch.root.label}",
             f"compared with its base, through Spark: {counted(rows, 'row')}",
             size,
         ),

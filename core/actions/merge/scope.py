@@ -25,12 +25,12 @@ _TEXTS = ("VARCHAR", "STRING")
 _DATE = "DATE"
 
 
-def where_changed(files: Files, found: Survey) -> str:
+def where_changed(files: Files, survey: Survey) -> str:
     """A WHERE clause that every row of a changed partition passes, a space before it; empty without one.
 
     Raises `FileMissing` and `Corrupt`.
     """
-    schema, table = found.target.schema, found.start.root.table
+    schema, table = survey.target.schema, survey.start.root.table
     kinds = {field.name: ColumnType.of(str(field.type)).name for field in schema.fields}
     columns = [kinds[each] for each in schema.partition_keys]
     if not columns or any(each not in (*_NUMBERS, *_TEXTS, _DATE) for each in columns):
@@ -40,7 +40,7 @@ def where_changed(files: Files, found: Survey) -> str:
             each.identity: each.partition
             for each in live_entries(files, table, data_manifests(files, table, at))
         }
-        for at in (found.base, found.branch.snapshot)
+        for at in (survey.base, survey.branch.snapshot)
     )
     texts = RowTexts(schema, schema.partition_keys, legacy=False)
     changed = [texts.of(each) for each in {(base | head)[each] for each in base.keys() ^ head.keys()}]

@@ -12,7 +12,7 @@ BASE, HEAD = "__paimark_branch_base", "__paimark_branch"
 MAIN_BASE, MAIN = "__paimark_main_base", "__paimark_main"
 _FIRST_CONFLICTS = 5
 # What SQL makes of a column's value, given its name and where it stands.
-Shown = Callable[[str, str], str]
+AsText = Callable[[str, str], str]
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Keyed:
             f"WHERE is_conflict ORDER BY key LIMIT {_FIRST_CONFLICTS}"
         )
 
-    def every_conflict(self, shown: Shown, limit: int) -> str:
+    def every_conflict(self, shown: AsText, limit: int) -> str:
         """A row a conflict, by key: `key`, `base`, `main` and `branch`, and `differing`.
 
         The first four are JSON objects of values by `c` and the column's place, null for no row. `differing`
@@ -88,7 +88,7 @@ class Keyed:
     def count_conflicts(self) -> str:
         return f"{self._judged} SELECT count(*) AS conflicts FROM judged WHERE is_conflict"
 
-    def _packed(self, row: str, columns: Sequence[str], shown: Shown) -> str:
+    def _packed(self, row: str, columns: Sequence[str], shown: AsText) -> str:
         values = [
             f"{shown(name, f'{row}.{quoted(name)}')} AS c{self.columns.index(name)}" for name in columns
         ]

@@ -1,4 +1,4 @@
-"""What a merge starts from: main, the branch, what of it main has already, how their definitions differ."""
+"""Survey a merge: main, the branch, how much of it main has already, how their definitions differ."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Survey:
         return RewriteBase(self.start.head, TableSchema.from_json(data, path))
 
 
-def survey(files: Files, table: TablePath, name: str, *, whole: bool = False) -> Survey:
+def survey_merge(files: Files, table: TablePath, name: str, *, whole: bool = False) -> Survey:
     """`whole`: all rows of the branch are to be written, whatever main has of them.
 
     Raises `NotFound` for no such branch, `Refused` where nothing tells what main has of it, `Corrupt`."""

@@ -19,7 +19,7 @@ from core.actions.context import Context
 from core.actions.merge.fast_forward import remove_schemas, write_schemas
 from core.actions.merge.journal import MergeState, state_of, survey_of
 from core.actions.merge.record import record_merge
-from core.actions.merge.survey import Survey, survey
+from core.actions.merge.survey import Survey, survey_merge
 from core.actions.plan import Plan, Refusal, Step
 from core.actions.rewrite.column_compatibility import column_refusals
 from core.actions.rewrite.rewrite_main import RewriteMain, as_planned_or_gone_on, snapshot_of
@@ -44,12 +44,12 @@ def plan(context: Context, table: TablePath, name: str, arguments: Mapping[str, 
     """Raises `UsageError` for arguments that only the pointer layout has."""
     if arguments.get("drop_previous") is True:
         raise UsageError("An overwrite keeps main's history", "Leave --drop-previous out.")
-    files, found = context.files, survey(context.files, table, name, whole=True)
-    start, head = found.start, found.branch.snapshot
+    files, survey = context.files, survey_merge(context.files, table, name, whole=True)
+    start, head = survey.start, survey.branch.snapshot
     main = start.head.snapshot
-    refusals = [*read_only_refusals(context), *found.schema_refusals, *rewriting_refusals(found.target)]
-    if newest := Lineage(files, found.branch.root).latest_schema():
-        refusals += column_refusals(newest, f"Branch {name}", found.target)
+    refusals = [*read_only_refusals(context), *survey.schema_refusals, *rewriting_refusals(survey.target)]
+    if newest := Lineage(files, survey.branch.root).latest_schema():
+        refusals += column_refusals(newest, f"Branch {name}", survey.target)
     refusals += journal.refusals(context, table)
     rows = size = 0
     try:
@@ -64,12 +64,12 @@ def plan(context: Context, table: TablePath, name: str, arguments: Mapping[str, 
         summary=f"Give main of {table.full_name} the rows of branch {name} (its snapshot {head.id}), "
         f"instead of those of snapshot {main.id}",
         arguments={"name": name, "layout": OVERWRITE},
-        fingerprint=found.fingerprint,
-        lasting=found.lasting,
+        fingerprint=survey.fingerprint,
+        lasting=survey.lasting,
         main_at=point_of(main),
         steps=(
             Step("create", table.savepoint(safety), f"keeps snapshot {main.id}, as it is now"),
-            *(Step("copy", start.root.schema(number), f"of {name}") for number, _ in found.new_schemas),
+            *(Step("copy", start.root.schema(number), f"of {name}") for number, _ in survey.new_schemas),
             copied_rows(name, rows, size),
             Step("create", start.root.snapshot(main.id + 1), "one OVERWRITE of the whole table"),
         ),
@@ -146,4 +146,4 @@ class OverwriteMain(RewriteMain[MergeState]):
 
 def _as_planned(work: Work) -> Survey:
     name = str(work.plan.arguments["name"])
-    return as_planned_or_gone_on(work, lambda: survey(work.files, work.table, name, whole=True))
+    return as_planned_or_gone_on(work, lambda: survey_merge(work.files, work.table, name, whole=True))

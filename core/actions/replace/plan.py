@@ -9,7 +9,7 @@ from core.actions.checks import read_only_refusals
 from core.actions.context import Context
 from core.actions.features import changelog_refusals, feature_refusals
 from core.actions.garbage.deletion import freed_steps
-from core.actions.garbage.drop_root import leaving_of
+from core.actions.garbage.drop_root import root_to_delete
 from core.actions.garbage.unreferenced import Freed, freed_by
 from core.actions.plan import Plan, Refusal, Step
 from core.actions.replace.checks import claim_refusals, clash_refusals, loss_refusals
@@ -79,8 +79,8 @@ def _freed(context: Context, takeover: Takeover, archive: str | None) -> tuple[F
     # What the branch gets a copy of is not lost with main.
     kept = [main.snapshot(each) for each in takeover.older] + [main.tag(each) for each in takeover.tags]
     try:
-        leaving = leaving_of(files, main, frozenset(kept))
-        freed = freed_by(files, main.table, leaving, progress=context.progress)
+        to_delete = root_to_delete(files, main, frozenset(kept))
+        freed = freed_by(files, main.table, to_delete, progress=context.progress)
     except Refused as error:
         return Freed(), [*refusals, Refusal(error.message, error.hint)]
     return freed, refusals

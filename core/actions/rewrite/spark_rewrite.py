@@ -150,15 +150,15 @@ def rewrite(
     after = start.head.snapshot.id
     try:
         with engine_of(context) as engine:
-            told = _done(engine, write, progress)
+            answer = _done(engine, write, progress)
     except (Refused, Unavailable):
         _, made = find_commit(context.files, start.root, token, after)
         if made is None:
             raise
         return made
     made = find_commit(context.files, start.root, token, after)[1]
-    if made is None and told.snapshot is not None:
-        raise overwritten(start.root, told.snapshot)
+    if made is None and answer.snapshot is not None:
+        raise overwritten(start.root, answer.snapshot)
     return made
 
 
@@ -186,14 +186,14 @@ def engine_of(context: Context) -> Iterator[Engine]:
 
 
 def _done(engine: Engine, task: Ask | Write, progress: Progress) -> Told:
-    told = Told()
+    answer = Told()
     tenths = 0
     for event in engine.do(task):
         if isinstance(event, Told):
-            told = event
+            answer = event
         elif isinstance(event, StageProgress) and event.total and event.done * 10 // event.total > tenths:
             tenths = event.done * 10 // event.total
             progress(Counting(f"{event.done} of {event.total} tasks"))
         elif isinstance(event, Failed):
             raise _KINDS.get(event.cause, Refused)(event.message, event.hint)
-    return told
+    return answer

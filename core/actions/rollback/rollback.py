@@ -13,7 +13,7 @@ from core.actions.change.journal import Hold
 from core.actions.change.operations import Undoable
 from core.actions.checks import read_only_refusals, required_text
 from core.actions.context import Context
-from core.actions.merge.history import Event, record
+from core.actions.merge.history import MergeEvent, record
 from core.actions.plan import Plan, Refusal, Step
 from core.actions.rewrite.column_compatibility import column_refusals
 from core.actions.rewrite.rewrite_main import RewriteMain, snapshot_of
@@ -143,7 +143,7 @@ class Rollback(RewriteMain[RollbackState]):
         """Record that merges after the version are no longer in main, so that they can be merged again."""
         then = point_of(snapshot_of(self.state.version))
         _, main = self.moved
-        event = Event(kind="rollback", root=self.state.root, main=main, to=then.id, then=then)
+        event = MergeEvent(kind="rollback", root=self.state.root, main=main, to=then.id, then=then)
         record(self.work.files, self.work.table, event)
 
     def way_back(self) -> Undoable | None:

@@ -144,7 +144,7 @@ def _refuse_merges(files: Files, cut: Cut) -> None:
     """Write down that main may have any of what the branch has: a merge could bring rows in twice."""
     kept, head = (cut.archive.snapshot(number) for number in (cut.keep, cut.head))
     base, last = (point_of(Snapshot.from_json(files.read(path), path)) for path in (kept, head))
-    event = merge_history.Event(
+    event = merge_history.MergeEvent(
         kind="merge",
         root=cut.main.branch,
         main=Point(id=cut.head, delta_manifest_list=""),

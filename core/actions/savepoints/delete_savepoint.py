@@ -8,7 +8,13 @@ from core.actions.change.change import Work
 from core.actions.checks import integer_argument
 from core.actions.context import Context
 from core.actions.garbage import deletion
-from core.actions.garbage.deletion import DeleteReference, Target, dependents_refusals, seen, tags_named
+from core.actions.garbage.deletion import (
+    DeleteReference,
+    DeletionTarget,
+    dependents_refusals,
+    seen,
+    tags_named,
+)
 from core.actions.garbage.references import roots_and_guards
 from core.actions.plan import Plan, Refusal
 from core.actions.roots import savepoint_claim
@@ -36,11 +42,11 @@ class DeleteSavepoint(DeleteReference):
     """Delete the savepoint that the plan names."""
 
     @classmethod
-    def find(cls, work: Work) -> tuple[Target, list[Refusal]]:
+    def find(cls, work: Work) -> tuple[DeletionTarget, list[Refusal]]:
         return _find(work.context, work.table, int(work.plan.arguments["savepoint_id"] or 0))
 
 
-def _find(context: Context, table: TablePath, number: int) -> tuple[Target, list[Refusal]]:
+def _find(context: Context, table: TablePath, number: int) -> tuple[DeletionTarget, list[Refusal]]:
     files, name = context.files, savepoint_tag(number)
     tags = tags_named(files, roots_and_guards(files, table), name)
     path = table.savepoint(number)
@@ -55,7 +61,7 @@ def _find(context: Context, table: TablePath, number: int) -> tuple[Target, list
         raise NotFound(error.message, hint) from error
     tag = next((tag for tag, _ in tags.values()), None)
     home = next(iter(tags), None) or _root_of(context, savepoint, table)
-    target = Target(table, name, home, tuple(tags), tag, savepoint, seen(data, tags))
+    target = DeletionTarget(table, name, home, tuple(tags), tag, savepoint, seen(data, tags))
     refusals = _refusals(context, table, savepoint, tags)
     return target, refusals + dependents_refusals(files, target, f"savepoint {number}")
 

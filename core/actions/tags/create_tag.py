@@ -192,13 +192,13 @@ def _name_refusals(context: Context, root: Root, name: str, chosen: ChosenSnapsh
 def _warnings(
     context: Context, root: Root, chosen: ChosenSnapshot | None, retain_ms: int | None
 ) -> list[str]:
-    found = slow_check_warning(context, chosen) if chosen else []
+    warnings = slow_check_warning(context, chosen) if chosen else []
     if retain_ms:
         until = moment(context.clock() + retain_ms)
-        found.append(f"From {until} on, stock engines may delete the tag and what only it keeps")
+        warnings.append(f"From {until} on, stock engines may delete the tag and what only it keeps")
     schema = Lineage(context.files, root).latest_schema()
     if retain_ms is None and schema and (default := schema.options.get("tag.default-time-retained")):
-        found.append(
+        warnings.append(
             f"The table's tag.default-time-retained ({default}) is not applied: the tag stays for good"
         )
-    return found + stock_expiry_warnings(context.files, root)
+    return warnings + stock_expiry_warnings(context.files, root)

@@ -8,7 +8,13 @@ from core.actions.change.change import Work
 from core.actions.checks import required_text, text_argument
 from core.actions.context import Context
 from core.actions.garbage import deletion
-from core.actions.garbage.deletion import DeleteReference, Target, dependents_refusals, seen, tags_named
+from core.actions.garbage.deletion import (
+    DeleteReference,
+    DeletionTarget,
+    dependents_refusals,
+    seen,
+    tags_named,
+)
 from core.actions.plan import Plan, Refusal
 from core.table.layout import SAVEPOINT_TAG_PREFIX, TablePath
 from core.table.lineage.lineage import Lineage
@@ -32,12 +38,14 @@ class DeleteTag(DeleteReference):
     """Delete the tag that the plan names."""
 
     @classmethod
-    def find(cls, work: Work) -> tuple[Target, list[Refusal]]:
+    def find(cls, work: Work) -> tuple[DeletionTarget, list[Refusal]]:
         name, branch = work.plan.arguments["tag_name"], work.plan.arguments["branch"]
         return _find(work.context, work.table, str(name), None if branch is None else str(branch))
 
 
-def _find(context: Context, table: TablePath, name: str, branch: str | None) -> tuple[Target, list[Refusal]]:
+def _find(
+    context: Context, table: TablePath, name: str, branch: str | None
+) -> tuple[DeletionTarget, list[Refusal]]:
     files = context.files
     root = branch_root(files, table, branch)
     tag = Lineage(files, root).tag(name)
@@ -46,12 +54,14 @@ def _find(context: Context, table: TablePath, name: str, branch: str | None) -> 
         # Its copy in the table directory guards it there, and would be left without it.
         roots.append(table.root())
     tags = tags_named(files, roots, name)
-    same = {each: found for each, found in tags.items() if is_same_commit(found[0], tag)}
-    target = Target(table, name, root, tuple(same), tag, None, seen(b"", same))
+    same = {
+        each: tag_and_roots for each, tag_and_roots in tags.items() if is_same_commit(tag_and_roots[0], tag)
+    }
+    target = DeletionTarget(table, name, root, tuple(same), tag, None, seen(b"", same))
     return target, _refusals(context, target, tag)
 
 
-def _refusals(context: Context, target: Target, tag: Tag) -> list[Refusal]:
+def _refusals(context: Context, target: DeletionTarget, tag: Tag) -> list[Refusal]:
     name, number = target.tag_name, target.tag_name.removeprefix(SAVEPOINT_TAG_PREFIX)
     if name.startswith(SAVEPOINT_TAG_PREFIX):
         hint = f"Delete the savepoint: paimark delete-savepoint {target.table.word} --id {number}"

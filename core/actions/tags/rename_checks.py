@@ -46,9 +46,9 @@ def find_tag(files: Files, table: TablePath, name: str, to: str, branch: str | N
     return TagToRename(root, name, to, tag, files.read(root.tag(name)))
 
 
-def refusals(context: Context, found: TagToRename) -> list[Refusal]:
+def refusals(context: Context, renaming: TagToRename) -> list[Refusal]:
     """Why it can't be done, by the old name and by the new one. Raises `Corrupt`."""
-    return [*_of_the_old_name(context, found), *_of_the_new_name(context.files, found)]
+    return [*_of_the_old_name(context, renaming), *_of_the_new_name(context.files, renaming)]
 
 
 def way_back_refusal(name: str) -> Refusal | None:
@@ -56,59 +56,59 @@ def way_back_refusal(name: str) -> Refusal | None:
     return name_refusal(name, "tag")
 
 
-def warnings(files: Files, found: TagToRename) -> list[str]:
+def warnings(files: Files, renaming: TagToRename) -> list[str]:
     """The warnings of the plan. Raises `Corrupt`."""
-    name, to = found.name, found.to
-    told = [f"Statements and jobs that name tag {name} fail from then on"]
+    name, to = renaming.name, renaming.to
+    sentences = [f"Statements and jobs that name tag {name} fail from then on"]
     if has_automatic_name(name):
-        told.append(
+        sentences.append(
             f"{name} is a name that stock engines give to tags of their own (tag.automatic-creation): "
             f"one may make it again, and {to} is no longer deleted when there are too many"
         )
-    if has_automatic_name(to) and makes_tags(newest_options(files, found.root)):
-        told.append(f"Stock engines take {to} for one of their own tags, and may delete it in its turn")
-    if (until := kept_until_ms(found.tag)) is not None:
-        told.append(f"From {moment(until)} on, stock engines may delete it, as before")
+    if has_automatic_name(to) and makes_tags(newest_options(files, renaming.root)):
+        sentences.append(f"Stock engines take {to} for one of their own tags, and may delete it in its turn")
+    if (until := kept_until_ms(renaming.tag)) is not None:
+        sentences.append(f"From {moment(until)} on, stock engines may delete it, as before")
     if (refusal := way_back_refusal(name)) is not None:
-        told.append(f"It can't be undone: {refusal.reason[0].lower()}{refusal.reason[1:]}")
-    return told
+        sentences.append(f"It can't be undone: {refusal.reason[0].lower()}{refusal.reason[1:]}")
+    return sentences
 
 
-def _of_the_old_name(context: Context, found: TagToRename) -> list[Refusal]:
-    name = found.name
+def _of_the_old_name(context: Context, renaming: TagToRename) -> list[Refusal]:
+    name = renaming.name
     if name.startswith(SAVEPOINT_TAG_PREFIX):
         return [Refusal(f"Tag {name} protects a savepoint", "It goes by the savepoint's number.")]
     if is_of_read(name):
         return [Refusal(f"Tag {name} protects what a statement reads", _BESIDE)]
     if name.startswith(_OURS):
         return [Refusal(f"Tag {name} is kept by the program for a merge", _BESIDE)]
-    until = kept_until_ms(found.tag)
+    until = kept_until_ms(renaming.tag)
     if until is not None and until <= context.clock():
         # Whoever deletes it may have listed the tags already, and take the files that the new one needs.
         return [Refusal(f"Tag {name} had its time: it is deleted any moment", "Choose another tag.")]
     return []
 
 
-def _of_the_new_name(files: Files, found: TagToRename) -> list[Refusal]:
-    if refusal := name_refusal(found.to, "tag"):
+def _of_the_new_name(files: Files, renaming: TagToRename) -> list[Refusal]:
+    if refusal := name_refusal(renaming.to, "tag"):
         return [refusal]
-    if _is_taken(files, found):
-        where = f"{found.root.label} of {found.root.table.full_name}"
-        return [Refusal(f"{where} has a tag {found.to} already", _ANOTHER)]
-    if has_automatic_name(found.to) and makes_tags(newest_options(files, found.root)):
-        twin = automatic_of(found.tag.id, Lineage(files, found.root).tags())
+    if _is_taken(files, renaming):
+        where = f"{renaming.root.label} of {renaming.root.table.full_name}"
+        return [Refusal(f"{where} has a tag {renaming.to} already", _ANOTHER)]
+    if has_automatic_name(renaming.to) and makes_tags(newest_options(files, renaming.root)):
+        twin = automatic_of(renaming.tag.id, Lineage(files, renaming.root).tags())
         if twin is not None:
-            reason = f"Snapshot {found.tag.id} has tag {twin}, and stock engines fail on two such names"
+            reason = f"Snapshot {renaming.tag.id} has tag {twin}, and stock engines fail on two such names"
             return [Refusal(reason, "They give names of times in this table: choose another.")]
     return []
 
 
-def _is_taken(files: Files, found: TagToRename) -> bool:
+def _is_taken(files: Files, renaming: TagToRename) -> bool:
     """In the root; or in the table directory, where the guard of a tag of main is to lie."""
-    root, table = found.root, found.root.table
-    if files.exists(root.tag(found.to)):
+    root, table = renaming.root, renaming.root.table
+    if files.exists(root.tag(renaming.to)):
         return True
     if root.branch is None or root != main_root(files, table):
         return False
-    [there] = files.read_many([table.root().tag(found.to)])
-    return there not in (None, without_time_to_live(found.data, root.tag(found.name)))
+    [there] = files.read_many([table.root().tag(renaming.to)])
+    return there not in (None, without_time_to_live(renaming.data, root.tag(renaming.name)))

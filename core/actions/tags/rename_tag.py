@@ -41,23 +41,27 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     """Arguments: `name`, `to`, `branch` (main when None). Raises `NotFound` and `Corrupt`."""
     name, to = required_text(arguments, "name"), required_text(arguments, "to")
     branch = text_argument(arguments, "branch")
-    found = find_tag(context.files, table, name, to, branch)
-    root, number = found.root, found.tag.id
+    renaming = find_tag(context.files, table, name, to, branch)
+    root, number = renaming.root, renaming.tag.id
     for_both = f"they stay for {_wait_of(context, root):g} s: somebody may be reading the tags"
-    in_the_way = [*read_only_refusals(context), *refusals(context, found), *journal.refusals(context, table)]
+    in_the_way = [
+        *read_only_refusals(context),
+        *refusals(context, renaming),
+        *journal.refusals(context, table),
+    ]
     return Plan(
         action=ACTION,
         table=table.full_name,
         summary=f"Rename tag {name} of {root.label} of {table.full_name} to {to}",
         arguments={"tag_name": name, "new_name": to, "branch": branch},
-        fingerprint=found.fingerprint,
+        fingerprint=renaming.fingerprint,
         steps=(
-            Step("copy", root.tag(to), "every byte of it", len(found.data)),
+            Step("copy", root.tag(to), "every byte of it", len(renaming.data)),
             Step("check", "both", for_both),
             Step("delete", root.tag(name)),
         ),
         kept=(f"The rows of snapshot {number}, all the time, and every branch made from them",),
-        warnings=tuple(warnings(context.files, found)),
+        warnings=tuple(warnings(context.files, renaming)),
         refusals=tuple(in_the_way),
         undo=f"paimark undo {table.word}" if way_back_refusal(name) is None else "",
     )
@@ -84,8 +88,10 @@ class RenameTag(Change[RenameState]):
 
     @classmethod
     def begin(cls, work: Work) -> Self:
-        found = _as_planned(work)
-        return cls(work, RenameState(found.root.branch, found.name, found.to, found.data.decode()))
+        renaming = _as_planned(work)
+        return cls(
+            work, RenameState(renaming.root.branch, renaming.name, renaming.to, renaming.data.decode())
+        )
 
     def check(self, hold: Hold) -> None:
         raise_first(refusals(self.work.context, _as_planned(self.work)))
@@ -221,12 +227,12 @@ def _as_planned(work: Work) -> TagToRename:
     given = work.plan.arguments
     name, to, branch = str(given["tag_name"]), str(given["new_name"]), given["branch"]
     try:
-        found = find_tag(work.files, work.table, name, to, None if branch is None else str(branch))
+        renaming = find_tag(work.files, work.table, name, to, None if branch is None else str(branch))
     except NotFound:
-        found = None
-    require_unmoved(work.table, work.plan, found.fingerprint if found else "")
-    assert found is not None
-    return found
+        renaming = None
+    require_unmoved(work.table, work.plan, renaming.fingerprint if renaming else "")
+    assert renaming is not None
+    return renaming
 
 
 def _wait_of(context: Context, root: Root) -> float:

@@ -120,7 +120,9 @@ class UndoCommit(RewriteMain[UndoCommitState]):
         entry, now = self.state.entry, self.now()
         assert entry.before is not None
         before = entry.before
-        event = merge_history.Event(kind="rollback", root=entry.root, main=now, to=before.id, then=before)
+        event = merge_history.MergeEvent(
+            kind="rollback", root=entry.root, main=now, to=before.id, then=before
+        )
         merge_history.record(self.work.files, self.work.table, event)
 
     def now(self) -> Point:

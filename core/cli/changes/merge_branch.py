@@ -64,7 +64,7 @@ def _list_conflicts(options: Given, table_name: str, branch: str) -> None:
         conflicts = find_conflicts(context, path, branch, tell)
     narrator.say(conflicts.title)
     if options.as_json:
-        click.echo(json_text(list(conflicts.found), indent=2))
+        click.echo(json_text(list(conflicts.first), indent=2))
     else:
         rows = row_writer(options, [*conflicts.keys, *LINE_COLUMNS])
         rows.write(conflicts.lines)

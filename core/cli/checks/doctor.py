@@ -248,8 +248,8 @@ def _root(context: Context, root: Root) -> Iterator[Finding]:
         yield Finding(name, "broken", sentence, "Restore the file from a backup, or remove it.")
     for sentence in apart.warnings(files, root):
         yield Finding(name, "warning", sentence, f"{apart.INSTEAD}.")
-    for told in writers_at_once(files.uri, context.options, root, rows):
-        yield Finding(name, *told)
+    for verdict in writers_at_once(files.uri, context.options, root, rows):
+        yield Finding(name, *verdict)
     for warning in stock_expiry_warnings(files, root):
         words = shell_line([root.table.full_name, "--branch", root.label, "--set", retention_off()])
         yield Finding(name, "warning", warning, f"Run: paimark alter-branch-schema {words}")

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import FrameType
 
 from core.cli.query.narrator import Narrator
-from core.cli.query.result import Result
+from core.cli.query.result import PrintedResult
 from core.config import Settings, state_directory
 from core.errors import PaimarkError, UsageError
 from core.export import FORMATS
@@ -23,7 +23,7 @@ def open_engine(settings: Settings) -> Engine:
     return Engine(EngineConfig.of(settings, state_directory() / "engine.log"))
 
 
-def show_events(events: Iterable[Event], text: str, result: Result, narrator: Narrator) -> bool:
+def show_events(events: Iterable[Event], text: str, result: PrintedResult, narrator: Narrator) -> bool:
     """Rows to `result`, all else to stderr; whether there are more. Raises what the statement failed with."""
     truncated = False
     try:

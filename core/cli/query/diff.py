@@ -12,7 +12,7 @@ import click
 from core.cli.options import GlobalCommand, given
 from core.cli.query.answering import ended_by_signals, failure, open_engine, result_path, show_events
 from core.cli.query.narrator import Narrator
-from core.cli.query.result import Result
+from core.cli.query.result import PrintedResult
 from core.errors import Refused
 from core.spark.client.client import Engine
 from core.spark.protocol import Batch, Event, Failed
@@ -53,9 +53,9 @@ def diff(
     A table with a primary key is compared by it, each row with its old and new values; without a key, rows
     are counted: `times` says how many more or fewer of one there are. Counts go to stderr.
     """
-    found = given(ctx)
+    options = given(ctx)
     path = result_path(out)
-    settings = found.settings()
+    settings = options.settings()
     files = open_files(settings.warehouse, settings.options)
     place = find_table(files, table)
     before, after = read_wanted(files, place, old), read_wanted(files, place, new)
@@ -73,7 +73,7 @@ def diff(
         if difference.keys and not difference.is_unique:
             _refuse_duplicates(engine, difference)
         events = _counted(engine.run(difference.sql, limit=limit), counts, difference)
-        if show_events(events, difference.sql, Result(found, path), narrator):
+        if show_events(events, difference.sql, PrintedResult(options, path), narrator):
             narrator.wait("Counting all of them")
             counts = _all_counts(engine, difference)
     narrator.say(", ".join(f"{counts[change]:,} {change}" for change in difference.changes))

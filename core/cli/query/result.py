@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 _ROWS_AT_ONCE = 4096
 
 
-class Result:
+class PrintedResult:
     """`begin` with the columns, `add` batches, then `finish`; `abandon` is safe at any time."""
 
-    def __init__(self, found: Given, path: Path | None) -> None:
-        self._found = found
+    def __init__(self, options: Given, path: Path | None) -> None:
+        self._options = options
         self._path = path
         self._columns: Columns | None = None
         self._sink: ResultFile | _Printed | None = None
@@ -43,8 +43,8 @@ class Result:
 
     def explain(self, text: str) -> None:
         """An answer in words: one cell of JSON, or its lines."""
-        if self._found.as_json:
-            rows = row_writer(self._found, ["plan"])
+        if self._options.as_json:
+            rows = row_writer(self._options, ["plan"])
             rows.write([[text]])
             rows.close()
         else:
@@ -55,7 +55,7 @@ class Result:
         """The statement is done: its file appears, or its list ends."""
         if self._sink is None and self._columns is not None and self._columns.names:
             if self._path is None:
-                self._sink = _Printed(self._found, self._columns.names)
+                self._sink = _Printed(self._options, self._columns.names)
             else:
                 from core.export.empty_rows import empty_rows
 
@@ -71,7 +71,7 @@ class Result:
     def _write(self, rows: pa.Table) -> None:
         if self._sink is None:
             if self._path is None:
-                self._sink = _Printed(self._found, rows.column_names)
+                self._sink = _Printed(self._options, rows.column_names)
             else:
                 from core.export.result_file import ResultFile
 
@@ -82,8 +82,8 @@ class Result:
 class _Printed:
     """Rows on stdout."""
 
-    def __init__(self, found: Given, names: Sequence[str]) -> None:
-        self._rows = row_writer(found, names, null="NULL")
+    def __init__(self, options: Given, names: Sequence[str]) -> None:
+        self._rows = row_writer(options, names, null="NULL")
 
     def write(self, rows: pa.Table) -> None:
         for batch in rows.to_batches(max_chunksize=_ROWS_AT_ONCE):

@@ -16,7 +16,7 @@ from core.cli.options import Given, GlobalCommand, given
 from core.cli.plans import say_plan
 from core.cli.query.answering import ended_by_signals, open_engine, result_path, show_events
 from core.cli.query.narrator import Narrator
-from core.cli.query.result import Result
+from core.cli.query.result import PrintedResult
 from core.config import Settings
 from core.errors import NotFound, Refused, StatementFailed, UsageError
 from core.statements.run import CallMode, is_action, run_statement
@@ -52,28 +52,28 @@ def sql(
     says which snapshot each table was read at. Every action is a procedure too, such as
     CALL sys.create_savepoint(table => 'db.t'), with --dry-run for its plan.
     """
-    found = given(ctx)
+    options = given(ctx)
     path = result_path(out)
     text = _text(statement, file)
-    settings = found.settings()
+    settings = options.settings()
     read = _read(text)
-    _check(read, found, settings)
+    _check(read, options, settings)
     if database is not None:
         require_database(open_files(settings.warehouse, settings.options), database)
     engine = open_engine(settings)
     narrator = Narrator()
-    mode = CallMode(partial(_agree, found, narrator), narrator.step, found.dry_run)
+    mode = CallMode(partial(_agree, options, narrator), narrator.step, options.dry_run)
     with ended_by_signals(), closing(engine):
         if not is_action(read):
             narrator.wait("Starting Spark")
         events = run_statement(engine, read, database=database, limit=limit, call=mode)
-        show_events(events, text, Result(found, path), narrator)
+        show_events(events, text, PrintedResult(options, path), narrator)
 
 
-def _agree(found: Given, narrator: Narrator, action: Action, plan: Plan) -> None:
+def _agree(options: Given, narrator: Narrator, action: Action, plan: Plan) -> None:
     """Say what an action will do, and ask before what can't be brought back. Raises `Refused`."""
     say_plan(plan, narrator.say, with_steps=narrator.is_live)
-    if must_be_agreed_to(action, plan) and not found.yes:
+    if must_be_agreed_to(action, plan) and not options.yes:
         confirm(plan.summary)
     if action.name.startswith("insert-"):
         narrator.wait("Starting Spark")
@@ -88,20 +88,20 @@ def _read(text: str) -> Statement:
         raise
 
 
-def _check(statement: Statement, found: Given, settings: Settings) -> None:
+def _check(statement: Statement, options: Given, settings: Settings) -> None:
     """Stop before Spark starts where the statement may not run."""
     if statement.kind in ("session", "view") and not only_shows(statement):
         raise Refused("Nothing of that would be left: `paimark sql` runs one statement", _IN_ONE_STATEMENT)
     if not statement.writes:
         return
-    if not (is_action(statement) and found.dry_run):
+    if not (is_action(statement) and options.dry_run):
         require_writable(settings)
     if is_action(statement):
         # Its plan says what it does, refuses and asks.
         return
-    if found.dry_run:
+    if options.dry_run:
         raise Refused("A statement that writes has no dry run", "It was not run.")
-    if statement.removes_rows and not found.yes:
+    if statement.removes_rows and not options.yes:
         confirm("The statement removes rows.")
 
 

@@ -45,12 +45,12 @@ class Constants:
                 raise SqlRefused(f"The time after {clause} is another each time", CONSTANT_HINT, sql, start)
             micros = frame.selectExpr("unix_micros(time)").collect()[0][0]
         except PySparkException as error:
-            told = failed(error, asked, original, {})
+            failure = failed(error, asked, original, {})
             if (error.getCondition() or "").startswith(_UNKNOWN_COLUMN):
-                place = start if told.position is None else told.position
+                place = start if failure.position is None else failure.position
                 column = (error.getMessageParameters() or {}).get("objectName", "It").replace("`", "")
                 raise SqlRefused(*column_refused(clause, column), sql, place) from error
-            raise StatementFailed(told.message, told.hint, told.position) from error
+            raise StatementFailed(failure.message, failure.hint, failure.position) from error
         if micros is None:
             raise SqlRefused(f"The time after {clause} is NULL", CONSTANT_HINT, sql, start)
         return int(micros) // 1000

@@ -84,8 +84,8 @@ def _batches(
             ]
             whole = pa.RecordBatch.from_arrays([*arrays, pa.nulls(count)], names=[*made, _ROWS])
             if survives is not None:
-                told = survives.slice(row, count)
-                whole = whole.slice(0, len(told)).filter(told)
+                chosen = survives.slice(row, count)
+                whole = whole.slice(0, len(chosen)).filter(chosen)
             row += count
             yield whole
             if survives is not None and row >= len(survives):

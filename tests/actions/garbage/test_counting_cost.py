@@ -14,8 +14,8 @@ from random import Random
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.actions.garbage.references import Leaving
-from core.actions.garbage.unreferenced import Count, freed_by
+from core.actions.garbage.references import ToDelete
+from core.actions.garbage.unreferenced import FileCount, freed_by
 from core.storage.files import Files
 from core.table.layout import Root
 from core.table.lineage.lineage import Lineage
@@ -27,8 +27,8 @@ from tests.table.lineages import CountingFiles
 ENTRIES = 20_000
 
 
-def of_tag(history: History, root: Root, name: str) -> Leaving:
-    return Leaving((root,), 0, (Lineage(history.files, root).tag(name),), frozenset({root.tag(name)}))
+def of_tag(history: History, root: Root, name: str) -> ToDelete:
+    return ToDelete((root,), 0, (Lineage(history.files, root).tag(name),), frozenset({root.tag(name)}))
 
 
 def with_a_large_manifest(warehouse: Path, entries: int = ENTRIES) -> History:
@@ -48,11 +48,11 @@ def with_a_large_manifest(warehouse: Path, entries: int = ENTRIES) -> History:
 
 def test_an_entry_takes_some_hundred_bytes(tmp_path: Path) -> None:
     history = with_a_large_manifest(tmp_path)
-    leaving = of_tag(history, TABLE.root(), "kept")
+    to_delete = of_tag(history, TABLE.root(), "kept")
     tracemalloc.start()
     try:
         # None of them is there, but a data file's size is known.
-        assert len(freed_by(history.files, TABLE, leaving).data) == ENTRIES
+        assert len(freed_by(history.files, TABLE, to_delete).data) == ENTRIES
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -67,7 +67,7 @@ def test_of_what_comes_meanwhile_only_that_is_read(tmp_path: Path) -> None:
             history.tag(f"t{number}", number)
     history.drop_snapshots(115)
     files = CountingFiles(history.files)
-    count = Count(files, TABLE, of_tag(history, TABLE.root(), "t60"))
+    count = FileCount(files, TABLE, of_tag(history, TABLE.root(), "t60"))
     freed = count.freed()
     assert freed.data
     files.reads.clear()
@@ -96,7 +96,7 @@ def test_a_count_that_follows_tells_what_a_new_one_does(random: Random) -> None:
     with tempfile.TemporaryDirectory() as directory:
         history = random_history(Path(directory), random)
         counts = {
-            (root, name): Count(history.files, TABLE, of_tag(history, root, name))
+            (root, name): FileCount(history.files, TABLE, of_tag(history, root, name))
             for root in map(TABLE.root, history.lines)
             for name in Lineage(history.files, root).tag_names()
         }
@@ -113,18 +113,18 @@ def test_a_count_that_follows_tells_what_a_new_one_does(random: Random) -> None:
             # Looking where something happened is enough.
             among = random.choice([None, touched])
             still = {each.path for each in count.still_freed(among).files}
-            assert still == before[root, name] - needed_without(history, count.leaving)
-            assert {each.path for each in count.freed().files} == expected(history, count.leaving, root)
+            assert still == before[root, name] - needed_without(history, count.to_delete)
+            assert {each.path for each in count.freed().files} == expected(history, count.to_delete, root)
 
 
 def snapshots(history: History, branch: str | None) -> list[int]:
     return Lineage(history.files, TABLE.root(branch)).snapshot_ids()
 
 
-def needed_without(history: History, leaving: Leaving) -> set[str]:
+def needed_without(history: History, to_delete: ToDelete) -> set[str]:
     """What any other reference needs."""
-    kept = {path: history.files.read(path) for path in leaving.paths}
-    for path in leaving.paths:
+    kept = {path: history.files.read(path) for path in to_delete.paths}
+    for path in to_delete.paths:
         history.files.delete(path)
     needed = needed_by_all(history.files, TABLE)
     for path, data in kept.items():

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from core.actions.garbage.references import Leaving
+from core.actions.garbage.references import ToDelete
 from core.actions.garbage.unreferenced import freed_by
 from core.storage.files import DirectoryEntry, Files
 from core.table.layout import Root
@@ -53,14 +53,14 @@ def random_history(warehouse: Path, random: Random) -> History:
     return history
 
 
-def expected(history: History, leaving: Leaving, root: Root) -> set[str]:
-    """What goes: reached by the leaving, and by nothing once their files are away."""
+def expected(history: History, to_delete: ToDelete, root: Root) -> set[str]:
+    """What goes: reached by the to_delete, and by nothing once their files are away."""
     files = history.files
     reach = set()
-    for record in leaving.records:
-        reach |= reached(files, root, record, changelog=leaving.is_expiry)
-    kept = {path: files.read(path) for path in leaving.paths}
-    for path in leaving.paths:
+    for record in to_delete.records:
+        reach |= reached(files, root, record, changelog=to_delete.is_expiry)
+    kept = {path: files.read(path) for path in to_delete.paths}
+    for path in to_delete.paths:
         files.delete(path)
     reach -= needed_by_all(files, TABLE)
     for path, data in kept.items():
@@ -68,8 +68,8 @@ def expected(history: History, leaving: Leaving, root: Root) -> set[str]:
     return {path for path in reach if files.exists(path)}
 
 
-def found(history: History, leaving: Leaving) -> set[str]:
-    return {each.path for each in freed_by(history.files, TABLE, leaving).files}
+def found(history: History, to_delete: ToDelete) -> set[str]:
+    return {each.path for each in freed_by(history.files, TABLE, to_delete).files}
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -80,8 +80,8 @@ def test_a_tag_frees_what_it_alone_keeps(random: Random) -> None:
         for branch in history.lines:
             root = TABLE.root(branch)
             for name, tag in Lineage(history.files, root).tags():
-                leaving = Leaving((root,), 0, (tag,), frozenset({root.tag(name)}))
-                assert found(history, leaving) == expected(history, leaving, root)
+                to_delete = ToDelete((root,), 0, (tag,), frozenset({root.tag(name)}))
+                assert found(history, to_delete) == expected(history, to_delete, root)
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -95,8 +95,8 @@ def test_expired_snapshots_free_what_they_alone_keep(random: Random) -> None:
             lineage = Lineage(history.files, TABLE.root(branch))
             ids = lineage.snapshot_ids()
             for end in range(1, len(ids)):
-                leaving = expiry(lineage, ids[:end])
-                assert found(history, leaving) == expected(history, leaving, lineage.root)
+                to_delete = expiry(lineage, ids[:end])
+                assert found(history, to_delete) == expected(history, to_delete, lineage.root)
 
 
 @pytest.mark.parametrize("seed", [4, 7, 13, 18])
@@ -120,17 +120,17 @@ def test_a_tag_of_a_history_that_was_rolled_back_is_no_earlier_state(tmp_path: P
     lineage = Lineage(history.files, root)
     ids = lineage.snapshot_ids()
     for end in range(1, len(ids)):
-        leaving = expiry(lineage, ids[:end])
-        assert found(history, leaving) == expected(history, leaving, root)
+        to_delete = expiry(lineage, ids[:end])
+        assert found(history, to_delete) == expected(history, to_delete, root)
     for name, tag in lineage.tags():
-        leaving = Leaving((root,), 0, (tag,), frozenset({root.tag(name)}))
-        assert found(history, leaving) == expected(history, leaving, root)
+        to_delete = ToDelete((root,), 0, (tag,), frozenset({root.tag(name)}))
+        assert found(history, to_delete) == expected(history, to_delete, root)
 
 
-def expiry(lineage: Lineage, ids: list[int]) -> Leaving:
+def expiry(lineage: Lineage, ids: list[int]) -> ToDelete:
     records: tuple[Snapshot, ...] = tuple(lineage.snapshot(each) for each in ids)
     paths = frozenset(lineage.root.snapshot(each) for each in ids)
-    return Leaving((lineage.root,), 0, records, paths, is_expiry=True)
+    return ToDelete((lineage.root,), 0, records, paths, is_expiry=True)
 
 
 def test_only_the_manifests_that_decide_are_read(tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_only_the_manifests_that_decide_are_read(tmp_path: Path) -> None:
             beside.append(Lineage(history.files, root).snapshot(115))
         states = [manifests(history, record) for record in (tag, *beside)]
         files = CountingFiles(history.files)
-        freed = freed_by(files, TABLE, Leaving((root,), 0, (tag,), frozenset({root.tag(name)})))
+        freed = freed_by(files, TABLE, ToDelete((root,), 0, (tag,), frozenset({root.tag(name)})))
         read = {path for path in files.reads if path.startswith(f"{TABLE.manifests}/manifest-0")}
         # Nor any that deletes nothing and that another has too, unless somebody deletes a file of it.
         assert read <= {
@@ -193,7 +193,9 @@ def test_a_savepoint_made_while_references_are_read_keeps_no_more_than_its_tag(t
         history.commit()
     history.tag("kept", 4)
     history.drop_snapshots(8)
-    leaving = Leaving((root,), 0, (Lineage(history.files, root).tag("kept"),), frozenset({root.tag("kept")}))
-    alone, context = found(history, leaving), context_on(history.warehouse)
+    to_delete = ToDelete(
+        (root,), 0, (Lineage(history.files, root).tag("kept"),), frozenset({root.tag("kept")})
+    )
+    alone, context = found(history, to_delete), context_on(history.warehouse)
     files = AfterTags(history.files, lambda: done(context, "create-savepoint", TABLE))
-    assert {each.path for each in freed_by(files, TABLE, leaving).files} == alone
+    assert {each.path for each in freed_by(files, TABLE, to_delete).files} == alone

@@ -107,7 +107,7 @@ def test_a_tag_of_what_goes_spares_what_is_left_of_it(
 ) -> None:
     """In the root itself, and in a branch that is made meanwhile."""
     monkeypatch.setattr(watch, "_LOOK_EVERYWHERE_EVERY", everywhere)
-    leaving, going = history.files.read(TABLE.root().snapshot(12)), only_in_12(history)
+    to_delete, going = history.files.read(TABLE.root().snapshot(12)), only_in_12(history)
     gone_before: set[str] = set()
 
     def make(number: int) -> None:
@@ -115,7 +115,7 @@ def test_a_tag_of_what_goes_spares_what_is_left_of_it(
             root = TABLE.root(branch)
             if branch:
                 history.files.create(root.schema(0), history.files.read(TABLE.root().schema(0)))
-            history.files.create(root.tag("late"), leaving)
+            history.files.create(root.tag("late"), to_delete)
             gone_before.update(path for path in going if not history.files.exists(path))
 
     deleting = OnDelete(history.files, make)
@@ -127,11 +127,11 @@ def test_a_tag_of_what_goes_spares_what_is_left_of_it(
 def test_other_branches_are_looked_at_less_often(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
     """A tag that only a copying tool can have made."""
     monkeypatch.setattr(watch, "_LOOK_EVERYWHERE_EVERY", 0.0)
-    leaving, going = history.files.read(TABLE.root().snapshot(12)), only_in_12(history)
+    to_delete, going = history.files.read(TABLE.root().snapshot(12)), only_in_12(history)
 
     def make(number: int) -> None:
         if number == 2:
-            history.files.create(TABLE.root("b7").tag("late"), leaving)
+            history.files.create(TABLE.root("b7").tag("late"), to_delete)
 
     deleting = OnDelete(history.files, make)
     expire(history, deleting)

@@ -14,7 +14,7 @@ from core.actions.change import driver
 from core.actions.context import Context
 from core.actions.merge import merge_branch
 from core.actions.merge.scope import where_changed
-from core.actions.merge.survey import survey
+from core.actions.merge.survey import survey_merge
 from core.actions.plan import Outcome
 from core.actions.undo import undo
 from core.errors import NotFound, Refused, UsageError
@@ -216,7 +216,10 @@ def test_partitions_that_the_branch_left_alone_are_not_read(
     done(with_engine, "create-branch", table=table, name="fix", tag="fork")
     write(f"{name}$branch_fix", (1, "fixed"))
     write(name, (2, "main"), (4, "main"))
-    assert where_changed(with_engine.files, survey(with_engine.files, table, "fix")) == " WHERE `part` IN (1)"
+    assert (
+        where_changed(with_engine.files, survey_merge(with_engine.files, table, "fix"))
+        == " WHERE `part` IN (1)"
+    )
     untouched = [engine_warehouse / table.directory / f"part={number}" for number in (0, 2)]
     for each in untouched:
         shutil.move(each, tmp_path / each.name)
@@ -237,17 +240,17 @@ def test_the_partitions_a_branch_changed_are_told_by_their_files(context: Contex
         commit(
             warehouse, "shop.events$branch_fix", pa.table({"day": [day], "kind": ["x"]}, schema=EVENTS_SCHEMA)
         )
-    assert where_changed(context.files, survey(context.files, EVENTS, "fix")) == (
+    assert where_changed(context.files, survey_merge(context.files, EVENTS, "fix")) == (
         " WHERE `day` IN ('2026-05-02', 'it\\'s \\\\ odd')"
     )
     more = [f"2026-06-{number}" for number in range(10, 21)]
     commit(warehouse, "shop.events$branch_fix", pa.table({"day": more, "kind": more}, schema=EVENTS_SCHEMA))
-    where = where_changed(context.files, survey(context.files, EVENTS, "fix"))
+    where = where_changed(context.files, survey_merge(context.files, EVENTS, "fix"))
     # Of so many Spark makes a set, by which no file is passed over.
     assert where.endswith(" AND `day` BETWEEN '2026-05-02' AND 'it\\'s \\\\ odd'")
     nothing = pa.table({"day": [None], "kind": ["x"]}, schema=EVENTS_SCHEMA)
     commit(warehouse, "shop.events$branch_fix", nothing)
-    assert where_changed(context.files, survey(context.files, EVENTS, "fix")) == ""
+    assert where_changed(context.files, survey_merge(context.files, EVENTS, "fix")) == ""
 
 
 def test_a_merge_that_loses_a_column_says_that_it_stays(

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from core.actions.merge import history as merge_history
-from core.actions.merge.history import Event
+from core.actions.merge.history import MergeEvent
 from core.actions.merge.survey import base_of
 from core.storage.local import LocalFiles
 from core.table.layout import Root, TablePath
@@ -95,7 +95,7 @@ class Model:
             made = self.point(MAIN, self.branch)
         else:
             made = self.commit(self.branch)
-        event = Event(
+        event = MergeEvent(
             kind="merge",
             main=made,
             branch="fix",
@@ -107,7 +107,7 @@ class Model:
 
     def back(self, to: int) -> None:
         then = self.point(MAIN, to)
-        event = Event(kind="rollback", main=self.commit(self.has[to]), to=to, then=then)
+        event = MergeEvent(kind="rollback", main=self.commit(self.has[to]), to=to, then=then)
         merge_history.record(self.files, TABLE, event)
 
     def cut(self, to: int) -> None:
