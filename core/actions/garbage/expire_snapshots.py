@@ -54,8 +54,8 @@ _MIN_RETAINED, _TIME_RETAINED = 10, "1 h"
 
 @dataclass(frozen=True)
 class Rules:
-    """Snapshots that stay: the newest `at_least` ids, and of the others those among the newest `at_most` that were
-    committed at `since` (epoch ms) or later.
+    """Snapshots that stay: the newest `at_least` ids, and of the others those of the newest `at_most` that
+    were committed at `since` (epoch ms) or later.
     """
 
     at_least: int
