@@ -54,7 +54,7 @@ def random_history(warehouse: Path, random: Random) -> History:
 
 
 def expected(history: History, to_delete: ToDelete, root: Root) -> set[str]:
-    """What goes: reached by the to_delete, and by nothing once their files are away."""
+    """The files to delete: reached by these references, and by nothing once their files are away."""
     files = history.files
     reach = set()
     for record in to_delete.records:
