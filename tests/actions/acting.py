@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+import pyarrow as pa
+
 from core.actions.change import operations
 from core.actions.change.operations import Undoable
 from core.actions.context import Context
@@ -16,6 +18,8 @@ from core.storage.files import DirectoryEntry, Files
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
 from paimark.results import result_of
+from tests.conftest import ORDERS as ORDERS_SCHEMA
+from tests.paimon import commit
 
 ORDERS = TablePath("shop", "orders")
 EVENTS = TablePath("shop", "events")
@@ -38,6 +42,12 @@ def context_on(warehouse: Path, files: Files | None = None, *, read_only: bool =
         verify_wait=0,
         beat_every=_NEVER_SECONDS,
     )
+
+
+def replace_rows(warehouse: Path, branch: str = "") -> None:
+    """A snapshot of `shop.orders` that needs no data file of those before."""
+    rows = {"order_id": [9], "customer": ["c9"], "price": [9.0]}
+    commit(warehouse, f"shop.orders{branch}", pa.table(rows, schema=ORDERS_SCHEMA), overwrite=True)
 
 
 def planned(context: Context, action_name: str, /, table: TablePath = ORDERS, **arguments: object) -> Plan:

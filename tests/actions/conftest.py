@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from core.actions.context import Context
+from core.spark.client.client import Engine
 from tests.actions.acting import context_on
 
 
@@ -19,3 +21,9 @@ def context(warehouse: Path) -> Context:
 def orders(warehouse: Path) -> Path:
     """The directory of `shop.orders`."""
     return warehouse / "shop.db" / "orders"
+
+
+@pytest.fixture
+def with_engine(engine: Engine, engine_warehouse: Path, tmp_path: Path) -> Context:
+    """On the engine's own warehouse."""
+    return replace(context_on(engine_warehouse), audit_path=tmp_path / "audit", engine=lambda: engine)

@@ -23,10 +23,9 @@ from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import all_roots, branch_names
 from core.table.manifests.files import missing_files, needed_files
 from core.table.savepoints import SavepointManager
-from tests.actions.acting import EVENTS, ORDERS, applied, contents, context_on, done, planned
+from tests.actions.acting import EVENTS, ORDERS, applied, contents, context_on, done, planned, replace_rows
 from tests.actions.histories import TABLE, History
 from tests.conftest import EVENTS as EVENTS_SCHEMA
-from tests.conftest import ORDERS as ORDERS_SCHEMA
 from tests.faults.fault_files import MODES, Death, FaultFiles, Mode, can_be_half
 from tests.faults.trees import put_back
 from tests.paimon import commit
@@ -47,11 +46,6 @@ class Case:
     table: TablePath = ORDERS
 
 
-def replace_orders(warehouse: Path, branch: str = "") -> None:
-    rows = {"order_id": [9], "customer": ["c9"], "price": [9.0]}
-    commit(warehouse, f"shop.orders{branch}", pa.table(rows, schema=ORDERS_SCHEMA), overwrite=True)
-
-
 def forget(warehouse: Path, *ids: int) -> None:
     for number in ids:
         (warehouse / ORDERS.root().snapshot(number)).unlink()
@@ -59,7 +53,7 @@ def forget(warehouse: Path, *ids: int) -> None:
 
 def expired_savepoint(warehouse: Path, context: Context) -> None:
     done(context, "create-savepoint", snapshot=4)
-    replace_orders(warehouse)
+    replace_rows(warehouse)
     forget(warehouse, 1, 2, 3, 4)
 
 
@@ -71,7 +65,7 @@ def savepoint_of_three_roots(warehouse: Path, context: Context) -> None:
     """Of the branch that became main, of the previous main, and as a guard in the table directory."""
     done(context, "create-savepoint", snapshot=1)
     done(context, "create-branch", name="b", tag="v2")
-    replace_orders(warehouse, "$branch_b")
+    replace_rows(warehouse, "$branch_b")
     done(context, "replace-main-branch", name="b")
     done(context, "expire-snapshots", retain_last=1)
     archive = next(each for each in branch_names(context.files, ORDERS) if each != "b")
@@ -88,22 +82,22 @@ def savepoint_without_tag(warehouse: Path, context: Context) -> None:
 
 
 def expired_tag(warehouse: Path, context: Context) -> None:
-    replace_orders(warehouse)
+    replace_rows(warehouse)
     forget(warehouse, 1, 2, 3, 4)
 
 
 def tag_on_a_branch(warehouse: Path, context: Context) -> None:
     done(context, "create-branch", name="b", tag="v2")
-    replace_orders(warehouse, "$branch_b")
+    replace_rows(warehouse, "$branch_b")
     done(context, "create-tag", name="mine", branch="b")
-    replace_orders(warehouse, "$branch_b")
+    replace_rows(warehouse, "$branch_b")
     (warehouse / ORDERS.root("b").snapshot(3)).unlink()
 
 
 def long_past(warehouse: Path, context: Context) -> None:
     done(context, "create-savepoint", snapshot=3)
     done(context, "create-branch", name="b", tag="v2")
-    replace_orders(warehouse)
+    replace_rows(warehouse)
 
 
 def events(warehouse: Path, context: Context) -> None:

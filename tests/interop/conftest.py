@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from core.actions.context import Context
 from core.demo.build import build_demo
+from core.spark.client.client import Engine
+from tests.actions.acting import context_on
 from tests.interop.judge import Judge
 from tests.interop.stock import ToolMissing, build_command
 
@@ -40,3 +44,9 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def _audit_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+@pytest.fixture
+def context(engine: Engine, engine_warehouse: Path, tmp_path: Path) -> Context:
+    """On the engine's own warehouse."""
+    return replace(context_on(engine_warehouse), audit_path=tmp_path / "audit", engine=lambda: engine)

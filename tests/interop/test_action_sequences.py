@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from core.actions.context import Context
-from core.spark.client.client import Engine
-from tests.actions.acting import context_on
 from tests.interop.chain import Chain
 from tests.interop.chain_kinds import KINDS, K, Row, S, V, documented
 from tests.interop.judge import Judge
@@ -25,11 +22,6 @@ SECOND = [row(4, 3, "b4"), row(5, 30, None), row(6, 16, "b6"), row(7, 17)]
 OF_MAIN = [row(2, 40, "m2"), row(3, 1, "m3"), row(20, 20, "m20")]
 OF_BRANCH = [row(3, 50, "f3"), row(0, 51), row(30, 30, "f30")]
 LATER = [row(2, 60, "l2"), row(40, 40, "l40")]
-
-
-@pytest.fixture
-def context(engine: Engine, engine_warehouse: Path, tmp_path: Path) -> Context:
-    return replace(context_on(engine_warehouse), audit_path=tmp_path / "audit", engine=lambda: engine)
 
 
 # Much like others, and so in long chains only.

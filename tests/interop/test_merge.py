@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,20 +13,14 @@ from core.actions.context import Context
 from core.actions.merge import merge_branch
 from core.actions.plan import Outcome
 from core.errors import Refused
-from core.spark.client.client import Engine
 from core.table.layout import TablePath
 from core.table.lineage.lineage import Lineage
-from tests.actions.acting import context_on, done
+from tests.actions.acting import done
 from tests.conftest import EVENTS, ORDERS
 from tests.interop.judge import Judge, comparable
 from tests.paimon import commit
 
 Row = dict[str, object]
-
-
-@pytest.fixture
-def context(engine: Engine, engine_warehouse: Path, tmp_path: Path) -> Context:
-    return replace(context_on(engine_warehouse), audit_path=tmp_path / "audit", engine=lambda: engine)
 
 
 def branched(context: Context, warehouse: Path, database: str, table: str = "orders") -> TablePath:

@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
-import pytest
 
 from core.actions.context import Context
-from core.spark.client.client import Engine
 from core.table.layout import TablePath
-from tests.actions.acting import applied, context_on, done, planned
+from tests.actions.acting import applied, done, planned
 from tests.conftest import ORDERS
 from tests.interop.judge import Judge, comparable
 from tests.paimon import commit
-
-
-@pytest.fixture
-def context(engine: Engine, engine_warehouse: Path, tmp_path: Path) -> Context:
-    return replace(context_on(engine_warehouse), audit_path=tmp_path / "audit", engine=lambda: engine)
 
 
 def test_a_branch_replaces_the_rows_of_main_and_back(

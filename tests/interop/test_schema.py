@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
-from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from core.spark.client.client import Engine
 from core.table.definition.retention import RETENTION_OFF
 from core.table.layout import TablePath
 from core.table.lineage.lineage import Lineage
-from tests.actions.acting import applied, context_on, done, planned
+from tests.actions.acting import applied, done, planned
 from tests.interop.judge import Judge, Row, comparable
 from tests.paimon import commit, create_table, read_rows
 from tests.spark.engine_fixture import rows
@@ -44,11 +43,6 @@ CHANGES: tuple[tuple[Mapping[str, str], Row], ...] = (
     ({"drop": "remark, count"}, {"weight": 2.5}),
     ({"add": "count VARCHAR(5)", "set": "'write-buffer-size' = '64 mb'"}, {"count": "five"}),
 )
-
-
-@pytest.fixture
-def context(engine: Engine, engine_warehouse: Path, tmp_path: Path) -> Context:
-    return replace(context_on(engine_warehouse), audit_path=tmp_path / "audit", engine=lambda: engine)
 
 
 @pytest.mark.parametrize(("keyed", "branch"), [(True, "b"), (False, None)], ids=["keyed", "append"])

@@ -67,11 +67,6 @@ class Rule:
     hint: str = ""
     engine: str | None = None
 
-    @property
-    def example(self) -> str:
-        """An option that it fits."""
-        return self.option.replace("*", "x-")
-
 
 _NEWEST_MODES = ("default", "latest", "latest-full", "full")
 _ENGINES = ("deduplicate", "partial-update", "aggregation", "first-row")

@@ -32,6 +32,7 @@ from tests.actions.acting import (
     context_on,
     done,
     planned,
+    replace_rows,
 )
 from tests.actions.histories import needed_by_all
 from tests.conftest import ORDERS as ORDERS_SCHEMA
@@ -66,12 +67,6 @@ def set_options(orders: Path, **options: str) -> None:
 def set_time(orders: Path, snapshot_id: int, time_ms: int) -> None:
     path = orders / f"snapshot/snapshot-{snapshot_id}"
     path.write_bytes(msgspec.json.encode({**msgspec.json.decode(path.read_bytes()), "timeMillis": time_ms}))
-
-
-def replace_rows(warehouse: Path) -> None:
-    """Snapshot 6, which needs no data file of those before."""
-    rows = {"order_id": [9], "customer": ["c9"], "price": [9.0]}
-    commit(warehouse, "shop.orders", pa.table(rows, schema=ORDERS_SCHEMA), overwrite=True)
 
 
 def test_the_plan_frees_exactly_what_it_says(context: Context, warehouse: Path, orders: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -18,7 +17,6 @@ from core.actions.merge.survey import survey_merge
 from core.actions.plan import Outcome
 from core.actions.undo import undo
 from core.errors import NotFound, Refused, UsageError
-from core.spark.client.client import Engine
 from core.table.layout import TablePath
 from core.table.lineage.lineage import Lineage
 from tests.actions.acting import EVENTS, ORDERS, NoWrites, applied, context_on, done, planned
@@ -34,11 +32,6 @@ KEYED = pa.schema(
         pa.field("value", pa.string()),
     ]
 )
-
-
-@pytest.fixture
-def with_engine(engine: Engine, engine_warehouse: Path, tmp_path: Path) -> Context:
-    return replace(context_on(engine_warehouse), audit_path=tmp_path / "audit", engine=lambda: engine)
 
 
 def state_of(warehouse: Path, name: str) -> dict[int, str]:

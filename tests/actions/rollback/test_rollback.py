@@ -134,12 +134,6 @@ def test_nothing_is_changed_in_read_only_mode_or_when_main_moved(context: Contex
     assert SavepointManager(context.files, ORDERS).ids() == []
 
 
-@pytest.fixture
-def with_engine(engine: Engine, engine_warehouse: Path, tmp_path: Path) -> Context:
-    """On the engine's own warehouse."""
-    return replace(context_on(engine_warehouse), audit_path=tmp_path / "audit", engine=lambda: engine)
-
-
 def test_rows_go_back_and_forth_and_nothing_is_lost(with_engine: Context, engine_warehouse: Path) -> None:
     table, name = own_table(engine_warehouse, "rolled"), "rolled.orders"
     before, then = read_rows(engine_warehouse, name), at(engine_warehouse, name, 2)

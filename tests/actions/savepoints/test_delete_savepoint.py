@@ -15,7 +15,17 @@ from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import all_roots
 from core.table.manifests.files import missing_files, needed_files
 from core.table.savepoints import SavepointManager
-from tests.actions.acting import ORDERS, Meanwhile, NoWrites, applied, contents, context_on, done, planned
+from tests.actions.acting import (
+    ORDERS,
+    Meanwhile,
+    NoWrites,
+    applied,
+    contents,
+    context_on,
+    done,
+    planned,
+    replace_rows,
+)
 from tests.actions.histories import needed_by_all
 from tests.actions.taking_over import add, branched
 from tests.conftest import ORDERS as ORDERS_SCHEMA
@@ -26,12 +36,6 @@ def forget_snapshots(orders: Path, *ids: int) -> None:
     """Snapshots that expired and left what tags keep: here nothing else is deleted."""
     for number in ids:
         (orders / f"snapshot/snapshot-{number}").unlink()
-
-
-def replace_rows(warehouse: Path) -> None:
-    """Snapshot 6, which needs no data file of those before."""
-    rows = {"order_id": [9], "customer": ["c9"], "price": [9.0]}
-    commit(warehouse, "shop.orders", pa.table(rows, schema=ORDERS_SCHEMA), overwrite=True)
 
 
 def reasons(plan: Plan) -> list[str]:

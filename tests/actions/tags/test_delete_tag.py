@@ -5,27 +5,19 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 
 from core.actions.context import Context
 from core.actions.plan import Plan
 from core.errors import NotFound, Refused
 from core.table.lineage.lineage import Lineage
-from tests.actions.acting import ORDERS, applied, contents, done, planned
+from tests.actions.acting import ORDERS, applied, contents, done, planned, replace_rows
 from tests.actions.taking_over import add
-from tests.conftest import ORDERS as ORDERS_SCHEMA
-from tests.paimon import commit, open_table, read_rows
+from tests.paimon import open_table, read_rows
 
 
 def reasons(plan: Plan) -> list[str]:
     return [refusal.reason for refusal in plan.refusals]
-
-
-def replace_rows(warehouse: Path, branch: str = "") -> None:
-    """A snapshot that needs no data file of those before."""
-    rows = {"order_id": [9], "customer": ["c9"], "price": [9.0]}
-    commit(warehouse, f"shop.orders{branch}", pa.table(rows, schema=ORDERS_SCHEMA), overwrite=True)
 
 
 def test_a_tag_of_a_living_snapshot_frees_nothing_and_reads_no_manifest(

@@ -17,17 +17,12 @@ from core.errors import Refused
 from core.spark.client.client import Engine
 from core.table.layout import TablePath
 from core.table.lineage.lineage import Lineage
-from tests.actions.acting import applied, context_on, done, planned, undoable
+from tests.actions.acting import applied, done, planned, undoable
 from tests.conftest import ORDERS as ORDERS_SCHEMA
 from tests.paimon import commit, read_rows
 from tests.spark.engine_fixture import in_order
 
 Rows = list[dict[str, object]]
-
-
-@pytest.fixture
-def with_engine(engine: Engine, engine_warehouse: Path, tmp_path: Path) -> Context:
-    return replace(context_on(engine_warehouse), audit_path=tmp_path / "audit", engine=lambda: engine)
 
 
 class Scene:
