@@ -13,13 +13,15 @@ import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import orc
 
 from core.actions.context import Context
 from core.errors import Corrupt
-from core.storage.limits import MOST_BYTES
+from core.storage.limits import MOST_BYTES, TooLarge
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
 from core.verify import Problem, data, verify
+from core.verify.reading_process import ReadingProcess
 from tests.actions.acting import EVENTS, ORDERS, Wrapped, context_on
 from tests.conftest import ORDERS as ORDERS_SCHEMA
 from tests.paimon import commit, create_table
@@ -177,3 +179,15 @@ def test_a_small_file_takes_no_more_memory_than_pieces_of_it_may(
     assert (report.sampled, report.unread) == (0, 1) and any("was not read" in line for line in told)
     # That it has another length is told all the same.
     assert [each.cause for each in report.problems] == ["size"]
+
+
+def test_what_a_stripe_of_orc_unpacks_to_is_bounded(tmp_path: Path) -> None:
+    """Nothing tells before how large it will be; the next file is read all the same."""
+    path = tmp_path / "wide.orc"
+    text = "A" * (1 << 20)
+    orc.write_table(pa.table({"id": [*range(128)], "text": [text] * 128}), path, compression="zstd")
+    with ReadingProcess(most_memory=64 << 20) as reading:
+        with pytest.raises(TooLarge, match="decoding it t"):
+            reading.read("orc", path.read_bytes(), [], 1 << 20)
+        orc.write_table(pa.table({"id": [1, 3, 2], "text": ["a", "b", "c"]}), path)
+        assert reading.read("orc", path.read_bytes(), ["id"], 1 << 20) == (3, False)

@@ -1,0 +1,130 @@
+"""A process that decodes data files within a bounded memory: what they unpack to, footers may hide.
+
+Requests go to its stdin: a line of JSON, then the file's bytes. Answers come from its stdout, a line each.
+One that dies took too much, or its decoder broke; the next file gets another process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from typing import Any, BinaryIO, Self
+
+from core import figures
+from core.errors import PaimarkError
+from core.storage.limits import TooLarge
+
+FORMATS = frozenset({"parquet", "orc", "avro"})
+# Beyond what the process takes before it reads anything; with the bytes of the file.
+MOST_MEMORY = 1 << 30
+# Threads reserve much memory that they never use.
+_ENVIRONMENT = {"MALLOC_ARENA_MAX": "1", "ARROW_DEFAULT_MEMORY_POOL": "system", "OMP_NUM_THREADS": "1"}
+
+
+class ReadingProcess:
+    """Started when the first file is read, and again after one that it died of."""
+
+    def __init__(self, most_memory: int = MOST_MEMORY) -> None:
+        self._most_memory = most_memory
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end()
+
+    def read(self, kind: str, data: bytes, keys: Sequence[str], at_once: int) -> tuple[int, bool] | str:
+        """How many rows there are and whether they are in the order of the keys; or why it can't be decoded.
+
+        `at_once` is how many bytes may be unpacked at once. Raises `TooLarge`.
+        """
+        header = {"kind": kind, "keys": list(keys), "at_once": at_once, "size": len(data)}
+        answer = self._asked(json.dumps(header).encode() + b"\n", data)
+        if not answer:
+            self._end()
+            most = figures.size(self._most_memory)
+            raise TooLarge(f"decoding it took more than {most}, or broke the decoder")
+        found: dict[str, Any] = json.loads(answer)
+        if "too_large" in found:
+            raise TooLarge(found["too_large"])
+        return found["fault"] if "fault" in found else (found["rows"], found["ordered"])
+
+    def _asked(self, header: bytes, data: bytes) -> bytes:
+        process = self._process or self._started()
+        assert process.stdin is not None and process.stdout is not None
+        try:
+            process.stdin.write(header)
+            process.stdin.write(data)
+            process.stdin.flush()
+        except BrokenPipeError:
+            return b""
+        return process.stdout.readline()
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-m", __name__, str(self._most_memory)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, **_ENVIRONMENT},
+        )
+        return self._process
+
+    def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.communicate()
+
+
+def _serve(requests: BinaryIO, answers: BinaryIO, most_memory: int) -> None:
+    import pyarrow as pa
+
+    pa.set_cpu_count(1)
+    pa.set_io_thread_count(1)
+    _bound_memory(most_memory)
+    while line := requests.readline():
+        header = json.loads(line)
+        answer = _answer(header, requests.read(header["size"]))
+        answers.write(json.dumps(answer).encode() + b"\n")
+        answers.flush()
+
+
+def _answer(header: dict[str, Any], data: bytes) -> dict[str, Any]:
+    from core.verify.readers import READERS
+
+    try:
+        rows, ordered = READERS[header["kind"]](data, header["keys"], header["at_once"])
+    except (MemoryError, TooLarge) as error:
+        why = str(error) if isinstance(error, TooLarge) else "decoding it takes too much memory"
+        return {"too_large": why}
+    except PaimarkError as error:
+        return {"fault": error.message}
+    # Bytes from outside: the decoders fail in more ways than they document.
+    except Exception as error:
+        return {"fault": str(error).splitlines()[0] if str(error) else type(error).__name__}
+    return {"rows": rows, "ordered": ordered}
+
+
+def _bound_memory(most: int) -> None:
+    """Where the system tells how much is taken by now: on Linux."""
+    import resource
+
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            taken = int(file.read().split()[0]) * resource.getpagesize()
+    except OSError:
+        return
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    wanted = taken + most
+    resource.setrlimit(
+        resource.RLIMIT_AS, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard)
+    )
+
+
+if __name__ == "__main__":
+    _serve(sys.stdin.buffer, sys.stdout.buffer, int(sys.argv[1]))
