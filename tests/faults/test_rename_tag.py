@@ -6,6 +6,8 @@ import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import pytest
 
@@ -19,8 +21,16 @@ from core.table.records import Tag
 from tests.actions.acting import ORDERS, contents, done
 from tests.faults.fault_files import MODES, FaultFiles, Mode, can_be_half
 from tests.faults.scene import KilledScene
+from tests.simulation import ours
+from tests.simulation.bench import Bench
+from tests.simulation.deterministic import deterministic
+from tests.simulation.scheduler import Actor
+from tests.simulation.stock_expiry import StockMaintenance
+from tests.simulation.world import TABLE as SIMULATED
+from tests.simulation.world import Violation
 
 OLD, NEW = "v2", "new"
+_SLOW_SECONDS = 4.0
 # Half-written files that no journal names: a recovery can't tell them from those of a living writer.
 _ANYBODYS = re.compile(r"(^|/)\.(ACTION|tag-new)\.[0-9a-f-]{36}$")
 Deed = Callable[["Scene"], object]
@@ -126,6 +136,50 @@ def test_a_tag_of_the_old_name_that_came_later_stays(scene: Scene) -> None:
         scene.recover()
         assert scene.there(OLD) == scene.there(NEW) == scene.data, scene.writes[point - 1]
         scene.assert_guarded(scene.writes[point - 1])
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_an_expiry_that_listed_the_tags_before_and_reads_them_late(
+    waits: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A slow stock expiry spares the rows, and would not if the old name went at once."""
+    if not waits:
+        monkeypatch.setattr(ours, "_VERIFY_WAIT_SECONDS", 0.0)
+    bench = Bench(Random("table"), "local")
+    with deterministic(bench.scheduler, Random("names")):
+        bench.create_table({})
+        bench.write()
+        bench.act("create-tag", name=OLD)
+        bench.write(None, "overwrite")
+        bench.write()
+        renamer, expiry = bench.ours("ours"), SlowExpiry(bench.world, Actor("expiry"), SIMULATED.root())
+
+        def rename() -> None:
+            bench.scheduler.sleep(0.5)
+            renamer.do("rename-tag", name=OLD, to=NEW)
+
+        def expire() -> None:
+            expiry.expire(1, 1, bench.scheduler.now_ms())
+
+        bench.scheduler.run({renamer.actor: rename, expiry.actor: expire})
+        assert SIMULATED.root().snapshot(1) not in bench.world.store.files
+        assert SIMULATED.root().tag(OLD) not in bench.world.store.files
+        if waits:
+            bench.rest()
+            return
+        with pytest.raises(Violation, match=f"tag {NEW} of main can't be read"):
+            bench.rest()
+
+
+class SlowExpiry(StockMaintenance):
+    """It takes seconds from the listing of the tags to the first of them."""
+
+    def _read_tags(self, directory: str) -> list[dict[str, Any]]:
+        listed = self.files.names(directory)
+        self.world.scheduler.sleep(_SLOW_SECONDS)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(self.files, "names", lambda _: listed)
+            return super()._read_tags(directory)
 
 
 class Scene(KilledScene):
