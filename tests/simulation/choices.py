@@ -18,6 +18,7 @@ _ACTIONS = {
     "create-tag": 3,
     "create-branch": 2,
     "delete-tag": 2,
+    "rename-tag": 2,
     "delete-savepoint": 2,
     "delete-branch": 3,
     "expire-snapshots": 2,
@@ -160,6 +161,11 @@ class Choices:
                 return {"name": self._branch() if many else f"b{world.number()}", "tag": pick.choice(tags)}
             case "delete-tag":
                 return {"name": pick.choice(tags)}
+            case "rename-tag":
+                return {
+                    "name": pick.choice(tags),
+                    "to": pick.choice([f"t{world.number()}", pick.choice(tags)]),
+                }
             case "delete-savepoint":
                 return {"id": pick.choice(self._saved())}
             case "delete-branch":
