@@ -21,7 +21,7 @@ _ISO = re.compile(
 )
 
 
-# What the table option savepoint.create-interval may be at least: watchers look once a minute.
+# The least value of the table option savepoint.create-interval: watchers look once a minute.
 SHORTEST_INTERVAL = 60_000
 
 

@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from core.redaction import redacted
 
 LONGEST = 2000
-# What is refused in read-only mode, and the hint.
+# The refusal in read-only mode, and its hint.
 READ_ONLY = (
     "Nothing is changed in read-only mode",
     "Look at --read-only, PAIMARK_READ_ONLY, and read_only in the config file or in paimark.open.",

@@ -41,7 +41,7 @@ R = TypeVar("R", bound=Result)
 
 
 class TableActions:
-    """What can be done to one table.
+    """The actions on one table.
 
     Each raises `Refused` when it would be unsafe or is not allowed, with nothing written; `NotFound`;
     `UsageError` for arguments that do not fit; `Corrupt`; and `Unavailable`, which says so where a change is
@@ -66,9 +66,9 @@ class TableActions:
         return self._path.database
 
     def plan(self, action: str, /, **arguments: object) -> Plan:
-        """What an action, by its name on the command line, would do: `plan("delete-tag", name="v2")`.
+        """The plan of an action, by its name on the command line: `plan("delete-tag", name="v2")`.
 
-        Reads only. What is in the way is in its `refusals`, each with a reason and a hint.
+        Reads only. Its `refusals` say what is in the way, each with a reason and a hint.
         """
         chosen = action_named(action)
         given = checked_arguments(chosen, arguments)

@@ -1,4 +1,4 @@
-"""What a table holds, as frozen structs: the columns of the system tables (`t$snapshots`), by their names.
+"""Records of a table as frozen structs: the columns of the system tables (`t$snapshots`), by their names.
 
 Times are epoch milliseconds. Counts of rows are before rows of one key are merged.
 """

@@ -1,4 +1,4 @@
-"""What each action of a table returns: frozen structs. Sizes are bytes."""
+"""The results of a table's actions: frozen structs. Sizes are bytes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Fact = str | int | bool | None
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """What an action did. `message` is one sentence, `facts` is all that `--output json` prints of it.
+    """The result of an action. `message` is one sentence, `facts` is all that `--output json` prints of it.
 
     `undo` is the command that takes it back; empty where nothing does.
     """

@@ -1,4 +1,4 @@
-"""A table: what it holds, and its versions. What changes it is in `actions`."""
+"""A table: its records and its versions. Methods that change it are in `actions`."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Table(TableActions):
         return schemas
 
     def operations(self) -> list[Operation]:
-        """What was done to the table, oldest first: `undo`, `redo` and `restore` walk along it."""
+        """The operations on the table, oldest first: `undo`, `redo` and `restore` walk along it."""
         return [Operation(*row) for row in self._rows("operations", None)]
 
     def at(self, version: str | int | None = None, *, branch: str | None = None) -> Version:

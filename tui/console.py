@@ -89,7 +89,7 @@ class Console(App[None]):
         self.call_after_refresh(self._after_first_frame)
 
     def _after_first_frame(self) -> None:
-        # What there is now stays: the collector need not walk it again and again.
+        # Objects made so far stay: the collector need not walk them again and again.
         gc.freeze()
         gc.enable()
         if self._start_engine:
@@ -107,7 +107,7 @@ class Console(App[None]):
             self.bell()
             self.panic(traceback_of(error))
 
-    # What the terminal gets
+    # Bytes to the terminal
 
     def _display(self, screen: Screen[object], renderable: Any) -> None:
         if isinstance(renderable, CompositorUpdate):
@@ -125,7 +125,7 @@ class Console(App[None]):
         self._sent.forget()
         self.refresh(layout=True)
 
-    # What the parts say
+    # Messages of the parts
 
     async def on_event(self, event: events.Event) -> None:
         if not isinstance(event, events.Key | events.Paste) or event.is_forwarded:
@@ -216,7 +216,7 @@ class Console(App[None]):
         self.note(text, ink)
         self.browse.key_bar.say(text, ink)
 
-    # What keys do
+    # Actions of keys
 
     def action_interrupt(self) -> None:
         """ctrl+c: stop a query; else copy what is selected; else say how to leave."""

@@ -84,7 +84,7 @@ def undone_on_failure(table: TablePath, undo: Callable[[], None]) -> Iterator[No
     """Undo what was begun when anything stops it; where the store does not let us, `recover` has to."""
     try:
         yield
-    # Not only our own errors: whoever is told of each step may fail too, and the half-made must not stay.
+    # Not only our own errors: a progress callback may fail too, and half-made files must not stay.
     except (Exception, KeyboardInterrupt) as error:
         try:
             with to_the_end():

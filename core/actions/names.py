@@ -14,7 +14,7 @@ from core.text import unseen_in
 
 _MAX_BYTES = 200
 _FORBIDDEN = frozenset("/\\$")
-# What these tags hold would be lost on whoever believes their name.
+# Somebody who believes their names would lose the snapshots that these tags hold.
 _RESERVED_TAGS = (SAVEPOINT_TAG_PREFIX, "snapshot.", "paimark.", STOCK_READ_TAG_PREFIX)
 
 

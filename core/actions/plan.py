@@ -63,7 +63,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     undo: str = ""
     # Nothing to do: the state asked for is there already.
     empty: bool = False
-    # It takes something away, though its action need not: whoever wants it is asked.
+    # It takes something away, though its action need not: the person is asked first.
     removes: bool = False
     change: str = ""
     request: dict[str, str | int | bool | None] = {}

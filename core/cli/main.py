@@ -35,7 +35,7 @@ def run(words: list[str]) -> int:
     except KeyboardInterrupt as error:
         return _complain("Interrupted", "", INTERRUPTED, error)
     except BrokenPipeError:
-        # Whoever read our output has had enough (`| head`). Python flushes stdout once more as it ends.
+        # The reader of our output has closed it (`| head`). Python flushes stdout once more as it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:  # the process edge: whatever it was, a person gets a sentence

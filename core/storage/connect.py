@@ -14,7 +14,7 @@ from core.storage.remote_errors import unavailable
 # The clients that create a file by one conditional request; whether the store keeps it is raced for.
 _CONDITIONAL = frozenset({"memory", "gs", "gcs", "abfs", "abfss", "az"})
 _S3 = frozenset({"s3", "s3a", "s3n"})
-# What stands before the @ of the others is for their clients.
+# The part before the @ of other addresses is for their clients.
 _WITHOUT_PASSWORDS = _S3 | {"gs", "gcs", "abfs", "abfss", "az", "oss", "hdfs"}
 _PACKAGES = {"gs": "gcsfs", "gcs": "gcsfs", "abfs": "adlfs", "abfss": "adlfs", "az": "adlfs", "oss": "ossfs"}
 _GOOGLE = {"gcs.project-id": "project", "gcs.access-token": "token"}
@@ -47,7 +47,7 @@ def open_remote(uri: str, options: Mapping[str, str]) -> Files:
 
         return open_hdfs(location, shown, options)
     filesystem, root = _connect(uri, _other_arguments(scheme, options), _PACKAGES.get(scheme, ""), shown)
-    # What lies in this process's own memory is no store that others write to.
+    # Files in this process's own memory are no store that others write to.
     must_prove = scheme != "memory"
     return RemoteFiles(filesystem, root, shown, can_create=scheme in _CONDITIONAL, must_prove=must_prove)
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from core.errors import Refused
 
 # A warehouse's owner may keep a database or a table on another disk, by a link. What lies in a table was
-# written by whoever may write to the table, who need not be allowed to change anything else.
+# written by users of the table, who need not be allowed to change anything else.
 _MAY_BE_LINKS = 2
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 

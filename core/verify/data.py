@@ -24,7 +24,7 @@ _CHANGELOG_PREFIX = "changelog-"
 def faults(
     files: Files, sample: Sequence[SampleFile], progress: Callable[[str], None], unread: list[str]
 ) -> Iterator[tuple[SampleFile, str]]:
-    """What is wrong with each file, a sentence; those of a format that nobody here reads are passed over.
+    """Faults of files, a sentence each; files of a format that Paimark can't read are passed over.
 
     `unread` takes the paths of those that need too much memory.
     """

@@ -26,7 +26,7 @@ class LostCommit(NamedTuple):
 
 
 def lost_commits(files: Files, table: TablePath, there: Versions, needs: TableNeeds) -> Iterator[LostCommit]:
-    """Those of every root, each told once; what expired or changed since it was listed is not told."""
+    """Lost commits of every root, each once; snapshots that expired or changed since are left out."""
     pairs = [pair for pair in _pairs(there) if not _is_same(table, needs, *pair)]
     breaks = each_of(partial(_break, files, table), pairs)
     for (before, _), gap in zip(pairs, breaks, strict=True):

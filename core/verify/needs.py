@@ -1,6 +1,6 @@
-"""What the versions of a table need, with each list and manifest decoded once, however many share it.
+"""The files that versions of a table need. Each list and manifest is decoded once, however many share it.
 
-States are what differs among versions. Of data files only what tells who holds them is kept.
+Versions of the same files are one state. Of data files only the states that hold them are kept.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from core.verify.versions import StoredVersion, Versions, same_state
 
 @dataclass(slots=True)
 class NeededState:
-    """What one or more versions need: `lists` by path with their sizes in bytes, None where unknown.
+    """The needs of versions of the same files: `lists` by path with sizes in bytes, None where unknown.
 
-    What `is_optional` may have lost files: another engine keeps only a part of what it names.
+    An `is_optional` state may have lost files: another engine keeps only a part of those it names.
     """
 
     versions: list[StoredVersion]

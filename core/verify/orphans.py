@@ -1,4 +1,4 @@
-"""What lies in a table's directory beside what is needed: who may have written each file, or holds it."""
+"""Find files of a table that no version needs: who may have written each, or holds it."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _LEFT = (
 
 @dataclass
 class Orphans:
-    """What is found of them, the young apart."""
+    """Orphans found so far, the young apart."""
 
     table: TablePath
     now: int
@@ -119,7 +119,7 @@ def control_directories(files: Files, table: TablePath, roots: list[Root]) -> It
 
 
 def owner_of(table: TablePath, directory: str, name: str) -> str:
-    """Who may have written a file that nothing needs."""
+    """The program that may have written a file that nothing needs."""
     wanted = meant_for(name)
     if wanted is not None:
         return _HALF.format(wanted)
@@ -149,7 +149,7 @@ def is_known(table: TablePath, directory: str, name: str) -> bool:
 
 
 def left_over(table: TablePath, directory: str, name: str) -> str | None:
-    """Who holds a control file that stands for something unfinished; None for one that does not."""
+    """The holder of a control file of something unfinished; None for a file of nothing unfinished."""
     wanted = meant_for(name)
     if wanted is not None:
         return _HALF.format(wanted)

@@ -1,4 +1,4 @@
-"""What is wrong with files that are needed, and by whom."""
+"""Problems of files that versions need."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NAMED = 5
 
 @dataclass
 class Problems:
-    """What is wrong, as long as a version is there that needs it."""
+    """Collects problems of files, as long as a version is there that needs them."""
 
     files: Files
     needs: TableNeeds
@@ -53,7 +53,7 @@ class Problems:
             self.add(cause, path, detail, required)
 
     def add_damaged(self, damaged: Mapping[str, str]) -> None:
-        """What can't be read, by path."""
+        """Add files that can't be read; `damaged` has a sentence by path."""
         for path, sentence in sorted(damaged.items()):
             users = self.needs.uses.users(path)
             if users:
@@ -62,7 +62,7 @@ class Problems:
                 self.add("damaged", path, sentence, ())
 
     def add_missing(self, directory: str, needed: Mapping[str, Needed]) -> None:
-        """What a listing of the directory lacks."""
+        """Add files that a listing of the directory lacks."""
         for name, each in sorted(needed.items()):
             self.add_of("missing", f"{directory}/{name}", "it is not there", each.users)
 

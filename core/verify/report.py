@@ -1,4 +1,4 @@
-"""What was found in a table: what is wrong, and what nobody needs."""
+"""The report on a table: problems, and files that nobody needs."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class RecordPane(Vertical, Generic[S]):
         self._ready = True
         self.load_if_stale()
 
-    # What subclasses say
+    # Implemented by subclasses
 
     def read(self, target: Target, report: ThreadReport[PaneRows[S]]) -> None:
         """In a thread: report what there is, at once or piece by piece."""
@@ -114,7 +114,7 @@ class RecordPane(Vertical, Generic[S]):
         """Show another table or branch, now if this pane is in view, else when it is."""
         self.target = target
         if self._ready:
-            # What is still being read is of the other one.
+            # Rows that are still being read are the other one's.
             self._asked = None if self._reading.busy else self._asked
             self._reading.drop()
             self._checking.drop()
@@ -175,7 +175,7 @@ class RecordPane(Vertical, Generic[S]):
         self.grid.show(tuples(()))
         self.fail(error)
 
-    # What the row under the cursor is
+    # The row under the cursor
 
     @property
     def current_detail(self) -> Detail:

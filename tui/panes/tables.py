@@ -23,7 +23,7 @@ from tui.session import Session
 from tui.widgets.grid.record_grid import Edge, RecordGrid
 from tui.work.background import Slot
 
-# Those of a database, or why they can't be listed.
+# The tables of a database, or why they can't be listed.
 TableListing = list[TablePath] | PaimarkError
 
 # How long the cursor rests on a table before it is read: walking past costs nothing.
@@ -84,7 +84,7 @@ class TablesPane(Vertical):
         if not self.databases:
             self.grid.say("Reading …")
 
-    # What it holds
+    # Databases and tables
 
     def reload(self) -> None:
         """Read the databases, and the tables of those that are open, again."""
@@ -180,7 +180,7 @@ class TablesPane(Vertical):
             if line.table == table:
                 self.grid.move_to(index)
 
-    # What keys do
+    # Actions of keys
 
     def action_open(self) -> None:
         line = self._line

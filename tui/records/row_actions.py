@@ -7,13 +7,13 @@ from core.table.layout import MAIN, SAVEPOINT_TAG_PREFIX
 from tui.session import RowVersion, Target
 from tui.tabs import Tab
 
-# What `x` deletes, by the tab it is pressed on.
+# The action of `x`, by the tab it is pressed on.
 DELETING = {Tab.SAVEPOINTS: "delete-savepoint", Tab.BRANCHES: "delete-branch", Tab.TAGS: "delete-tag"}
 # Actions whose keys work on one tab alone.
 ONLY_ON = {"merge-branch": Tab.BRANCHES, "replace-main-branch": Tab.BRANCHES, "rename-tag": Tab.TAGS}
-# What switches stock expiry off on a branch.
+# The action that switches stock expiry off on a branch.
 PROTECTING = "alter-branch-schema"
-# What is done to the table, whatever row the cursor is on.
+# Actions on the table, whatever row the cursor is on.
 OF_THE_TABLE = ("undo", "redo")
 _OF_A_BRANCH = ("delete-branch", "merge-branch", "replace-main-branch")
 

@@ -100,7 +100,7 @@ class BrowseScreen(Screen[None]):
         """A sentence on the bottom line."""
         self.post_message(StatusShown(text, ink))
 
-    # Where we are
+    # Location
 
     @property
     def target(self) -> Target | None:
@@ -204,7 +204,7 @@ class BrowseScreen(Screen[None]):
         self.tables.follow()
         self._summary.follow()
 
-    # What the panes say
+    # Messages of panes
 
     def on_record_pane_changed(self, event: RecordPane.Changed) -> None:
         pane = event.pane
@@ -221,7 +221,7 @@ class BrowseScreen(Screen[None]):
         if self.tabs.current is Tab.QUERY:
             self._show_detail()
 
-    # What the panes ask
+    # Calls by panes
 
     def open_table(self, table: TablePath) -> None:
         """Show a table and give its rows the keys."""
@@ -276,7 +276,7 @@ class BrowseScreen(Screen[None]):
 
         return isinstance(pane, QueryPane) and pane.cancel()
 
-    # What keys do
+    # Actions of keys
 
     def must_wait(self, binding: str) -> bool:
         """Whether the rows that a key is for are still being read: those of the tree, or of the tab."""

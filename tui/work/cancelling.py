@@ -9,7 +9,7 @@ from core.figures import whole_seconds
 from tui.theme import Line
 from tui.work.engine_room import EngineRoom
 
-# What has not stopped by then may not stop at all.
+# Work that has not stopped by then may not stop at all.
 PATIENCE = 5.0
 
 

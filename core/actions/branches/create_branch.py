@@ -92,7 +92,7 @@ class CreateBranch(Change[CreateBranchState]):
 
     def __init__(self, work: Work, state: CreateBranchState) -> None:
         super().__init__(work, state)
-        # What this process may have created: another's files of the same names are not taken back.
+        # Paths that this process may have created: another's files of the same names are not taken back.
         self._written: list[str] = []
 
     @classmethod

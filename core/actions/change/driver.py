@@ -44,7 +44,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
         except TakenOver:
             raise
         except (Exception, KeyboardInterrupt) as error:
-            # Not only our own errors: whoever is told of each step may fail, and the half-made must not stay.
+            # Not only our own errors: a progress callback may fail too, and half-made files must not stay.
             with to_the_end():
                 _settle(change, hold, error)
         done = _finish(change, hold)
@@ -124,7 +124,7 @@ def _settle(change: Change[msgspec.Struct], hold: Hold, error: BaseException) ->
         else:
             hold.release()
     except TakenOver:
-        # Whoever took it over ends it.
+        # The process that took it over ends it.
         raise error from None
     except PaimarkError as failed:
         raise Unavailable(

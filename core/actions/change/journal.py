@@ -28,7 +28,7 @@ VERSION = 2
 # The two steps that every change has: it may begin, and it can't be taken back any more.
 CHECKED = "nothing is in the way"
 COMMITTED = "committed"
-# What a recovery found is written down before it acts on it: the traces of it may go.
+# A recovery writes its verdict down before it acts on it: the evidence may go.
 NOT_COMMITTED = "was not committed"
 
 N = TypeVar("N", bound=msgspec.Struct)
@@ -298,7 +298,7 @@ def _version(data: bytes) -> object:
     try:
         return msgspec.json.decode(data, type=dict[str, Any]).get("version", VERSION)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        # What is wrong with it is said by who decodes it.
+        # The caller decodes it, and reports errors.
         return VERSION
 
 

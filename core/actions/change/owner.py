@@ -113,7 +113,7 @@ def _beat(context: Context, table: TablePath, token: str, stop: threading.Event)
     path, count = table.heartbeat(token), 0
     while not stop.wait(context.beat_every):
         count += 1
-        # What fails now may not the next time.
+        # A beat that fails now may succeed the next time.
         with suppress(PaimarkError):
             context.files.replace(path, str(count).encode())
     if count:

@@ -115,7 +115,7 @@ class Tally:
                 self._read_staying()
                 self._read_indexes()
         except BaseException:
-            # What it has read meanwhile of manifests stays true, whoever uses them.
+            # Manifests that it has read meanwhile stay true: they never change.
             self._states = before
             self._stay()
             raise
@@ -197,7 +197,7 @@ class Tally:
         self._take(self._unknown(wanted))
 
     def _unexplained(self, fate: int) -> Iterator[FileStates]:
-        """What is deleted of files with this fate, and was not seen to be added by what leaves.
+        """Deletions of files with this fate whose addition no reference to delete shows.
 
         It matters where what leaves may hold it, or holds the file at another level that would go.
         """

@@ -1,6 +1,6 @@
 """Watching for references that come to need files which are being deleted.
 
-Whoever makes a tag then looks for its files twice, seconds apart, so that they are all kept or the tag is
+A process that makes a tag looks for its files twice, seconds apart, so that they are all kept or the tag is
 seen to come too late. So a file goes only where somebody has just looked: at what may still come to need it,
 about once a second. Such a reference is made of one that leaves: it is a tag, a snapshot or a claim in a root
 that holds what leaves, in main or in the table directory, or it is in a branch that was not there before. The
@@ -22,7 +22,7 @@ from core.table.lineage.main_branch import branch_roots, main_root
 
 _LOOK_EVERY = 1.0
 _LOOK_EVERYWHERE_EVERY = 10.0
-# What was looked at longer ago is looked at again, also where looking takes long.
+# How old a look may be before it is repeated, also where looking takes long.
 _STALE_AFTER = 3.0
 
 Names = frozenset[str]

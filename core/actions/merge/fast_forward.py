@@ -78,7 +78,7 @@ def append_snapshots(context: Context, survey: Survey, progress: Progress) -> Sn
             "Make a new plan.",
         )
     if last.id < head.id:
-        # What main has of the branch is pinned, and nothing that it has not.
+        # Pin the branch's snapshots that main has, and no others.
         files.create(main.tag(merge_tag(branch.label, last.id)), files.read(branch.snapshot(last.id)))
         files.delete(pin)
     else:

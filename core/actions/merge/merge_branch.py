@@ -190,7 +190,7 @@ class MergeBranch(RewriteMain[MergeState]):
         survey = self._survey(self.head(hold))
         if self._is_append:
             if self.made is None and self.landed(hold) is Landed.YES:
-                # Whoever recovers goes on where the first of them landed.
+                # A recovery goes on where the first of them landed.
                 self.made = append_snapshots(self.work.context, survey, self.work.progress)
             if self.made is None and survey.branch.snapshot.id == survey.base.id + 1:
                 # A person says that it was committed, and there was but one to commit.

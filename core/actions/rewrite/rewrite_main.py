@@ -127,7 +127,7 @@ class RewriteMain(Change[S]):
                 self.made = head
                 return {"made": head.as_written()}
             if number == 1:
-                # From the first head on, so that whoever recovers can tell of each try what became of it.
+                # From the first head on, so that a recovery can tell the result of each try.
                 hold_expiry(work.files, start.root, work.token, head.id + 1)
             hold.note(TRY, {"head": head.as_written()})
             try:
@@ -176,7 +176,7 @@ class RewriteMain(Change[S]):
                 self.landed(hold)
             self.record(hold)
             hold.note(_RECORDED, None if self.made is None else {"made": self.made.as_written()})
-        # From here on what it did may expire: whoever recovers it finds all in the journal.
+        # From here on its commit may expire: a recovery finds all in the journal.
         release_expiry(self.work.files, self.root, self.work.token)
 
     @property

@@ -172,7 +172,7 @@ def _restore_expired(files: Files, cut: Cut) -> None:
 def has_gone_on(files: Files, cut: Cut) -> bool:
     """Whether others committed after the head meanwhile, and nothing is to be cut off.
 
-    What they stand on may have expired since: then nobody can tell whether it was the head.
+    The snapshot that they stand on may have expired: then nobody can tell whether it was the head.
     """
     ids = numbered(files.names(cut.main.snapshots), SNAPSHOT_PREFIX)
     if not ids or ids[-1] <= cut.head:

@@ -137,7 +137,7 @@ def after_commit(context: Context, table: TablePath, branch: str | None, tell: P
     """Make the savepoint that a commit made due. A failure is reported and no more: the commit stands."""
     try:
         made = once(context, table, branch)
-    # Whatever it is: who sees an error would take the commit for one that failed, and do it again.
+    # Any error: a caller that sees one would take the commit for one that failed, and repeat it.
     except Exception as error:
         tell(Remark(f"The change is done, but no savepoint could be made after it: {redacted(str(error))}"))
     else:

@@ -84,7 +84,7 @@ def _of_the_old_name(context: Context, renaming: TagToRename) -> list[Refusal]:
         return [Refusal(f"Tag {name} is kept by the program for a merge", _BESIDE)]
     until = kept_until_ms(renaming.tag)
     if until is not None and until <= context.clock():
-        # Whoever deletes it may have listed the tags already, and take the files that the new one needs.
+        # Its deletion may have listed the tags already, and take the files that the new one needs.
         return [Refusal(f"Tag {name} had its time: it is deleted any moment", "Choose another tag.")]
     return []
 

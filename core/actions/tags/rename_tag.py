@@ -132,7 +132,7 @@ class RenameTag(Change[RenameState]):
             if self._read(name) == self._data:
                 files.delete(root.tag(name))
                 self.work.progress(f"deleted tag {name}")
-            # Whoever makes a tag of the old name from now on, be it of the same snapshot, keeps it.
+            # A tag of the old name that somebody makes from now on, be it of the same snapshot, stays.
             hold.note(DELETED)
         guard_tags.unguard(files, root, name, self._data)
         guard_tags.repair_held(files, self.work.table)

@@ -34,7 +34,7 @@ def _of_reads(files: Files, root: Root) -> list[str]:
     try:
         return list(filter(is_read_tag, Lineage(files, root).tag_names()))
     except NotFound:
-        # Half made or half deleted: whoever finishes or undoes that comes first.
+        # Half made or half deleted: finishing or undoing that comes first.
         return []
 
 

@@ -125,7 +125,7 @@ class UndoTruncation(Change[Undoable]):
             else:
                 progress(f"main goes on to snapshot {last}")
             hold.note(_PUT_BACK, {"last": last})
-        # From here on it may expire: whoever recovers this must not put it back again.
+        # From here on it may expire: a recovery must not put it back again.
         release_expiry(files, cut.main, self.work.token)
         if (hold.journaled.data_of(_PUT_BACK) or {}).get("last") != cut.head:
             return

@@ -85,7 +85,7 @@ def _last(context: Context, table: TablePath, *, replacement_only: bool) -> Undo
         )
     if replacement_only:
         return _last_replacement(context, table, known)
-    # What others built on since is theirs too: it is passed over, and not taken away.
+    # A change that others built on since is passed over, and not taken away.
     untouched = (each for each in reversed(known) if is_untouched(context.files, table, each))
     entry = next(untouched, None)
     if entry is None:

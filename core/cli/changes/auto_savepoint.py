@@ -140,7 +140,7 @@ def _watch(context: Context, table: str | None, options: Given) -> None:
             rows.write([[str(line)]])
             sys.stdout.flush()
 
-    # A signal's handler may interrupt whoever waits for the event; only this queue can be put to from there.
+    # A signal's handler may interrupt the wait for the event; only this queue can be put to from there.
     ended: SimpleQueue[BaseException | None] = SimpleQueue()
 
     def work() -> None:

@@ -37,7 +37,7 @@ from core.spark.protocol import (
 
 _CLOSE_SECONDS = 5.0
 _LARGEST_LOG = 4 << 20
-# Events that may wait for whoever runs a statement before the engine is made to wait.
+# Events that may wait for the caller before the engine is made to wait.
 _WAITING_EVENTS = 8
 
 

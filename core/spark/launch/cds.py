@@ -119,7 +119,7 @@ def archive_for(java: Path, class_path: str, jars: Iterable[Path], flags: Sequen
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         status = folder.stat()
-        # Whoever can write there could give us classes of theirs to run.
+        # Anybody who can write there could give us classes to run.
         if status.st_uid != os.getuid() or status.st_mode & 0o022 or not os.access(folder, os.W_OK):
             return None
         key = _key(java, jars, flags)

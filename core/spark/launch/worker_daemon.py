@@ -28,7 +28,7 @@ def main() -> None:
     # Spark names the worker's module, and none for `pyspark.worker`.
     module = sys.argv[1] if len(sys.argv) > 1 else "pyspark.worker"
     if module in _OPENS_TABLES:
-        # Whoever reads a table without it is told so; other tasks do without.
+        # A task that reads a table fails with a message without it; other tasks do without.
         with suppress(ImportError):
             import pypaimon.read.table_read  # noqa: F401
 

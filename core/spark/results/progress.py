@@ -41,7 +41,7 @@ class ProgressWatch:
             try:
                 seen = self._look(tag)
             except (Py4JError, PySparkException, OSError):
-                # The Java process is going away: whoever runs the statement says so.
+                # The Java process is going away: the caller reports it.
                 return
             if seen is not None and seen != last and not over.is_set():
                 report(seen)

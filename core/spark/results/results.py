@@ -98,7 +98,7 @@ class Results:
 
         def ended(job: Future[None]) -> None:
             failure = job.exception()
-            # Whoever reads the rows raises it.
+            # The reader of the rows raises it.
             outlet.job_ended(failure if failure is None or isinstance(failure, Exception) else None)
 
         job = self._jobs.submit(run_job)

@@ -104,7 +104,7 @@ class _Recorded(CreateSnapshot):
         commit_attempts.begin(self._files, self._root.table, attempt)
         if not super().commit(base_snapshot_uuid, snapshot, statistics):
             if isinstance(self.refused, Overwritten):
-                # Whoever writes the batch again looks for its files in what came after.
+                # The next attempt of the batch looks for its files in later snapshots.
                 return False
             commit_attempts.failed(self._files, self._root.table, attempt)
             return False

@@ -28,7 +28,7 @@ INTERVAL_UNITS = frozenset(
 _NAMED_TIMES = keywords("CURRENT_TIMESTAMP CURRENT_DATE LOCALTIMESTAMP")
 _QUERY_STARTS = keywords("SELECT WITH FROM VALUES TABLE")
 _PRODUCTS = keywords("* / %")
-# What binds less than a sum does.
+# Operators that bind less than a sum does.
 _LOOSE = keywords("|| | & ^ << >>")
 _COMPARISONS = keywords("= == < > <= >= <> != <=> => ->")
 _CONSTANT_WORDS = keywords("NULL TRUE FALSE")

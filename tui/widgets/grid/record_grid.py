@@ -85,7 +85,7 @@ class RecordGrid(Widget, can_focus=True):
         self._now_ms = 0
         self._ordering: Slot[View] | None = None
 
-    # What it shows
+    # Rows shown
 
     def show(
         self,
