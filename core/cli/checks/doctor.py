@@ -219,7 +219,30 @@ def _table_directory(files: Files, table: TablePath) -> Iterator[Finding]:
 
 
 def _of_root(context: Context, root: Root) -> list[Finding]:
-    return [*_root(context, root), *_interval(context.files, root)]
+    return [*_root(context, root), *_fork(context.files, root), *_interval(context.files, root)]
+
+
+def _fork(files: Files, root: Root) -> Iterator[Finding]:
+    """A branch whose tag on main another engine deleted."""
+    from core.actions.garbage.dependents import unprotected_fork
+    from core.table.lineage.lineage import Lineage
+    from core.table.lineage.main_branch import main_root
+    from core.table.records import is_same_commit
+
+    main = main_root(files, root.table)
+    if (lost := unprotected_fork(files, main, root)) is None:
+        return
+    name, tag = lost
+    detail = (
+        f"Main lost tag {name}, which it was made from: a stock expiry on main can take files that it needs"
+    )
+    lineage = Lineage(files, main)
+    if lineage.has_snapshot(tag.id) and is_same_commit(lineage.snapshot(tag.id), tag):
+        words = shell_line([root.table.full_name, "--name", name, "--snapshot", str(tag.id)])
+        hint = f"Run: paimark create-tag {words}"
+    else:
+        hint = "Main has lost that snapshot, too: expire main with `paimark expire-snapshots` alone."
+    yield Finding(f"branch {root.label}", "warning", detail, hint)
 
 
 def _root(context: Context, root: Root) -> Iterator[Finding]:

@@ -213,6 +213,26 @@ def test_a_job_that_writes_to_it_meanwhile_fails_or_is_read(
     assert len(rows) == 5
 
 
+def test_a_branch_whose_tag_main_lost_is_told(context: Context, warehouse: Path, orders: Path) -> None:
+    """Another engine deleted it, or rolled main back past it: a stock expiry takes files of the branch."""
+
+    def told() -> list[tuple[str, str]]:
+        findings = doctor._table(Given(warehouse=str(warehouse)), "shop.orders")
+        return [(each.detail, each.hint) for each in findings if each.state == "warning"]
+
+    done(context, "create-branch", name="b", tag="v2")
+    assert told() == []
+    (orders / "tag/tag-v2").unlink()
+    [(detail, hint)] = told()
+    assert detail.startswith("Main lost tag v2, which it was made from: a stock expiry on main")
+    assert hint == "Run: paimark create-tag shop.orders --name v2 --snapshot 2"
+    done(context, "create-tag", name="v2", snapshot=2)
+    assert told() == []
+    for path in (orders / "tag/tag-v2", *(orders / f"snapshot/snapshot-{number}" for number in (2, 3, 4, 5))):
+        path.unlink()
+    assert told()[0][1].startswith("Main has lost that snapshot, too")
+
+
 def test_a_failure_after_a_job_wrote_to_it_leaves_the_jobs_rows(
     context: Context, warehouse: Path, orders: Path
 ) -> None:
