@@ -205,12 +205,12 @@ def _replaced(
     if not insert.static:
         return live
     texts = RowTexts(schema, schema.partition_keys, legacy=False)
-    wanted = {each.name.lower(): each.said for each in insert.static}
+    wanted = {each.name.lower(): each.unquoted for each in insert.static}
     keys = [key.lower() for key in schema.partition_keys]
 
     def is_replaced(entry: ManifestEntry) -> bool:
         values = dict(zip(keys, texts.of(entry.partition), strict=True))
-        return all(values.get(name) == said for name, said in wanted.items())
+        return all(values.get(name) == value for name, value in wanted.items())
 
     return [entry for entry in live if is_replaced(entry)]
 
@@ -218,7 +218,7 @@ def _replaced(
 def _said(insert: Insert, where: str) -> tuple[str, str]:
     """The replaced rows, as a sentence and as a step's target."""
     if insert.static:
-        named = ", ".join(f"{each.name} = {each.said}" for each in insert.static)
+        named = ", ".join(f"{each.name} = {each.unquoted}" for each in insert.static)
         return f"Replace partition {named} of {where}", f"partition {named}"
     if insert.partition:
         return (

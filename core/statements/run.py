@@ -128,7 +128,7 @@ def _run_action(
 ) -> Iterator[Event]:
     began = time.monotonic()
     position = None
-    said: Callable[[str], str] = IN_SQL.said if statement.kind == "call" else str
+    worded: Callable[[str], str] = IN_SQL.said if statement.kind == "call" else str
     try:
         called, inserts = _called(statement, database, time_zone)
         config = engine.config
@@ -139,7 +139,7 @@ def _run_action(
         planning = dataclasses.replace(context, progress=mode.tell)
         plan = called.action.plan(planning, table, called.arguments)
         for refusal in plan.refusals[1:]:
-            mode.tell(f"refused: {said(refusal.reason)}")
+            mode.tell(f"refused: {worded(refusal.reason)}")
         raise_first(plan.refusals)
         if mode.dry_run:
             columns, rows, message = _PLAN_COLUMNS, _plan_rows(plan), plan.summary
@@ -152,10 +152,10 @@ def _run_action(
             facts: dict[str, Cell] = {"action": outcome.action, "table": outcome.table, **outcome.result}
             columns, rows = {name: _kind(cell) for name, cell in facts.items()}, [tuple(facts.values())]
             undo = f". To take it back: {outcome.undo}" if outcome.undo else ""
-            message = said(outcome.message.rstrip(".") + undo)
+            message = worded(outcome.message.rstrip(".") + undo)
     except PaimarkError as error:
         failed = Failed.of(error, position)
-        yield replace(failed, message=said(failed.message), hint=said(failed.hint))
+        yield replace(failed, message=worded(failed.message), hint=worded(failed.hint))
         return
     shown = rows if limit is None else rows[:limit]
     yield Columns(tuple(columns), tuple(columns.values()))

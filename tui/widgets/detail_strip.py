@@ -46,10 +46,10 @@ class DetailStrip(Lines):
     def _rule(self, width: int) -> Line:
         title, position = clean_text(self.detail.title), clean_text(self.detail.position)
         # What changes with each row stands at the left: the rest of the line need not be sent again.
-        said: list[Piece] = [("── ", "line"), (cut(title, width // 2), "title"), (" ", "")] if title else []
+        pieces: list[Piece] = [("── ", "line"), (cut(title, width // 2), "title"), (" ", "")] if title else []
         if position:
-            said += [("── ", "line"), (cut(position, width - line_width(said) - 5), "quiet"), (" ", "")]
-        return [*said, ("─" * max(0, width - line_width(said)), "line")]
+            pieces += [("── ", "line"), (cut(position, width - line_width(pieces) - 5), "quiet"), (" ", "")]
+        return [*pieces, ("─" * max(0, width - line_width(pieces)), "line")]
 
 
 def flow(facts: Facts, width: int, height: int) -> list[Line]:

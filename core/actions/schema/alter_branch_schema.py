@@ -67,7 +67,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     except UsageError as error:
         refusals.append(Refusal(error.message, error.hint))
     what = f"{root.label} of {table.full_name}"
-    described = "; ".join(made.said) or "leave it as it is"
+    described = "; ".join(made.clauses) or "leave it as it is"
     is_dropping = any(each.kind == "drop" for each in changes)
     return Plan(
         action=ACTION,
@@ -102,7 +102,7 @@ class AlterSchema(Change[AlterState]):
     def begin(cls, work: Work) -> Self:
         way = _as_planned(work.context, work.table, work.plan)
         assert way.made.schema is not None
-        description = "; ".join(way.made.said)
+        description = "; ".join(way.made.clauses)
         return cls(work, AlterState(way.root.branch, way.made.schema.to_json().decode(), description))
 
     @classmethod

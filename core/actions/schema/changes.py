@@ -52,18 +52,18 @@ class _Draft:
     partition_keys: list[str]
     primary_keys: list[str]
     undo: list[tuple[str, str]] | None = field(default_factory=list)
-    said: list[str] = field(default_factory=list)
+    clauses: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class Changed:
-    """`schema` is the new definition, None where nothing is to change; `said` one clause a change.
+    """`schema` is the new definition, None where nothing is to change; `clauses` one clause a change.
 
     `undo` are changes, by their kind, that take these back; None where nothing brings back what they took.
     """
 
     schema: TableSchema | None
-    said: tuple[str, ...]
+    clauses: tuple[str, ...]
     undo: tuple[tuple[str, str], ...] | None
 
 
@@ -95,7 +95,7 @@ def changed(
     )
     is_same = (new.fields, new.options) == (schema.fields, schema.options)
     undo = None if draft.undo is None else tuple(reversed(draft.undo))
-    return Changed(None if is_same else new, tuple(draft.said), undo)
+    return Changed(None if is_same else new, tuple(draft.clauses), undo)
 
 
 def _add(draft: _Draft, change: SchemaChange) -> None:
@@ -113,7 +113,7 @@ def _add(draft: _Draft, change: SchemaChange) -> None:
         names = [each.name for each in draft.fields]
         index = min((names.index(key) for key in draft.partition_keys), default=index)
     draft.fields.insert(index, new)
-    draft.said.append(f"add column {change.name} {new.type}")
+    draft.clauses.append(f"add column {change.name} {new.type}")
     _undone_by(draft, "drop", str(SchemaChange("drop", change.name)))
 
 
@@ -125,7 +125,7 @@ def _drop(draft: _Draft, change: SchemaChange) -> None:
     if len(draft.fields) == 1:
         raise UsageError(f"{draft.name} would be left without a column", "Drop the table instead.")
     del draft.fields[index]
-    draft.said.append(f"drop column {change.name}")
+    draft.clauses.append(f"drop column {change.name}")
     draft.undo = None
 
 
@@ -135,7 +135,7 @@ def _rename(draft: _Draft, change: SchemaChange) -> None:
     is_case_only = change.name.lower() == change.value.lower() and change.name != change.value
     _require_free(draft, change.value, but=change.name if is_case_only else None)
     draft.fields[index] = msgspec.structs.replace(draft.fields[index], name=change.value)
-    draft.said.append(f"rename column {change.name} to {change.value}")
+    draft.clauses.append(f"rename column {change.name} to {change.value}")
     if unseen_reason(change.name, "a column"):
         # Another engine gave it that name; it is not given again.
         draft.undo = None
@@ -151,7 +151,7 @@ def _widen(draft: _Draft, change: SchemaChange) -> None:
     if new == old.type:
         return
     draft.fields[index] = msgspec.structs.replace(old, type=new)
-    draft.said.append(f"make column {change.name} {new}")
+    draft.clauses.append(f"make column {change.name} {new}")
     draft.undo = None
 
 
@@ -163,7 +163,7 @@ def _make_nullable(draft: _Draft, change: SchemaChange) -> None:
     if (new := nullable(old)) == old.type:
         return
     draft.fields[index] = msgspec.structs.replace(old, type=new)
-    draft.said.append(f"let column {change.name} be null")
+    draft.clauses.append(f"let column {change.name} be null")
     draft.undo = None
 
 
@@ -178,7 +178,7 @@ def _set(draft: _Draft, change: SchemaChange) -> None:
     if change.name == "savepoint.create-interval":
         parse_interval(change.value)
     draft.options[change.name] = change.value
-    draft.said.append(f"set {change.name} to {shown_value(change.name, change.value)}")
+    draft.clauses.append(f"set {change.name} to {shown_value(change.name, change.value)}")
     if is_protecting:
         draft.undo = None
     elif old is None:
@@ -194,7 +194,7 @@ def _unset(draft: _Draft, change: SchemaChange) -> None:
         return
     _require_free_option(draft, change.name)
     del draft.options[change.name]
-    draft.said.append(f"unset {change.name}")
+    draft.clauses.append(f"unset {change.name}")
     _undone_by(draft, "set", str(SchemaChange("set", change.name, old)))
 
 

@@ -93,7 +93,7 @@ def _java() -> Iterator[Finding]:
     from core.spark.launch.java import find_java
 
     java = find_java()
-    yield Finding("java", "ok", f"Java {java.version} at {java.executable} ({java.found})")
+    yield Finding("java", "ok", f"Java {java.version} at {java.executable} ({java.source})")
 
 
 def _libraries() -> Iterator[Finding]:

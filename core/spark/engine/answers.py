@@ -48,41 +48,41 @@ def answer(
         return None
     text = statement.without_comments
 
-    def named_database(found: re.Match[str]) -> str:
+    def named_database(match: re.Match[str]) -> str:
         # The name comes last.
-        with failing_at(statement.sql.rindex(found["name"], 0, statement.tokens[-1].end)):
-            name = split_name(found["name"])[0]
+        with failing_at(statement.sql.rindex(match["name"], 0, statement.tokens[-1].end)):
+            name = split_name(match["name"])[0]
             require_database(files, name)
         return name
 
-    if found := _SHOW_DATABASES.fullmatch(text):
-        names = [name for name in databases(files) if _matches(name, found["like"])]
+    if match := _SHOW_DATABASES.fullmatch(text):
+        names = [name for name in databases(files) if _matches(name, match["like"])]
         return Answer(("namespace",), [(name,) for name in names])
-    if found := _SHOW_TABLES.fullmatch(text):
+    if match := _SHOW_TABLES.fullmatch(text):
         return _tables(
-            files, split_name(found["name"])[0] if found["name"] else database, found["like"], temporary()
+            files, split_name(match["name"])[0] if match["name"] else database, match["like"], temporary()
         )
-    if found := _USE.fullmatch(text):
-        name = named_database(found)
+    if match := _USE.fullmatch(text):
+        name = named_database(match)
         return Answer((), message=f"The current database is {name}", database=name)
     if _SHOW_VIEWS.fullmatch(text):
         return Answer(("namespace", "viewName", "isTemporary"), [("", name, True) for name in temporary()])
     if _SHOW_CURRENT.fullmatch(text):
         return Answer(("namespace",), [(database,)] if database is not None else [])
-    if found := _DESCRIBE_DATABASE.fullmatch(text):
-        name = named_database(found)
-        place = f"{files.uri.rstrip('/')}/{database_directory(name)}"
-        return Answer(("info_name", "info_value"), [("Namespace Name", name), ("Location", place)])
-    if (said := shown(statement, files, database, temporary)) is not None:
-        return Answer(said.columns, said.rows)
+    if match := _DESCRIBE_DATABASE.fullmatch(text):
+        name = named_database(match)
+        location = f"{files.uri.rstrip('/')}/{database_directory(name)}"
+        return Answer(("info_name", "info_value"), [("Namespace Name", name), ("Location", location)])
+    if (listing := shown(statement, files, database, temporary)) is not None:
+        return Answer(listing.columns, listing.rows)
     return None
 
 
 def _tables(files: Files, database: str | None, like: str | None, temporary: Sequence[str]) -> Answer:
     if database is None:
         raise StatementFailed("No database is chosen", "Write SHOW TABLES IN db, or USE db first.")
-    found = [(table.database, table.name, False) for table in tables(files, database)]
-    everything = [*found, *(("", name, True) for name in temporary)]
+    rows = [(table.database, table.name, False) for table in tables(files, database)]
+    everything = [*rows, *(("", name, True) for name in temporary)]
     return Answer(
         ("namespace", "tableName", "isTemporary"), [row for row in everything if _matches(row[1], like)]
     )
@@ -95,11 +95,11 @@ def _matches(name: str, like: str | None) -> bool:
     return any(fnmatchcase(name.lower(), each.strip().replace("%", "*").lower()) for each in like.split("|"))
 
 
-def tell_answer(said: Answer, tell: Callable[[Columns | Batch], None]) -> Finished:
+def tell_answer(reply: Answer, tell: Callable[[Columns | Batch], None]) -> Finished:
     """Its rows, as a statement's."""
-    if said.columns:
-        columns = {name: "boolean" if name == "isTemporary" else "string" for name in said.columns}
-        tell(Columns(said.columns, tuple(columns.values())))
-        if said.rows:
-            tell(cells_batch(columns, said.rows))
-    return Finished(len(said.rows), False, message=said.message)
+    if reply.columns:
+        columns = {name: "boolean" if name == "isTemporary" else "string" for name in reply.columns}
+        tell(Columns(reply.columns, tuple(columns.values())))
+        if reply.rows:
+            tell(cells_batch(columns, reply.rows))
+    return Finished(len(reply.rows), False, message=reply.message)

@@ -47,8 +47,8 @@ def connect(start: Start) -> Runner:
             "Spark Connect needs packages that are not installed here: grpcio and its like",
             "Install them with `pip install 'paimark[connect]'`.",
         )
-    place = master.removeprefix("sc://").partition("/")[0]
-    require_listening(master, place if ":" in place else f"{place}:{_PORT}")
+    server = master.removeprefix("sc://").partition("/")[0]
+    require_listening(master, server if ":" in server else f"{server}:{_PORT}")
     os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"
     os.environ.pop("SPARK_REMOTE", None)
     try:

@@ -47,9 +47,9 @@ class Constants:
         except PySparkException as error:
             failure = failed(error, asked, original, {})
             if (error.getCondition() or "").startswith(_UNKNOWN_COLUMN):
-                place = start if failure.position is None else failure.position
+                at = start if failure.position is None else failure.position
                 column = (error.getMessageParameters() or {}).get("objectName", "It").replace("`", "")
-                raise SqlRefused(*column_refused(clause, column), sql, place) from error
+                raise SqlRefused(*column_refused(clause, column), sql, at) from error
             raise StatementFailed(failure.message, failure.hint, failure.position) from error
         if micros is None:
             raise SqlRefused(f"The time after {clause} is NULL", CONSTANT_HINT, sql, start)
@@ -58,7 +58,7 @@ class Constants:
 
 def _is_constant(frame: Any) -> bool:
     expressions = frame._jdf.queryExecution().analyzed().expressions()
-    return all(expressions.apply(place).deterministic() for place in range(expressions.size()))
+    return all(expressions.apply(index).deterministic() for index in range(expressions.size()))
 
 
 def _edits(tokens: list[Token], now_ms: int, zone: tzinfo) -> list[Edit]:

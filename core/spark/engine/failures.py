@@ -59,8 +59,8 @@ def failed(error: Exception, sql: str, original: Place, names: Mapping[str, str]
         message, hint = message.replace(ours, theirs), hint.replace(ours, theirs)
     if _OVERWRITTEN in text:
         return Failed(message, hint, cause="overwritten")
-    place = _position(java, sql)
-    return Failed(message, hint, None if place is None else original(place))
+    position = _position(java, sql)
+    return Failed(message, hint, None if position is None else original(position))
 
 
 def sentences(text: str) -> tuple[str, str]:
@@ -72,11 +72,11 @@ def sentences(text: str) -> tuple[str, str]:
         )
     text = _CONDITION.sub("", text.strip())
     if "Traceback (most recent call last)" in text and (raised := _PYTHON_ERROR.findall(text)):
-        kind, said = raised[-1]
-        if kind in _MISSING and (gone := _GONE.search(said)):
+        kind, message = raised[-1]
+        if kind in _MISSING and (gone := _GONE.search(message)):
             return f"A file that this version needs is not there: {gone['path']}", LOST_FILE
         # Our own errors are sentences already.
-        text = said if kind in _OURS else f"{kind}: {said}"
+        text = message if kind in _OURS else f"{kind}: {message}"
     text = _JAVA_CLASS.sub("", _CONDITION.sub("", _ADDED.sub("", text)))
     first, *rest = _SENTENCE_END.split(" ".join(text.split()), maxsplit=1)
     return (first or "Spark failed without saying why")[:_LONGEST].rstrip("."), (rest[0] if rest else "")[

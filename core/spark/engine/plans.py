@@ -80,8 +80,8 @@ class Plans:
 
     def with_tables(self, frame: DataFrame, tables: Mapping[str, DataFrame]) -> DataFrame:
         """The frame with these, by place, where stand-ins of theirs are. What it needs stays the same."""
-        found = self._java.withTables(frame._jdf, {place: table._jdf for place, table in tables.items()})
-        return DataFrame(found, self._session)
+        replaced = self._java.withTables(frame._jdf, {place: table._jdf for place, table in tables.items()})
+        return DataFrame(replaced, self._session)
 
     @cached_property
     def _java(self) -> Any:
@@ -104,18 +104,18 @@ def needs(plans: Sequence[Node], limit: int | None) -> dict[str, ViewNeeds]:
     The others are its subqueries. Only what certainly isn't needed is left out: past a node not known here
     all columns count.
     """
-    found: dict[str, ViewNeeds] = {}
+    by_place: dict[str, ViewNeeds] = {}
     for plan in plans:
-        _walk(plan, None, limit, found)
+        _walk(plan, None, limit, by_place)
         limit = None
-    return found
+    return by_place
 
 
 def _walk(
     node: Node,
     wanted: frozenset[int] | None,
     limit: int | None,
-    found: dict[str, ViewNeeds],
+    by_place: dict[str, ViewNeeds],
     condition: str | None = None,
 ) -> None:
     """`wanted` are ids of the node's output columns that are used, None for all.
@@ -123,7 +123,7 @@ def _walk(
     `condition` is that of the filter right above.
     """
     if node.place is not None:
-        _leaf(node, node.place, wanted, limit, found, condition)
+        _leaf(node, node.place, wanted, limit, by_place, condition)
         return
     below: frozenset[int] | None = None
     if node.kind in ("Project", "Aggregate"):
@@ -138,7 +138,7 @@ def _walk(
     elif node.kind != "Project":
         limit = None
     for child in node.children:
-        _walk(child, below, limit, found, node.condition)
+        _walk(child, below, limit, by_place, node.condition)
 
 
 def _leaf(
@@ -146,11 +146,11 @@ def _leaf(
     place: str,
     wanted: frozenset[int] | None,
     limit: int | None,
-    found: dict[str, ViewNeeds],
+    by_place: dict[str, ViewNeeds],
     condition: str | None,
 ) -> None:
-    is_again = place in found
-    needed = found.setdefault(place, ViewNeeds(limit=limit))
+    is_again = place in by_place
+    needed = by_place.setdefault(place, ViewNeeds(limit=limit))
     needed.columns.update(name for number, name in leaf.columns if wanted is None or number in wanted)
     if needed.limit is not None:
         needed.limit = None if limit is None else max(limit, needed.limit)

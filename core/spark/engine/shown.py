@@ -52,11 +52,11 @@ def shown(
 
 def _rows(show: Show, files: Files, database: str | None) -> list[tuple[str, ...]]:
     use = TableUse(show.parts, (show.position, show.position))
-    found = resolve_name(files, use, database)
-    if found is None:
+    resolved = resolve_name(files, use, database)
+    if resolved is None:
         name = ".".join(show.parts)
         raise NotFound(f"There is no table {name}", "SHOW TABLES lists what there is; write database.table.")
-    table, name_parts = found
+    table, name_parts = resolved
     root = branch_root(files, table, name_parts.branch)
     if name_parts.system is not None:
         if show.kind != "columns":

@@ -166,10 +166,10 @@ class Runner:
         statement, insert = read_statement(order.sql), None
         if statement.kind == "empty":
             raise StatementFailed("There is no statement to run")
-        said = answer(statement, session.warehouse.files, session.state.database, session.views.temporary)
-        if said is not None:
-            session.state.database = said.database or session.state.database
-            return tell_answer(said, job.tell)
+        answered = answer(statement, session.warehouse.files, session.state.database, session.views.temporary)
+        if answered is not None:
+            session.state.database = answered.database or session.state.database
+            return tell_answer(answered, job.tell)
         self._backend.require_allowed(order, statement)
         if order.inserting is not None and statement.kind in ("insert", "overwrite"):
             insert = read_insert(statement)
@@ -198,8 +198,8 @@ class Runner:
         beneath: dict[Reading, OpenedTable] = {}
         for use in statement.uses:
             if self._is_temporary(use, statement):
-                found = self._view_tables.get(_view_key(use.parts), ())
-                beneath.update((table.reading, table) for table in found)
+                view_tables = self._view_tables.get(_view_key(use.parts), ())
+                beneath.update((table.reading, table) for table in view_tables)
             elif (table := opener.open(statement.sql, use)) is not None:
                 opened.append(table)
         return opened, list(beneath.values())

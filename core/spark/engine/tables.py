@@ -76,10 +76,10 @@ class Opener:
 
     def _open(self, sql: str, use: TableUse) -> OpenedTable | None:
         files = self.warehouse.files
-        found = resolve_name(files, use, self.database)
-        if found is None:
+        named = resolve_name(files, use, self.database)
+        if named is None:
             return None
-        table, name = found
+        table, name = named
         root = branch_root(files, table, name.branch)
         label = table.full_name + (f"$branch_{name.branch}" if name.branch else "")
         if name.system is not None:
@@ -102,10 +102,10 @@ class Opener:
     ) -> OpenedTable:
         if system.of_snapshot is not None:
             resolved = self._source(root).as_written(sql, use, now_ms=self.now_ms)
-            found = system.of_snapshot(self.warehouse.files, root, resolved.snapshot) if resolved else ()
+            rows = system.of_snapshot(self.warehouse.files, root, resolved.snapshot) if resolved else ()
             version = self._version(resolved, root, branch)
             reading = Reading(label, version, LISTED, resolved.note if resolved else "")
-            return OpenedTable(use, label, reading, None, system, tuple(found))
+            return OpenedTable(use, label, reading, None, system, tuple(rows))
         if use.clause is not None:
             raise StatementFailed(
                 f"{label} has no past: it lists what is there now",

@@ -50,7 +50,7 @@ class Views:
     def names(self, opened: Sequence[OpenedTable]) -> dict[str, OpenedTable]:
         """A name for each table, in their order, that no view had yet."""
         self._made += 1
-        return {f"{PREFIX}{self._made}_{place}": table for place, table in enumerate(opened)}
+        return {f"{PREFIX}{self._made}_{index}": table for index, table in enumerate(opened)}
 
     def query(self, sql: str, named: Mapping[str, OpenedTable], limit: int | None) -> DataFrame:
         """The query `sql` over tables as `named`, reading no more of them than it needs.

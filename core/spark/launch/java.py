@@ -31,11 +31,11 @@ _SAID_VERSION = re.compile(r'version "([0-9._]+)')
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """A `java` executable. `version` is its feature release (17, 21, ...); `found` is where it came from."""
+    """A `java` executable. `version` is its feature release (17, 21, ...); `source` is where it came from."""
 
     executable: Path
     version: int
-    found: str
+    source: str
 
 
 def find_java(
@@ -82,17 +82,17 @@ def _version(executable: Path) -> int | None:
     # Starting a JVM to ask costs more than reading the file that nearly all of them have.
     release = executable.resolve().parent.parent / "release"
     try:
-        said = _RELEASE_VERSION.search(release.read_text(errors="replace"))
+        match = _RELEASE_VERSION.search(release.read_text(errors="replace"))
     except OSError:
-        said = None
-    if said is None:
+        match = None
+    if match is None:
         try:
             run = subprocess.run([executable, "-version"], capture_output=True, text=True, timeout=30)
         except (OSError, subprocess.TimeoutExpired):
             return None
-        said = _SAID_VERSION.search(run.stderr + run.stdout) if run.returncode == 0 else None
-    if said is None:
+        match = _SAID_VERSION.search(run.stderr + run.stdout) if run.returncode == 0 else None
+    if match is None:
         return None
-    first, _, rest = said[1].partition(".")
+    first, _, rest = match[1].partition(".")
     # Up to release 8 Java called itself 1.8.
     return int(rest.partition(".")[0] or 0) if first == "1" else int(first)

@@ -105,11 +105,11 @@ def _told_plainly(master: str) -> Iterator[None]:
     try:
         yield
     except Py4JJavaError as error:
-        said = str(error.java_exception.getMessage()).splitlines()[0]
-        if "stopped SparkContext" in said:
-            said = "the master ended it, as when executors can't be started there"
+        message = str(error.java_exception.getMessage()).splitlines()[0]
+        if "stopped SparkContext" in message:
+            message = "the master ended it, as when executors can't be started there"
         raise Unavailable(
-            f"Spark did not start on {master}: {said}", "The workers' logs say more."
+            f"Spark did not start on {master}: {message}", "The workers' logs say more."
         ) from error
 
 

@@ -24,7 +24,7 @@ def after_commit(target: WriteTarget) -> None:
         return
     module, _, name = target.after_commit.partition(":")
     try:
-        said = getattr(import_module(module), name)(target.warehouse, target.options, target.root)
+        message = getattr(import_module(module), name)(target.warehouse, target.options, target.root)
     except Exception as error:
         _LOG.warning(
             "The rows were committed to %s, but what should follow failed: %s",
@@ -32,5 +32,5 @@ def after_commit(target: WriteTarget) -> None:
             redacted(str(error)),
         )
     else:
-        if said:
-            _LOG.info(said)
+        if message:
+            _LOG.info(message)

@@ -28,7 +28,7 @@ class NamedColumn:
     position: int
     value: str | None = None
     # Without quotes; None for NULL.
-    said: str | None = None
+    unquoted: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +112,8 @@ class _InsertReader(TokenCursor):
             if name.lower() in taken:
                 raise SqlRefused(f"{name} is named twice", "Leave one of them out.", self.sql, position)
             taken.add(name.lower())
-            value, said = self._literal(name) if with_values and self.takes("=") else (None, None)
-            names.append(NamedColumn(name, position, value, said))
+            value, unquoted = self._literal(name) if with_values and self.takes("=") else (None, None)
+            names.append(NamedColumn(name, position, value, unquoted))
             if self.takes(")"):
                 return tuple(names)
             if not self.takes(","):

