@@ -239,7 +239,7 @@ public final class Oracle {
         return new Buckets(fileStoreTable()).lookUp((List<List<Object>>) request.get("rows"), temporaryFiles());
     }
 
-    /** One change of the schema: {@code add}, {@code drop}, {@code rename}, {@code widen} or {@code first}. */
+    /** One change of the schema: {@code add}, {@code drop}, {@code rename}, {@code widen}, {@code first} or {@code loosen}. */
     private Object alter() throws Exception {
         String column = text("column");
         SchemaChange change;
@@ -252,6 +252,9 @@ public final class Oracle {
                 break;
             case "rename":
                 change = SchemaChange.renameColumn(column, text("name"));
+                break;
+            case "loosen":
+                change = SchemaChange.updateColumnNullability(column, true);
                 break;
             case "widen":
                 change =

@@ -117,7 +117,10 @@ class Judge:
         return comparable(rows)
 
     def alter(self, warehouse: Path, table: str, change: str, column: str, **more: str) -> None:
-        """Change the schema: `add` and `widen` (with `type`), `rename` (with `name`), `drop`, `first`."""
+        """Change the schema: `add` and `widen` (with `type`), `rename` (with `name`), `drop`, `first`.
+
+        `loosen` lets a column hold nulls.
+        """
         self._ask("alter", warehouse, table, change=change, column=column, **more)
 
     def alter_types(self, warehouse: Path, table: str, columns: Mapping[str, str]) -> list[str]:

@@ -36,12 +36,13 @@ _AGGREGATES = {"max": pa.int32(), "min": pa.date32(), "last_non_null_value": pa.
 
 @dataclass(frozen=True)
 class Column:
-    """`word` is Paimon's own for the type, where Arrow has none: `VARCHAR(50)`."""
+    """`word` is Paimon's own for the type, where Arrow has none: `VARCHAR(50)`. `required`: no nulls."""
 
     name: str
     type: pa.DataType
     role: str = ""
     word: str = ""
+    required: bool = False
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,8 @@ def generate(table: Generated, warehouse: Path, judge: Judge) -> None:
 class _Maker:
     def __init__(self, table: Generated, warehouse: Path, judge: Judge) -> None:
         self.random = Random(table.seed)
+        # Of its own: what else a seed stands for stays the same.
+        self.nulls = Random(f"nulls of {table.seed}")
         self.warehouse = warehouse
         self.judge = judge
         self.table = table
@@ -105,6 +108,8 @@ class _Maker:
         for step in range(self.random.choice([1, 2, 3, 4, 5])):
             if step and self._chance(0.3):
                 self._alter()
+            if step and self.nulls.random() < 0.4:
+                self._loosen()
             self._commit(name)
             past.append(Target(name, tuple(self.table.columns), self._newest()))
             if self._chance(0.2):
@@ -171,6 +176,7 @@ class _Maker:
         if merge == "deduplicate" and self._chance(0.25):
             columns.append(Column("op", pa.string(), "rowkind"))
         random.shuffle(columns)
+        columns = [replace(each, required=not each.role and self.nulls.random() < 0.25) for each in columns]
         self.table.columns = columns
         for each in columns:
             if each.role == "key":
@@ -222,9 +228,7 @@ class _Maker:
 
     def _create(self) -> None:
         table = self.table
-        schema = pa.schema(
-            [pa.field(each.name, each.type, nullable=each.name not in table.key) for each in table.columns]
-        )
+        schema = self._schema()
         partitions = [each.name for each in table.columns if each.role == "partition"]
         self._tell(
             f"create {table.merge} {dict(table.options)} key {table.key} partitions {partitions}\n{schema}"
@@ -239,6 +243,13 @@ class _Maker:
             words={each.name: each.word for each in table.columns if each.word},
         )
 
+    def _schema(self) -> pa.Schema:
+        table = self.table
+        return pa.schema(
+            pa.field(each.name, each.type, nullable=each.name not in table.key and not each.required)
+            for each in table.columns
+        )
+
     def _commit(self, name: str) -> None:
         by_stock = self._needs_stock() or self._chance(0.45)
         rows = self._rows(self.random.choice([1, 3, 8, 8, 25, 25, 300]))
@@ -248,10 +259,7 @@ class _Maker:
             plains = [[plain(row[each.name], each.type) for each in columns] for row in rows]
             self.judge.put(self.warehouse, name, list(zip(kinds, plains, strict=True)))
         else:
-            schema = pa.schema(
-                [pa.field(each.name, each.type, nullable=each.name not in self.table.key) for each in columns]
-            )
-            commit(self.warehouse, name, pa.Table.from_pylist(rows, schema=schema))
+            commit(self.warehouse, name, pa.Table.from_pylist(rows, schema=self._schema()))
         self._tell(f"{'stock' if by_stock else 'pypaimon'} commits {len(rows)} rows to {name}")
 
     def _needs_stock(self) -> bool:
@@ -276,7 +284,10 @@ class _Maker:
         if column.role == "sequence" and pa.types.is_floating(column.type):
             # Paimon's versions disagree where NaN and -0 come.
             return self.random.choice([None, 0.0, -1.5, 2.25, 1e300])
-        return nullable(self.random, column.type, self._since())
+        value = nullable(self.random, column.type, self._since())
+        while value is None and column.required:
+            value = nullable(self.nulls, column.type, self._since())
+        return value
 
     def _kind(self) -> str:
         if (
@@ -321,6 +332,14 @@ class _Maker:
             if column.name in self.pools:
                 self.pools[name] = self.pools.pop(column.name)
             self._altered("rename", column, name=name)
+
+    def _loosen(self) -> None:
+        """A column that was NOT NULL takes nulls from now on."""
+        required = [each for each in self.table.columns if each.required]
+        if required:
+            column = self.nulls.choice(required)
+            self._replace(column, replace(column, required=False))
+            self._altered("loosen", column)
 
     def _replace(self, old: Column, new: Column) -> None:
         self.table.columns[self.table.columns.index(old)] = new
