@@ -63,10 +63,10 @@ def _fault(
 ) -> str | None:
     if (size := files.size(file.path)) is not None and size > MOST_BYTES:
         raise TooLarge(f"it has {figures.size(size)}")
-    found = reading.read(kind, files.read(file.path), keys, AT_ONCE_BYTES)
-    if isinstance(found, str):
-        return f"it can't be decoded ({found})"
-    rows, ordered = found
+    facts = reading.read(kind, files.read(file.path), keys, AT_ONCE_BYTES)
+    if isinstance(facts, str):
+        return f"it can't be decoded ({facts})"
+    rows, ordered = facts
     if rows != file.rows:
         return f"it has {rows} rows, and should have {file.rows}"
     return None if ordered else f"its rows are not in the order of {', '.join(keys)}"

@@ -48,10 +48,10 @@ class ReadingProcess:
             self._end()
             most = figures.size(self._most_memory)
             raise TooLarge(f"decoding it took more than {most}, or broke the decoder")
-        found: dict[str, Any] = json.loads(answer)
-        if "too_large" in found:
-            raise TooLarge(found["too_large"])
-        return found["fault"] if "fault" in found else (found["rows"], found["ordered"])
+        reply: dict[str, Any] = json.loads(answer)
+        if "too_large" in reply:
+            raise TooLarge(reply["too_large"])
+        return reply["fault"] if "fault" in reply else (reply["rows"], reply["ordered"])
 
     def _asked(self, header: bytes, data: bytes) -> bytes:
         process = self._process or self._started()

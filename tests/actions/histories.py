@@ -302,31 +302,31 @@ def _annihilated(entries: list[Entry]) -> list[Entry]:
 
 def reached(files: Files, root: Root, record: Snapshot, *, changelog: bool) -> set[str]:
     """Every file of one reference, the slow way."""
-    found = {each.path for each in needed_files(files, root, record)}
+    paths = {each.path for each in needed_files(files, root, record)}
     if changelog and record.changelog_manifest_list:
         path = root.table.manifest(record.changelog_manifest_list)
         if not files.exists(path):
-            return found
-        found.add(path)
+            return paths
+        paths.add(path)
         for meta in read_manifest_list(files, path):
-            found.add(root.table.manifest(meta.file_name))
+            paths.add(root.table.manifest(meta.file_name))
             for entry in read_manifest(files, root.table.manifest(meta.file_name)):
                 name = str(entry.file["_FILE_NAME"])
-                found |= {root.table.data_file("", 0, each) for each in (name, *entry.file["_EXTRA_FILES"])}
-    return found
+                paths |= {root.table.data_file("", 0, each) for each in (name, *entry.file["_EXTRA_FILES"])}
+    return paths
 
 
 def needed_by_all(files: Files, table: TablePath) -> set[str]:
     """Every file that any reference of any root reaches: everything read, nothing clever."""
-    found: set[str] = set()
+    paths: set[str] = set()
     for root in all_roots(files, table):
         lineage = Lineage(files, root)
         for number in lineage.snapshot_ids():
-            found |= reached(files, root, lineage.snapshot(number), changelog=True)
+            paths |= reached(files, root, lineage.snapshot(number), changelog=True)
         for _, tag in lineage.tags():
-            found |= reached(files, root, tag, changelog=False)
+            paths |= reached(files, root, tag, changelog=False)
     for savepoint in SavepointManager(files, table).all():
         path = table.savepoint_file(savepoint.full_manifest_list)
-        found.add(path)
-        found |= {table.manifest(meta.file_name) for meta in read_manifest_list(files, path)}
-    return found
+        paths.add(path)
+        paths |= {table.manifest(meta.file_name) for meta in read_manifest_list(files, path)}
+    return paths

@@ -435,12 +435,12 @@ def test_a_merge_that_expired_before_its_recovery_is_told_of_without_a_tag(
 ) -> None:
     """Its tag would name files that are gone: no engine could read it, and `verify` would find damage."""
     branched(context)
-    found = survey_merge(context.files, ORDERS, "fix")
+    survey = survey_merge(context.files, ORDERS, "fix")
     add(context, "shop.orders", 800)
     merged = Lineage(context.files, ORDERS.root()).latest()
     assert merged is not None
     gone_on_and_expired(context, orders)
-    record_merge(context, found, merged)
+    record_merge(context, survey, merged)
     assert Lineage(context.files, ORDERS.root()).tag_names() == ["v2"]
     # What of the branch main has is known, and what main changed since is not.
     with pytest.raises(Refused, match="made by the last merge, is gone"):

@@ -130,10 +130,10 @@ def test_a_context_knows_who_acts_and_how_long_it_waits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    found = open_context(str(tmp_path), {}, read_only=True)
-    assert (found.read_only, found.verify_wait) == (True, 5.0)
-    assert found.audit_path == tmp_path / "paimark" / "audit.jsonl"
-    assert found.user and found.host
+    opened = open_context(str(tmp_path), {}, read_only=True)
+    assert (opened.read_only, opened.verify_wait) == (True, 5.0)
+    assert opened.audit_path == tmp_path / "paimark" / "audit.jsonl"
+    assert opened.user and opened.host
     assert open_context(str(tmp_path), {"paimark.verify-wait": "250 ms"}, False).verify_wait == 0.25
     with pytest.raises(UsageError):
         open_context(str(tmp_path), {"paimark.verify-wait": "soon"}, False)

@@ -131,10 +131,10 @@ class Life(RuleBasedStateMachine):
     def no_file_is_there_that_nothing_needs(self) -> None:
         if self.heads:
             directory = self.warehouse / TABLE.directory
-            found = {str(path.relative_to(self.warehouse)) for path in directory.rglob("*") if path.is_file()}
+            paths = {str(path.relative_to(self.warehouse)) for path in directory.rglob("*") if path.is_file()}
             counted = {
                 path
-                for path in found
+                for path in paths
                 if "/manifest" in path or f"{TABLE.directory}/bucket-" in path or "/index/" in path
             }
             assert counted == needed_by_all(self._context.files, TABLE)

@@ -31,8 +31,8 @@ def orders(warehouse: Path) -> paimark.Table:
     return paimark.open(warehouse).table("shop.orders")
 
 
-def by_id(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return sorted(found, key=lambda row: int(row["order_id"]))
+def by_id(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return sorted(records, key=lambda row: int(row["order_id"]))
 
 
 def test_a_warehouse_lists_its_tables(warehouse: Path) -> None:
@@ -92,24 +92,24 @@ def test_a_half_written_file_is_left_out_and_told(
 def test_a_version_has_the_rows_of_then(
     warehouse: Path, orders: paimark.Table, version: str | int, name: str
 ) -> None:
-    found = orders.at(version)
-    assert (found.name, found.branch, found.table) == (name, "main", "shop.orders")
-    assert found.snapshot is not None and found.snapshot.snapshot_id == 2
-    assert by_id(found.to_arrow().to_pylist()) == by_id(read_rows(warehouse, "shop.orders", tag="v2"))
+    at_version = orders.at(version)
+    assert (at_version.name, at_version.branch, at_version.table) == (name, "main", "shop.orders")
+    assert at_version.snapshot is not None and at_version.snapshot.snapshot_id == 2
+    assert by_id(at_version.to_arrow().to_pylist()) == by_id(read_rows(warehouse, "shop.orders", tag="v2"))
 
 
 def test_the_newest_state_is_read_where_no_version_is_named(warehouse: Path, orders: paimark.Table) -> None:
-    found = orders.at()
-    assert found.name is None
-    assert by_id(found.to_arrow().to_pylist()) == by_id(read_rows(warehouse, "shop.orders"))
+    newest = orders.at()
+    assert newest.name is None
+    assert by_id(newest.to_arrow().to_pylist()) == by_id(read_rows(warehouse, "shop.orders"))
 
 
 def test_rows_come_in_the_columns_asked_for_and_as_many(orders: paimark.Table) -> None:
-    found = orders.at("v2")
-    assert found.to_arrow(["price", "order_id"], limit=3).shape == (3, 2)
-    assert found.to_arrow(["price", "order_id"]).schema == pa.schema([SCHEMA.field(2), SCHEMA.field(0)])
-    assert found.to_arrow(limit=0).schema == SCHEMA
-    with found.to_arrow_batch_reader(columns=["customer"], limit=4) as reader:
+    version = orders.at("v2")
+    assert version.to_arrow(["price", "order_id"], limit=3).shape == (3, 2)
+    assert version.to_arrow(["price", "order_id"]).schema == pa.schema([SCHEMA.field(2), SCHEMA.field(0)])
+    assert version.to_arrow(limit=0).schema == SCHEMA
+    with version.to_arrow_batch_reader(columns=["customer"], limit=4) as reader:
         assert reader.read_all().shape == (4, 1)
 
 
@@ -154,10 +154,10 @@ def test_a_savepoint_is_found_on_the_branch_that_has_it(warehouse: Path, orders:
     more = {"order_id": [99], "customer": ["x"], "price": [1.0]}
     commit(warehouse, "shop.orders$branch_fix", pa.table(more, schema=SCHEMA))
     act(warehouse, "create-savepoint", "shop.orders", branch="fix")
-    found = orders.at("savepoint.1")
-    assert found.branch == "fix"
-    assert by_id(found.to_arrow().to_pylist()) == by_id(read_rows(warehouse, "shop.orders$branch_fix"))
-    assert orders.at(branch="fix").to_arrow().num_rows == found.to_arrow().num_rows
+    version = orders.at("savepoint.1")
+    assert version.branch == "fix"
+    assert by_id(version.to_arrow().to_pylist()) == by_id(read_rows(warehouse, "shop.orders$branch_fix"))
+    assert orders.at(branch="fix").to_arrow().num_rows == version.to_arrow().num_rows
 
 
 def test_an_older_version_has_the_columns_of_then(warehouse: Path, orders: paimark.Table) -> None:
@@ -168,9 +168,9 @@ def test_an_older_version_has_the_columns_of_then(warehouse: Path, orders: paima
 
 def test_a_table_without_snapshots_has_columns_and_no_rows(warehouse: Path) -> None:
     create_table(warehouse, "shop.empty", SCHEMA)
-    found = paimark.open(warehouse).table("shop.empty").at()
-    assert found.snapshot is None
-    assert found.to_arrow().shape == (0, 3)
+    version = paimark.open(warehouse).table("shop.empty").at()
+    assert version.snapshot is None
+    assert version.to_arrow().shape == (0, 3)
 
 
 def test_a_table_that_would_be_misread_is_refused_by_name(warehouse: Path) -> None:
@@ -182,21 +182,21 @@ def test_a_table_that_would_be_misread_is_refused_by_name(warehouse: Path) -> No
 
 
 def test_a_file_that_is_gone_is_named(warehouse: Path, orders: paimark.Table) -> None:
-    found = orders.at()
+    version = orders.at()
     for file in (warehouse / "shop.db/orders/bucket-0").iterdir():
         file.unlink()
     with pytest.raises(paimark.NotFound, match=r"A file that this version of shop\.orders needs"):
-        found.to_arrow()
-    with pytest.raises(paimark.NotFound), found.to_arrow_batch_reader() as reader:
+        version.to_arrow()
+    with pytest.raises(paimark.NotFound), version.to_arrow_batch_reader() as reader:
         reader.read_all()
 
 
 def test_a_version_stays_the_same_while_the_table_goes_on(warehouse: Path, orders: paimark.Table) -> None:
-    found = orders.at()
-    before = by_id(found.to_arrow().to_pylist())
+    version = orders.at()
+    before = by_id(version.to_arrow().to_pylist())
     more = {"order_id": [99], "customer": ["x"], "price": [1.0]}
     commit(warehouse, "shop.orders", pa.table(more, schema=SCHEMA))
-    assert by_id(found.to_arrow().to_pylist()) == before
+    assert by_id(version.to_arrow().to_pylist()) == before
     assert orders.at().to_arrow().num_rows == len(before) + 1
 
 

@@ -221,12 +221,12 @@ def test_doctor_tells_what_protects_savepoints_and_what_does_not(paimark: Paimar
     (table / "tag" / "tag-savepoint.3").unlink()
     ran = paimark("doctor", "shop.orders", "--warehouse", warehouse, "--output", "json")
     assert ran.code == 1
-    found = {(row["check"], row["state"], row["detail"].partition(":")[0]): row for row in ran.rows}
-    assert ("savepoints", "ok", "1 protected by their tags") in found
-    assert ("savepoints", "warning", "Savepoint 2 is unverified") in found
-    assert ("savepoints", "broken", "Savepoint 3 is unprotected") in found
-    assert ("savepoints", "warning", "Tag savepoint.9 of main is foreign") in found
-    exposed = found["branch theirs", "warning", "Stock expiry on branch theirs can destroy savepoints"]
+    findings = {(row["check"], row["state"], row["detail"].partition(":")[0]): row for row in ran.rows}
+    assert ("savepoints", "ok", "1 protected by their tags") in findings
+    assert ("savepoints", "warning", "Savepoint 2 is unverified") in findings
+    assert ("savepoints", "broken", "Savepoint 3 is unprotected") in findings
+    assert ("savepoints", "warning", "Tag savepoint.9 of main is foreign") in findings
+    exposed = findings["branch theirs", "warning", "Stock expiry on branch theirs can destroy savepoints"]
     assert exposed["hint"].startswith("Run: paimark alter-branch-schema shop.orders --branch theirs --set ")
     listed = paimark("savepoints", "shop.orders", "--warehouse", warehouse, "--output", "json").rows
     assert [row["health"] for row in listed] == ["ok", "unverified", "unprotected"]

@@ -90,10 +90,10 @@ def test_counts_for_people_have_their_thousands_apart_and_ids_do_not(
 
 def test_tags_branches_and_schemas_are_the_system_tables(paimark: Paimark, warehouse: Path) -> None:
     def rows(name: str) -> list[dict[str, object]]:
-        found: list[dict[str, object]] = paimark(
+        printed: list[dict[str, object]] = paimark(
             name, "shop.orders", "--warehouse", warehouse, "--output", "json"
         ).rows
-        return found
+        return printed
 
     assert [(row["tag_name"], row["snapshot_id"]) for row in rows("tags")] == [("v2", 2)]
     assert [row["branch_name"] for row in rows("branches")] == ["main"]

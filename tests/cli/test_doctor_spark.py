@@ -17,11 +17,11 @@ def spark_rows(paimark: Paimark, *words: str | Path) -> tuple[int, list[tuple[st
 
 def test_a_cluster_that_is_not_there(paimark: Paimark, warehouse: Path) -> None:
     master = "spark://127.0.0.1:1"
-    code, found = spark_rows(paimark, "--warehouse", warehouse, "--spark-master", master)
+    code, findings = spark_rows(paimark, "--warehouse", warehouse, "--spark-master", master)
     assert code == 3
-    assert [state for state, _ in found] == ["ok", "broken"]
-    assert found[0][1].startswith(f"{master}: executors need Python {_PYTHON} ")
-    assert found[1][1].startswith(f"There is no Spark at {master} ")
+    assert [state for state, _ in findings] == ["ok", "broken"]
+    assert findings[0][1].startswith(f"{master}: executors need Python {_PYTHON} ")
+    assert findings[1][1].startswith(f"There is no Spark at {master} ")
 
 
 def test_a_cluster_of_the_config_file_is_not_started_unasked(

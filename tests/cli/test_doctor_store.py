@@ -91,9 +91,9 @@ def test_writers_that_take_turns_without_a_lock_are_told(paimark: Paimark, wareh
             server.objects[key] = msgspec.json.encode(record)
         where = ("--warehouse", ADDRESS, *words(server), "--read-only", "--output", "json")
         ran = paimark("doctor", "shop.orders", *where)
-        [found] = [row for row in ran.rows if "Several writers" in row["detail"]]
-        assert (ran.code, found["state"]) == (0, "warning")
-        assert "(a, b, c)" in found["detail"] and "lock.enabled" in found["hint"]
+        [finding] = [row for row in ran.rows if "Several writers" in row["detail"]]
+        assert (ran.code, finding["state"]) == (0, "warning")
+        assert "(a, b, c)" in finding["detail"] and "lock.enabled" in finding["hint"]
 
 
 @pytest.mark.parametrize(

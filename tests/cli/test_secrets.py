@@ -180,13 +180,13 @@ async def test_what_a_console_that_fails_leaves_on_the_terminal_holds_no_secret(
 
 def _kinds() -> list[type[Any]]:
     """Every record of the program that has options."""
-    found = {}
+    kinds = {}
     for package in (core, tui):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             for each in vars(importlib.import_module(module.name)).values():
                 if isinstance(each, type) and each.__module__ == module.name:
-                    found[each] = _names(each)
-    return [kind for kind, names in found.items() if names & HELD]
+                    kinds[each] = _names(each)
+    return [kind for kind, names in kinds.items() if names & HELD]
 
 
 def _names(kind: type[Any]) -> set[str]:

@@ -214,13 +214,13 @@ def below(parent: int) -> dict[int, str]:
     listed = subprocess.run(["ps", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True)
     lines = (line.split(None, 2) for line in listed.stdout.splitlines())
     rows = [(int(pid), int(ppid), words) for pid, ppid, words in lines]
-    found: dict[int, str] = {}
+    processes: dict[int, str] = {}
     wanted = {parent}
     while wanted:
-        children = {pid: words for pid, ppid, words in rows if ppid in wanted and pid not in found}
-        found |= children
+        children = {pid: words for pid, ppid, words in rows if ppid in wanted and pid not in processes}
+        processes |= children
         wanted = set(children)
-    return found
+    return processes
 
 
 def lives(pid: int) -> bool:

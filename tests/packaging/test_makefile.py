@@ -33,9 +33,9 @@ def test_without_a_fitting_python_one_sentence_says_so(tmp_path: Path) -> None:
     for name in ("Makefile", "pyproject.toml", "requirements.txt"):
         shutil.copy(CHECKOUT / name, checkout / name)
     for tool in ("sh", "cat", "awk"):
-        found = shutil.which(tool)
-        assert found
-        (tools / tool).symlink_to(found)
+        path = shutil.which(tool)
+        assert path
+        (tools / tool).symlink_to(path)
     (tools / "python3.11").write_text("#!/bin/sh\nexit 127\n")
     (tools / "python3.11").chmod(0o755)
     done = make("setup", cwd=checkout, path=str(tools))

@@ -55,16 +55,16 @@ def in_code(text: str) -> str:
 
 def names_of(node: ast.AST) -> set[str]:
     """What a module or a class defines: functions, classes, what is assigned, what is imported."""
-    found: set[str] = set()
+    defined: set[str] = set()
     for each in ast.walk(node):
         match each:
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-                found.add(name)
+                defined.add(name)
             case ast.Name(id=name, ctx=ast.Store()):
-                found.add(name)
+                defined.add(name)
             case ast.alias(name=name, asname=other):
-                found.add(other or name)
-    return found
+                defined.add(other or name)
+    return defined
 
 
 def is_there(dotted: str) -> bool:

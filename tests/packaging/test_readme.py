@@ -53,9 +53,9 @@ def test_the_program_without_spark_runs(
     for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME"):
         monkeypatch.setenv(name, str(tmp_path))
     [program] = [each for each in PROGRAMS if "SparkSession" not in each]
-    found: dict[str, Any] = {}
-    exec(program.replace("options={}", f"options={{{VERIFY_WAIT_OPTION!r}: '1 ms'}}"), found)
-    assert found["before"].column_names == ["order_id", "price"]
-    assert found["before"].num_rows == 100
-    assert found["now"].num_rows > 100
+    namespace: dict[str, Any] = {}
+    exec(program.replace("options={}", f"options={{{VERIFY_WAIT_OPTION!r}: '1 ms'}}"), namespace)
+    assert namespace["before"].column_names == ["order_id", "price"]
+    assert namespace["before"].num_rows == 100
+    assert namespace["now"].num_rows > 100
     assert capsys.readouterr().out.splitlines()[-1].startswith("Deleted savepoint")

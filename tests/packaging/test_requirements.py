@@ -17,8 +17,8 @@ PINNED = re.compile(r"(?P<name>[a-z0-9][a-z0-9-]*)==(?P<version>[\w.]+)(?: --has
 
 def pins() -> dict[str, str]:
     lines = (CHECKOUT / "requirements.txt").read_text().replace(" \\\n   ", "").splitlines()
-    found = [PINNED.fullmatch(line) for line in lines if line and not line.startswith("#")]
-    return {match["name"]: match["version"] for match in found if match}
+    matches = [PINNED.fullmatch(line) for line in lines if line and not line.startswith("#")]
+    return {match["name"]: match["version"] for match in matches if match}
 
 
 def test_every_line_is_a_pin_with_hashes_and_names_no_place() -> None:

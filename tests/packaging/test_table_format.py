@@ -137,12 +137,12 @@ def names_on_disk() -> set[str]:
     given = {path.replace(table.directory, "<t>", 1) for path in paths(table) if "/" in path}
     given |= {path.replace(table.directory, "<root>", 1) for path in paths(table.root()) if "/" in path}
     given |= {table.data_file("", -2, "").replace(table.directory, "<t>")}
-    found = {re.sub(r"[\x007]", "[^/`]*", path) for path in given if path not in ("<t>", "<root>")}
+    patterns = {re.sub(r"[\x007]", "[^/`]*", path) for path in given if path not in ("<t>", "<root>")}
     names = {value for name, value in vars(layout).items() if name.isupper() and isinstance(value, str)}
     names |= {SCRATCH, MARKER, READ_TAG_PREFIX, f"{layout.CONSUMER_PREFIX}{landing._READER}<token>"}
     names |= {merge_tags.merge_tag("<branch>", 7)[:-1], merge_tags.truncation_tag("<archive>", 7)[:-1]}
     names |= {landing.commit_user("<token>")}
-    return found | {re.escape(each) for each in names}
+    return patterns | {re.escape(each) for each in names}
 
 
 @pytest.mark.parametrize("name", sorted(names_on_disk()))
@@ -196,17 +196,17 @@ def test_every_example_is_what_the_code_reads_and_writes(name: str, text: str) -
     else:
         kind: Any = {**WRITTEN, "Tag": Tag}[name]
         for record in text.splitlines() if name == "MergeEvent" else [text]:
-            found: Record = kind.from_json(record.encode(), "the page")
-            assert found.unknown == {}
-            assert json.loads(found.to_json()) == json.loads(record)
+            decoded: Record = kind.from_json(record.encode(), "the page")
+            assert decoded.unknown == {}
+            assert json.loads(decoded.to_json()) == json.loads(record)
 
 
 def test_the_journal_in_the_page_can_be_resumed() -> None:
     [text] = [text for name, text in examples() if name == "Journal"]
-    found = journal.Journal.from_json(text.encode(), "the page")
-    assert found.planned().action == found.action
-    kind: type[Change[Any]] = change_named(found.change)
-    assert msgspec.to_builtins(msgspec.convert(found.state, kind.State)) == found.state
+    decoded = journal.Journal.from_json(text.encode(), "the page")
+    assert decoded.planned().action == decoded.action
+    kind: type[Change[Any]] = change_named(decoded.change)
+    assert msgspec.to_builtins(msgspec.convert(decoded.state, kind.State)) == decoded.state
 
 
 class Recorded(Wrapped):

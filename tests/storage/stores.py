@@ -52,7 +52,7 @@ class S3Server:
 
     def requests(self) -> list[str]:
         """Method and path of every request so far, in order of their ends."""
-        return [" ".join(found) for found in _REQUEST.findall(self._log.read_text())]
+        return [" ".join(parts) for parts in _REQUEST.findall(self._log.read_text())]
 
 
 @contextmanager

@@ -76,8 +76,8 @@ def test_reading_many_reads_only_a_little_ahead(store: Files) -> None:
 def test_entries_tell_files_from_directories(store: Files) -> None:
     store.create("t/schema/schema-0", b"{}")
     store.create("t/notice", b"four")
-    found = sorted(entry[:3] for entry in store.entries("t"))
-    assert found == [("notice", False, 4), ("schema", True, 0)]
+    entries = sorted(entry[:3] for entry in store.entries("t"))
+    assert entries == [("notice", False, 4), ("schema", True, 0)]
     assert names(store, "t") == ["notice", "schema"]
     assert [entry[:3] for entry in store.entries("")] == [DirectoryEntry("t", True, 0)[:3]]
 

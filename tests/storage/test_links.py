@@ -96,11 +96,11 @@ def test_pruning_follows_no_link(warehouse: Path, outside: Path) -> None:
 def test_entries_tell_links(warehouse: Path, outside: Path) -> None:
     (warehouse / TABLE / "to-directory").symlink_to(outside)
     (warehouse / TABLE / "to-file").symlink_to(outside / "precious")
-    found = {each.name: each for each in LocalFiles(str(warehouse)).entries(TABLE)}
+    entries = {each.name: each for each in LocalFiles(str(warehouse)).entries(TABLE)}
     # What it leads to counts for who reads: a branch that is a link needs its files all the same.
-    assert (found["to-directory"].is_directory, found["to-directory"].is_link) == (True, True)
-    assert (found["to-file"].is_directory, found["to-file"].is_link) == (False, True)
-    assert not found["tag"].is_link
+    assert (entries["to-directory"].is_directory, entries["to-directory"].is_link) == (True, True)
+    assert (entries["to-file"].is_directory, entries["to-file"].is_link) == (False, True)
+    assert not entries["tag"].is_link
 
 
 def test_links_to_directories_are_told_by_their_paths(warehouse: Path, outside: Path) -> None:

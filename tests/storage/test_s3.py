@@ -40,9 +40,9 @@ def test_a_file_costs_one_get_however_many_are_read(s3: S3Server, address: str) 
     before = len(s3.requests())
     assert list(files.read_many(f"t/n-{number}" for number in range(40))) == [b"x"] * 40
     assert files.read("t/n-0") == b"x"
-    found = requests_of(s3, address, before)
-    assert len(found) == 41
-    assert all(each.startswith("GET ") for each in found)
+    requests = requests_of(s3, address, before)
+    assert len(requests) == 41
+    assert all(each.startswith("GET ") for each in requests)
 
 
 def test_etags_cost_one_listing(s3: S3Server, address: str) -> None:

@@ -43,10 +43,10 @@ COMPRESS: dict[str, Callable[[bytes], bytes]] = {
 
 
 def number(value: int) -> bytes:
-    value, found = (value << 1) ^ (value >> 63), b""
+    value, encoded = (value << 1) ^ (value >> 63), b""
     while value > 0x7F:
-        found, value = found + bytes([value & 0x7F | 0x80]), value >> 7
-    return found + bytes([value])
+        encoded, value = encoded + bytes([value & 0x7F | 0x80]), value >> 7
+    return encoded + bytes([value])
 
 
 def text(data: bytes) -> bytes:
@@ -145,8 +145,8 @@ def test_a_file_that_was_cut_is_damaged(tmp_path: Path, cut: int) -> None:
 @pytest.mark.parametrize("codec", COMPRESS)
 def test_honest_files_are_read_whatever_packs_them(tmp_path: Path, codec: str) -> None:
     files = put(tmp_path, container(VERSION, codec, 3, (number(2) + text(b"m") + number(7) + number(0)) * 3))
-    found = [(meta.file_name, meta.file_size) for meta in read_manifest_list(files, NAME)]
-    assert found == [("m", 7)] * 3
+    names = [(meta.file_name, meta.file_size) for meta in read_manifest_list(files, NAME)]
+    assert names == [("m", 7)] * 3
 
 
 def test_entries_that_are_all_alike_are_honest(tmp_path: Path) -> None:

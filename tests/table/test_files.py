@@ -162,9 +162,9 @@ def test_every_partition_directory_that_pypaimon_makes_is_named(warehouse: Path,
             commit(warehouse, f"shop.{name}", pa.table(columns, schema=schema))
         table = TablePath("shop", name)
         snapshot = Lineage(files, table.root()).snapshot(3)
-        found = {str(each.path) for each in data_files(files, table, snapshot)}
+        paths = {str(each.path) for each in data_files(files, table, snapshot)}
         written = {str(p.relative_to(warehouse)) for p in (warehouse / table.directory).rglob("*.parquet")}
-        assert found == written and len(found) == 3
+        assert paths == written and len(paths) == 3
 
 
 TYPES: Mapping[str, st.SearchStrategy[Any]] = {

@@ -86,18 +86,18 @@ def test_the_branches_table_says_how_far_each_went(forked: Path) -> None:
 def test_each_side_shows_what_the_other_lacks(forked: Path) -> None:
     open_table(forked, "shop.orders").create_tag("late", 5)
     open_table(forked, "shop.orders$branch_fix").create_tag("checked", 4)
-    found = compare(LocalFiles(str(forked)), ORDERS.root(), BRANCH)
-    assert [row.snapshot_id for row in found.branch.snapshots] == [4, 3]
-    assert [row.snapshot_id for row in found.main.snapshots] == [5, 4, 3]
-    assert (found.branch.tags, found.main.tags) == (("checked",), ("late",))
-    assert (found.branch.schema_ids, found.main.schema_ids) == ((), ())
+    comparison = compare(LocalFiles(str(forked)), ORDERS.root(), BRANCH)
+    assert [row.snapshot_id for row in comparison.branch.snapshots] == [4, 3]
+    assert [row.snapshot_id for row in comparison.main.snapshots] == [5, 4, 3]
+    assert (comparison.branch.tags, comparison.main.tags) == (("checked",), ("late",))
+    assert (comparison.branch.schema_ids, comparison.main.schema_ids) == ((), ())
 
 
 def test_a_thousand_snapshots_take_a_bisection_of_reads(tmp_path: Path) -> None:
     write_lineage(tmp_path, {number: number * 10 for number in range(1, 1001)})
     write_lineage(tmp_path, {number: number * 10 for number in range(1, 1001)}, TABLE.root("b"))
     files = CountingFiles(LocalFiles(str(tmp_path)))
-    found = find_fork(Side(files, TABLE.root()), Side(files, TABLE.root("b")))
-    assert found == Fork(1000, ahead=0, behind=0, is_proven=True)
+    fork = find_fork(Side(files, TABLE.root()), Side(files, TABLE.root("b")))
+    assert fork == Fork(1000, ahead=0, behind=0, is_proven=True)
     assert len(files.reads) <= 2 * 10
     assert len(files.listings) <= 6

@@ -43,10 +43,10 @@ def fate(lineage: Lineage, after: int = 5) -> Fate:
 
 
 def test_it_is_found_below_any_number_of_later_ones(lineage: Lineage) -> None:
-    found = fate(lineage)
-    assert found.landed is Landed.YES
-    assert found.snapshot is not None
-    assert found.snapshot.id == 6
+    commit_fate = fate(lineage)
+    assert commit_fate.landed is Landed.YES
+    assert commit_fate.snapshot is not None
+    assert commit_fate.snapshot.id == 6
     # Others may have been faster, so that it is not the next one.
     assert fate(lineage, 2).landed is Landed.YES
 
@@ -70,9 +70,9 @@ def test_nobody_knows_when_the_next_ones_have_expired(tmp_path: Path, lineage: L
     assert fate(lineage) == Fate(Landed.UNKNOWN, None, (6, 7, 8))
     # One that is there, though, is there.
     by(tmp_path, lineage.root, 40, OURS)
-    found = fate(lineage)
-    assert found.snapshot is not None
-    assert found.snapshot.id == 40
+    commit_fate = fate(lineage)
+    assert commit_fate.snapshot is not None
+    assert commit_fate.snapshot.id == 40
 
 
 @pytest.mark.parametrize("branch", [None, "b"])
@@ -82,10 +82,10 @@ def test_a_tag_of_any_root_holds_it(tmp_path: Path, lineage: Lineage, branch: st
         write_lineage(tmp_path, {1: 1000}, other)
     tag(tmp_path, lineage.root, 6, other)
     expire(tmp_path, lineage.root, *range(1, 9))
-    found = fate(lineage)
-    assert found.landed is Landed.YES
-    assert found.snapshot is not None
-    assert found.snapshot.id == 6
+    commit_fate = fate(lineage)
+    assert commit_fate.landed is Landed.YES
+    assert commit_fate.snapshot is not None
+    assert commit_fate.snapshot.id == 6
 
 
 def test_a_branch_has_it_from_before_its_fork(tmp_path: Path, lineage: Lineage) -> None:

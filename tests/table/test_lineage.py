@@ -42,12 +42,12 @@ def test_rows_are_what_pypaimon_lists_newest_first(orders: Lineage, warehouse: P
         )
         for each in reversed(theirs(warehouse))
     ]
-    found = [
+    rows = [
         (r.snapshot_id, r.schema_id, r.commit_user, r.commit_kind, r.commit_time, r.total_record_count)
         for r in orders.rows()
     ]
-    assert len(found) == 5
-    assert found == expected
+    assert len(rows) == 5
+    assert rows == expected
 
 
 def test_whole_snapshots_say_what_pypaimon_says(orders: Lineage, warehouse: Path) -> None:

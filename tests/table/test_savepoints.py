@@ -148,8 +148,8 @@ def test_a_savepoint_whose_tag_is_gone_is_loudly_unprotected(
 def test_a_savepoint_without_its_proof_is_unverified(manager: SavepointManager, warehouse: Path) -> None:
     save(warehouse, 1, 2, ORDERS.root(), verified=False)
     save(warehouse, 2, 2, verified=False)
-    found = [(each.id, health) for each, health in manager.health_of_root(ORDERS.root())]
-    assert found == [(1, "unverified"), (2, "unprotected")]
+    healths = [(each.id, health) for each, health in manager.health_of_root(ORDERS.root())]
+    assert healths == [(1, "unverified"), (2, "unprotected")]
 
 
 def test_a_tag_without_a_savepoint_file_is_no_savepoint(manager: SavepointManager, warehouse: Path) -> None:

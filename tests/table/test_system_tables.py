@@ -112,8 +112,8 @@ def test_a_branch_with_its_retention_off_is_healthy(warehouse: Path) -> None:
     path.write_text(json.dumps(schema))
     create_branch(warehouse, "shop.orders", "torn", "v2")
     (warehouse / ORDERS.root("torn").schema(0)).write_text("{")
-    found = {row.branch_name: row.health for row in branch_rows(LocalFiles(str(warehouse)), ORDERS)}
-    assert found == {"main": "ok", "torn": "unreadable", "zoo": "ok"}
+    healths = {row.branch_name: row.health for row in branch_rows(LocalFiles(str(warehouse)), ORDERS)}
+    assert healths == {"main": "ok", "torn": "unreadable", "zoo": "ok"}
 
 
 def test_branches_begin_with_main_and_stock_columns(warehouse: Path) -> None:
@@ -136,8 +136,8 @@ def test_branches_begin_with_main_and_stock_columns(warehouse: Path) -> None:
 def test_the_branch_that_is_main_comes_first_and_once(warehouse: Path) -> None:
     create_branch(warehouse, "shop.orders", "zoo", "v2")
     (warehouse / ORDERS.main_branch_file).write_text("zoo")
-    found = [(row.branch_name, row.is_main) for row in branch_rows(LocalFiles(str(warehouse)), ORDERS)]
-    assert found == [("zoo", True)]
+    names = [(row.branch_name, row.is_main) for row in branch_rows(LocalFiles(str(warehouse)), ORDERS)]
+    assert names == [("zoo", True)]
 
 
 def test_a_table_that_is_gone_has_no_branches(tmp_path: Path) -> None:

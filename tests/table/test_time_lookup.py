@@ -28,8 +28,8 @@ def lineages(draw: st.DrawFn) -> dict[int, int]:
 
 
 def last_at_or_before(times: dict[int, int], time_ms: int) -> int | None:
-    found = [(committed, each) for each, committed in times.items() if committed <= time_ms]
-    return max(found)[1] if found else None
+    candidates = [(committed, each) for each, committed in times.items() if committed <= time_ms]
+    return max(candidates)[1] if candidates else None
 
 
 @given(times=lineages(), time_ms=st.integers(-1, 51))
@@ -37,8 +37,8 @@ def last_at_or_before(times: dict[int, int], time_ms: int) -> int | None:
 def test_the_answer_is_that_of_looking_at_every_snapshot(times: dict[int, int], time_ms: int) -> None:
     with tempfile.TemporaryDirectory() as directory:
         lineage = write_lineage(Path(directory), times)
-        found = lineage.at_or_before(time_ms)
-        assert (found.id if found else None) == last_at_or_before(times, time_ms)
+        snapshot = lineage.at_or_before(time_ms)
+        assert (snapshot.id if snapshot else None) == last_at_or_before(times, time_ms)
 
 
 @given(times=lineages(), time_ms=st.integers(-1, 51))
@@ -53,8 +53,8 @@ def test_the_first_since_a_time_leaves_out_none_from_then_on(times: dict[int, in
 @given(times=lineages())
 def test_the_oldest_is_the_one_committed_first(times: dict[int, int]) -> None:
     with tempfile.TemporaryDirectory() as directory:
-        found = write_lineage(Path(directory), times).oldest()
-        assert (found and found.time_millis) == min(times.values(), default=None)
+        snapshot = write_lineage(Path(directory), times).oldest()
+        assert (snapshot and snapshot.time_millis) == min(times.values(), default=None)
 
 
 class Etagged(CountingFiles):
@@ -74,8 +74,8 @@ def test_where_a_listing_tells_etags_each_snapshot_is_read_once(tmp_path: Path) 
     for time_ms in (0, 10, 505, 1_000, 50_000, 98_999, 99_000, 99_995, 10**9):
         counting.reads.clear()
         counting.listings.clear()
-        found = Lineage(counting, TABLE.root()).at_or_before(time_ms)
-        assert (found.id if found else None) == last_at_or_before(times, time_ms)
+        snapshot = Lineage(counting, TABLE.root()).at_or_before(time_ms)
+        assert (snapshot.id if snapshot else None) == last_at_or_before(times, time_ms)
         costs.append((len(counting.listings), len(counting.reads)))
     assert costs == [(1, len(times)), *[(1, 1)] * 8]
 
@@ -86,9 +86,9 @@ def test_a_snapshot_written_again_under_its_id_is_read_again(
 ) -> None:
     write_lineage(tmp_path, {1: 100, 2: 200})
     lineage = Lineage(store(LocalFiles(str(tmp_path))), TABLE.root())
-    assert (found := lineage.at_or_before(150)) and found.id == 1
+    assert (snapshot := lineage.at_or_before(150)) and snapshot.id == 1
     write_lineage(tmp_path, {1: 180, 2: 120})
-    assert (found := lineage.at_or_before(150)) and found.id == 2
+    assert (snapshot := lineage.at_or_before(150)) and snapshot.id == 2
 
 
 BROKEN = st.sets(st.integers(1, 500), max_size=5)
@@ -109,7 +109,7 @@ def test_a_half_written_snapshot_never_makes_the_answer_wrong_where_times_rise(
     with tempfile.TemporaryDirectory() as directory:
         lineage = broken_lineage(directory, times, broken)
         try:
-            found = lineage.at_or_before(time_ms)
+            snapshot = lineage.at_or_before(time_ms)
         except Corrupt:
             whole = {each: time for each, time in times.items() if each not in broken}
             # It may only refuse where a broken one lies between the readable answer and the next.
@@ -117,7 +117,7 @@ def test_a_half_written_snapshot_never_makes_the_answer_wrong_where_times_rise(
             ceiling = min((each for each in whole if each > floor), default=501)
             assert any(floor < each < ceiling for each in broken & set(times))
         else:
-            assert (found.id if found else None) == last_at_or_before(times, time_ms)
+            assert (snapshot.id if snapshot else None) == last_at_or_before(times, time_ms)
 
 
 @given(times=lineages(), broken=BROKEN, time_ms=st.integers(-1, 51))
@@ -128,21 +128,21 @@ def test_a_half_written_snapshot_is_named_whatever_the_clocks_did(
         lineage = broken_lineage(directory, times, broken)
         unread = {lineage.root.snapshot(each) for each in broken & set(times)}
         try:
-            found = lineage.at_or_before(time_ms)
+            snapshot = lineage.at_or_before(time_ms)
         except Corrupt:
             assert unread
         else:
             whole = {each: time for each, time in times.items() if each not in broken}
-            assert (found.id if found else None) == last_at_or_before(whole, time_ms)
+            assert (snapshot.id if snapshot else None) == last_at_or_before(whole, time_ms)
         assert set(lineage.unreadable) == unread
 
 
 def test_a_half_written_newest_snapshot_does_not_stop_older_times(tmp_path: Path) -> None:
     lineage = write_lineage(tmp_path, {1: 100, 2: 200, 3: 300})
     (tmp_path / lineage.root.snapshot(3)).write_text("{")
-    found = lineage.at_or_before(150)
-    assert found is not None
-    assert found.id == 1
+    snapshot = lineage.at_or_before(150)
+    assert snapshot is not None
+    assert snapshot.id == 1
     with pytest.raises(Corrupt, match="snapshot-3 is not a whole snapshot record"):
         lineage.at_or_before(250)
 
@@ -157,7 +157,7 @@ def test_an_expiry_under_way_does_not_end_the_lookup(tmp_path: Path) -> None:
                 (tmp_path / lineage.root.snapshot(each)).unlink(missing_ok=True)
             return etags
 
-    found = Lineage(ExpiredOnceListed(lineage.files), lineage.root).at_or_before(650)
-    assert found is not None
-    assert found.id == 6
+    snapshot = Lineage(ExpiredOnceListed(lineage.files), lineage.root).at_or_before(650)
+    assert snapshot is not None
+    assert snapshot.id == 6
     assert Lineage(ExpiredOnceListed(lineage.files), lineage.root).at_or_before(450) is None

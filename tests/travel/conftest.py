@@ -35,8 +35,8 @@ class SparkJudge:
         return sorted(re.findall(r"UnresolvedRelation \[([^\]]*)\]", plan))
 
     def timestamp(self, text: str, zone: str) -> datetime | None:
-        found = self._strings.stringToTimestamp(self._utf8.fromString(text), self._strings.getZoneId(zone))
-        return _EPOCH + timedelta(microseconds=found.get()) if found.isDefined() else None
+        parsed = self._strings.stringToTimestamp(self._utf8.fromString(text), self._strings.getZoneId(zone))
+        return _EPOCH + timedelta(microseconds=parsed.get()) if parsed.isDefined() else None
 
     def later(self, start: datetime, months: int, days: int, micros: int, zone: str) -> datetime:
         start_micros = (start - _EPOCH) // timedelta(microseconds=1)

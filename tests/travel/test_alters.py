@@ -70,8 +70,8 @@ def test_what_is_written_is_read_again(name: str, other: str, text: str, if_exis
         SchemaChange("drop", name, if_exists=if_exists),
         SchemaChange("set", text, other),
     ):
-        (found,) = read_changes(change.kind, written([change]))
-        assert (found.name, found.value, found.comment, found.after, found.if_exists) == (
+        (again,) = read_changes(change.kind, written([change]))
+        assert (again.name, again.value, again.comment, again.after, again.if_exists) == (
             change.name,
             change.value,
             change.comment,

@@ -72,8 +72,8 @@ def test_heads_are_not_pinned_and_versions_are(files: LocalFiles) -> None:
 
 
 def test_a_savepoint_is_found_in_the_branch_that_has_it(files: LocalFiles) -> None:
-    found = find_version(files, ORDERS, Wanted(None, "savepoint.7"))
-    assert (found.root.branch, found.label) == ("fix", "fix:savepoint.7")
+    version = find_version(files, ORDERS, Wanted(None, "savepoint.7"))
+    assert (version.root.branch, version.label) == ("fix", "fix:savepoint.7")
 
 
 def test_a_version_that_is_not_there_names_those_that_are(files: LocalFiles) -> None:
@@ -125,8 +125,8 @@ def test_ids_mean_the_same_as_far_as_schemas_are_equal(files: LocalFiles, wareho
         written = {**made, "id": 1, "highestFieldId": 3, "fields": [*made["fields"], grown]}
         (warehouse / root.schema(1)).write_bytes(msgspec.json.encode(written))
     assert shared_field_id(files, main, fix) == 2
-    found = make_difference(files, ORDERS, Wanted(), Wanted("fix"))
-    assert [note for note in found.notes if "only in" in note] == [
+    difference = make_difference(files, ORDERS, Wanted(), Wanted("fix"))
+    assert [note for note in difference.notes if "only in" in note] == [
         "Column fix is only in fix: compared with null",
         "Column main is only in main: not compared",
     ]
@@ -136,8 +136,8 @@ def test_the_statement_reads_both_versions_and_survives_any_name(files: LocalFil
     hostile = "o'x` [red] -- '' $"
     orders = open_table(warehouse, "shop.orders")
     orders.create_tag(hostile, 3)
-    found = make_difference(files, ORDERS, Wanted(None, hostile), Wanted("fix"))
-    uses = read_statement(found.statement).uses
+    difference = make_difference(files, ORDERS, Wanted(None, hostile), Wanted("fix"))
+    uses = read_statement(difference.statement).uses
     assert [use.parts for use in uses] == [("shop", "orders"), ("shop", "orders$branch_fix")]
     assert uses[0].clause is not None
     assert uses[0].clause.version == hostile
@@ -149,8 +149,8 @@ def test_the_statement_reads_both_versions_and_survives_any_name(files: LocalFil
 def test_keys_that_are_not_there_are_refused_by_name(files: LocalFiles) -> None:
     with pytest.raises(NotFound, match="no column nothing"):
         make_difference(files, ORDERS, Wanted(), Wanted("fix"), ["nothing"])
-    found = make_difference(files, ORDERS, Wanted(), Wanted("fix"), ["customer"])
-    assert not found.is_unique
+    difference = make_difference(files, ORDERS, Wanted(), Wanted("fix"), ["customer"])
+    assert not difference.is_unique
     assert make_difference(files, ORDERS, Wanted(), Wanted("fix"), ["order_id", "price"]).is_unique
     assert not make_difference(files, EVENTS, Wanted(None, "1"), Wanted()).keys
 

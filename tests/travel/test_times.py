@@ -241,10 +241,10 @@ def test_a_string_is_read_as_spark_reads_it(spark_judge: SparkJudge, text: str, 
     except ValueError:
         assert expected is None
         return
-    found = instant(local.replace(tzinfo=None), local.tzinfo or zone_of(zone))
+    moment = instant(local.replace(tzinfo=None), local.tzinfo or zone_of(zone))
     has_seconds = re.match(r"[\d-]+[ T]\d+:\d+:", text)
     # Spark takes a zone only behind seconds.
-    assert found == expected or (expected is None and local.tzinfo is not None and not has_seconds)
+    assert moment == expected or (expected is None and local.tzinfo is not None and not has_seconds)
 
 
 def test_the_present_is_read_in_the_session_zone_given_as_an_object() -> None:

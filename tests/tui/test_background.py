@@ -32,8 +32,8 @@ async def wait_for(pilot: Pilot[None], is_so: Callable[[], bool]) -> None:
 async def test_a_stale_answer_never_replaces_a_newer_one() -> None:
     app = Listener()
     async with app.run_test() as pilot:
-        found: list[str] = []
-        slot: Slot[str] = Slot(app, "test", found.append, lambda error: None)
+        answers: list[str] = []
+        slot: Slot[str] = Slot(app, "test", answers.append, lambda error: None)
         gate, first_done = threading.Event(), threading.Event()
 
         def slow(report: ThreadReport[str]) -> None:
@@ -44,11 +44,11 @@ async def test_a_stale_answer_never_replaces_a_newer_one() -> None:
 
         slot.ask(slow)
         slot.ask(lambda report: report("new"))
-        await wait_for(pilot, lambda: found == ["new"])
+        await wait_for(pilot, lambda: answers == ["new"])
         gate.set()
         assert first_done.wait(10)
         await pilot.pause(0.05)
-        assert found == ["new"]
+        assert answers == ["new"]
         assert not slot.busy
 
 
@@ -56,7 +56,7 @@ async def test_what_is_foreseen_and_what_is_not_both_end_as_sentences() -> None:
     app = Listener()
     async with app.run_test() as pilot:
         failed: list[PaimarkError] = []
-        slot: Slot[str] = Slot(app, "test", lambda found: None, failed.append)
+        slot: Slot[str] = Slot(app, "test", lambda answer: None, failed.append)
 
         def missing(report: ThreadReport[str]) -> None:
             raise NotFound("There is no table t", "Look again.")

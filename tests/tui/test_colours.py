@@ -29,23 +29,23 @@ def segments(console: Sitting) -> Iterator[Segment]:
 
 async def look_around(console: Sitting) -> list[Segment]:
     """The segments of the tables, a plan, the help, the palette and the query pane."""
-    found: list[Segment] = []
+    seen: list[Segment] = []
     await console.sees("● events", "snapshot 2")
-    found += segments(console)
+    seen += segments(console)
     await console.press("j", "enter", "s")
     await console.sees("[ Apply ]")
-    found += segments(console)
+    seen += segments(console)
     await console.press("escape", "question_mark")
     await console.sees("Everywhere")
-    found += segments(console)
+    seen += segments(console)
     await console.press("escape", "colon")
     await console.type("tag")
     await console.sees("create-tag")
-    found += segments(console)
+    seen += segments(console)
     await console.press("escape", "6")
     await console.sees("SELECT *")
-    found += segments(console)
-    return found
+    seen += segments(console)
+    return seen
 
 
 def is_default(color: Color | None) -> bool:
@@ -55,12 +55,12 @@ def is_default(color: Color | None) -> bool:
 async def test_no_color_sends_no_colours_at_all(warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     async with sitting(warehouse) as console:
-        found = await look_around(console)
-        for segment in found:
+        seen = await look_around(console)
+        for segment in seen:
             style = segment.style
             assert style is None or (is_default(style.color) and is_default(style.bgcolor)), segment
         # What colour says elsewhere, reversed letters say here.
-        assert any(each.style and each.style.reverse for each in found)
+        assert any(each.style and each.style.reverse for each in seen)
 
 
 async def test_an_empty_no_color_means_nothing(warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> None:

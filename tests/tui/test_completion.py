@@ -38,15 +38,15 @@ KNOWN = Known(
     ],
 )
 def test_what_could_go_on(text: str, choices: tuple[str, ...]) -> None:
-    found = complete(text, len(text), KNOWN).choices
-    assert found[: len(choices)] == choices if "$" in text else found == choices
+    offered = complete(text, len(text), KNOWN).choices
+    assert offered[: len(choices)] == choices if "$" in text else offered == choices
 
 
 def test_columns_come_from_the_tables_named_behind_the_caret() -> None:
     sql = "SELECT p FROM shop.orders AS o WHERE o.pr"
     assert complete(sql, len("SELECT p"), KNOWN).choices == ("price", "`p``rice`")
-    found = complete(sql, len(sql), KNOWN)
-    assert (found.start, found.choices) == (sql.index("o.pr"), ("o.price", "o.`p``rice`"))
+    completion = complete(sql, len(sql), KNOWN)
+    assert (completion.start, completion.choices) == (sql.index("o.pr"), ("o.price", "o.`p``rice`"))
     assert complete("SELECT x.pr FROM shop.orders o", len("SELECT x.pr"), KNOWN).choices == ()
 
 

@@ -26,18 +26,18 @@ def shown(row: tuple[object, ...]) -> str:
 def test_a_filter_keeps_exactly_the_rows_that_hold_the_words(
     rows: list[tuple[object, ...]], word: str, inverse: bool
 ) -> None:
-    found = arrange(tuples(rows), COLUMNS, SortOrder("!" * inverse + word), 0)
+    kept = arrange(tuples(rows), COLUMNS, SortOrder("!" * inverse + word), 0)
     expected = [i for i, row in enumerate(rows) if (word.casefold() in shown(row)) is not inverse]
-    assert list(found or ()) == expected
+    assert list(kept or ()) == expected
 
 
 @given(ROWS, st.integers(0, 2), st.booleans())
 def test_sorting_orders_what_has_a_value_and_keeps_the_rest_last(
     rows: list[tuple[Any, ...]], column: int, descending: bool
 ) -> None:
-    found = list(arrange(tuples(rows), COLUMNS, SortOrder("", column, descending), 0) or ())
-    assert sorted(found) == list(range(len(rows)))
-    values = [rows[i][column] for i in found]
+    ordered = list(arrange(tuples(rows), COLUMNS, SortOrder("", column, descending), 0) or ())
+    assert sorted(ordered) == list(range(len(rows)))
+    values = [rows[i][column] for i in ordered]
     present = [value for value in values if value is not None]
     assert values == present + [None] * (len(values) - len(present))
     if all(isinstance(value, int) for value in present) or all(isinstance(value, str) for value in present):

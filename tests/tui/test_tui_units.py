@@ -111,10 +111,10 @@ def test_the_statement_at_the_caret_runs() -> None:
 
 def test_time_travel_is_told_from_other_words() -> None:
     text = "SELECT 'a' AS of_t -- VERSION AS OF\nFROM t VERSION AS OF 5"
-    found = [(text[start:end], ink) for start, end, ink in highlights(text)]
-    assert ("AS", "accent") in found
-    assert ("-- VERSION AS OF", "quiet") in found
-    assert [word for word, ink in found if ink == "warn"] == ["VERSION", "AS", "OF"]
+    inks = [(text[start:end], ink) for start, end, ink in highlights(text)]
+    assert ("AS", "accent") in inks
+    assert ("-- VERSION AS OF", "quiet") in inks
+    assert [word for word, ink in inks if ink == "warn"] == ["VERSION", "AS", "OF"]
 
 
 def test_history_is_newest_first_once_each_and_private(tmp_path: Path) -> None:

@@ -34,9 +34,9 @@ DAY = 24 * 3600 * 1000
 
 
 def problem(report: VerifyReport) -> Problem:
-    [found] = report.problems
+    [only] = report.problems
     assert report.problem_count == 1 and not report.is_whole
-    return found
+    return only
 
 
 def later(context: Context, days: int = 2) -> Context:
@@ -86,10 +86,10 @@ def test_a_missing_data_file_is_told_with_all_who_need_it(context: Context, orde
     first = Lineage(context.files, ORDERS.root()).snapshot(1)
     [path, *_] = sorted(orders.glob("bucket-0/data-*"), key=lambda each: each.stat().st_mtime_ns)
     path.unlink()
-    found = problem(verify(context, ORDERS))
-    assert (found.cause, found.path) == ("missing", f"shop.db/orders/bucket-0/{path.name}")
+    missing = problem(verify(context, ORDERS))
+    assert (missing.cause, missing.path) == ("missing", f"shop.db/orders/bucket-0/{path.name}")
     # Five snapshots and a tag of main, two snapshots and a tag of the branch.
-    assert found.needed_by[0] == "snapshot 1 of main" and found.needed_by_count == 9
+    assert missing.needed_by[0] == "snapshot 1 of main" and missing.needed_by_count == 9
     assert first.id == 1
 
 
@@ -99,9 +99,9 @@ def test_a_missing_manifest_list_is_told_and_orphans_are_not_to_be_trusted(
     newest = Lineage(context.files, ORDERS.root()).snapshot(5)
     (orders / "manifest" / newest.delta_manifest_list).unlink()
     report = verify(later(context), ORDERS)
-    found = problem(report)
-    assert found.path == f"shop.db/orders/manifest/{newest.delta_manifest_list}"
-    assert found.needed_by == ("snapshot 5 of main",)
+    missing = problem(report)
+    assert missing.path == f"shop.db/orders/manifest/{newest.delta_manifest_list}"
+    assert missing.needed_by == ("snapshot 5 of main",)
     assert not report.tells_orphans
     # What only that list names seems to be nobody's.
     assert report.orphan_count > 0
@@ -120,16 +120,16 @@ def test_a_list_that_is_cut_off_is_damaged_and_too_short(context: Context, order
 def test_a_manifest_that_is_no_manifest_is_damaged(context: Context, orders: Path) -> None:
     manifest = min(each for each in (orders / "manifest").glob("manifest-*-*") if "list" not in each.name)
     manifest.write_bytes(b"Obj\x01" + b"x" * (manifest.stat().st_size - 4))
-    found = problem(verify(context, ORDERS))
-    assert found.cause == "damaged" and "can't be read" in found.detail and found.needed_by_count > 0
+    damaged = problem(verify(context, ORDERS))
+    assert damaged.cause == "damaged" and "can't be read" in damaged.detail and damaged.needed_by_count > 0
 
 
 def test_a_file_of_another_size_is_told(context: Context, orders: Path) -> None:
     path = min(orders.glob("bucket-1/data-*"))
     size = path.stat().st_size
     path.write_bytes(b"")
-    found = problem(verify(context, ORDERS))
-    assert (found.cause, found.detail) == ("size", f"it has 0 bytes, and should have {size}")
+    wrong_size = problem(verify(context, ORDERS))
+    assert (wrong_size.cause, wrong_size.detail) == ("size", f"it has 0 bytes, and should have {size}")
 
 
 def test_the_schemas_that_files_were_written_by_are_needed(context: Context, orders: Path) -> None:
@@ -139,18 +139,18 @@ def test_the_schemas_that_files_were_written_by_are_needed(context: Context, ord
     commit(context.files.uri, "shop.orders", pa.table(row, schema=with_note))
     assert verify(context, ORDERS).is_whole
     (orders / "schema/schema-0").unlink()
-    found = problem(verify(context, ORDERS))
-    assert found.path == "shop.db/orders/schema/schema-0"
-    assert found.detail == "main has files by schema 0, and lacks that"
-    assert found.needed_by_count == 6
+    missing = problem(verify(context, ORDERS))
+    assert missing.path == "shop.db/orders/schema/schema-0"
+    assert missing.detail == "main has files by schema 0, and lacks that"
+    assert missing.needed_by_count == 6
 
 
 def test_a_savepoints_own_list_is_needed_by_it(context: Context, orders: Path) -> None:
     done(context, "create-savepoint", snapshot=3)
     [path] = (orders / "savepoint").glob("manifest-list-*")
     path.unlink()
-    found = problem(verify(context, ORDERS))
-    assert (found.cause, found.needed_by) == ("missing", ("savepoint 1",))
+    missing = problem(verify(context, ORDERS))
+    assert (missing.cause, missing.needed_by) == ("missing", ("savepoint 1",))
 
 
 def test_a_savepoint_that_lost_its_tag_still_needs_its_files(context: Context, orders: Path) -> None:
@@ -175,8 +175,8 @@ def test_half_written_versions_are_damaged(context: Context, orders: Path) -> No
 
 def test_a_snapshot_under_another_number_is_damaged(context: Context, orders: Path) -> None:
     (orders / "snapshot/snapshot-4").write_bytes((orders / "snapshot/snapshot-3").read_bytes())
-    found = problem(verify(context, ORDERS))
-    assert found.path == "shop.db/orders/snapshot/snapshot-4" and "its id is 3" in found.detail
+    damaged = problem(verify(context, ORDERS))
+    assert damaged.path == "shop.db/orders/snapshot/snapshot-4" and "its id is 3" in damaged.detail
 
 
 def test_orphans_are_told_by_age_and_by_who_may_own_them(context: Context, orders: Path) -> None:
@@ -349,12 +349,12 @@ def test_of_many_files_that_many_versions_lack_few_versions_are_asked_for(
     for state in needs.states:
         state.versions = Asked(state.versions)
     located = locate(history.files, needs, lambda name: False)
-    found = problems.Problems(history.files, needs)
+    collected = problems.Problems(history.files, needs)
     Asked.asked = 0
     for directory, needed in located.files.items():
         if directory.endswith("bucket-0"):
-            found.add_missing(directory, needed)
-    assert found.count >= 1000
-    assert (len(found.listed), found.listed[0].needed_by_count) == (10, 31)
+            collected.add_missing(directory, needed)
+    assert collected.count >= 1000
+    assert (len(collected.listed), collected.listed[0].needed_by_count) == (10, 31)
     # One that is there for each file.
-    assert Asked.asked < found.count + 20 * 31
+    assert Asked.asked < collected.count + 20 * 31

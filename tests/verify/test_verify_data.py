@@ -38,8 +38,8 @@ KEYED = pa.schema(
 
 
 def problem(context: Context) -> Problem:
-    [found] = verify(context, ORDERS, read_data=1.0).problems
-    return found
+    [only] = verify(context, ORDERS, read_data=1.0).problems
+    return only
 
 
 def rewritten(path: Path, change: Callable[[pa.Table], pa.Table]) -> None:
@@ -101,10 +101,10 @@ def test_rows_that_are_missing_are_told(context: Context, orders: Path) -> None:
     path = max(orders.glob("bucket-0/data-*"), key=lambda each: pq.ParquetFile(each).metadata.num_rows)
     number = pq.ParquetFile(path).metadata.num_rows
     rewritten(path, lambda table: table.slice(1))
-    found = problem(context)
-    assert (found.cause, found.path) == ("damaged", f"shop.db/orders/bucket-0/{path.name}")
-    assert found.detail == f"it has {number - 1} rows, and should have {number}"
-    assert found.needed_by
+    damaged = problem(context)
+    assert (damaged.cause, damaged.path) == ("damaged", f"shop.db/orders/bucket-0/{path.name}")
+    assert damaged.detail == f"it has {number - 1} rows, and should have {number}"
+    assert damaged.needed_by
 
 
 def test_rows_out_of_order_are_told(context: Context, orders: Path) -> None:

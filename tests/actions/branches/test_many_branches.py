@@ -32,19 +32,19 @@ MAIN = TABLE.root()
 @pytest.fixture(scope="module")
 def history(tmp_path_factory: pytest.TempPathFactory) -> History:
     """Branches from tag `t`; savepoint 1 on branch b0, and 2 on main, whose tag has gone."""
-    found = History(tmp_path_factory.mktemp("many") / "warehouse", Random(3))
+    made = History(tmp_path_factory.mktemp("many") / "warehouse", Random(3))
     for _ in range(4):
-        found.commit()
-    found.tag("t", 2)
-    found.tag("paimark.merge.b0.3", 3)
+        made.commit()
+    made.tag("t", 2)
+    made.tag("paimark.merge.b0.3", 3)
     for number in range(BRANCHES):
-        found.fork(f"b{number}", "t")
-    context = context_on(found.warehouse)
+        made.fork(f"b{number}", "t")
+    context = context_on(made.warehouse)
     done(context, "create-savepoint", TABLE, branch="b0")
     done(context, "create-savepoint", TABLE)
-    found.files.delete(MAIN.tag("savepoint.1"))
-    found.files.delete(MAIN.tag("savepoint.2"))
-    return found
+    made.files.delete(MAIN.tag("savepoint.1"))
+    made.files.delete(MAIN.tag("savepoint.2"))
+    return made
 
 
 QUESTIONS: dict[str, Callable[[History, Files], object]] = {

@@ -30,17 +30,17 @@ ACTIONS: dict[str, dict[str, object]] = {
 def history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> History:
     """With something to free for each action; how far a count is is told at every step of it."""
     monkeypatch.setattr(estimate, "_EVERY_SECONDS", 0.0)
-    found = History(tmp_path / "warehouse", Random(5))
+    made = History(tmp_path / "warehouse", Random(5))
     for number in range(1, 11):
-        found.commit()
+        made.commit()
         if number in (2, 5):
-            found.tag(f"t{number}", number)
+            made.tag(f"t{number}", number)
         if number == 4:
-            done(context_on(found.warehouse), "create-savepoint", TABLE)
-    found.fork("b", "t2")
-    found.commit("b")
-    found.drop_snapshots(7)
-    return found
+            done(context_on(made.warehouse), "create-savepoint", TABLE)
+    made.fork("b", "t2")
+    made.commit("b")
+    made.drop_snapshots(7)
+    return made
 
 
 @pytest.fixture(params=ACTIONS)

@@ -52,8 +52,8 @@ def test_an_expired_commit_is_found_where_a_reference_holds_it(
         done(context, "create-branch", name="b", tag="kept")
         (orders / "tag/tag-kept").unlink()
     (orders / "snapshot/snapshot-3").unlink()
-    found, snapshot = find_commit(context.files, MAIN, TOKEN, 2)
-    assert found is Landed.YES
+    commit_fate, snapshot = find_commit(context.files, MAIN, TOKEN, 2)
+    assert commit_fate is Landed.YES
     assert snapshot is not None and snapshot.id == 3
 
 

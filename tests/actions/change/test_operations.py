@@ -26,17 +26,17 @@ def test_each_change_is_an_operation_with_what_was_before_and_after(context: Con
     done(context, "create-savepoint")
     done(context, "replace-main-branch", name="fix")
     done(context, "undo")
-    found = read_operations(context.files, ORDERS)
-    assert [each.number for each in found] == list(range(1, len(found) + 1))
-    assert [each.action for each in found][-3:] == ["create-savepoint", "replace-main-branch", "undo"]
-    replacement, undo = found[-2:]
+    log = read_operations(context.files, ORDERS)
+    assert [each.number for each in log] == list(range(1, len(log) + 1))
+    assert [each.action for each in log][-3:] == ["create-savepoint", "replace-main-branch", "undo"]
+    replacement, undo = log[-2:]
     assert (replacement.before, replacement.after) == (
         "main is the table directory",
         "main is branch fix at snapshot 3",
     )
     assert undo.undoes == replacement.token
     listed = rows(context.files, ORDERS, ORDERS.root(), "operations")
-    assert listed[-1][0] == len(found) and listed[-1][8] == replacement.number
+    assert listed[-1][0] == len(log) and listed[-1][8] == replacement.number
 
 
 def test_undo_and_redo_walk_to_the_start_and_to_the_end(context: Context) -> None:
@@ -50,9 +50,9 @@ def test_undo_and_redo_walk_to_the_start_and_to_the_end(context: Context) -> Non
     states.append((names(context), main_rows(context), main_root(context.files, ORDERS).label))
     for expected in reversed(states[:-1]):
         done(context, "undo")
-        found = (names(context), main_rows(context), main_root(context.files, ORDERS).label)
-        assert found[1:] == expected[1:]
-        assert set(found[0]) - {"LATEST"} == set(expected[0]) - {"LATEST"}
+        state = (names(context), main_rows(context), main_root(context.files, ORDERS).label)
+        assert state[1:] == expected[1:]
+        assert set(state[0]) - {"LATEST"} == set(expected[0]) - {"LATEST"}
     for expected in states[1:]:
         done(context, "redo")
         assert main_rows(context) == expected[1]

@@ -49,12 +49,12 @@ def reasons(plan: Plan) -> list[str]:
 
 def missing(files: Files) -> list[str]:
     """Files that any reference needs and that are gone."""
-    found = []
+    paths = []
     for root in all_roots(files, ORDERS):
         lineage = Lineage(files, root)
         for record in [*lineage.snapshots(), *(tag for _, tag in lineage.tags())]:
-            found += missing_files(files, needed_files(files, root, record))
-    return found
+            paths += missing_files(files, needed_files(files, root, record))
+    return paths
 
 
 def set_options(orders: Path, **options: str) -> None:

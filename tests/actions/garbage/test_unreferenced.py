@@ -170,14 +170,14 @@ class AfterTags(Wrapped):
         self._deed: Callable[[], object] | None = deed
 
     def entries(self, directory: str) -> list[DirectoryEntry]:
-        found = super().entries(directory)
+        listed = super().entries(directory)
         self._happen(directory)
-        return found
+        return listed
 
     def names(self, directory: str) -> list[str]:
-        found = super().names(directory)
+        listed = super().names(directory)
         self._happen(directory)
-        return found
+        return listed
 
     def _happen(self, directory: str) -> None:
         deed = self._deed

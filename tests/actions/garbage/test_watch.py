@@ -25,14 +25,14 @@ BRANCHES = 20
 @pytest.fixture
 def history(tmp_path: Path) -> History:
     """Twenty commits, tagged at 10, of which 1 to 12 leave; branches from an earlier tag."""
-    found = History(tmp_path / "warehouse", Random(5))
+    made = History(tmp_path / "warehouse", Random(5))
     for number in range(1, 21):
-        found.commit()
+        made.commit()
         if number in (3, 10):
-            found.tag(f"t{number}", number)
+            made.tag(f"t{number}", number)
     for number in range(BRANCHES):
-        found.fork(f"b{number}", "t3")
-    return found
+        made.fork(f"b{number}", "t3")
+    return made
 
 
 @pytest.fixture

@@ -177,8 +177,8 @@ def test_rows_deleted_by_their_kind_column_leave_main(with_engine: Context, engi
     )
 
     def write(where: str, *rows: tuple[int, str, str]) -> None:
-        found = [{"part": key % 2, "key": key, "value": text, "kind": kind} for key, text, kind in rows]
-        commit(engine_warehouse, where, pa.Table.from_pylist(found, schema=pa.schema(fields)))
+        records = [{"part": key % 2, "key": key, "value": text, "kind": kind} for key, text, kind in rows]
+        commit(engine_warehouse, where, pa.Table.from_pylist(records, schema=pa.schema(fields)))
 
     write(name, *((key, "base", "+I") for key in range(6)))
     done(with_engine, "create-tag", table=table, name="fork")
@@ -200,8 +200,8 @@ def test_partitions_that_the_branch_left_alone_are_not_read(
     )
 
     def write(where: str, *rows: tuple[int, str]) -> None:
-        found = [{"part": key % 3, "key": key, "value": text} for key, text in rows]
-        commit(engine_warehouse, where, pa.Table.from_pylist(found, schema=KEYED))
+        records = [{"part": key % 3, "key": key, "value": text} for key, text in rows]
+        commit(engine_warehouse, where, pa.Table.from_pylist(records, schema=KEYED))
 
     # So many that Spark writes what comes of it, and not the engine by itself.
     write(name, *((key, "base") for key in (*range(6), *range(6, 300_000, 3))))
@@ -220,9 +220,9 @@ def test_partitions_that_the_branch_left_alone_are_not_read(
     for each in untouched:
         shutil.move(tmp_path / each.name, each)
     expected = {0: "base", 1: "fixed", 2: "main", 3: "base", 4: "main", 5: "base"}
-    found = state_of(engine_warehouse, name)
-    assert {key: found[key] for key in range(6)} == expected
-    assert len(found) == 100_004
+    rows_by_key = state_of(engine_warehouse, name)
+    assert {key: rows_by_key[key] for key in range(6)} == expected
+    assert len(rows_by_key) == 100_004
 
 
 def test_the_partitions_a_branch_changed_are_told_by_their_files(context: Context, warehouse: Path) -> None:

@@ -72,10 +72,10 @@ def test_a_version_is_a_snapshot_a_tag_a_savepoint_or_a_time(context: Context) -
     lineage = Lineage(context.files, ORDERS.root())
     third = datetime.fromtimestamp(lineage.snapshot(3).time_millis / 1000)
     done(context, "create-savepoint", snapshot=4)
-    found = {
+    summaries = {
         to: planned(context, to).arguments["snapshot"] for to in ("2", "snapshot.3", "v2", "savepoint.1")
     }
-    assert found == {"2": 2, "snapshot.3": 3, "v2": 2, "savepoint.1": 4}
+    assert summaries == {"2": 2, "snapshot.3": 3, "v2": 2, "savepoint.1": 4}
     assert planned(context, third.isoformat(sep=" ", timespec="milliseconds")).arguments["snapshot"] == 3
     with pytest.raises(NotFound):
         planned(context, "2020-01-01 00:00")
@@ -199,6 +199,6 @@ def test_main_that_is_a_branch_is_rolled_back_there(with_engine: Context, engine
     commit(engine_warehouse, f"{name}$branch_next", one_row(2))
     (engine_warehouse / "rolled_branch.db/orders/branch/MAIN-BRANCH").write_text("next")
     rolled_back(with_engine, table, "v2")
-    found = read_rows(engine_warehouse, f"{name}$branch_next")
-    assert in_order(found) == in_order(at(engine_warehouse, name, 2))
+    rows = read_rows(engine_warehouse, f"{name}$branch_next")
+    assert in_order(rows) == in_order(at(engine_warehouse, name, 2))
     assert Lineage(with_engine.files, table.root()).latest_id() == 5

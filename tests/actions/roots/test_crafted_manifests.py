@@ -76,9 +76,9 @@ CRAFTED = {
 
 @pytest.fixture
 def outside(orders: Path) -> Path:
-    (found := _outside(orders)).mkdir()
-    (found / "precious").write_bytes(b"x")
-    return found
+    (directory := _outside(orders)).mkdir()
+    (directory / "precious").write_bytes(b"x")
+    return directory
 
 
 @pytest.mark.parametrize("crafted", CRAFTED)

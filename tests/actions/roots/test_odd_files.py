@@ -59,7 +59,7 @@ def test_names_that_are_not_utf_8_hide_nothing_else(
     shutil.copytree(orders / "schema", orders / f"branch/branch-{odd}/schema")
     shutil.copytree(orders / "schema", warehouse / f"shop.db/{odd}/schema")
     (warehouse / f"{odd}.db").mkdir()
-    found = []
+    faults = []
     for words in (
         ["tables"],
         *([each, "shop.orders"] for each in ("snapshots", "savepoints", "branches", "tags", "schemas")),
@@ -74,10 +74,10 @@ def test_names_that_are_not_utf_8_hide_nothing_else(
         for form in ("table", "json"):
             code = run([*words, "--output", form])
             told = capsys.readouterr()
-            found += [f"{words}: {told.err}"] if "fault of paimark's own" in told.err else []
+            faults += [f"{words}: {told.err}"] if "fault of paimark's own" in told.err else []
             if words[1:] == ["shop.orders"]:
                 assert code == 0, told.err
-    assert found == []
+    assert faults == []
 
 
 LONG = "a" * 300_000

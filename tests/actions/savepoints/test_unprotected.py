@@ -29,9 +29,11 @@ def test_it_is_read_meanwhile_and_said_to_be_unprotected(context: Context, order
     done(context, "create-savepoint", snapshot=3)
     saved = (orders / "snapshot/snapshot-3").read_bytes()
     stock_rollback(orders)
-    found = resolve_version(context.files, ORDERS.root(), "savepoint.1")
-    assert found.snapshot == Snapshot.from_json(saved, "snapshot-3")
-    assert found.note is not None and "unprotected" in found.note and "`paimark recover`" in found.note
+    resolved = resolve_version(context.files, ORDERS.root(), "savepoint.1")
+    assert resolved.snapshot == Snapshot.from_json(saved, "snapshot-3")
+    assert (
+        resolved.note is not None and "unprotected" in resolved.note and "`paimark recover`" in resolved.note
+    )
 
 
 def test_recover_writes_the_tag_again(context: Context, warehouse: Path, orders: Path) -> None:

@@ -287,10 +287,10 @@ def test_what_removes_wants_agreement_and_warns(context: Context) -> None:
 
 
 def called(sql: str) -> tuple[str, dict[str, object]]:
-    found = action_called(read_statement(sql), "shop")
-    assert found is not None
-    assert found.action.name == ALTER
-    return found.table.full_name, dict(found.arguments)
+    call = action_called(read_statement(sql), "shop")
+    assert call is not None
+    assert call.action.name == ALTER
+    return call.table.full_name, dict(call.arguments)
 
 
 def test_alter_table_is_the_action(context: Context) -> None:
