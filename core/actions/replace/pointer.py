@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from core.actions.change.journal import Hold
 from core.actions.checks import fingerprint
 from core.actions.context import Progress
+from core.actions.merge.fast_forward import point_at_newest
 from core.actions.replace.takeover import Takeover
 from core.actions.roots import guard_tags
 from core.actions.roots.barrier import put_barrier, remove_barrier
@@ -247,9 +248,9 @@ def drop_copies(files: Files, main: Root, branch: Root, snapshots: range, tags: 
 def clear_table_directory(files: Files, table: TablePath, main: Root, archive: Root | None) -> None:
     """While a branch is main: leave nothing in the table directory but guards and the notice.
 
-    Of the previous main only what `archive` holds goes; what was written since that copy is copied first,
-    but for snapshots: those are a stale writer's, and stay to be found. The barrier comes before snapshots
-    go, and schemas go first, so that stock engines fail rather than read an empty table.
+    Of the previous main only what `archive` holds goes; what was written since that copy is copied first. A
+    commit that is not built on the archive's newest stays to be found. The barrier comes before snapshots go,
+    and schemas go first, so that stock engines fail rather than read an empty table.
     """
     own = table.root()
     if archive is not None:
@@ -260,6 +261,7 @@ def clear_table_directory(files: Files, table: TablePath, main: Root, archive: R
     if archive is None:
         guard_tags.reconcile(files, table, main)
         return
+    _append_late(files, own, archive)
     there = root_files(files, own)
     kept = root_files(files, archive)
     delete_files(files, own, [n for n in part_of(there, SCHEMAS) if n in kept and n != _FIRST_SCHEMA])
@@ -315,6 +317,31 @@ def _keep_late(files: Files, own: Root, main: Root, archive: Root) -> None:
         path = f"{own.directory}/{name}"
         changed[name] = with_options(files.read(path), RETENTION_OFF, path)
     copy_files(files, own, archive, late, changed)
+
+
+def _append_late(files: Files, own: Root, archive: Root) -> None:
+    """Give the archive the commits that jobs made to the table directory until the barrier stood there.
+
+    That is long where the replacement died. Idempotent.
+    """
+    there = numbered(files.names(own.snapshots), SNAPSHOT_PREFIX)
+    kept = numbered(files.names(archive.snapshots), SNAPSHOT_PREFIX)
+    late = [number for number in there if not kept or number > kept[-1]]
+    # Where all that the archive had has expired here, and is dropped there, these are what main became.
+    if not late or (kept and (late[0] != kept[-1] + 1 or not _is_same_newest(files, own, archive, kept[-1]))):
+        return
+    for number, data in zip(late, files.read_many(map(own.snapshot, late)), strict=True):
+        path = archive.snapshot(number)
+        # A job on the archive may have been faster.
+        if data is None or not (files.create(path, data) or files.read(path) == data):
+            break
+        point_at_newest(files, archive, number)
+
+
+def _is_same_newest(files: Files, own: Root, archive: Root, number: int) -> bool:
+    """Whether both have the snapshot; the table directory's has gone where this is done a second time."""
+    here, kept = files.read_many([own.snapshot(number), archive.snapshot(number)])
+    return here is None or here == kept
 
 
 def _archive(files: Files, main: Root, archive: Root, replacement: Replacement) -> None:
