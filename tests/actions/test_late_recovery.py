@@ -390,6 +390,26 @@ def has_gone_on_whole(context: Context, orders: Path, rows: list[dict[str, objec
     return is_whole and len(main_rows(context)) == len(rows) + 1
 
 
+@pytest.mark.parametrize("expires", [False, True])
+def test_what_jobs_commit_after_a_replacement_died_is_in_the_main_that_was(
+    context: Context, warehouse: Path, orders: Path, expires: bool
+) -> None:
+    """Their sessions know nothing of the new main until somebody recovers, and expiry is held meanwhile."""
+    branched(context)
+    died(warehouse, "MAIN-BRANCH$", "replace-main-branch", name="fix")
+    assert [each.name for each in orders.glob("consumer/*")] != []
+    add(context, "shop.orders", 600)
+    if expires:
+        gone_on_and_expired(context, orders)
+    rows = rows_of(context, ORDERS.root())
+    done(context, "recover")
+    [archive] = [name for name in branch_names(context.files, ORDERS) if name != "fix"]
+    assert rows_of(context, ORDERS.root(archive)) == rows
+    assert not list(orders.rglob("consumer-*")) and verify(context, ORDERS).problems == ()
+    done(context, "undo")
+    assert main_root(context.files, ORDERS) == ORDERS.root() and has_gone_on_whole(context, orders, rows)
+
+
 @pytest.mark.parametrize("at", [r"orders/snapshot/LATEST$", r"STEP-\w+-4$"])
 def test_main_that_went_on_past_a_fast_forward_that_died_gets_nothing_twice(
     context: Context, warehouse: Path, orders: Path, at: str

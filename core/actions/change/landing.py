@@ -34,6 +34,11 @@ def release_expiry(files: Files, root: Root, token: str) -> None:
     files.prune(root.consumers)
 
 
+def is_own_reader(name: str) -> bool:
+    """Whether a file of a root's consumers is what `hold_expiry` wrote, for any change."""
+    return name.startswith(CONSUMER_PREFIX + _READER)
+
+
 def left_readers(files: Files, table: TablePath, tokens: Collection[str]) -> list[str]:
     """The paths of what `hold_expiry` wrote for changes that have ended: not those with these tokens."""
     prefix = CONSUMER_PREFIX + _READER

@@ -12,6 +12,7 @@ from typing import Self
 from core.actions.change import journal
 from core.actions.change.change import Change, Done, Landed, Work
 from core.actions.change.journal import Hold
+from core.actions.change.landing import hold_expiry, release_expiry
 from core.actions.change.operations import REPLACEMENT, Undoable
 from core.actions.checks import read_only_refusals, required_text, text_argument
 from core.actions.context import Context, Remark
@@ -38,8 +39,9 @@ from core.actions.roots.barrier import put_barrier
 from core.actions.roots.stray_commits import stray_commits
 from core.errors import UsageError
 from core.figures import counted
-from core.table.layout import TablePath
+from core.table.layout import SNAPSHOT_PREFIX, TablePath
 from core.table.lineage.main_branch import branch_root, main_branch_name, main_root
+from core.table.reading import numbered
 
 ACTION = REPLACEMENT
 POINTER = "pointer"
@@ -116,6 +118,11 @@ class ReplaceMain(Change[Replacement]):
         )
 
     def prepare(self, hold: Hold) -> None:
+        files, between = self.work.files, self._sides
+        if between.archive is not None:
+            # Nothing expires until the archive has all: other engines know the table directory for main.
+            for first in numbered(files.names(between.main.snapshots), SNAPSHOT_PREFIX)[:1]:
+                hold_expiry(files, between.main, self.work.token, first)
         prepare(hold, self.state, self.work.progress)
 
     def commit(self, hold: Hold) -> None:
@@ -143,6 +150,7 @@ class ReplaceMain(Change[Replacement]):
             clear_table_directory(files, table, between.branch, between.archive)
             hold.note(_CLEARED)
             progress(_CLEARED)
+        self._release()
         if self.state.drops_previous and between.archive is not None:
             if _COMPARED not in hold.steps:
                 hold.note(_COMPARED, {"late": late_in(files, between.archive, self.state)})
@@ -154,6 +162,14 @@ class ReplaceMain(Change[Replacement]):
 
     def take_back(self, hold: Hold) -> None:
         take_back(self.work.files, self.work.table, self.state, self.work.progress)
+        self._release()
+
+    def _release(self) -> None:
+        """Let expiry pass again. Idempotent."""
+        between = self._sides
+        for root in (between.main, between.archive):
+            if root is not None and between.archive is not None:
+                release_expiry(self.work.files, root, self.work.token)
 
     def clean(self) -> None:
         between = self._sides

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from core.actions.change.landing import is_own_reader
 from core.actions.checks import fingerprint
 from core.actions.roots.pin_snapshot import ChosenSnapshot, choose
 from core.actions.roots.root_files import PARTS, TAGS, part_of
@@ -63,13 +64,14 @@ def state(files: Files, root: Root) -> RootState:
 def held_by(files: Files, root: Root) -> str:
     """A fingerprint of the names of all files of a root, and of its tags, which may change under a name.
 
-    A snapshot that changes under its name changes the newest one too.
+    A snapshot that changes under its name changes the newest one too. What a change of ours holds expiry with
+    does not count.
     """
     names = [
         f"{part}/{name}"
         for part in PARTS
         for name in sorted(files.names(f"{root.directory}/{part}"))
-        if meant_for(name) is None
+        if meant_for(name) is None and not is_own_reader(name)
     ]
     tags = files.read_many(f"{root.directory}/{each}" for each in part_of(names, TAGS))
     return fingerprint(*names, *(data or b"" for data in tags))
