@@ -166,7 +166,9 @@ class Outcomes:
             for name, found in operation.planned.tags.get(branch, {}).items():
                 self._unpromise(name, [found])
             return
-        kept = any((move.root.branch or "").startswith("retired-") for move in operation.moves)
+        # An archive may have no snapshot any more, and tags alone.
+        schemas = [_root(key) for key in operation.touched if key[0] == "schema"]
+        kept = any((root.branch or "").startswith("retired-") for root in schemas)
         assert kept, "no retired branch"
 
     def merged(self, operation: Operation) -> None:
