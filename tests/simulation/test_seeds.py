@@ -17,7 +17,8 @@ from tests.simulation.cases import CASES
 
 _SEEDS = 100
 _BATCHES = 4
-_LONG_MINUTES = 25
+# An hour of seeds, and half an hour of crash points.
+_SEED_MINUTES, _POINT_MINUTES = 60, 30
 
 
 def simulated(*arguments: str, seconds: float) -> None:
@@ -49,11 +50,11 @@ def test_a_crash_at_some_writes_of_every_action_can_be_recovered() -> None:
 def test_the_promise_holds_for_new_seeds() -> None:
     first = int(time.time())
     print(f"seeds from {first}")
-    minutes = str(_LONG_MINUTES)
-    simulated("--seeds", f"{first}-{first + 1_000_000}", "--minutes", minutes, seconds=_LONG_MINUTES * 90)
+    minutes = str(_SEED_MINUTES)
+    simulated("--seeds", f"{first}-{first + 1_000_000}", "--minutes", minutes, seconds=_SEED_MINUTES * 90)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(0)
 def test_a_crash_at_every_write_of_every_action_can_be_recovered() -> None:
-    simulated("--crashes", "--minutes", str(_LONG_MINUTES), seconds=_LONG_MINUTES * 90)
+    simulated("--crashes", "--minutes", str(_POINT_MINUTES), seconds=_POINT_MINUTES * 90)
