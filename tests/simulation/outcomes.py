@@ -223,7 +223,9 @@ class Outcomes:
             return
         before, main = undone.begun, view.main_root(self._store)
         if undone.action == "delete-branch":
-            assert view.head(self._store, TABLE.root(undone.name)), "the branch is not there"
+            branch = TABLE.root(undone.name)
+            is_moved = self._watch.last_writer.get(("head", branch)) is not operation
+            assert is_moved or view.head(self._store, branch), "the branch is not there"
         elif undone.action == "replace-main-branch" and undone.arguments.get("layout") != "overwrite":
             assert main == before.main, f"{main.label} is main, and {before.main.label} was"
             assert self._world.commits[_sure(view.head(self._store, main))], "main is empty"

@@ -25,9 +25,10 @@ from core.actions.roots.as_made import holds
 from core.actions.roots.pin_snapshot import prune_gone
 from core.actions.tags.rename_checks import TagToRename, find_tag, refusals, warnings, way_back_refusal
 from core.cancelling import check_cancelled
-from core.errors import Corrupt, NotFound, Refused
+from core.errors import Corrupt, FileMissing, NotFound, Refused
 from core.table.layout import Root, TablePath
 from core.table.lineage.main_branch import root_exists
+from core.table.manifests.files import each_needed_file, missing_files
 from core.table.records import Tag, is_same_commit
 
 ACTION = "rename-tag"
@@ -113,6 +114,9 @@ class RenameTag(Change[RenameState]):
         """Somebody else may have taken the old name away meanwhile: then the new tag alone keeps the rows."""
         if self._is_others or not self._is_renamed():
             return Landed.NO
+        if self._has_lost_files():
+            self.work.progress(Remark(f"tag {self.state.name} was taken away with files of its snapshot"))
+            return Landed.NO
         table = self.work.table.word
         self.work.progress(
             Remark(
@@ -139,7 +143,10 @@ class RenameTag(Change[RenameState]):
 
     def take_back(self, hold: Hold) -> None:
         files, root, to = self.work.files, self._root, self.state.to
-        if self._is_others or self._read(to) not in (self._data, None) or self._is_renamed():
+        if self._is_others or self._read(to) not in (self._data, None):
+            return
+        # Of what nobody can read nothing is to be kept.
+        if self._is_renamed() and not self._has_lost_files():
             return
         files.delete(root.tag(to))
         guard_tags.unguard(files, root, to, self._data)
@@ -202,6 +209,14 @@ class RenameTag(Change[RenameState]):
         """Whether the new name alone holds the very tag. Not where another engine deleted the branch."""
         is_alone = self._read(self.state.to) == self._data and self._read(self.state.name) != self._data
         return is_alone and root_exists(self.work.files, self._root)
+
+    def _has_lost_files(self) -> bool:
+        """Whether the snapshot can't be read: an expiry took files before it was kept, or with the tag."""
+        files = self.work.files
+        try:
+            return bool(missing_files(files, each_needed_file(files, self._root, self._tag)))
+        except FileMissing:
+            return True
 
     def _is_kept(self) -> bool:
         """Whether a tag of the new name holds the snapshot, though somebody gave it another time to live."""

@@ -281,6 +281,23 @@ def test_another_engine_acts_on_either_name_while_both_are_there(
     assert planned(context, "recover").empty
 
 
+def test_a_tag_that_goes_with_files_meanwhile_goes_by_no_name(
+    context: Context, warehouse: Path, orders: Path
+) -> None:
+    """Its maker found that it came too late, or another engine deleted what it kept: nobody can read it."""
+    plan = planned(context, RENAME, name="v2", to="new")
+    kept = Lineage(context.files, ORDERS.root()).tag("v2").base_manifest_list
+
+    def goes() -> None:
+        deletes_the_old(orders)
+        (orders / "manifest" / kept).unlink()
+
+    with pytest.raises(Refused, match="Another engine changed tag v2"):
+        applied(context_on(warehouse, Meanwhile(context.files, "tag-new", goes)), plan)
+    assert Lineage(context.files, ORDERS.root()).tag_names() == []
+    assert planned(context, "recover").empty
+
+
 def test_a_tag_that_another_makes_at_the_same_moment_is_not_taken_back(
     context: Context, warehouse: Path, orders: Path
 ) -> None:
