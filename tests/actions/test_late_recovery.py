@@ -356,6 +356,22 @@ def test_what_is_kept_of_mains_past_is_kept_though_main_comes_back_meanwhile(
     assert held[kept].id == 1
 
 
+def test_a_tag_that_somebody_deletes_while_it_is_made_leaves_no_pin(
+    context: Context, orders: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a branch, of a snapshot that main has: main's pin would stay for good."""
+    branched(context)
+
+    def beside_a_deletion(*arguments: Any) -> None:
+        (orders / "branch/branch-fix/tag/tag-old").unlink(missing_ok=True)
+        require_held(*arguments)
+
+    monkeypatch.setattr("core.actions.roots.shared_snapshots.require_held", beside_a_deletion)
+    with pytest.raises(Refused, match="Somebody deleted tag old"):
+        done(context, "create-tag", name="old", branch="fix", snapshot=2)
+    assert Lineage(context.files, ORDERS.root()).tag_names() == ["v2"]
+
+
 def test_a_tag_of_a_savepoint_that_is_half_taken_back_goes(context: Context, orders: Path) -> None:
     """Its snapshot expired before the recovery; no list shows what has no record."""
     done(context, "create-savepoint")

@@ -29,11 +29,13 @@ class Judge:
         self.unowned: set[str] = set()
         # Whether snapshots are there that lack files, because an expiry died.
         self.has_holes = False
+        self._had_holes = False
 
     def judge(self) -> None:
         """Raises `Violation`."""
         needed = set[str]()
-        self.has_holes = False
+        # Once they are gone too, nobody can tell what they kept.
+        self._had_holes, self.has_holes = self.has_holes, False
         for root in view.roots(self._store):
             for name, path, found in self._references(root):
                 needed |= self._read(root, name, path, found)
@@ -144,7 +146,7 @@ class Judge:
         self.unowned = unowned | (there & self._world.litter - needed)
         new = unowned - self._unowned
         self._unowned = unowned
-        if new and not (self._world.has_leaked or self._world.always_leaks):
+        if new and not (self._world.has_leaked or self._world.always_leaks or self._had_holes):
             raise Violation(f"nobody needs {', '.join(sorted(new)[:3])} ({len(new)} files) any more")
         self._world.has_leaked = False
 

@@ -8,7 +8,7 @@ from tests.simulation import view
 from tests.simulation.formats import Identity
 from tests.simulation.operations import Key, Move, Operation, Seen
 from tests.simulation.scheduler import Actor
-from tests.simulation.world import TABLE, Violation, World
+from tests.simulation.world import TABLE, StockFault, Violation, World
 
 _OUR_TAGS = "paimark."
 _LOOKED_AFTER = (TABLE.journal, TABLE.root().snapshot(BARRIER_ID))
@@ -124,6 +124,8 @@ class Watch:
             # Whoever was overwritten did not see it, and goes on.
             self.overwritten[before] = 0
             return
+        if before is not None and new.id < before.id and commit.maker not in self.operations:
+            raise StockFault("it stood still before its rename until its id was used and expired")
         if commit.parent != before and before not in self.overwritten:
             raise Violation(
                 f"{said(new)} of {root.label} was made on {said(commit.parent)}, not on {said(before)}"

@@ -15,6 +15,10 @@ from tests.simulation.scheduler import Actor, Scheduler
 TABLE = TablePath("shop", "t")
 
 
+class StockFault(BaseException):
+    """A stock engine did by itself what no one can judge: the schedule ends there."""
+
+
 class Violation(BaseException):
     """The promise is broken. One sentence; nothing that is judged may catch it."""
 

@@ -95,7 +95,6 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     guard_tags.repair(context.files, table)
     planned = choose_as_planned(context, table, plan)
     chosen = keep(context, planned, plan, progress, lambda each: _tag(context, each, plan, progress))
-    _require_there(context, chosen.root, name)
     outcome = Outcome(
         action=ACTION,
         table=plan.table,
@@ -142,6 +141,7 @@ def _tag(context: Context, chosen: ChosenSnapshot, plan: Plan, progress: Progres
                 made += _copies_since(files, chosen.root.table, name, data, elsewhere)
             raise
         guard_tags.guard(files, chosen.root, name)
+        _require_there(context, chosen.root, name)
     return chosen
 
 
