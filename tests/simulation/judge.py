@@ -71,7 +71,9 @@ class Judge:
             rows, needed = self.rows(root, path)
         except Unreadable as error:
             is_unproven = name.removeprefix("tag ") in self._watch.unproven
-            if is_unproven or (name.startswith("snapshot ") and found in self._world.expiring):
+            # Of the tags only those of stock engines come beside an expiry without a proof.
+            is_stock = name.startswith(("snapshot ", "tag stock"))
+            if is_unproven or (is_stock and found in self._world.expiring):
                 self.has_holes = True
                 return self._as_far_as_there(path)
             raise Violation(f"{name} of {root.label} can't be read: {error} is gone") from error

@@ -31,7 +31,8 @@ def no_common_past(files: Files, branch: Side) -> Refused:
 
 def _advice(files: Files, branch: Side) -> str | None:
     table, root = branch.root.table, branch.root
-    first = branch.record(branch.snapshot_ids[0])
+    # It may be moved away meanwhile.
+    first = branch.record(branch.snapshot_ids[0]) if branch.snapshot_ids else None
     if first is None:
         return None
     if not read_manifest_list(files, table.manifest(first.base_manifest_list)):

@@ -109,6 +109,11 @@ class RenameTag(Change[RenameState]):
         for each in (to, self.state.name):
             if self._read(each) != self._data:
                 raise Refused(f"Another engine changed tag {each} of {table} just then", "Look again.")
+        if self._has_lost_files():
+            raise Refused(
+                f"Files of tag {self.state.name} of {table} are gone: nobody can read it",
+                f"`paimark verify {self.work.table.word}` names them.",
+            )
 
     def landed(self, hold: Hold) -> Landed:
         """Somebody else may have taken the old name away meanwhile: then the new tag alone keeps the rows."""

@@ -298,6 +298,15 @@ def test_a_tag_that_goes_with_files_meanwhile_goes_by_no_name(
     assert planned(context, "recover").empty
 
 
+def test_a_tag_that_nobody_can_read_is_not_renamed(context: Context, orders: Path) -> None:
+    """Whoever makes it may find only then that it came too late."""
+    kept = Lineage(context.files, ORDERS.root()).tag("v2").base_manifest_list
+    (orders / "manifest" / kept).unlink()
+    with pytest.raises(Refused, match=r"Files of tag v2 of shop\.orders are gone"):
+        done(context, RENAME, name="v2", to="new")
+    assert Lineage(context.files, ORDERS.root()).tag_names() == ["v2"]
+
+
 def test_a_tag_that_another_makes_at_the_same_moment_is_not_taken_back(
     context: Context, warehouse: Path, orders: Path
 ) -> None:
