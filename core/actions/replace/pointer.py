@@ -330,12 +330,16 @@ def _append_late(files: Files, own: Root, archive: Root) -> None:
     # Where all that the archive had has expired here, and is dropped there, these are what main became.
     if not late or (kept and (late[0] != kept[-1] + 1 or not _is_same_newest(files, own, archive, kept[-1]))):
         return
+    last: int | None = None
     for number, data in zip(late, files.read_many(map(own.snapshot, late)), strict=True):
         path = archive.snapshot(number)
         # A job on the archive may have been faster.
         if data is None or not (files.create(path, data) or files.read(path) == data):
             break
-        point_at_newest(files, archive, number)
+        last = number
+    # Once: each time lists the archive. Engines look past a hint that is behind.
+    if last is not None:
+        point_at_newest(files, archive, last)
 
 
 def _is_same_newest(files: Files, own: Root, archive: Root, number: int) -> bool:

@@ -119,10 +119,10 @@ class ReplaceMain(Change[Replacement]):
 
     def prepare(self, hold: Hold) -> None:
         files, between = self.work.files, self._sides
-        if between.archive is not None:
+        ids = numbered(files.names(between.main.snapshots), SNAPSHOT_PREFIX)
+        if between.archive is not None and ids:
             # Nothing expires until the archive has all: other engines know the table directory for main.
-            for first in numbered(files.names(between.main.snapshots), SNAPSHOT_PREFIX)[:1]:
-                hold_expiry(files, between.main, self.work.token, first)
+            hold_expiry(files, between.main, self.work.token, ids[0])
         prepare(hold, self.state, self.work.progress)
 
     def commit(self, hold: Hold) -> None:
@@ -167,8 +167,8 @@ class ReplaceMain(Change[Replacement]):
     def _release(self) -> None:
         """Let expiry pass again. Idempotent."""
         between = self._sides
-        for root in (between.main, between.archive):
-            if root is not None and between.archive is not None:
+        if between.archive is not None:
+            for root in (between.main, between.archive):
                 release_expiry(self.work.files, root, self.work.token)
 
     def clean(self) -> None:
