@@ -19,11 +19,11 @@ from core.actions.rollback.truncation import Cut, cut_of
 from core.actions.rollback.way import way_as_planned
 from core.actions.roots.merge_tags import truncation_tag
 from core.actions.roots.pin_snapshot import ChosenSnapshot
-from core.errors import Corrupt, FileMissing
+from core.errors import Corrupt
 from core.figures import counted
 from core.storage.files import Files
 from core.table.layout import Root
-from core.table.manifests.files import each_needed_file, missing_files
+from core.table.manifests.files import missing_of
 from core.table.records import Consumer, Snapshot, point_of
 
 _CONSUMER = "consumer-"
@@ -196,10 +196,7 @@ def _refusals(context: Context, cut: Cut, keep: Snapshot) -> list[Refusal]:
 
 def _lost(files: Files, root: Root, keep: Snapshot) -> str:
     """A file that main's newest snapshot would lack: an expiry that died may have begun with it."""
-    try:
-        return next(iter(missing_files(files, each_needed_file(files, root, keep))), "")
-    except FileMissing as error:
-        return error.path
+    return next(iter(missing_of(files, root, keep)), "")
 
 
 def _stranded_consumers(files: Files, root: Root, keep: int) -> list[str]:

@@ -25,10 +25,10 @@ from core.actions.roots.as_made import holds
 from core.actions.roots.pin_snapshot import prune_gone
 from core.actions.tags.rename_checks import TagToRename, find_tag, refusals, warnings, way_back_refusal
 from core.cancelling import check_cancelled
-from core.errors import Corrupt, FileMissing, NotFound, Refused
+from core.errors import Corrupt, NotFound, Refused
 from core.table.layout import Root, TablePath
 from core.table.lineage.main_branch import root_exists
-from core.table.manifests.files import each_needed_file, missing_files
+from core.table.manifests.files import missing_of
 from core.table.records import Tag, is_same_commit
 
 ACTION = "rename-tag"
@@ -216,12 +216,14 @@ class RenameTag(Change[RenameState]):
         return is_alone and root_exists(self.work.files, self._root)
 
     def _has_lost_files(self) -> bool:
-        """Whether the snapshot can't be read: an expiry took files before it was kept, or with the tag."""
-        files = self.work.files
+        """Whether the snapshot can't be read: an expiry took files before it was kept, or with the tag.
+
+        Not where nobody can tell: then the tag is kept, and a recovery goes on.
+        """
         try:
-            return bool(missing_files(files, each_needed_file(files, self._root, self._tag)))
-        except FileMissing:
-            return True
+            return bool(missing_of(self.work.files, self._root, self._tag))
+        except (Corrupt, NotFound, Refused):
+            return False
 
     def _is_kept(self) -> bool:
         """Whether a tag of the new name holds the snapshot, though somebody gave it another time to live."""

@@ -178,6 +178,17 @@ def missing_files(files: Files, needed: Iterable[StoredFile]) -> list[str]:
     return missing_names(files, needed_names(needed))
 
 
+def missing_of(files: Files, root: Root, snapshot: Snapshot) -> list[str]:
+    """The paths of a snapshot's files that are not there: of missing metadata the first alone.
+
+    Raises `Corrupt`, `NotFound` and `Refused` where the metadata doesn't tell which files it has.
+    """
+    try:
+        return missing_files(files, each_needed_file(files, root, snapshot))
+    except FileMissing as error:
+        return [error.path]
+
+
 def missing_names(files: Files, needed: NeededNames) -> list[str]:
     """As `missing_files`."""
     listings = each_of(files.names, needed.names)

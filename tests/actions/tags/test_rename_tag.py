@@ -307,6 +307,22 @@ def test_a_tag_that_nobody_can_read_is_not_renamed(context: Context, orders: Pat
     assert Lineage(context.files, ORDERS.root()).tag_names() == ["v2"]
 
 
+def test_metadata_that_is_damaged_meanwhile_does_not_hold_the_table(
+    context: Context, warehouse: Path, orders: Path
+) -> None:
+    """The old name goes as well: nobody can tell what is left, and the new one is kept."""
+    plan = planned(context, RENAME, name="v2", to="new")
+    tag = Lineage(context.files, ORDERS.root()).tag("v2")
+
+    def is_damaged() -> None:
+        deletes_the_old(orders)
+        (orders / "manifest" / tag.base_manifest_list).write_bytes(b"damaged")
+
+    applied(context_on(warehouse, Meanwhile(context.files, "tag-new", is_damaged)), plan)
+    assert Lineage(context.files, ORDERS.root()).tag_names() == ["new"]
+    assert planned(context, "recover").empty
+
+
 def test_a_tag_that_another_makes_at_the_same_moment_is_not_taken_back(
     context: Context, warehouse: Path, orders: Path
 ) -> None:
