@@ -72,7 +72,7 @@ def test_planning_asks_at_each_manifest_and_file(warehouse: Path) -> None:
         with pytest.raises(Cancelled):
             live_entries(files, root.table, data_manifests(files, root.table, snapshot))
         with pytest.raises(Cancelled):
-            FileLocations(files, root, snapshot.schema_id).data_file(entries[0])
+            FileLocations(files, root, snapshot.schema_id).address(entries[0].facts)
 
 
 def test_what_a_call_raises_is_raised_at_once() -> None:

@@ -74,7 +74,7 @@ def locate(files: Files, needs: TableNeeds, is_sampled: Callable[[str], bool]) -
         _add_data(located, places, name, file, key, users, is_sampled=is_sampled(name))
     for name, file, key, users in _taken(needs.indexes):
         try:
-            located.add_stored(places.of(users).index_at(name, file.size, key.extra_files[0], key), users)
+            located.add_stored(places.of(users).index_at(name, file.size, key), users)
         except (Corrupt, NotFound, Refused) as error:
             located.unplaced.add(error.message)
     located.schemas = {number: union([*fates.values()]) for number, fates in by_schema.items()}

@@ -22,8 +22,8 @@ from core.storage.local import LocalFiles
 from core.table.layout import Root, TablePath
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import all_roots
-from core.table.manifests.files import needed_files
-from core.table.manifests.manifests import read_manifest, read_manifest_list
+from core.table.manifests.files import each_needed_file
+from core.table.manifests.manifests import read_facts, read_manifest_list
 from core.table.records import Snapshot
 from core.table.savepoints import SavepointManager
 
@@ -302,7 +302,7 @@ def _annihilated(entries: list[Entry]) -> list[Entry]:
 
 def reached(files: Files, root: Root, record: Snapshot, *, changelog: bool) -> set[str]:
     """Every file of one reference, the slow way."""
-    paths = {each.path for each in needed_files(files, root, record)}
+    paths = {each.path for each in each_needed_file(files, root, record)}
     if changelog and record.changelog_manifest_list:
         path = root.table.manifest(record.changelog_manifest_list)
         if not files.exists(path):
@@ -310,9 +310,8 @@ def reached(files: Files, root: Root, record: Snapshot, *, changelog: bool) -> s
         paths.add(path)
         for meta in read_manifest_list(files, path):
             paths.add(root.table.manifest(meta.file_name))
-            for entry in read_manifest(files, root.table.manifest(meta.file_name)):
-                name = str(entry.file["_FILE_NAME"])
-                paths |= {root.table.data_file("", 0, each) for each in (name, *entry.file["_EXTRA_FILES"])}
+            for _, each in read_facts(files, {root.table.manifest(meta.file_name): 0}):
+                paths |= {root.table.data_file("", 0, name) for name in (each.name, *each.key.extra_files)}
     return paths
 
 

@@ -15,7 +15,7 @@ from core.errors import Refused
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
 from core.table.lineage.lineage import Lineage
-from core.table.manifests.files import data_files
+from core.table.manifests.files import each_needed_file
 from core.table.savepoints import SavepointManager
 from core.travel.version import resolve_time
 from tests.paimon import read_rows
@@ -100,11 +100,9 @@ def test_savepoint_1_keeps_every_file_of_a_snapshot_that_expired(demo: Path) -> 
     assert savepoint.saved_snapshot_id == SAVED < (lineage.earliest_id() or 0)
     assert savepoint.snapshot_time < savepoint.save_time < NOW
     for name in ("savepoint.1", "v1-launch"):
-        kept = list(data_files(files, ORDERS, lineage.tag(name)))
-        assert kept
-        for entry in kept:
-            path = ORDERS.data_file(entry.partition, entry.bucket, entry.file_name)
-            assert files.size(path) == entry.size
+        kept = [each for each in each_needed_file(files, lineage.root, lineage.tag(name)) if each.size]
+        assert {"data", "manifest"} <= {each.kind for each in kept}
+        assert all(files.size(each.path) == each.size for each in kept)
 
 
 def test_a_moment_of_the_expired_past_is_answered_by_the_closest_savepoint(demo: Path) -> None:

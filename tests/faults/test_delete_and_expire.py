@@ -21,7 +21,7 @@ from core.storage.local import LocalFiles
 from core.table.layout import TablePath
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import all_roots, branch_names
-from core.table.manifests.files import missing_files, needed_files
+from core.table.manifests.files import each_needed_file, missing_files
 from core.table.savepoints import SavepointManager
 from tests.actions.acting import EVENTS, ORDERS, applied, contents, context_on, done, planned, replace_rows
 from tests.actions.histories import TABLE, History
@@ -238,7 +238,7 @@ class Scene:
             kept = [each for each in lineage.snapshots() if each.id >= earliest]
             assert kept, when
             for record in [*kept, *(tag for _, tag in lineage.tags())]:
-                assert missing_files(files, needed_files(files, root, record)) == [], when
+                assert missing_files(files, each_needed_file(files, root, record)) == [], when
         for savepoint in SavepointManager(files, self.of).all():
             assert files.exists(self.of.savepoint_file(savepoint.full_manifest_list)), when
 

@@ -10,7 +10,7 @@ from core.storage.open import open_files
 from core.table.catalog import parse_table_name
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import main_root
-from core.table.manifests.files import live_entries, missing_files, needed_files
+from core.table.manifests.files import each_needed_file, live_entries, missing_files
 from core.table.manifests.manifests import read_manifest_list
 from core.table.savepoints import SavepointManager
 from tests.interop.judge import Judge, JudgeError, Row, comparable
@@ -87,4 +87,4 @@ def test_a_savepoints_own_manifest_list_leads_to_every_file_after_stock_clean_up
     entries = live_entries(files, path, manifests)
     assert sum(entry.file["_ROW_COUNT"] for entry in entries) == savepoint.record_count
     root = main_root(files, path)
-    assert missing_files(files, needed_files(files, root, Lineage(files, root).tag("savepoint.1"))) == []
+    assert missing_files(files, each_needed_file(files, root, Lineage(files, root).tag("savepoint.1"))) == []

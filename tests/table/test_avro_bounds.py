@@ -20,7 +20,7 @@ from backports import zstd
 
 from core.errors import Corrupt
 from core.storage.local import LocalFiles
-from core.table.manifests.manifests import read_manifest, read_manifest_list, write_manifest_list
+from core.table.manifests.manifests import read_manifest_list, read_manifests, write_manifest_list
 
 NAME = "shop.db/t/manifest/manifest-list-1"
 _SYNC = bytes(range(16))
@@ -182,7 +182,7 @@ def test_entries_that_are_all_alike_are_honest(tmp_path: Path) -> None:
     buffer = io.BytesIO()
     fastavro.writer(buffer, schema, records, codec="zstandard")
     files = put(tmp_path, buffer.getvalue())
-    assert len(read_manifest(files, NAME)) == 5_000
+    assert len(list(read_manifests(files, [NAME]))) == 5_000
     assert len(write_manifest_list(files, [NAME, NAME])) > len(buffer.getvalue())
 
 

@@ -22,9 +22,16 @@ from core.errors import Corrupt, FileMissing, Refused
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
 from core.table.lineage.lineage import Lineage
-from core.table.manifests.files import StoredFile, data_files, data_manifests, missing_files, needed_files
+from core.table.manifests.files import (
+    StoredFile,
+    data_manifests,
+    each_needed_file,
+    live_facts,
+    missing_files,
+)
+from core.table.manifests.manifests import read_manifests
 from core.table.manifests.partitions import PartitionNames
-from core.table.records import SchemaField, TableSchema
+from core.table.records import SchemaField, Snapshot, TableSchema
 from tests.paimon import commit, create_table, open_table
 
 ORDERS, EVENTS = TablePath("shop", "orders"), TablePath("shop", "events")
@@ -42,7 +49,7 @@ def test_all_snapshots_together_need_every_file_that_was_written(files: LocalFil
         needed = [
             each
             for number in lineage.snapshot_ids()
-            for each in needed_files(files, table.root(), lineage.snapshot(number))
+            for each in each_needed_file(files, table.root(), lineage.snapshot(number))
         ]
         directory = warehouse / table.directory
         written = {
@@ -63,18 +70,18 @@ def test_data_files_are_those_that_pypaimon_plans_to_read(files: LocalFiles, war
     snapshot = Lineage(files, EVENTS.root()).latest()
     assert snapshot is not None and snapshot.id == 3
 
-    ours = data_files(files, EVENTS, snapshot)
+    ours = _data_files(files, EVENTS, snapshot)
 
     splits = open_table(warehouse, "shop.events").new_read_builder().new_scan().plan().splits()
     planned = {path for split in splits for path in split.file_paths}
     assert {f"{warehouse}/{each.path}" for each in ours} == planned
-    assert sorted((each.partition, each.bucket, each.row_count) for each in ours) == [
-        ("day=2026-05-01", 0, 1),
-        ("day=2026-05-02", 0, 3),
-    ]
-    assert all((warehouse / str(each.path)).stat().st_size == each.size for each in ours)
-    everything = {entry.file["_FILE_NAME"] for entry in _all_entries(files, EVENTS, snapshot)}
-    assert len(everything) == 3
+    directories = sorted(each.path.rpartition("/")[0] for each in ours)
+    assert directories == [f"shop.db/events/day=2026-05-0{day}/bucket-0" for day in (1, 2)]
+    manifests = data_manifests(files, EVENTS, snapshot)
+    assert sorted(each.rows for each in live_facts(files, EVENTS, manifests)) == [1, 3]
+    assert all((warehouse / each.path).stat().st_size == each.size for each in ours)
+    paths = [EVENTS.manifest(meta.file_name) for meta in manifests]
+    assert len({entry.facts.name for entry in read_manifests(files, paths)}) == 3
 
 
 def test_index_files_belong_to_it(files: LocalFiles, warehouse: Path) -> None:
@@ -84,7 +91,7 @@ def test_index_files_belong_to_it(files: LocalFiles, warehouse: Path) -> None:
     snapshot = Lineage(files, table.root()).latest()
     assert snapshot is not None and snapshot.index_manifest
 
-    needed = needed_files(files, table.root(), snapshot)
+    needed = list(each_needed_file(files, table.root(), snapshot))
 
     kinds = {each.kind for each in needed}
     assert {"index-manifest", "index"} <= kinds
@@ -104,7 +111,7 @@ def test_files_elsewhere_are_told_apart(files: LocalFiles, warehouse: Path, tmp_
         commit(warehouse, f"shop.{name}", pa.table({"id": [1], "v": ["a"]}, schema=KEYED))
         table = TablePath("shop", name)
         snapshot = Lineage(files, table.root()).snapshot(1)
-        return [each for each in needed_files(files, table.root(), snapshot) if each.kind == "data"]
+        return _data_files(files, table, snapshot)
 
     [outside] = external(tmp_path / "outside")
     assert outside.is_outside and outside.path.startswith(f"file:{tmp_path}/outside")
@@ -117,14 +124,14 @@ def test_data_in_a_directory_of_its_own_is_found(files: LocalFiles, warehouse: P
     create_table(warehouse, "shop.deep", KEYED, options={"data-file.path-directory": "data/parquet"})
     commit(warehouse, "shop.deep", pa.table({"id": [1], "v": ["a"]}, schema=KEYED))
     table = TablePath("shop", "deep")
-    [file] = data_files(files, table, Lineage(files, table.root()).snapshot(1))
-    assert str(file.path).startswith("shop.db/deep/data/parquet/bucket-0/")
-    assert files.exists(str(file.path))
+    [file] = _data_files(files, table, Lineage(files, table.root()).snapshot(1))
+    assert file.path.startswith("shop.db/deep/data/parquet/bucket-0/")
+    assert files.exists(file.path)
 
 
 def test_missing_files_are_named(files: LocalFiles, warehouse: Path) -> None:
     snapshot = Lineage(files, EVENTS.root()).snapshot(2)
-    needed = needed_files(files, EVENTS.root(), snapshot)
+    needed = list(each_needed_file(files, EVENTS.root(), snapshot))
     gone = sorted(each.path for each in needed if each.kind in ("manifest", "data"))[1:3]
     for path in gone:
         (warehouse / path).unlink()
@@ -132,7 +139,7 @@ def test_missing_files_are_named(files: LocalFiles, warehouse: Path) -> None:
     for meta in data_manifests(files, EVENTS, snapshot):
         files.delete(EVENTS.manifest(meta.file_name))
     with pytest.raises(FileMissing):
-        needed_files(files, EVENTS.root(), snapshot)
+        list(each_needed_file(files, EVENTS.root(), snapshot))
 
 
 def test_every_partition_directory_that_pypaimon_makes_is_named(warehouse: Path, files: LocalFiles) -> None:
@@ -162,7 +169,7 @@ def test_every_partition_directory_that_pypaimon_makes_is_named(warehouse: Path,
             commit(warehouse, f"shop.{name}", pa.table(columns, schema=schema))
         table = TablePath("shop", name)
         snapshot = Lineage(files, table.root()).snapshot(3)
-        paths = {str(each.path) for each in data_files(files, table, snapshot)}
+        paths = {each.path for each in _data_files(files, table, snapshot)}
         written = {str(p.relative_to(warehouse)) for p in (warehouse / table.directory).rglob("*.parquet")}
         assert paths == written and len(paths) == 3
 
@@ -274,8 +281,5 @@ def _schema(columns: Mapping[str, str], options: Mapping[str, str] | None = None
     )
 
 
-def _all_entries(files: LocalFiles, table: TablePath, snapshot: Any) -> list[Any]:
-    from core.table.manifests.manifests import read_manifest
-
-    metas = data_manifests(files, table, snapshot)
-    return [entry for meta in metas for entry in read_manifest(files, table.manifest(meta.file_name))]
+def _data_files(files: LocalFiles, table: TablePath, snapshot: Snapshot) -> list[StoredFile]:
+    return [each for each in each_needed_file(files, table.root(), snapshot) if each.kind == "data"]

@@ -16,7 +16,6 @@ from core.table.layout import TablePath
 from core.table.lineage.lineage import Lineage
 from core.table.manifests.manifests import (
     read_index_manifest,
-    read_manifest,
     read_manifest_list,
     read_manifests,
     write_manifest_list,
@@ -43,7 +42,7 @@ def test_a_list_names_the_manifests_that_pypaimon_reads(files: LocalFiles, wareh
     assert [(m.file_name, m.file_size, m.schema_id) for m in ours] == [
         (m.file_name, m.file_size, m.schema_id) for m in stock
     ]
-    [entries] = read_manifests(files, [ORDERS.manifest(ours[-1].file_name)])
+    entries = list(read_manifests(files, [ORDERS.manifest(ours[-1].file_name)]))
     assert sorted((entry.is_added, entry.bucket) for entry in entries) == [(True, 0), (True, 1)]
     for entry in entries:
         path = ORDERS.data_file("", entry.bucket, entry.file["_FILE_NAME"])
@@ -136,8 +135,6 @@ def test_what_cant_be_read_is_named(files: LocalFiles) -> None:
         read_manifest_list(files, "lists/half")
     with pytest.raises(Corrupt, match="format 3, and this version knows 2"):
         read_manifest_list(files, "lists/future")
-    with pytest.raises(FileMissing):
-        read_manifest(files, "lists/missing")
     with pytest.raises(FileMissing):
         list(read_manifests(files, ["lists/missing"]))
 

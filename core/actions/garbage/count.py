@@ -277,7 +277,7 @@ class Tally:
         for name, file in self._indexes.files.items():
             held = dict(self._indexes.holders(name, file))
             if not any(meet(states, self._staying) for states in held.values()):
-                yield from (places.index_at(name, file.size, key.extra_files[0], key) for key in held)
+                yield from (places.index_at(name, file.size, key) for key in held)
 
     def _sized(self, named: Iterable[StoredFile]) -> tuple[StoredFile, ...]:
         """With their sizes; what no metadata tells of and is gone is left out."""

@@ -12,7 +12,7 @@ from core.actions.merge.survey import Survey
 from core.quoting import literal, quoted
 from core.storage.files import Files
 from core.table.definition.column_types import ColumnType
-from core.table.manifests.files import data_manifests, live_entries
+from core.table.manifests.files import data_manifests, live_facts
 from core.table.manifests.partitions import RowTexts
 
 # A condition with more values than this spares little, and costs to plan.
@@ -37,8 +37,8 @@ def where_changed(files: Files, survey: Survey) -> str:
         return ""
     base, head = (
         {
-            each.identity: each.partition
-            for each in live_entries(files, table, data_manifests(files, table, at))
+            each.identity: each.key.partition
+            for each in live_facts(files, table, data_manifests(files, table, at))
         }
         for at in (survey.base, survey.branch.snapshot)
     )

@@ -118,22 +118,21 @@ def _fields(schema: TableSchema) -> list[Any]:
 def _data_files(files: Files, root: Root, snapshot: Snapshot, schema: TableSchema) -> list[TableFile]:
     if snapshot.index_manifest:
         indexes = read_index_manifest(files, root.table.manifest(snapshot.index_manifest))
-        if any(index.index_type == "DELETION_VECTORS" for index in indexes):
+        if any(index.key.extra_files == ("DELETION_VECTORS",) for index in indexes):
             raise NotNative("deletion vectors")
     places = FileLocations(files, root, snapshot.schema_id)
     partitions = _PartitionTexts(schema)
-    warehouse = files.uri.rstrip("/")
     table_files = []
     for entry in live_entries(files, root.table, data_manifests(files, root.table, snapshot)):
-        file = places.data_file(entry)
-        _check_file(entry, file.file_name)
+        facts = entry.facts
+        _check_file(entry, facts.name)
         table_files.append(
             TableFile(
-                address=file.external_path or f"{warehouse}/{file.path}",
-                file_format=file.file_name.rpartition(".")[2].lower(),
-                size=file.size,
-                row_count=file.row_count,
-                schema_id=file.schema_id,
+                address=places.address(facts),
+                file_format=facts.name.rpartition(".")[2].lower(),
+                size=facts.size,
+                row_count=facts.rows,
+                schema_id=facts.schema_id,
                 partition=partitions.of(entry.partition),
                 entry=entry,
             )

@@ -141,8 +141,7 @@ class MicroBatch:
         paths = [table.manifest(meta.file_name) for meta in delta]
         return any(
             entry.is_added and entry.file.get("_DELETE_ROW_COUNT")
-            for entries in read_manifests(self._files, paths)
-            for entry in entries
+            for entry in read_manifests(self._files, paths)
         )
 
 

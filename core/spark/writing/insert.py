@@ -18,7 +18,7 @@ from core.spark.writing.write import clustered_for
 from core.table.catalog import find_table
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import branch_root
-from core.table.manifests.manifests import read_manifest_list, read_manifests
+from core.table.manifests.manifests import read_facts, read_manifest_list
 from core.table.names import named_table
 from core.table.records import Snapshot
 from core.travel.statements.inserts import Insert
@@ -90,5 +90,5 @@ def _rows_of(warehouse: WarehouseAccess, target: WriteTarget, snapshot: Snapshot
     """How many rows the files have that a commit added."""
     files, table = warehouse.files, target.root.table
     metas = read_manifest_list(files, table.manifest(snapshot.delta_manifest_list))
-    manifests = read_manifests(files, [table.manifest(meta.file_name) for meta in metas])
-    return sum(int(entry.file["_ROW_COUNT"]) for entries in manifests for entry in entries if entry.is_added)
+    sizes = {table.manifest(meta.file_name): meta.file_size for meta in metas}
+    return sum(facts.rows for _, facts in read_facts(files, sizes) if facts.is_added)

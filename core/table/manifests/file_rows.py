@@ -26,16 +26,16 @@ def file_rows(files: Files, root: Root, snapshot: Snapshot) -> Iterator[tuple[An
     key_texts = _texts(schema, keys, legacy=True) if keys else None
     places = FileLocations(files, root, snapshot.schema_id)
     for entry in live_entries(files, root.table, data_manifests(files, root.table, snapshot)):
-        record, file = entry.file, places.data_file(entry)
+        record, facts = entry.file, entry.facts
         yield (
             _joined(partition_texts, entry.partition, "{}"),
-            file.bucket,
-            file.external_path or f"{files.uri.rstrip('/')}/{file.path}",
-            file.file_name.rpartition(".")[2],
-            file.schema_id,
-            file.level,
-            file.row_count,
-            file.size,
+            entry.bucket,
+            places.address(facts),
+            facts.name.rpartition(".")[2],
+            facts.schema_id,
+            facts.key.level,
+            facts.rows,
+            facts.size,
             _joined(key_texts, record["_MIN_KEY"], "[]"),
             _joined(key_texts, record["_MAX_KEY"], "[]"),
             record["_MIN_SEQUENCE_NUMBER"],

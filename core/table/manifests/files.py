@@ -17,11 +17,9 @@ from core.storage.parallel import each_of
 from core.storage.paths import is_inside
 from core.table.layout import Root, TablePath
 from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import main_root
 from core.table.manifests.manifests import (
     FileFacts,
     FileKey,
-    IndexEntry,
     ManifestEntry,
     ManifestMeta,
     read_facts,
@@ -39,25 +37,6 @@ _IN_BUCKET = re.compile(
     re.DOTALL,
 )
 _INDEX = re.compile(r"index/[^/]+", re.DOTALL)
-
-
-@dataclass(frozen=True, slots=True)
-class DataFile:
-    """A live data file. `size` is bytes, `row_count` rows before key merging.
-
-    `path` is relative to the warehouse; None when `external_path`, as the manifest has it, lies outside.
-    """
-
-    partition: str
-    bucket: int
-    file_name: str
-    size: int
-    level: int
-    row_count: int
-    schema_id: int
-    extra_files: tuple[str, ...]
-    external_path: str | None
-    path: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,16 +68,15 @@ def manifest_list_paths(table: TablePath, snapshot: Snapshot) -> tuple[str, str]
 def live_entries(files: Files, table: TablePath, manifests: Iterable[ManifestMeta]) -> list[ManifestEntry]:
     """Entries that the manifests add and none of them deletes: as every reader of Paimon folds them."""
     added: list[ManifestEntry] = []
-    deleted: set[tuple[object, ...]] = set()
-    for entries in read_manifests(files, [table.manifest(meta.file_name) for meta in manifests]):
-        for entry in entries:
-            if entry.is_added:
-                added.append(entry)
-            else:
-                deleted.add(entry.identity)
+    deleted: set[tuple[str, FileKey]] = set()
+    for entry in read_manifests(files, [table.manifest(meta.file_name) for meta in manifests]):
+        if entry.is_added:
+            added.append(entry)
+        else:
+            deleted.add(entry.facts.identity)
     if not deleted:
         return added
-    return [entry for entry in added if entry.identity not in deleted]
+    return [entry for entry in added if entry.facts.identity not in deleted]
 
 
 def live_facts(files: Files, table: TablePath, manifests: Iterable[ManifestMeta]) -> Iterator[FileFacts]:
@@ -113,11 +91,11 @@ def live_facts(files: Files, table: TablePath, manifests: Iterable[ManifestMeta]
         sizes[path] = meta.file_size
         if meta.entries is None or meta.entries[1]:
             deleting[path] = meta.file_size
-    deleted = {(each.name, each.key) for _, each in read_facts(files, deleting) if not each.is_added}
+    deleted = {each.identity for _, each in read_facts(files, deleting) if not each.is_added}
     for path, each in read_facts(files, sizes):
         if not each.is_added and path not in deleting:
             raise Corrupt(f"{path} deletes {each.name}, and is said to delete nothing")
-        if each.is_added and (each.name, each.key) not in deleted:
+        if each.is_added and each.identity not in deleted:
             yield each
 
 
@@ -127,23 +105,6 @@ def size_of(files: Files, table: TablePath, snapshot: Snapshot) -> tuple[int, in
     for each in live_facts(files, table, data_manifests(files, table, snapshot)):
         rows, size = rows + each.rows, size + each.size
     return rows, size
-
-
-def data_files(
-    files: Files, table: TablePath, snapshot: Snapshot, root: Root | None = None
-) -> list[DataFile]:
-    """The snapshot's live data files. `root` (main's when None) is the one whose schema names the partitions.
-
-    Raises `FileMissing` and `Corrupt`; `Refused` when directories can't be told from the metadata.
-    """
-    places = FileLocations(files, root or main_root(files, table), snapshot.schema_id)
-    live = live_facts(files, table, data_manifests(files, table, snapshot))
-    return [places.data_file_at(each) for each in live]
-
-
-def needed_files(files: Files, root: Root, snapshot: Snapshot) -> list[StoredFile]:
-    """Every file that reading the snapshot can touch. Raises as `data_files`."""
-    return list(each_needed_file(files, root, snapshot))
 
 
 @dataclass
@@ -200,7 +161,10 @@ def missing_names(files: Files, needed: NeededNames) -> list[str]:
 
 
 def each_needed_file(files: Files, root: Root, snapshot: Snapshot) -> Iterator[StoredFile]:
-    """As `needed_files`, one after the other."""
+    """Every file that reading the snapshot can touch, one after the other.
+
+    Raises `FileMissing` and `Corrupt`; `Refused` when directories can't be told from the metadata.
+    """
     table = root.table
     base, delta = manifest_list_paths(table, snapshot)
     yield StoredFile("manifest-list", base, snapshot.base_manifest_list_size)
@@ -217,7 +181,7 @@ def each_needed_file(files: Files, root: Root, snapshot: Snapshot) -> Iterator[S
         path = table.manifest(snapshot.index_manifest)
         yield StoredFile("index-manifest", path, None)
         for index in read_index_manifest(files, path):
-            yield places.index(index)
+            yield places.index_at(index.name, index.size, index.key)
     for each in live_facts(files, table, manifests):
         yield from places.stored_at(each.name, each.size, each.key)
 
@@ -238,80 +202,34 @@ class FileLocations:
                 f"Its option data-file.path-directory is {self._subdirectory!r}, which is not supported.",
             )
 
-    def data_file(self, entry: ManifestEntry) -> DataFile:
-        """The file that an entry of a manifest adds or deletes. Raises `Corrupt`."""
+    def address(self, facts: FileFacts) -> str:
+        """Where a data file lies, as engines take it. Raises `Corrupt`."""
         check_cancelled()
-        record = entry.file
-        partition = self._names.path(entry.partition)
-        name = str(record["_FILE_NAME"])
-        external: str | None = record.get("_EXTERNAL_PATH")
-        return DataFile(
-            partition=partition,
-            bucket=entry.bucket,
-            file_name=name,
-            size=int(record["_FILE_SIZE"]),
-            level=int(record["_LEVEL"]),
-            row_count=int(record["_ROW_COUNT"]),
-            schema_id=int(record["_SCHEMA_ID"]),
-            extra_files=tuple(record.get("_EXTRA_FILES") or ()),
-            external_path=external,
-            path=self._inside(external) if external else self._in_bucket(partition, entry.bucket, name),
-        )
-
-    def data_file_at(self, facts: FileFacts) -> DataFile:
-        """As `data_file`, of what counting needs of an entry. Raises `Corrupt`."""
         key = facts.key
-        partition = self._names.path(key.partition)
-        external = key.external_path
-        return DataFile(
-            partition=partition,
-            bucket=key.bucket,
-            file_name=facts.name,
-            size=facts.size,
-            level=key.level,
-            row_count=facts.rows,
-            schema_id=facts.schema_id,
-            extra_files=key.extra_files,
-            external_path=external,
-            path=self._inside(external) if external else self._in_bucket(partition, key.bucket, facts.name),
-        )
-
-    def stored(self, file: DataFile) -> Iterator[StoredFile]:
-        """The data file and its side files, which lie beside it."""
-        path, is_outside = _located(file.path, file.external_path)
-        return self._with_side_files(path, is_outside, file.file_name, file.size, file.extra_files)
+        path = self._in_bucket(self._names.path(key.partition), key.bucket, facts.name)
+        return key.external_path or f"{self._warehouse}/{path}"
 
     def stored_at(self, name: str, size: int, key: FileKey) -> Iterator[StoredFile]:
-        """As `stored`, of what counting keeps of a data file. Raises `Corrupt`."""
+        """The data file with this key and its side files, which lie beside it. Raises `Corrupt`."""
         if key.external_path:
-            path, is_outside = _located(self._inside(key.external_path), key.external_path)
+            path, is_outside = self._located(key.external_path)
         else:
             path, is_outside = self._in_bucket(self._names.path(key.partition), key.bucket, name), False
-        return self._with_side_files(path, is_outside, name, size, key.extra_files)
-
-    def _with_side_files(
-        self, path: str, is_outside: bool, name: str, size: int, extra_files: Iterable[str]
-    ) -> Iterator[StoredFile]:
         data = self._stored("data", path, size, is_outside)
         # By its name alone a file is known to be needed by others.
         yield data if path.rpartition("/")[2] == name else replace(data, is_own=False)
         directory = path.rpartition("/")[0]
-        for extra in extra_files:
+        for extra in key.extra_files:
             yield self._stored("data-extra", f"{directory}/{extra}", None, is_outside)
 
-    def index(self, entry: IndexEntry) -> StoredFile:
-        """The file that an entry of an index manifest names."""
-        key = FileKey(entry.partition, entry.bucket, 0, (), entry.external_path, None)
-        return self.index_at(entry.file_name, entry.file_size, entry.index_type, key)
-
-    def index_at(self, name: str, size: int, index_type: str, key: FileKey) -> StoredFile:
-        """As `index`, of what counting keeps of an index file. Raises `Corrupt`."""
+    def index_at(self, name: str, size: int, key: FileKey) -> StoredFile:
+        """The index file with this key. Raises `Corrupt`."""
         if key.external_path:
-            path, is_outside = _located(self._inside(key.external_path), key.external_path)
+            path, is_outside = self._located(key.external_path)
             return self._stored("index", path, size, is_outside)
         path = self._table.index_file(name)
         # Global indexes belong to no bucket and stay in the table's own index directory.
-        if self._index_beside_data and index_type in ("DELETION_VECTORS", "HASH"):
+        if self._index_beside_data and key.extra_files[0] in ("DELETION_VECTORS", "HASH"):
             path = self._in_bucket(self._names.path(key.partition), key.bucket, name)
         return self._stored("index", path, size)
 
@@ -330,16 +248,12 @@ class FileLocations:
         directory = "/".join(part for part in (self._subdirectory, partition) if part)
         return self._table.data_file(directory, bucket, name)
 
-    def _inside(self, address: str) -> str | None:
-        """An address as a path relative to the warehouse; None when it lies outside."""
+    def _located(self, address: str) -> tuple[str, bool]:
+        """An address as a path relative to the warehouse; itself, and True, when it lies outside."""
         for warehouse in (self._warehouse, f"file:{self._warehouse}", f"file://{self._warehouse}"):
             if address.startswith(warehouse + "/"):
-                return address[len(warehouse) + 1 :]
-        return None
-
-
-def _located(path: str | None, external: str | None) -> tuple[str, bool]:
-    return (path, False) if path is not None else (external or "", True)
+                return address[len(warehouse) + 1 :], False
+        return address, True
 
 
 def schema_of(files: Files, root: Root, schema_id: int) -> TableSchema:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import fastavro
@@ -91,22 +91,16 @@ class ManifestEntry:
         return record
 
     @property
-    def identity(self) -> tuple[object, ...]:
-        """The fields by which an entry that deletes matches the one that added."""
-        file = self.file
-        return (
-            self.record["_PARTITION"],
-            self.record["_BUCKET"],
-            file["_LEVEL"],
-            file["_FILE_NAME"],
-            tuple(file.get("_EXTRA_FILES") or ()),
-            file.get("_EMBEDDED_FILE_INDEX"),
-            file.get("_EXTERNAL_PATH"),
-        )
+    def facts(self) -> FileFacts:
+        return _facts_of(self.record)
 
 
 class FileKey(NamedTuple):
-    """With the name, the fields by which an entry that deletes a data file matches the one that added it."""
+    """With the name, the fields by which an entry that deletes a data file matches the one that added it.
+
+    Of an index file `extra_files` has the type of index: `DELETION_VECTORS`, `HASH`, or the name of a global
+    index.
+    """
 
     partition: bytes
     bucket: int
@@ -126,69 +120,37 @@ class FileFacts(NamedTuple):
     schema_id: int
     key: FileKey
 
-
-@dataclass(frozen=True, slots=True)
-class IndexEntry:
-    """One record of an index manifest: a deletion vector, hash or global index file in use."""
-
-    record: Mapping[str, Any]
-
     @property
-    def partition(self) -> bytes:
-        return bytes(self.record["_PARTITION"])
-
-    @property
-    def bucket(self) -> int:
-        return int(self.record["_BUCKET"])
-
-    @property
-    def file_name(self) -> str:
-        return str(self.record["_FILE_NAME"])
-
-    @property
-    def file_size(self) -> int:
-        return int(self.record["_FILE_SIZE"])
-
-    @property
-    def index_type(self) -> str:
-        """`DELETION_VECTORS`, `HASH`, or the name of a global index."""
-        return str(self.record["_INDEX_TYPE"])
-
-    @property
-    def external_path(self) -> str | None:
-        path: str | None = self.record.get("_EXTERNAL_PATH")
-        return path
+    def identity(self) -> tuple[str, FileKey]:
+        """Equal for an entry that deletes and the one that added."""
+        return self.name, self.key
 
 
 def read_manifest_list(files: Files, path: str) -> list[ManifestMeta]:
     """The manifests a list names, in its order. Raises `FileMissing` and `Corrupt`."""
-    return [ManifestMeta(record) for record in _decode(files.read(path), path, LIST).records]
+    return list(manifest_facts(files.read(path), path))
 
 
-def read_manifest(files: Files, path: str) -> list[ManifestEntry]:
-    """All entries of a manifest, additions and deletions. Raises `FileMissing` and `Corrupt`."""
-    return _entries(files.read(path), path)
+def read_manifests(files: Files, paths: Sequence[str]) -> Iterator[ManifestEntry]:
+    """All entries of manifests, additions and deletions, in the order asked; many reads in flight.
 
-
-def read_manifests(files: Files, paths: Sequence[str]) -> Iterator[list[ManifestEntry]]:
-    """The entries of each manifest in the order asked, many reads in flight. Raises as `read_manifest`."""
+    Raises `FileMissing` and `Corrupt`.
+    """
     for path, data in zip(paths, files.read_many(paths), strict=True):
         check_cancelled()
         if data is None:
             raise FileMissing(path)
-        yield _entries(data, path)
+        yield from map(ManifestEntry, _entries(data, path))
 
 
 def file_facts(data: bytes, path: str) -> Iterator[FileFacts]:
     """The facts of each entry of a manifest, one decoded at a time. Raises `Corrupt`."""
-    for record in _each_record(data, path, ENTRIES):
-        _require_kind(record, path)
-        yield _facts_of(record)
+    return map(_facts_of, _entries(data, path))
 
 
 def manifest_facts(data: bytes, path: str) -> Iterator[ManifestMeta]:
     """The records of a manifest list, one decoded at a time. Raises `Corrupt`."""
-    return map(ManifestMeta, _each_record(data, path, LIST))
+    return map(ManifestMeta, _decode(data, path, LIST).records)
 
 
 def read_in_batches(files: Files, sizes: Mapping[str, int]) -> Iterator[tuple[str, bytes | None]]:
@@ -231,24 +193,24 @@ def _batches(sizes: Mapping[str, int]) -> Iterator[list[str]]:
         yield batch
 
 
-def read_index_manifest(files: Files, path: str) -> list[IndexEntry]:
-    """The index files that an index manifest names. Raises `FileMissing` and `Corrupt`."""
-    return index_entries(files.read(path), path)
+def read_index_manifest(files: Files, path: str) -> list[FileFacts]:
+    """The index files in use that an index manifest names. Raises `FileMissing` and `Corrupt`."""
+    return list(index_facts(files.read(path), path))
 
 
 def index_facts(data: bytes, path: str) -> Iterator[FileFacts]:
-    """The facts of each entry of an index manifest; in place of side files the key has the type of index.
-
-    Raises `Corrupt`.
-    """
-    for each in index_entries(data, path):
-        key = FileKey(each.partition, each.bucket, _INDEX_LEVEL, (each.index_type,), each.external_path, None)
-        yield FileFacts(True, each.file_name, each.file_size, 0, 0, key)
-
-
-def index_entries(data: bytes, path: str) -> list[IndexEntry]:
-    """As `read_index_manifest`, of what was read already. Raises `Corrupt`."""
-    return [IndexEntry(each) for each in _decode(data, path, INDEX).records if each["_KIND"] == _ADD]
+    """As `read_index_manifest`, of what was read already; one decoded at a time. Raises `Corrupt`."""
+    for each in _decode(data, path, INDEX).records:
+        if each["_KIND"] == _ADD:
+            key = FileKey(
+                each["_PARTITION"],
+                each["_BUCKET"],
+                _INDEX_LEVEL,
+                (each["_INDEX_TYPE"],),
+                each.get("_EXTERNAL_PATH"),
+                None,
+            )
+            yield FileFacts(True, each["_FILE_NAME"], each["_FILE_SIZE"], 0, 0, key)
 
 
 def write_manifest_list(files: Files, sources: Sequence[str]) -> bytes:
@@ -287,43 +249,22 @@ def _facts_of(record: Mapping[str, Any]) -> FileFacts:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Avro:
-    schema: Any
-    codec: str
-    records: list[dict[str, Any]]
-
-
-def _entries(data: bytes, path: str) -> list[ManifestEntry]:
-    entries = []
+def _entries(data: bytes, path: str) -> Iterator[dict[str, Any]]:
     for record in _decode(data, path, ENTRIES).records:
-        _require_kind(record, path)
-        entries.append(ManifestEntry(record))
-    return entries
+        if record["_KIND"] not in (_ADD, _DELETE):
+            raise _corrupt(path, f"an entry of kind {record['_KIND']}")
+        yield record
 
 
-def _require_kind(record: Mapping[str, Any], path: str) -> None:
-    if record["_KIND"] not in (_ADD, _DELETE):
-        raise _corrupt(path, f"an entry of kind {record['_KIND']}")
-
-
-def _decode(data: bytes, path: str, layout: Layout) -> _Avro:
-    file, nullable = _opened(data, path, layout)
-    return _Avro(file.schema, file.codec, list(_checked(file.records, nullable, path, layout)))
-
-
-def _each_record(data: bytes, path: str, layout: Layout) -> Iterator[dict[str, Any]]:
-    file, nullable = _opened(data, path, layout)
-    return _checked(file.records, nullable, path, layout)
-
-
-def _opened(data: bytes, path: str, layout: Layout) -> tuple[AvroFile, list[Path]]:
+def _decode(data: bytes, path: str, layout: Layout) -> AvroFile:
+    """The records are decoded and checked as they are asked for. It, and each of them, raises `Corrupt`."""
     try:
         file = read_avro(data)
-        return file, nullable_fields(file.schema, layout)
+        nullable = nullable_fields(file.schema, layout)
     # Bytes from outside: the decoder and its codecs fail in more ways than they document.
     except Exception as error:
         raise _corrupt(path, str(error) or type(error).__name__) from error
+    return replace(file, records=_checked(file.records, nullable, path, layout))
 
 
 def _checked(
@@ -335,7 +276,7 @@ def _checked(
             require_values(record, nullable)
         except StopIteration:
             return
-        # As in `_opened`.
+        # As in `_decode`.
         except Exception as error:
             raise _corrupt(path, str(error) or type(error).__name__) from error
         if record["_VERSION"] != layout.version:

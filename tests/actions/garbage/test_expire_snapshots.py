@@ -21,7 +21,7 @@ from core.storage.files import Files
 from core.storage.local import LocalFiles
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import all_roots
-from core.table.manifests.files import missing_files, needed_files
+from core.table.manifests.files import each_needed_file, missing_files
 from tests.actions.acting import (
     EVENTS,
     ORDERS,
@@ -53,7 +53,7 @@ def missing(files: Files) -> list[str]:
     for root in all_roots(files, ORDERS):
         lineage = Lineage(files, root)
         for record in [*lineage.snapshots(), *(tag for _, tag in lineage.tags())]:
-            paths += missing_files(files, needed_files(files, root, record))
+            paths += missing_files(files, each_needed_file(files, root, record))
     return paths
 
 
@@ -220,7 +220,7 @@ def test_a_savepoint_made_while_it_runs_keeps_its_files(context: Context, wareho
     files = Meanwhile(context.files, "branch/ACTION", save)
     applied(context_on(warehouse, files), plan)
     tag = Lineage(context.files, ORDERS.root()).tag("savepoint.1")
-    assert missing_files(context.files, needed_files(context.files, ORDERS.root(), tag)) == []
+    assert missing_files(context.files, each_needed_file(context.files, ORDERS.root(), tag)) == []
 
 
 class AfterDelete(Wrapped):
@@ -274,7 +274,7 @@ def test_a_claim_counts_as_the_tag_it_will_become(context: Context, warehouse: P
     done(context, "delete-savepoint", id=1)
     context.files.create(path, kept[0])
     done(context, "expire-snapshots", retain_last=1)
-    assert missing_files(context.files, needed_files(context.files, ORDERS.root(), snapshot)) == []
+    assert missing_files(context.files, each_needed_file(context.files, ORDERS.root(), snapshot)) == []
 
 
 def test_changelogs_that_outlive_snapshots_are_refused_by_name(context: Context, orders: Path) -> None:
@@ -288,7 +288,8 @@ def test_a_long_lived_changelog_keeps_its_files(context: Context, warehouse: Pat
     (orders / "changelog").mkdir()
     data = (orders / "snapshot/snapshot-2").read_bytes()
     replace_rows(warehouse)
-    needed = needed_files(context.files, ORDERS.root(), Lineage(context.files, ORDERS.root()).snapshot(2))
+    snapshot = Lineage(context.files, ORDERS.root()).snapshot(2)
+    needed = list(each_needed_file(context.files, ORDERS.root(), snapshot))
     done(context, "expire-snapshots", retain_last=1)
     (orders / "changelog/changelog-2").write_bytes(data)
     done(context, "delete-tag", name="v2")

@@ -13,7 +13,7 @@ from core.actions.plan import Outcome
 from core.errors import Refused
 from core.storage.files import Files
 from core.table.lineage.lineage import Lineage
-from core.table.manifests.files import needed_files
+from core.table.manifests.files import each_needed_file
 from tests.actions.acting import Wrapped, applied, contents, context_on, planned
 from tests.actions.garbage.test_counting_cost import Crowd, metadata
 from tests.actions.histories import TABLE, History
@@ -144,7 +144,7 @@ def only_in_12(history: History) -> set[str]:
     lineage = Lineage(history.files, root)
     staying = [*map(lineage.snapshot, range(13, 21)), *(tag for _, tag in lineage.tags())]
     needed = [
-        {each.path for each in needed_files(history.files, root, record)}
+        {each.path for each in each_needed_file(history.files, root, record)}
         for record in (lineage.snapshot(12), *staying)
     ]
     return needed[0].difference(*needed[1:])

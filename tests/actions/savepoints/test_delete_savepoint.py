@@ -13,7 +13,7 @@ from core.actions.plan import Plan
 from core.errors import Corrupt, NotFound, PaimarkError, Refused
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import all_roots
-from core.table.manifests.files import missing_files, needed_files
+from core.table.manifests.files import each_needed_file, missing_files
 from core.table.savepoints import SavepointManager
 from tests.actions.acting import (
     ORDERS,
@@ -107,7 +107,7 @@ def test_every_other_reference_keeps_its_files(context: Context, warehouse: Path
     done(context, "delete-savepoint", id=1)
     for root in all_roots(context.files, ORDERS):
         for _, tag in Lineage(context.files, root).tags():
-            assert missing_files(context.files, needed_files(context.files, root, tag)) == []
+            assert missing_files(context.files, each_needed_file(context.files, root, tag)) == []
     assert read_rows(warehouse, "shop.orders") == rows
     assert [each.id for each in SavepointManager(context.files, ORDERS).all()] == [2]
 
@@ -225,7 +225,7 @@ def test_a_savepoint_without_its_tag_still_keeps_its_files(context: Context, ord
     forget_snapshots(orders, 3, 4)
     tag = Lineage(context.files, ORDERS.root()).tag("same")
     needed = [
-        each for each in needed_files(context.files, ORDERS.root(), tag) if each.kind != "manifest-list"
+        each for each in each_needed_file(context.files, ORDERS.root(), tag) if each.kind != "manifest-list"
     ]
     done(context, "delete-tag", name="same")
     assert missing_files(context.files, needed) == []
@@ -269,7 +269,7 @@ def test_a_tag_that_comes_while_it_runs_is_honoured(context: Context, warehouse:
     applied(context_on(warehouse, files), plan)
     root = ORDERS.root()
     other = Lineage(context.files, root).tag("other")
-    assert missing_files(context.files, needed_files(context.files, root, other)) == []
+    assert missing_files(context.files, each_needed_file(context.files, root, other)) == []
 
 
 def test_a_plan_made_before_the_savepoint_changed_is_refused(context: Context, orders: Path) -> None:

@@ -19,7 +19,7 @@ from core.spark.writing.write import looked_up
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
 from core.table.lineage.lineage import Lineage
-from core.table.manifests.files import needed_files
+from core.table.manifests.files import each_needed_file
 from tests.interop.written import Table
 from tests.paimon import commit, read_rows
 
@@ -62,7 +62,7 @@ def unowned(table: Table) -> set[str]:
     """Files that no snapshot needs, but for the table's own small ones."""
     own = lineage(table)
     root = own.root
-    needed = {file.path for each in own.snapshots() for file in needed_files(own.files, root, each)}
+    needed = {file.path for each in own.snapshots() for file in each_needed_file(own.files, root, each)}
     there = {str(path.relative_to(table.warehouse)) for path in table.files()}
     small = (root.snapshots, root.schemas)
     return {path for path in there - needed if not path.startswith(small)}
