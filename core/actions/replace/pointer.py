@@ -317,6 +317,10 @@ def _keep_late(files: Files, own: Root, main: Root, archive: Root) -> None:
         path = f"{own.directory}/{name}"
         changed[name] = with_options(files.read(path), RETENTION_OFF, path)
     copy_files(files, own, archive, late, changed)
+    # A tag that its maker took back meanwhile: it looks for a copy after that, and this looks after copying.
+    tags = part_of(late, TAGS)
+    there = files.read_many(f"{own.directory}/{name}" for name in tags)
+    delete_files(files, archive, [name for name, data in zip(tags, there, strict=True) if data is None])
 
 
 def _append_late(files: Files, own: Root, archive: Root) -> None:

@@ -176,7 +176,8 @@ def undo(context: Context, table: TablePath, claim: Claim) -> None:
     files = context.files
     if not _is_ours(context, table, claim) or files.exists(table.savepoint(claim.id)):
         return
-    for root in _tagged_roots(files, table, claim):
+    # Whatever moved main meanwhile may have copied it. No other creation ever gets this id.
+    for root in {*_tagged_roots(files, table, claim), *all_roots(files, table)}:
         if tag_is_of(files, root, claim):
             files.delete(root.tag(savepoint_tag(claim.id)))
             prune_gone(files, root)

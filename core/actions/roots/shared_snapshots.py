@@ -8,6 +8,7 @@ from __future__ import annotations
 from core.actions.context import Context, Progress
 from core.actions.roots.guard_tags import guard
 from core.actions.roots.pin_snapshot import ChosenSnapshot, require_held
+from core.errors import Refused
 from core.storage.files import Files
 from core.table.layout import Root
 from core.table.lineage.main_branch import main_root
@@ -26,11 +27,17 @@ def hold_with_main(
     """Prove that the tag just written keeps the snapshot, after tagging it in main too where main has it.
 
     Both again where another root became main meanwhile. `pins` gets the paths of the tags that were created
-    in main. Raises as `require_held`, and `Corrupt`.
+    in main. Raises as `require_held`, `Corrupt`, and `Refused` where a branch became main in the place of the
+    table directory: what lies there then guards that branch's tags, and goes with them.
     """
     files, table = context.files, chosen.root.table
     while True:
         main = main_root(files, table)
+        if chosen.root.branch is None and main != chosen.root:
+            raise Refused(
+                f"Branch {main.label} became main of {table.full_name} just then",
+                "Choose a snapshot again: what was main may be a branch now.",
+            )
         if (pin := _tag_in_main(files, chosen, name, main)) is not None:
             pins.append(pin)
         require_held(context, chosen, needed, progress)

@@ -23,7 +23,6 @@ from core.actions.roots.json_edit import without_time_to_live
 from core.actions.roots.merge_tags import merge_tag
 from core.actions.roots.pin_snapshot import (
     ChosenSnapshot,
-    SnapshotLost,
     choose,
     choose_as_planned,
     keep,
@@ -116,13 +115,14 @@ def _tag(context: Context, chosen: ChosenSnapshot, plan: Plan, progress: Progres
     data = chosen.data
     if retain_ms is not None:
         data = with_time_to_live(data, context.clock(), int(retain_ms))
-    elsewhere = set() if needed is None else set(_paths(files, chosen.root.table, name))
+    elsewhere = set(_paths(files, chosen.root.table, name))
     if not files.create(path, data):
         raise Refused(f"{plan.table} has a tag {name} already", "Choose another name.")
     made = [path]
 
     def take_back() -> None:
         _delete(files, made)
+        _delete(files, _copies_since(files, chosen.root.table, name, data, elsewhere))
         prune_gone(files, chosen.root)
         guard_tags.unguard(files, chosen.root, name, data)
         for pin in made[1:]:
@@ -134,19 +134,14 @@ def _tag(context: Context, chosen: ChosenSnapshot, plan: Plan, progress: Progres
         # It goes with the branch: main may have a tag of this name.
         pin_name = merge_tag(chosen.root.label, chosen.snapshot.id)
         progress(f"tagged snapshot {chosen.snapshot.id} as {name}")
-        try:
-            hold_with_main(context, chosen, pin_name, needed, progress, made)
-        except SnapshotLost:
-            if needed is not None:
-                made += _copies_since(files, chosen.root.table, name, data, elsewhere)
-            raise
+        hold_with_main(context, chosen, pin_name, needed, progress, made)
         guard_tags.guard(files, chosen.root, name)
         _require_there(context, chosen.root, name)
     return chosen
 
 
 def _copies_since(files: Files, table: TablePath, name: str, data: bytes, before: set[str]) -> list[str]:
-    """Copies that a replacement of main made of a tag meanwhile: nobody could read them."""
+    """Copies that a replacement of main made of a tag meanwhile: nobody asked for them."""
     paths = [path for path in _paths(files, table, name) if path not in before]
     copies = (data, without_time_to_live(data, name))
     return [path for path, there in zip(paths, files.read_many(paths), strict=True) if there in copies]
