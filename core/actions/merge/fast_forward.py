@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from core.actions.context import Context, Progress
 from core.actions.merge.survey import Survey
-from core.actions.roots.guard_tags import guard
+from core.actions.roots.guard_tags import guard, unguard
 from core.actions.roots.merge_tags import merge_tag
 from core.errors import FileMissing, Refused
 from core.storage.files import Files
@@ -17,8 +17,9 @@ from core.table.layout import SNAPSHOT_PREFIX, Root
 from core.table.lineage.commits import is_kept
 from core.table.lineage.forks import Side
 from core.table.lineage.lineage import Lineage
+from core.table.manifests.apart import marked_unless_proven
 from core.table.reading import numbered
-from core.table.records import Snapshot
+from core.table.records import Snapshot, is_apart
 
 
 def new_tags(files: Files, survey: Survey) -> tuple[dict[str, Snapshot], list[str]]:
@@ -85,6 +86,25 @@ def append_snapshots(context: Context, survey: Survey, progress: Progress) -> Sn
         point_at_newest(files, main, last.id)
     progress(f"appended snapshots {survey.base.id + 1} to {last.id}")
     return last
+
+
+def take_back_pin(files: Files, main: Root, branch: str, head: Snapshot, *, stays: bool) -> None:
+    """After a fast-forward of which main has nothing. Idempotent.
+
+    A pin that `stays`, in case main has some of it, is marked: it proves no past that both share.
+    """
+    name = merge_tag(branch, head.id)
+    [pin] = files.read_many([main.tag(name)])
+    if pin is None:
+        return
+    if not stays:
+        files.delete(main.tag(name))
+        unguard(files, main, name, pin)
+        return
+    marked = marked_unless_proven(files, main, head)
+    if is_apart(marked):
+        files.replace(main.tag(name), marked.to_json())
+        guard(files, main, name)
 
 
 def has_appended(files: Files, source: Root, target: Root, after: int, until: int) -> Landed:

@@ -22,6 +22,7 @@ from core.actions.merge.fast_forward import (
     has_appended,
     new_tags,
     remove_schemas,
+    take_back_pin,
     write_schemas,
 )
 from core.actions.merge.journal import MergeState, state_of, survey_of
@@ -201,11 +202,11 @@ class MergeBranch(RewriteMain[MergeState]):
 
     def take_back(self, hold: Hold) -> None:
         super().take_back(hold)
-        files, root, head = self.work.files, self.root, snapshot_of(self.state.head)
+        files, root = self.work.files, self.root
         remove_schemas(files, root, self.state.new_schemas, self.first_head.id)
-        # Nobody but the person who says so knows that main does not stand on it: the pin stays then.
-        if self._is_append and not self.is_assumed and not files.exists(root.snapshot(head.id)):
-            files.delete(root.tag(merge_tag(self.state.branch, head.id)))
+        if self._is_append:
+            # Nobody but the person who says so knows that main does not stand on it: the pin stays then.
+            take_back_pin(files, root, self.state.branch, snapshot_of(self.state.head), stays=self.is_assumed)
 
     def _changed(self) -> bool:
         before, made = self.moved

@@ -15,7 +15,7 @@ from core.storage.parallel import each_of
 from core.table.layout import SNAPSHOT_PREFIX, Root
 from core.table.lineage.lineage import Lineage, numbered
 from core.table.read_tags import is_read_tag
-from core.table.records import Snapshot, Tag, is_same_commit
+from core.table.records import Snapshot, Tag, is_apart, is_same_commit
 from core.table.rows import SnapshotRow
 
 
@@ -55,8 +55,9 @@ class Comparison:
 class Side:
     """The snapshots of one root, from one listing and one read of the tags, each made when first asked for.
 
-    `going` are paths of tags that count no more. `ancestors_only` leaves out snapshots that the newest does
-    not come from: a tag may hold one that another engine rolled the root back past.
+    `going` are paths of tags that count no more. Tags that are marked as of another history tell nothing.
+    `ancestors_only` leaves out snapshots that the newest does not come from: a tag may hold one that another
+    engine rolled the root back past.
     """
 
     def __init__(
@@ -87,7 +88,11 @@ class Side:
     @once
     def _tagged(self) -> dict[int, Tag]:
         newest = self.latest_id or 0
-        return {tag.id: tag for tag in self.tags.values() if not self._ancestors_only or tag.id <= newest}
+        return {
+            tag.id: tag
+            for tag in self.tags.values()
+            if not is_apart(tag) and (not self._ancestors_only or tag.id <= newest)
+        }
 
     @once
     def known_ids(self) -> set[int]:
