@@ -63,7 +63,7 @@ class Outcomes:
         if operation.action in ("create-tag", "create-savepoint") and operation.touched:
             # An expiry may have spared what its tag held for a moment.
             self._world.has_leaked = True
-        if left := self.left_of(operation):
+        if left := self._left_for_itself(operation):
             raise Violation(f"{operation.action} was refused, and left {', '.join(map(str, left))}")
 
     def recovered(self, operation: Operation) -> None:
@@ -72,16 +72,7 @@ class Outcomes:
             # An expiry may have spared what it was to hold.
             self._world.has_leaked = True
         # A pin of a tag that was not made keeps a few files until its branch goes, and nothing else.
-        left = [each for each in self.left_of(operation) if not str(each[-1]).startswith("paimark.")]
-        # What was added to the copy of a root stays when somebody wrote to that meanwhile.
-        others = {
-            key[1]
-            for key, writer in self._watch.last_writer.items()
-            if writer not in (None, operation) and _is_of_copy(key)
-        }
-        left = [
-            each for each in left if not _is_of_copy(each) or operation.touched[each] or each[1] not in others
-        ]
+        left = [each for each in self._left_for_itself(operation) if not str(each[-1]).startswith("paimark.")]
         if left:
             try:
                 self.acknowledged(operation)
@@ -90,6 +81,19 @@ class Outcomes:
                 raise Violation(
                     f"{operation.action} is half done after its recovery: {told} ({error})"
                 ) from error
+
+    def _left_for_itself(self, operation: Operation) -> list[tuple[object, ...]]:
+        """But what was added to the copy of a root: it stays when somebody wrote to that meanwhile."""
+        others = {
+            key[1]
+            for key, writer in self._watch.last_writer.items()
+            if writer not in (None, operation) and _is_of_copy(key)
+        }
+        return [
+            each
+            for each in self.left_of(operation)
+            if not _is_of_copy(each) or operation.touched[each] or each[1] not in others
+        ]
 
     def left_of(self, operation: Operation) -> list[tuple[object, ...]]:
         """What it changed that is still as it left it."""
