@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from core.cli.launch import open_console
+from core.cli.launch import has_terminal, open_console
 from core.cli.options import Given, GlobalCommand, given
 from core.cli.output import narrate
 from core.cli.root import invoke
@@ -76,7 +76,7 @@ def demo(ctx: click.Context, directory: str, no_open: bool) -> int:
     build_demo(target, narrate)
     if no_open:
         _say_where(target, as_json=options.as_json)
-    elif sys.stdin.isatty() and sys.stdout.isatty():
+    elif has_terminal():
         options.warehouse, options.context = str(target), None
         return open_console(options.settings())
     else:

@@ -22,10 +22,15 @@ def open_console(settings: Settings) -> int:
             f"There is no warehouse {settings.warehouse}",
             "Name a directory or a URI; `paimark --help` lists the commands.",
         )
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not has_terminal():
         raise UsageError(
             "The console needs a terminal",
             "For scripts there are commands: `paimark tables`, `paimark sql`, `paimark --help`.",
         )
     code: int = importlib.import_module("tui.app").run(settings)
     return code
+
+
+def has_terminal() -> bool:
+    """Whether the console can open: it draws on standard error, so that this has to be one as well."""
+    return all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))

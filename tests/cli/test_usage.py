@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from pathlib import Path
 
@@ -169,6 +170,18 @@ def test_the_console_says_that_it_needs_a_terminal(warehouse: Path) -> None:
         ran = program(*words)
         assert (ran.code, ran.out) == (2, "")
         assert "needs a terminal" in ran.err
+
+
+def test_the_console_says_so_where_what_it_draws_would_go_to_a_file(warehouse: Path, tmp_path: Path) -> None:
+    """It draws on standard error: somebody who keeps that in a file would look at an empty screen."""
+    ours, theirs = os.openpty()
+    with (tmp_path / "err").open("wb") as err:
+        words = [str(PROGRAM), str(warehouse)]
+        ran = subprocess.run(words, stdin=theirs, stdout=theirs, stderr=err, timeout=60, check=False)
+    os.close(ours)
+    os.close(theirs)
+    assert ran.returncode == 2
+    assert "needs a terminal" in (tmp_path / "err").read_text()
 
 
 def test_the_program_prints_its_version(warehouse: Path) -> None:
