@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from pathlib import Path
 
 import pyarrow as pa
@@ -40,6 +41,17 @@ async def test_tags_branches_and_savepoints_made_elsewhere_show_beside_the_snaps
         open_table(warehouse, "shop.orders").delete_tag("elsewhere")
         await console.sees("4 Tags 2")
         await console.loses("elsewhere")
+
+
+async def test_ages_go_on_while_nothing_else_changes(
+    warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with sitting(warehouse, (120, 40)) as console:
+        await to_orders(console)
+        await console.loses("3 h")
+        real = time.time
+        monkeypatch.setattr("time.time", lambda: real() + 3 * 3600)
+        await console.sees("3 h  ", "3 h ago")
 
 
 async def test_a_tag_given_to_another_snapshot_elsewhere_shows(warehouse: Path) -> None:

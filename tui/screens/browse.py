@@ -200,6 +200,8 @@ class BrowseScreen(Screen[None]):
         """Look, cheaply, what others did: to what is in view, to the table's other tabs, to the tables."""
         if not self.app.app_focus or not self.is_active:
             return
+        if self.pane.grid.keep_time():
+            self._show_detail()
         self.pane.follow()
         self.tables.follow()
         self._summary.follow()

@@ -39,6 +39,7 @@ Edge = Literal["left", "right", "top"]
 # Fewer rows than this are put in order at once; more, in a thread.
 AT_ONCE = 2000
 _KEPT_STRIPS = 400
+_MINUTE_MS = 60_000
 # The style of the row that has this bar.
 _BASES = {"▌": "cursor", "▏": "cursor-away"}
 
@@ -96,17 +97,27 @@ class RecordGrid(Widget, can_focus=True):
         total: int | None = None,
     ) -> None:
         """Other rows. `note` is for no rows; `total` is how many there will be when these are not all yet."""
-        now_ms = int(time.time() * 1000)
         if columns is not None and list(columns) != list(self.columns):
             self.columns = columns
             self._start_over()
-        widths = measure(self.columns, source, now_ms)
-        # Widths only grow while the columns stay, so that a refresh never makes the picture jump.
-        self._widths = [max(pair) for pair in zip(widths, self._widths, strict=True)]
-        self._now_ms = now_ms
+        self._measure(source)
         self._note = (note, "")
         self._given, self._total = source, total
         self._arrange()
+
+    def _measure(self, source: RowSource) -> None:
+        self._now_ms = int(time.time() * 1000)
+        widths = measure(self.columns, source, self._now_ms)
+        # Widths only grow while the columns stay, so that a refresh never makes the picture jump.
+        self._widths = [max(pair) for pair in zip(widths, self._widths, strict=True)]
+
+    def keep_time(self) -> bool:
+        """Tell how old everything is as of now, once a minute has passed; whether it was time."""
+        if time.time() * 1000 < self._now_ms + _MINUTE_MS:
+            return False
+        self._measure(self._given)
+        self._repaint()
+        return True
 
     def remark(self) -> None:
         """Other rows are marked."""
