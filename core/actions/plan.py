@@ -53,7 +53,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     table: str
     summary: str
     arguments: dict[str, str | int | bool | None]
-    fingerprint: str
+    fingerprint: str = ""
     steps: tuple[Step, ...] = ()
     kept: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()

@@ -17,7 +17,6 @@ from core.actions.change.owner import Owner, Standing, running, silent, standing
 from core.actions.change.registry import change_named
 from core.actions.checks import (
     fingerprint,
-    read_only_refusals,
     require_allowed,
     require_unmoved,
     text_argument,
@@ -93,7 +92,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     # Those on other machines count as dead here: applying it watches them first.
     unwatched = look(context, table)
     findings = look(context, table, dead=unwatched.watched)
-    refusals = read_only_refusals(context)
+    refusals = []
     if findings.is_held and not findings.is_empty:
         refusals.append(Refusal(findings.alive[0], "Wait for it to end, then run recover again."))
     steps: list[Step] = []

@@ -8,10 +8,12 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Literal, cast
 
 from msgspec.structs import replace
 
+from core.actions.checks import read_only_refusals
 from core.actions.context import Context, Progress
 from core.actions.plan import Outcome, Plan, Refusal
 from core.errors import UsageError
@@ -70,7 +72,6 @@ def action(name: str) -> Action:
 
 
 def _defined(
-    name: str,
     module: str,
     summary: str,
     arguments: tuple[Argument, ...] = (),
@@ -78,11 +79,12 @@ def _defined(
     danger: Danger,
     moves_main: bool = False,
 ) -> Action:
+    """`module` lies below `core.actions`, and is called as its action is."""
+
     def plan(context: Context, table: TablePath, given: Mapping[str, object]) -> Plan:
-        made = cast(MakePlan, importlib.import_module(module).plan)(context, table, given)
-        links = map(link_in_the_way, linked_directories(context.files, table))
-        refusals = (*made.refusals, *(Refusal(e.message, e.hint) for e in links))
-        return replace(made, refusals=refusals, request=made.request if made.redoes else _plain(given))
+        made = cast(MakePlan, _loaded(module).plan)(context, table, given)
+        request = made.request if made.redoes else _plain(given)
+        return replace(made, refusals=_refusals(context, table, module, made), request=request)
 
     def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
         require_no_links(context.files, parse_table_name(plan.table))
@@ -93,12 +95,29 @@ def _defined(
             after_commit(context, parse_table_name(plan.table), None, progress)
         return outcome
 
+    name = module.rpartition(".")[2].replace("_", "-")
     return Action(name, summary, arguments, danger, plan, apply)
+
+
+def _loaded(module: str) -> ModuleType:
+    return importlib.import_module(f"core.actions.{module}")
+
+
+def _refusals(context: Context, table: TablePath, module: str, made: Plan) -> tuple[Refusal, ...]:
+    """The plan's own, and why no action can be done now, or none that holds the table."""
+    from core.actions.change import journal
+
+    refusals = read_only_refusals(context)
+    if not made.empty and (made.change or not hasattr(_loaded(module), "apply")):
+        refusals += journal.refusals(context, table)
+    links = map(link_in_the_way, linked_directories(context.files, table))
+    refusals += [*made.refusals, *(Refusal(each.message, each.hint) for each in links)]
+    return tuple(dict.fromkeys(refusals))
 
 
 def _apply_of(module: str) -> ApplyPlan:
     """An action that is no `Change` has an `apply` of its own; the driver does all others."""
-    own = getattr(importlib.import_module(module), "apply", None)
+    own = getattr(_loaded(module), "apply", None)
     if own is not None:
         return cast(ApplyPlan, own)
     from core.actions.change import driver
@@ -117,30 +136,29 @@ def _plain(given: Mapping[str, object]) -> dict[str, str | int | bool | None]:
 
 _SNAPSHOT = Argument("snapshot", "int", "Id of the snapshot; the newest when left out.")
 _BRANCH = Argument("branch", "text", "Branch of the table; main when left out.")
+_TAG = Argument("name", "text", "Name of the tag.", required=True)
+_OF_BRANCH = Argument("name", "text", "Name of the branch.", required=True)
 
 ACTIONS: dict[str, Action] = {
     each.name: each
     for each in (
         _defined(
-            "create-savepoint",
-            "core.actions.savepoints.create_savepoint",
+            "savepoints.create_savepoint",
             "Keep the full state of a table at one snapshot, through expiry and clean-up.",
             (_SNAPSHOT, _BRANCH, Argument("comment", "text", "Why it is kept.")),
             danger="changes",
         ),
         _defined(
-            "auto-savepoint",
-            "core.actions.savepoints.auto_savepoint",
+            "savepoints.auto_savepoint",
             "Make the savepoint that the table's option savepoint.create-interval says is due.",
             (_BRANCH,),
             danger="changes",
         ),
         _defined(
-            "create-tag",
-            "core.actions.tags.create_tag",
+            "tags.create_tag",
             "Name a snapshot with a stock tag.",
             (
-                Argument("name", "text", "Name of the tag.", required=True),
+                _TAG,
                 _SNAPSHOT,
                 _BRANCH,
                 Argument("retain", "text", "How long it is kept (7 d, 12 h); for good when left out."),
@@ -148,29 +166,22 @@ ACTIONS: dict[str, Action] = {
             danger="changes",
         ),
         _defined(
-            "rename-tag",
-            "core.actions.tags.rename_tag",
+            "tags.rename_tag",
             "Give a tag another name; its snapshot is kept all the time.",
-            (
-                Argument("name", "text", "Name of the tag.", required=True),
-                Argument("to", "text", "Its new name.", required=True),
-                _BRANCH,
-            ),
+            (_TAG, Argument("to", "text", "Its new name.", required=True), _BRANCH),
             danger="destructive",
         ),
         _defined(
-            "create-branch",
-            "core.actions.branches.create_branch",
+            "branches.create_branch",
             "Create a branch from a tag or savepoint of main.",
             (
-                Argument("name", "text", "Name of the branch.", required=True),
+                _OF_BRANCH,
                 Argument("tag", "text", "Tag of main; a savepoint is one: savepoint.3.", required=True),
             ),
             danger="changes",
         ),
         _defined(
-            "alter-branch-schema",
-            "core.actions.schema.alter_branch_schema",
+            "schema.alter_branch_schema",
             "Change the columns or options of a table, on any branch.",
             (
                 Argument("add", "text", "Columns to add: c INT, d STRING COMMENT 'why' AFTER c."),
@@ -185,22 +196,19 @@ ACTIONS: dict[str, Action] = {
             danger="changes",
         ),
         _defined(
-            "delete-savepoint",
-            "core.actions.savepoints.delete_savepoint",
+            "savepoints.delete_savepoint",
             "Delete a savepoint, and every file that only it keeps.",
             (Argument("id", "int", "Id of the savepoint.", required=True),),
             danger="destructive",
         ),
         _defined(
-            "delete-tag",
-            "core.actions.tags.delete_tag",
+            "tags.delete_tag",
             "Delete a tag, and every file that only it keeps.",
-            (Argument("name", "text", "Name of the tag.", required=True), _BRANCH),
+            (_TAG, _BRANCH),
             danger="destructive",
         ),
         _defined(
-            "expire-snapshots",
-            "core.actions.garbage.expire_snapshots",
+            "garbage.expire_snapshots",
             "Delete the oldest snapshots, and every file that only they keep.",
             (
                 Argument("retain_last", "int", "How many of the newest stay."),
@@ -210,21 +218,16 @@ ACTIONS: dict[str, Action] = {
             danger="destructive",
         ),
         _defined(
-            "delete-branch",
-            "core.actions.branches.delete_branch",
+            "branches.delete_branch",
             "Delete a branch, and every file that only it keeps.",
-            (
-                Argument("name", "text", "Name of the branch.", required=True),
-                Argument("keep", "flag", "Only retire it: it keeps its files under another name."),
-            ),
+            (_OF_BRANCH, Argument("keep", "flag", "Only retire it: it keeps its files under another name.")),
             danger="destructive",
         ),
         _defined(
-            "replace-main-branch",
-            "core.actions.replace.replace_main_branch",
+            "replace.replace_main_branch",
             "Make a branch main; its jobs keep running.",
             (
-                Argument("name", "text", "Name of the branch.", required=True),
+                _OF_BRANCH,
                 Argument("layout", "text", "pointer, or overwrite: main gets its rows.", default="pointer"),
                 Argument("drop_previous", "flag", "Do not keep the previous main as a branch."),
             ),
@@ -232,49 +235,43 @@ ACTIONS: dict[str, Action] = {
             moves_main=True,
         ),
         _defined(
-            "rescue-commits",
-            "core.actions.branches.rescue_commits",
+            "branches.rescue_commits",
             "Make a branch of what a stale writer left in the table directory while a branch is main.",
             (Argument("name", "text", "Name of the branch to make.", required=True),),
             danger="changes",
         ),
         _defined(
-            "undo",
-            "core.actions.undo.undo",
+            "undo.undo",
             "Take back the last change that can be taken back.",
             (Argument("replacement", "flag", "The last replacement, though main moved on since a merge."),),
             danger="destructive",
             moves_main=True,
         ),
         _defined(
-            "redo",
-            "core.actions.undo.redo",
+            "undo.redo",
             "Do again what the last undo took back.",
             danger="destructive",
             moves_main=True,
         ),
         _defined(
-            "restore",
-            "core.actions.undo.restore",
+            "undo.restore",
             "Undo or redo until an operation of the log is the last that counts.",
             (Argument("to", "int", "Number of the operation; 0 for before all of them.", required=True),),
             danger="destructive",
             moves_main=True,
         ),
         _defined(
-            "merge-branch",
-            "core.actions.merge.merge_branch",
+            "merge.merge_branch",
             "Bring into main what a branch changed since its fork, or its last merge.",
             (
-                Argument("name", "text", "Name of the branch.", required=True),
+                _OF_BRANCH,
                 Argument("on_conflict", "text", "Who wins: fail (nobody), branch or main.", default="fail"),
             ),
             danger="destructive",
             moves_main=True,
         ),
         _defined(
-            "rollback",
-            "core.actions.rollback.rollback",
+            "rollback.rollback",
             "Give main the rows of an earlier version, as one new commit.",
             (
                 Argument("to", "text", "snapshot.N, savepoint.N, a tag, or a time.", required=True),
@@ -285,7 +282,6 @@ ACTIONS: dict[str, Action] = {
         ),
         _defined(
             "recover",
-            "core.actions.recover",
             "Finish or undo a change that was interrupted.",
             (
                 Argument("assume", "text", "committed or not-committed, where nothing tells any more."),

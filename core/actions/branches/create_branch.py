@@ -12,7 +12,6 @@ from core.actions.change.change import Change, Done, Landed, Work
 from core.actions.change.journal import Hold, JournaledChange
 from core.actions.change.operations import Undoable
 from core.actions.checks import (
-    read_only_refusals,
     require_unmoved,
     required_text,
 )
@@ -49,9 +48,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     name, tag_name = required_text(arguments, "name"), required_text(arguments, "tag")
     root = main_root(files, table)
     tag = _tag_of_main(context, root, tag_name)
-    refusals = read_only_refusals(context)
-    refusals += _name_refusals(context, table, name) or _tag_refusals(context, table, tag_name, tag)
-    refusals += journal.refusals(context, table)
+    refusals = _name_refusals(context, table, name) or _tag_refusals(context, table, tag_name, tag)
     source = None
     try:
         source = branch_source(files, root, tag_name, highest_schema_id(files, table, tag))

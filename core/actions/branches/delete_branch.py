@@ -13,12 +13,11 @@ from typing import Self
 
 import msgspec
 
-from core.actions.change import journal, operations
+from core.actions.change import operations
 from core.actions.change.change import Change, Done, Work
 from core.actions.change.journal import Hold, JournaledChange
 from core.actions.checks import (
     fingerprint,
-    read_only_refusals,
     require_unmoved,
     required_text,
 )
@@ -48,8 +47,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     """Arguments: `name`, and `keep` to retire it instead. Raises `NotFound`."""
     name, keeps = required_text(arguments, "name"), arguments.get("keep") is True
     root, branch_state = _find(context, table, name)
-    refusals = read_only_refusals(context) + branch_refusals(context, root, keeps=keeps)
-    refusals += journal.refusals(context, table)
+    refusals = branch_refusals(context, root, keeps=keeps)
     freed, released = Freed(), list[Step]()
     if branch_state is not None and not keeps and not refusals:
         freed, released, more = _freed(context, root)

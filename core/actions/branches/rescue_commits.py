@@ -11,12 +11,11 @@ from typing import Self
 
 import msgspec
 
-from core.actions.change import journal, operations
+from core.actions.change import operations
 from core.actions.change.change import Change, Done, Work
 from core.actions.change.journal import Hold, JournaledChange
 from core.actions.checks import (
     fingerprint,
-    read_only_refusals,
     require_unmoved,
     required_text,
 )
@@ -51,10 +50,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     """Arguments: `name` of the branch to be made."""
     name = required_text(arguments, "name")
     files, target = context.files, table.root(name)
-    refusals = read_only_refusals(context)
-    refusals += journal.refusals(context, table)
     strays = stray_commits(files, table)
-    refusals += _refusals(context, target, strays)
     ids = ", ".join(str(each.id) for each in strays[:5]) + (" ..." if len(strays) > 5 else "")
     count = counted(len(strays), "commit")
     return Plan(
@@ -70,7 +66,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         if strays
         else (),
         kept=("Every row they wrote; main is not touched",),
-        refusals=tuple(refusals),
+        refusals=tuple(_refusals(context, target, strays)),
         empty=not strays,
     )
 

@@ -13,12 +13,10 @@ from typing import Any, Self
 
 import msgspec
 
-from core.actions.change import journal
 from core.actions.change.change import Change, Done, Work
 from core.actions.change.journal import Hold, JournaledChange
 from core.actions.checks import (
     fingerprint,
-    read_only_refusals,
     require_unmoved,
 )
 from core.actions.context import Context, Progress
@@ -149,8 +147,7 @@ def plan_deletion(
 ) -> Plan:
     """The plan; `what` is the target as a person calls it."""
     files, table = context.files, target.table
-    refusals = [*read_only_refusals(context), *refusals, *feature_refusals(files, target.home)]
-    refusals += journal.refusals(context, table)
+    refusals = [*refusals, *feature_refusals(files, target.home)]
     freed, repair = what_goes(context, table, target.to_delete, refusals)
     total = sum(each.size or 0 for each in freed.files)
     return Plan(

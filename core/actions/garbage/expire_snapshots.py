@@ -16,13 +16,11 @@ from typing import Any, Self
 
 import msgspec
 
-from core.actions.change import journal
 from core.actions.change.change import Change, Done, Work
 from core.actions.change.journal import Hold, JournaledChange
 from core.actions.checks import (
     fingerprint,
     integer_argument,
-    read_only_refusals,
     require_unmoved,
     text_argument,
 )
@@ -85,17 +83,10 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             table=table.full_name,
             summary=f"No snapshot of {where} is to expire",
             arguments=resolved,
-            fingerprint="",
             warnings=tuple(_why_none(lineage, ids, rules, consumer, context.clock())),
-            refusals=tuple(read_only_refusals(context)),
             empty=True,
         )
-    refusals = [
-        *read_only_refusals(context),
-        *feature_refusals(files, root),
-        *changelog_refusals(files, root),
-    ]
-    refusals += journal.refusals(context, table)
+    refusals = [*feature_refusals(files, root), *changelog_refusals(files, root)]
     to_delete, seen = _to_delete(files, root, gone)
     freed, repair = what_goes(context, table, to_delete, refusals)
     total = sum(each.size or 0 for each in freed.files)

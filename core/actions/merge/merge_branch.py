@@ -9,12 +9,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Self
 
-from core.actions.change import journal
 from core.actions.change.change import Done, Landed, Work
 from core.actions.change.journal import Hold
 from core.actions.change.landing import hold_expiry
 from core.actions.change.operations import Undoable
-from core.actions.checks import read_only_refusals, required_text, text_argument
+from core.actions.checks import required_text, text_argument
 from core.actions.context import Context
 from core.actions.merge.fast_forward import (
     append_snapshots,
@@ -53,8 +52,6 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         raise UsageError(f"on_conflict is {', '.join(_CHOICES[:2])} or {_CHOICES[2]}, not {choice}")
     survey = survey_merge(context.files, table, name)
     head, main = survey.branch.snapshot, survey.start.head.snapshot
-    refusals = [*read_only_refusals(context), *survey.schema_refusals]
-    refusals += journal.refusals(context, table)
     given: dict[str, str | int | bool | None] = {"name": name, "on_conflict": choice, "kind": survey.kind}
     if survey.kind == "nothing":
         return Plan(
@@ -63,7 +60,6 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             summary=f"main of {table.full_name} has all of branch {name} already (its snapshot {head.id})",
             arguments=given,
             fingerprint=survey.fingerprint,
-            refusals=tuple(read_only_refusals(context)),
             empty=True,
         )
     safety = savepoint_claim.next_id(context.files, table)
@@ -86,7 +82,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         steps=(*steps, *further),
         kept=(f"Branch {name}, and main's rows as they are as savepoint {safety}",),
         warnings=(*_warnings(survey, choice), *([_LOST] if lost else [])),
-        refusals=(*refusals, *more),
+        refusals=(*survey.schema_refusals, *more),
         undo="" if lost else f"paimark undo {table.word}",
     )
 

@@ -7,11 +7,10 @@ from typing import Any, Self
 
 import msgspec
 
-from core.actions.change import journal
 from core.actions.change.change import Done, Work
 from core.actions.change.journal import Hold
 from core.actions.change.operations import Undoable
-from core.actions.checks import read_only_refusals, required_text
+from core.actions.checks import required_text
 from core.actions.context import Context
 from core.actions.merge.history import MergeEvent, record
 from core.actions.plan import Plan, Refusal, Step
@@ -55,11 +54,9 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             summary=f"main of {table.full_name} is at {what} already",
             arguments={"to": asked},
             fingerprint=way.fingerprint,
-            refusals=tuple(read_only_refusals(context)),
             empty=True,
         )
-    refusals = [*read_only_refusals(context), *rewriting_refusals(start), *_column_refusals(files, way)]
-    refusals += journal.refusals(context, table)
+    refusals = [*rewriting_refusals(start), *_column_refusals(files, way)]
     rows = size = 0
     try:
         rows, size = size_of(files, table, snapshot)

@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 from typing import Self
 
-from core.actions.change import journal
 from core.actions.change.change import Change, Done, Work
 from core.actions.change.journal import Hold, JournaledChange
 from core.actions.change.operations import Undoable
-from core.actions.checks import read_only_refusals
 from core.actions.context import Context
 from core.actions.names import archive_name
 from core.actions.plan import Plan, Refusal, Step, raise_first
@@ -36,8 +34,6 @@ def plan(
     files, root = context.files, head.root
     table = root.table
     cut = Cut(root, table.root(archive_name(context)), keep.id, head.snapshot.id)
-    refusals = [*read_only_refusals(context), *_refusals(context, cut, keep)]
-    refusals += journal.refusals(context, table)
     tags = [name.removeprefix("tag/tag-") for name in truncation.later_tags(files, root, keep.id)]
     count = counted(len(cut.later), "snapshot")
     steps = [
@@ -70,7 +66,7 @@ def plan(
             f"The definition of the table stays as it is now, though snapshot {keep.id} had "
             f"schema {keep.schema_id}",
         ),
-        refusals=tuple(refusals),
+        refusals=tuple(_refusals(context, cut, keep)),
         undo=f"paimark undo {table.word}",
     )
 

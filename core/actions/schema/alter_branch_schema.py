@@ -8,12 +8,10 @@ from typing import Self, get_args
 
 import msgspec
 
-from core.actions.change import journal
 from core.actions.change.change import Change, Done, Landed, Work
 from core.actions.change.journal import Hold, JournaledChange
 from core.actions.checks import (
     fingerprint,
-    read_only_refusals,
     require_unmoved,
     text_argument,
 )
@@ -58,10 +56,8 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     if not texts:
         raise UsageError("Nothing is said of what to alter", "Give one of --add, --drop, --rename, --widen.")
     changes = _changes(texts)
-    refusals = read_only_refusals(context)
-    refusals += journal.refusals(context, table)
     root, now = _definition(context, table, branch)
-    made = Changed(None, (), ())
+    made, refusals = Changed(None, (), ()), list[Refusal]()
     try:
         made = _made(context, root, now, changes)
     except UsageError as error:

@@ -13,11 +13,10 @@ from typing import Self
 
 import msgspec
 
-from core.actions.change import journal
 from core.actions.change.change import Change, Done, Landed, Work
 from core.actions.change.journal import Hold, JournaledChange
 from core.actions.change.operations import Undoable
-from core.actions.checks import read_only_refusals, require_unmoved, required_text, text_argument
+from core.actions.checks import require_unmoved, required_text, text_argument
 from core.actions.context import Context, Remark
 from core.actions.plan import Plan, Step, raise_first
 from core.actions.roots import guard_tags
@@ -45,11 +44,6 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     renaming = find_tag(context.files, table, name, to, branch)
     root, number = renaming.root, renaming.tag.id
     for_both = f"they stay for {_wait_of(context, root):g} s: somebody may be reading the tags"
-    in_the_way = [
-        *read_only_refusals(context),
-        *refusals(context, renaming),
-        *journal.refusals(context, table),
-    ]
     return Plan(
         action=ACTION,
         table=table.full_name,
@@ -63,7 +57,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         ),
         kept=(f"The rows of snapshot {number}, all the time, and every branch made from them",),
         warnings=tuple(warnings(context.files, renaming)),
-        refusals=tuple(in_the_way),
+        refusals=tuple(refusals(context, renaming)),
         undo=f"paimark undo {table.word}" if way_back_refusal(name) is None else "",
     )
 

@@ -8,7 +8,6 @@ import msgspec
 
 from core.actions.change import operations
 from core.actions.change.operations import Operation
-from core.actions.checks import read_only_refusals
 from core.actions.context import Context, Progress
 from core.actions.plan import Outcome, Plan, Refusal
 from core.actions.roots.pin_snapshot import choose
@@ -31,8 +30,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             table=table.full_name,
             summary=f"Redo the last undo of {table.full_name}",
             arguments={},
-            fingerprint="",
-            refusals=(*read_only_refusals(context), nothing),
+            refusals=(nothing,),
         )
     undone = known[-1]
     planned = action(undone.action).plan(context, table, undone.request)

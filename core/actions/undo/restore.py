@@ -9,7 +9,6 @@ from core.actions.change.operations import Stacks
 from core.actions.checks import (
     fingerprint,
     integer_argument,
-    read_only_refusals,
     require_allowed,
     require_unmoved,
 )
@@ -34,7 +33,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         raise UsageError("to is missing", "Give it as --to.")
     known, stacks = read_operations(context.files, table), operations.stacks(context, table)
     target = _target(table, known, number)
-    way, refusals = _way(stacks, target), read_only_refusals(context)
+    way, refusals = _way(stacks, target), list[Refusal]()
     if way is None:
         hint = "Only what can be undone, or was undone last, is walked."
         refusals.append(Refusal(f"Operation {number} of {table.full_name} can't be reached", hint))

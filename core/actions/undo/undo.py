@@ -7,11 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from core.actions.branches import delete_branch
-from core.actions.change import driver, journal, operations
+from core.actions.change import operations
 from core.actions.change.operations import Undoable
-from core.actions.checks import read_only_refusals
-from core.actions.context import Context, Progress
-from core.actions.plan import Outcome, Plan, Refusal
+from core.actions.context import Context
+from core.actions.plan import Plan, Refusal
 from core.actions.roots.as_made import is_untouched
 from core.actions.undo import commit as undo_commit
 from core.actions.undo import inverse as undo_inverse
@@ -30,8 +29,6 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     though main has moved on from merges and rollbacks since.
     """
     replacement_only = arguments.get("replacement") is True
-    refusals = read_only_refusals(context)
-    refusals += journal.refusals(context, table)
     try:
         entry = _last(context, table, replacement_only=replacement_only)
         made = _planner(table, entry)(context, table, entry)
@@ -41,8 +38,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             table=table.full_name,
             summary=f"Take back the last change of {table.full_name}",
             arguments={},
-            fingerprint="",
-            refusals=(*refusals, Refusal(error.message, error.hint)),
+            refusals=(Refusal(error.message, error.hint),),
         )
     arguments_now = {**made.arguments, "undone": entry.action, "replacement": replacement_only}
     return msgspec.structs.replace(
@@ -51,14 +47,8 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         change=made.kind,
         arguments=arguments_now,
         undoes=entry.token,
-        refusals=tuple(dict.fromkeys((*refusals, *made.refusals))),
         undo=f"paimark redo {table.word}",
     )
-
-
-def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
-    """Take it back. Raises `Refused` when anything moved since the plan, before anything was written."""
-    return driver.apply(context, plan, progress)
 
 
 def _planner(table: TablePath, entry: Undoable) -> _Plan:

@@ -16,6 +16,7 @@ import pytest
 from core.actions.change import driver
 from core.actions.context import Context
 from core.actions.plan import Outcome, Plan
+from core.actions.registry import action
 from core.actions.rewrite import rewrite_main
 from core.actions.rollback import rollback
 from core.errors import NotFound, Refused, UsageError
@@ -45,7 +46,7 @@ def one_row(order_id: int) -> pa.Table:
 
 
 def planned(context: Context, to: str) -> Plan:
-    return rollback.plan(context, ORDERS, {"to": to})
+    return action("rollback").plan(context, ORDERS, {"to": to})
 
 
 def refusals(context: Context, to: str) -> str:
