@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import os
 import uuid
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -74,22 +76,12 @@ class ResultFile:
         )
 
 
-class _ParquetWriter:
-    def __init__(self, out: IO[bytes], schema: pa.Schema) -> None:
+class _Whole:
+    """Parquet and Arrow hold any cell as it is; `make` gives pyarrow's writer."""
+
+    def __init__(self, make: Callable[..., Any], out: IO[bytes], schema: pa.Schema) -> None:
         self._names = distinct(schema.names)
-        self._writer = pa.parquet.ParquetWriter(out, _renamed(schema, self._names))
-
-    def write(self, rows: pa.Table) -> None:
-        self._writer.write_table(rows.rename_columns(self._names))
-
-    def close(self) -> None:
-        self._writer.close()
-
-
-class _Arrow:
-    def __init__(self, out: IO[bytes], schema: pa.Schema) -> None:
-        self._names = distinct(schema.names)
-        self._writer = pa.ipc.new_file(out, _renamed(schema, self._names))
+        self._writer = make(out, _renamed(schema, self._names))
 
     def write(self, rows: pa.Table) -> None:
         self._writer.write_table(rows.rename_columns(self._names))
@@ -133,7 +125,12 @@ class _Json:
         self._out.detach()
 
 
-_WRITERS: dict[str, Any] = {".csv": _Csv, ".json": _Json, ".parquet": _ParquetWriter, ".arrow": _Arrow}
+_WRITERS: dict[str, Any] = {
+    ".csv": _Csv,
+    ".json": _Json,
+    ".parquet": partial(_Whole, pa.parquet.ParquetWriter),
+    ".arrow": partial(_Whole, pa.ipc.new_file),
+}
 
 
 def _renamed(schema: pa.Schema, names: list[str]) -> pa.Schema:

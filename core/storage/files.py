@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
 
+from core.errors import FileMissing
+
 
 class DirectoryEntry(NamedTuple):
     """One directory entry. `size` is in bytes, 0 for a directory.
@@ -88,3 +90,11 @@ class Files(Protocol):
         A branch whose files were deleted must not stay behind as empty directories: stock orphan cleaning
         then fails for the whole table. Nothing to do where a store has no directories.
         """
+
+
+def read_if_there(files: Files, path: str) -> bytes | None:
+    """The whole file, None when it does not exist. Raises `Corrupt` as `Files.read`."""
+    try:
+        return files.read(path)
+    except FileMissing:
+        return None

@@ -60,9 +60,12 @@ class S3Files(RemoteFiles):
             more = {"ContinuationToken": page["NextContinuationToken"]}
 
     def _size(self, full: str) -> int | None:
-        bucket, _, key = full.partition("/")
-        size: int = self._call("call_s3", "head_object", Bucket=bucket, Key=key)["ContentLength"]
+        size: int = self._head(full)["ContentLength"]
         return size
+
+    def _head(self, full: str) -> Any:
+        bucket, _, key = full.partition("/")
+        return self._call("call_s3", "head_object", Bucket=bucket, Key=key)
 
     async def _get(self, full: str) -> bytes:
         bucket, _, key = full.partition("/")
@@ -110,10 +113,10 @@ class S3Files(RemoteFiles):
         return True
 
     def etag_of(self, path: str) -> str | None:
-        bucket, _, key = self._file(path).partition("/")
+        full = self._file(path)
         try:
             with self._said_plainly(path):
-                etag: str = self._call("call_s3", "head_object", Bucket=bucket, Key=key).get("ETag", "")
+                etag: str = self._head(full).get("ETag", "")
         except FileMissing:
             return None
         return etag
@@ -123,9 +126,6 @@ class S3Files(RemoteFiles):
         return f"{self._filesystem.endpoint_url or ''} {super()._store}"
 
     def _create(self, full: str, data: bytes) -> bool:
-        return self._put_if_absent(full, data)
-
-    def _put_if_absent(self, full: str, data: bytes) -> bool:
         # A put that is repeated because its answer was lost finds its own object: the mark tells.
         mark = uuid.uuid4().hex
         for seconds in (*_CONFLICT_SECONDS, None):
@@ -151,12 +151,10 @@ class S3Files(RemoteFiles):
 
     def _written_by(self, full: str) -> str | None:
         """The mark of who wrote the object, empty where another program did; None where there is none."""
-        bucket, _, key = full.partition("/")
         try:
-            response = self._call("call_s3", "head_object", Bucket=bucket, Key=key)
+            mark: str = self._head(full).get("Metadata", {}).get(_WRITER, "")
         except FileNotFoundError:
             return None
-        mark: str = response.get("Metadata", {}).get(_WRITER, "")
         return mark
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from typing import Any, ClassVar
 
-from core.errors import Corrupt, FileMissing
-from core.storage.files import Files
+from core.errors import Corrupt
+from core.storage.files import Files, read_if_there
 from core.table.layout import OPERATION_PREFIX, TablePath
 from core.table.records import Point, Record
 
@@ -156,8 +156,5 @@ def _operation(data: bytes, path: str, number: int, token: str) -> Operation:
 
 def undoable_before_the_log(files: Files, table: TablePath) -> list[Undoable]:
     """Entries of the undo log of earlier versions of Paimark."""
-    try:
-        data = files.read(table.undo_log)
-    except FileMissing:
-        return []
-    return [Undoable.from_json(line, table.undo_log) for line in data.splitlines() if line.strip()]
+    lines = (read_if_there(files, table.undo_log) or b"").splitlines()
+    return [Undoable.from_json(line, table.undo_log) for line in lines if line.strip()]

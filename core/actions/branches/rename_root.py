@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
-from core.actions.change.change import Change, Landed
+from core.actions.change.change import Change
 from core.actions.change.journal import Hold, JournaledChange
 from core.actions.change.operations import Undoable
 from core.actions.merge import history as merge_history
@@ -61,9 +61,6 @@ class RootMove(Change[Undoable]):
         now = state(files, self.source)
         if now.fingerprint != before.fingerprint or list(root_files(files, self.source)) != names:
             raise moved(self.work.table, before.description, now.description)
-
-    def landed(self, hold: Hold) -> Landed:
-        return Landed.NO
 
     def finish(self, hold: Hold) -> None:
         merge_history.rename(self.work.files, self.source, self.target)

@@ -19,7 +19,8 @@ from core.actions.change.owner import Owner, Standing, standing, this_process
 from core.actions.context import Context
 from core.actions.plan import Plan, Refusal, raise_first
 from core.actions.temp_files import meant_for
-from core.errors import Corrupt, FileMissing, Refused
+from core.errors import Corrupt, Refused
+from core.storage.files import read_if_there
 from core.table.layout import HEARTBEAT_PREFIX, STEP_PREFIX, TablePath
 from core.table.reading import numbered
 from core.table.records import Record
@@ -191,11 +192,8 @@ class Hold:
         self.journaled = JournaledChange(self.journal, (*self.journaled.entries, entry))
 
     def _is_current(self) -> bool:
-        try:
-            data = self.context.files.read(self.table.journal)
-        except FileMissing:
-            return False
-        return _decoded(data, self.table).token == self.journal.token
+        data = read_if_there(self.context.files, self.table.journal)
+        return data is not None and _decoded(data, self.table).token == self.journal.token
 
     def _next_path(self) -> str:
         return self.table.journal_step(self.journal.token, len(self.journaled.entries) + 1)
@@ -209,9 +207,8 @@ class Hold:
 
 def current(context: Context, table: TablePath) -> JournaledChange | None:
     """The change that holds the table. Raises `Corrupt` for a journal that this version can't read."""
-    try:
-        data = context.files.read(table.journal)
-    except FileMissing:
+    data = read_if_there(context.files, table.journal)
+    if data is None:
         return None
     journal = _decoded(data, table)
     prefix = f"{STEP_PREFIX}{journal.token}-"
@@ -303,7 +300,5 @@ def _version(data: bytes) -> object:
 
 
 def _entry(context: Context, path: str) -> JournalEntry | None:
-    try:
-        return JournalEntry.from_json(context.files.read(path), path)
-    except FileMissing:
-        return None
+    data = read_if_there(context.files, path)
+    return None if data is None else JournalEntry.from_json(data, path)

@@ -16,9 +16,10 @@ from typing import Literal
 import msgspec
 
 from core.actions.context import Context
-from core.errors import FileMissing, PaimarkError
+from core.errors import PaimarkError
 from core.figures import moment
 from core.processes import lives, machine, start_of
+from core.storage.files import read_if_there
 from core.table.layout import TablePath
 
 Standing = Literal["running", "gone", "unknown"]
@@ -100,12 +101,9 @@ def silent(
     return set(still)
 
 
-def _pulse(context: Context, table: TablePath, token: str) -> tuple[bytes, frozenset[str]]:
+def _pulse(context: Context, table: TablePath, token: str) -> tuple[bytes | None, frozenset[str]]:
     """The heartbeat, and the names of files with the token: a process that writes either one lives."""
-    try:
-        beat = context.files.read(table.heartbeat(token))
-    except FileMissing:
-        beat = b""
+    beat = read_if_there(context.files, table.heartbeat(token))
     return beat, frozenset(name for name in context.files.names(table.branches) if token in name)
 
 

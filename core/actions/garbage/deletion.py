@@ -27,9 +27,9 @@ from core.actions.garbage.sweep import Removed, remove, stranger
 from core.actions.garbage.unreferenced import FileCount, Freed
 from core.actions.plan import Plan, Refusal, Step, raise_first
 from core.actions.roots import guard_tags, savepoint_claim
-from core.errors import FileMissing, Refused
+from core.errors import Refused
 from core.figures import counted, size
-from core.storage.files import Files
+from core.storage.files import Files, read_if_there
 from core.table.layout import Root, TablePath
 from core.table.lineage.main_branch import main_root
 from core.table.manifests.files import StoredFile
@@ -306,8 +306,7 @@ class DeleteReference(Change[TargetState]):
 def _is_still(files: Files, root: Root, target: DeletionTarget) -> bool:
     """Whether the tag is the one that was to go, and not a later one of its name."""
     path = root.tag(target.tag_name)
-    try:
-        record = Tag.from_json(files.read(path), path)
-    except FileMissing:
+    data = read_if_there(files, path)
+    if data is None or target.tag is None:
         return False
-    return target.tag is not None and is_same_commit(record, target.tag)
+    return is_same_commit(Tag.from_json(data, path), target.tag)

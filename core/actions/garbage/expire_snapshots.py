@@ -33,9 +33,9 @@ from core.actions.garbage.unreferenced import FileCount
 from core.actions.plan import Plan, Step
 from core.actions.roots import guard_tags
 from core.durations import parse_duration
-from core.errors import Corrupt, FileMissing, Refused, UsageError
+from core.errors import Corrupt, Refused, UsageError
 from core.figures import counted, moment, size
-from core.storage.files import Files
+from core.storage.files import Files, read_if_there
 from core.table.layout import Root, TablePath
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import branch_root
@@ -205,10 +205,7 @@ def smallest_consumer(files: Files, root: Root) -> int | None:
 
 
 def _raise_earliest(files: Files, root: Root, end: int) -> None:
-    try:
-        hinted = whole_number(files.read(root.earliest_hint))
-    except FileMissing:
-        hinted = None
+    hinted = whole_number(read_if_there(files, root.earliest_hint) or b"")
     if hinted is None or hinted <= end:
         files.replace(root.earliest_hint, str(end).encode())
 

@@ -11,8 +11,7 @@ from typing import ClassVar, Literal, NamedTuple
 
 import msgspec
 
-from core.errors import FileMissing
-from core.storage.files import Files
+from core.storage.files import Files, read_if_there
 from core.table.layout import Root, TablePath
 from core.table.records import Point, Record
 
@@ -45,10 +44,7 @@ class MergeEvent(Record, frozen=True, kw_only=True):
 
 def events(files: Files, table: TablePath) -> list[MergeEvent]:
     """All of them, oldest first. Raises `Corrupt`."""
-    try:
-        lines = files.read(table.merges).splitlines()
-    except FileMissing:
-        return []
+    lines = (read_if_there(files, table.merges) or b"").splitlines()
     return [MergeEvent.from_json(line, table.merges) for line in lines if line.strip()]
 
 

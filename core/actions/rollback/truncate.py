@@ -176,10 +176,10 @@ def _refusals(context: Context, cut: Cut, keep: Snapshot) -> list[Refusal]:
         refusals.append(
             Refusal(f"Snapshot {keep.id} of {name} has expired", "Roll back to it without --truncate.")
         )
-    elif lost := _lost(files, root, keep):
-        refusals.append(
-            Refusal(f"Snapshot {keep.id} of {name} is not whole: {lost} is gone", "Choose another version.")
-        )
+    elif lost := missing_of(files, root, keep):
+        # An expiry that died may have begun with it, and main's newest snapshot would lack files.
+        reason = f"Snapshot {keep.id} of {name} is not whole: {lost[0]} is gone"
+        refusals.append(Refusal(reason, "Choose another version."))
     for branch in truncation.stranded(files, root, keep):
         reason = f"Branch {branch} of {name} parts from main after snapshot {keep.id}, or nobody knows where"
         refusals.append(Refusal(reason, "Roll back without --truncate, or delete that branch first."))
@@ -188,11 +188,6 @@ def _refusals(context: Context, cut: Cut, keep: Snapshot) -> list[Refusal]:
         for each in _stranded_consumers(files, root, keep.id)
     ]
     return refusals
-
-
-def _lost(files: Files, root: Root, keep: Snapshot) -> str:
-    """A file that main's newest snapshot would lack: an expiry that died may have begun with it."""
-    return next(iter(missing_of(files, root, keep)), "")
 
 
 def _stranded_consumers(files: Files, root: Root, keep: int) -> list[str]:

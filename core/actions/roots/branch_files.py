@@ -13,6 +13,7 @@ import msgspec
 
 from core.actions.checks import fingerprint
 from core.actions.roots.json_edit import with_options, without_time_to_live
+from core.actions.roots.root_files import paths_below
 from core.actions.temp_files import delete_temporaries, meant_for
 from core.errors import FileMissing, Refused
 from core.storage.files import Files
@@ -140,7 +141,7 @@ def take_back(files: Files, branch: Root, written: list[str]) -> None:
 def others_files(files: Files, source_names: list[str], branch: Root) -> list[str]:
     """The files of a branch that its creation, which has these paths, did not write: somebody uses it."""
     expected = set(source_names)
-    paths = _paths_below(files, branch.directory)
+    paths = paths_below(files, branch.directory)
     return sorted(path for path in paths if path not in expected and _finished(path) not in expected)
 
 
@@ -153,7 +154,7 @@ def remove_unfinished(files: Files, source_names: list[str], branch: Root, newes
     [schema] = files.read_many([path])
     if schema is not None and not is_protected(schema, path):
         return False
-    paths = list(_paths_below(files, branch.directory))
+    paths = list(paths_below(files, branch.directory))
     left = [path for path in paths if path not in set(source_names)]
     for path in [*left, *(path for path in reversed(source_names) if path in paths)]:
         files.delete(path)
@@ -183,15 +184,6 @@ def _finished(path: str) -> str | None:
     directory, _, name = path.rpartition("/")
     meant = meant_for(name)
     return None if meant is None else f"{directory}/{meant}"
-
-
-def _paths_below(files: Files, directory: str) -> Iterator[str]:
-    for entry in files.entries(directory):
-        path = f"{directory}/{entry.name}"
-        if entry.is_directory and not entry.is_link:
-            yield from _paths_below(files, path)
-        else:
-            yield path
 
 
 def _snapshot_data(files: Files, root: Root, snapshot_id: int, tag_data: bytes) -> bytes:

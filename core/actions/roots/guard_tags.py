@@ -17,8 +17,8 @@ from core.actions.plan import Step
 from core.actions.roots.barrier import has_barrier, put_barrier, remove_barrier
 from core.actions.roots.json_edit import without_time_to_live
 from core.actions.roots.notices import notice
-from core.errors import Corrupt, FileMissing
-from core.storage.files import Files
+from core.errors import Corrupt
+from core.storage.files import Files, read_if_there
 from core.storage.parallel import each_of
 from core.table.layout import (
     BARRIER_ID,
@@ -41,12 +41,9 @@ def guard(files: Files, root: Root, tag_name: str) -> None:
     table = root.table
     if root.branch is None or main_branch_name(files, table) != root.branch:
         return
-    try:
-        data = files.read(root.tag(tag_name))
-    except FileMissing:
-        return
-    data = without_time_to_live(data, root.tag(tag_name))
-    _put_while_main(files, root, {table.root().tag(tag_name): data})
+    if (data := read_if_there(files, root.tag(tag_name))) is not None:
+        data = without_time_to_live(data, root.tag(tag_name))
+        _put_while_main(files, root, {table.root().tag(tag_name): data})
 
 
 def unguard(files: Files, root: Root, tag_name: str, data: bytes) -> None:

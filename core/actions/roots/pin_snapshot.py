@@ -17,7 +17,7 @@ from core.actions.context import Context, Progress, Remark
 from core.actions.plan import Plan
 from core.errors import FileMissing, NotFound, Refused, Unavailable
 from core.figures import counted
-from core.storage.files import Files
+from core.storage.files import Files, read_if_there
 from core.table.layout import Root, TablePath
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import branch_root, root_exists
@@ -125,10 +125,7 @@ def is_newest(files: Files, chosen: ChosenSnapshot) -> bool:
     """
     if files.exists(chosen.root.snapshot(chosen.snapshot.id + 1)):
         return False
-    try:
-        return files.read(chosen.root.snapshot(chosen.snapshot.id)) == chosen.data
-    except FileMissing:
-        return False
+    return read_if_there(files, chosen.root.snapshot(chosen.snapshot.id)) == chosen.data
 
 
 def require_whole(context: Context, chosen: ChosenSnapshot, progress: Progress) -> NeededNames | None:

@@ -136,9 +136,9 @@ def remove_root(files: Files, root: Root) -> None:
     """Remove a branch root with all that is in it: half-written files too, and links themselves."""
     if root.branch is None:
         raise ValueError("the table directory is never removed")
-    names = list(_all_below(files, root.directory, ""))
-    schemas = part_of(names, SCHEMAS)
-    delete_files(files, root, [*(name for name in names if name not in set(schemas)), *schemas])
+    schemas = f"{root.schemas}/"
+    schemas_last = sorted(paths_below(files, root.directory), key=lambda path: path.startswith(schemas))
+    _each(files.delete, schemas_last)
     files.prune(root.directory)
 
 
@@ -186,12 +186,14 @@ def _below(files: Files, directory: str, prefix: str) -> Iterator[tuple[str, int
             yield name, entry.size
 
 
-def _all_below(files: Files, directory: str, prefix: str) -> Iterator[str]:
+def paths_below(files: Files, directory: str) -> Iterator[str]:
+    """All paths of files in a directory and below it: half-written ones and links themselves too."""
     for entry in files.entries(directory):
+        path = f"{directory}/{entry.name}"
         if entry.is_directory and not entry.is_link:
-            yield from _all_below(files, f"{directory}/{entry.name}", f"{prefix}{entry.name}/")
+            yield from paths_below(files, path)
         else:
-            yield f"{prefix}{entry.name}"
+            yield path
 
 
 def _each(do: Callable[..., None], items: Sequence[object]) -> None:

@@ -19,9 +19,10 @@ from core.actions.context import Context
 from core.actions.plan import Plan, Refusal, Step
 from core.actions.schema.changes import Changed, changed
 from core.actions.temp_files import delete_temporaries
-from core.errors import FileMissing, Refused, StatementFailed, UsageError
+from core.errors import Refused, StatementFailed, UsageError
 from core.redaction import keep_secrets
 from core.shell import shell_line
+from core.storage.files import read_if_there
 from core.table.layout import SCHEMA_PREFIX, Root, TablePath
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import branch_root
@@ -153,10 +154,8 @@ class AlterSchema(Change[AlterState]):
         return [Step("check", self._root.label, "nothing was written: the definition is as it was")]
 
     def _is_written(self) -> bool:
-        try:
-            return self.work.files.read(self._root.schema(self._schema.id)) == self.state.schema.encode()
-        except FileMissing:
-            return False
+        data = read_if_there(self.work.files, self._root.schema(self._schema.id))
+        return data == self.state.schema.encode()
 
     def _moved(self) -> Refused:
         return Refused(

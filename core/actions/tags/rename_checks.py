@@ -51,11 +51,6 @@ def refusals(context: Context, renaming: TagToRename) -> list[Refusal]:
     return [*_of_the_old_name(context, renaming), *_of_the_new_name(context.files, renaming)]
 
 
-def way_back_refusal(name: str) -> Refusal | None:
-    """Why a tag can't get this name back; None when it can."""
-    return name_refusal(name, "tag")
-
-
 def warnings(files: Files, renaming: TagToRename) -> list[str]:
     """The warnings of the plan. Raises `Corrupt`."""
     name, to = renaming.name, renaming.to
@@ -69,7 +64,7 @@ def warnings(files: Files, renaming: TagToRename) -> list[str]:
         sentences.append(f"Stock engines take {to} for one of their own tags, and may delete it in its turn")
     if (until := kept_until_ms(renaming.tag)) is not None:
         sentences.append(f"From {moment(until)} on, stock engines may delete it, as before")
-    if (refusal := way_back_refusal(name)) is not None:
+    if (refusal := name_refusal(name, "tag")) is not None:
         sentences.append(f"It can't be undone: {refusal.reason[0].lower()}{refusal.reason[1:]}")
     return sentences
 

@@ -18,11 +18,12 @@ from core.actions.change.journal import Hold, JournaledChange
 from core.actions.change.operations import Undoable
 from core.actions.checks import require_unmoved, required_text, text_argument
 from core.actions.context import Context, Remark
+from core.actions.names import name_refusal
 from core.actions.plan import Plan, Step, raise_first
 from core.actions.roots import guard_tags
 from core.actions.roots.as_made import holds
 from core.actions.roots.pin_snapshot import prune_gone
-from core.actions.tags.rename_checks import TagToRename, find_tag, refusals, warnings, way_back_refusal
+from core.actions.tags.rename_checks import TagToRename, find_tag, refusals, warnings
 from core.cancelling import check_cancelled
 from core.errors import Corrupt, NotFound, Refused
 from core.table.layout import Root, TablePath
@@ -58,7 +59,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         kept=(f"The rows of snapshot {number}, all the time, and every branch made from them",),
         warnings=tuple(warnings(context.files, renaming)),
         refusals=tuple(refusals(context, renaming)),
-        undo=f"paimark undo {table.word}" if way_back_refusal(name) is None else "",
+        undo=f"paimark undo {table.word}" if name_refusal(name, "tag") is None else "",
     )
 
 
@@ -153,7 +154,7 @@ class RenameTag(Change[RenameState]):
 
     def way_back(self) -> Undoable | None:
         name, to, root = self.state.name, self.state.to, self._root
-        if way_back_refusal(name) is not None or not self._is_kept():
+        if name_refusal(name, "tag") is not None or not self._is_kept():
             return None
         arguments: dict[str, object] = {"name": to, "to": name, "branch": root.branch}
         return Undoable(

@@ -13,7 +13,6 @@ from core.actions.context import Context
 from core.actions.plan import Plan, Refusal
 from core.actions.roots.as_made import is_untouched
 from core.actions.undo import commit as undo_commit
-from core.actions.undo import inverse as undo_inverse
 from core.actions.undo import replacement as undo_replacement
 from core.actions.undo import retirement as undo_retirement
 from core.actions.undo import truncation as undo_truncation
@@ -53,7 +52,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
 
 def _planner(table: TablePath, entry: Undoable) -> _Plan:
     if entry.inverse is not None:
-        return undo_inverse.plan
+        return _inverse
     if entry.action == delete_branch.ACTION:
         return undo_retirement.plan
     if entry.moved_main:
@@ -64,6 +63,17 @@ def _planner(table: TablePath, entry: Undoable) -> _Plan:
         f"{table.operations} holds {entry.action}, which this version can't take back",
         "Take it back with the version of Paimark that did it.",
     )
+
+
+def _inverse(context: Context, table: TablePath, entry: Undoable) -> Plan:
+    """By another action: a new branch, tag or savepoint is deleted, a schema is altered back.
+
+    Only while it is as the change left it: what somebody built on it since is not taken away.
+    """
+    from core.actions.registry import action
+
+    assert entry.inverse is not None
+    return action(entry.inverse).plan(context, table, entry.arguments or {})
 
 
 def _last(context: Context, table: TablePath, *, replacement_only: bool) -> Undoable:

@@ -6,8 +6,8 @@ Read it once an operation and carry the root: every path lookup asking again wou
 
 from __future__ import annotations
 
-from core.errors import Corrupt, FileMissing, NotFound
-from core.storage.files import Files
+from core.errors import Corrupt, NotFound
+from core.storage.files import Files, read_if_there
 from core.table.layout import BRANCH_PREFIX, MAIN, SNAPSHOT_PREFIX, Root, TablePath, number_in
 from core.table.names import checked_name, is_safe_name, near_names
 
@@ -31,9 +31,8 @@ def main_root(files: Files, table: TablePath) -> Root:
 
 def main_branch_name(files: Files, table: TablePath) -> str | None:
     """The branch that the main-branch file names; None when the table directory is main's root."""
-    try:
-        data = files.read(table.main_branch_file)
-    except FileMissing:
+    data = read_if_there(files, table.main_branch_file)
+    if data is None:
         return None
     try:
         name = data.decode().strip()
