@@ -58,9 +58,8 @@ class SavepointManager:
 
     def savepoint(self, savepoint_id: int) -> Savepoint:
         """Raises `NotFound` and `Corrupt`."""
-        path = self.savepoint_path(savepoint_id)
         try:
-            return Savepoint.from_json(self.files.read(path), path)
+            return Savepoint.from_path(self.files, self.savepoint_path(savepoint_id))
         except FileMissing as error:
             known = self.ids()
             few = ", ".join(map(str, known)) if len(known) < 10 else f"{known[0]} to {known[-1]}"

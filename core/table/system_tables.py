@@ -15,7 +15,7 @@ import msgspec
 
 from core.errors import NotFound
 from core.storage.files import Files
-from core.table.layout import Root, TablePath
+from core.table.layout import Root
 from core.table.lineage.branches import branch_rows
 from core.table.lineage.lineage import Lineage
 from core.table.names import near_names
@@ -50,11 +50,6 @@ class SystemTable:
     def read(self, files: Files, root: Root, unreadable: Unreadable | None = None) -> Iterable[Row]:
         """The rows, of the root's branch; `unreadable` is filled as they come."""
         return self._read(files, root, {} if unreadable is None else unreadable)
-
-
-def rows(files: Files, table: TablePath, root: Root, name: str) -> list[Row]:
-    """The rows of `t$<name>`, of the root's branch. Raises `NotFound` for a name that is no system table."""
-    return list(system_table(name).read(files, root))
 
 
 def system_table(name: str) -> SystemTable:

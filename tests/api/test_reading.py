@@ -13,7 +13,7 @@ import pytest
 import paimark
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
-from core.table.system_tables import rows
+from core.table.system_tables import system_table
 from tests.conftest import ORDERS as SCHEMA
 from tests.interop.ours import act
 from tests.paimon import commit, create_table, read_rows
@@ -52,7 +52,7 @@ def test_lists_have_what_the_system_tables_have(warehouse: Path, orders: paimark
     files = LocalFiles(str(warehouse))
 
     def expected(name: str) -> list[tuple[Any, ...]]:
-        return [tuple(row) for row in rows(files, ORDERS, ORDERS.root(), name)]
+        return [tuple(row) for row in system_table(name).read(files, ORDERS.root())]
 
     def found(records: list[Any]) -> list[tuple[Any, ...]]:
         return [tuple(getattr(each, name) for name in each.__struct_fields__) for each in records]

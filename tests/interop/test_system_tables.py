@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
-from core.table.system_tables import SYSTEM_TABLES, rows
+from core.table.system_tables import SYSTEM_TABLES, system_table
 from tests.interop.judge import Judge
 from tests.paimon import commit, create_table
 
@@ -30,7 +30,7 @@ MIXED = pa.schema(
 
 def ours(warehouse: Path, table: TablePath, name: str) -> list[dict[str, Any]]:
     columns = [column.name for column in SYSTEM_TABLES[name].columns]
-    found = rows(LocalFiles(str(warehouse)), table, table.root(), name)
+    found = list(system_table(name).read(LocalFiles(str(warehouse)), table.root()))
     return [dict(zip(columns, row, strict=True)) for row in found]
 
 

@@ -14,7 +14,7 @@ from core.table.catalog import databases, find_table, tables
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import main_root
 from core.table.savepoints import SavepointManager
-from core.table.system_tables import SYSTEM_TABLES, rows
+from core.table.system_tables import SYSTEM_TABLES, system_table
 files = open_files(sys.argv[1])
 for database in databases(files):
     for table in tables(files, database):
@@ -23,7 +23,7 @@ for database in databases(files):
         assert SavepointManager(files, table).all() == []
         # The files of a snapshot are listed in its manifests, and those are Avro.
         for name in set(SYSTEM_TABLES) - {"files"}:
-            rows(files, table, root, name)
+            list(system_table(name).read(files, root))
 print(*sorted(name for name in sys.modules if "." not in name))
 """
 

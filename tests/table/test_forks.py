@@ -1,4 +1,4 @@
-"""Where a branch parts from main, and what each side has that the other lacks."""
+"""Where a branch parts from main, and how far each went since."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from core.errors import Corrupt
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
 from core.table.lineage.branches import branch_rows
-from core.table.lineage.forks import Fork, Side, compare, find_fork
+from core.table.lineage.forks import Fork, Side, find_fork
 from tests.conftest import ORDERS as ORDERS_SCHEMA
-from tests.paimon import commit, open_table
+from tests.paimon import commit
 from tests.table.branches import create_branch
 from tests.table.lineages import TABLE, CountingFiles, write_lineage
 
@@ -81,16 +81,6 @@ def test_the_branches_table_says_how_far_each_went(forked: Path) -> None:
     main, fix = branch_rows(LocalFiles(str(forked)), ORDERS)
     assert (main.fork_snapshot_id, main.ahead, main.behind) == (None, None, None)
     assert (fix.fork_snapshot_id, fix.ahead, fix.behind) == (2, 2, 3)
-
-
-def test_each_side_shows_what_the_other_lacks(forked: Path) -> None:
-    open_table(forked, "shop.orders").create_tag("late", 5)
-    open_table(forked, "shop.orders$branch_fix").create_tag("checked", 4)
-    comparison = compare(LocalFiles(str(forked)), ORDERS.root(), BRANCH)
-    assert [row.snapshot_id for row in comparison.branch.snapshots] == [4, 3]
-    assert [row.snapshot_id for row in comparison.main.snapshots] == [5, 4, 3]
-    assert (comparison.branch.tags, comparison.main.tags) == (("checked",), ("late",))
-    assert (comparison.branch.schema_ids, comparison.main.schema_ids) == ((), ())
 
 
 def test_a_thousand_snapshots_take_a_bisection_of_reads(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from core.table.lineage.lineage import Lineage
 from core.table.manifests.files import data_manifests
 from core.table.records import Savepoint
 from core.table.savepoints import SavepointManager
-from core.table.system_tables import SYSTEM_TABLES, rows
+from core.table.system_tables import SYSTEM_TABLES, system_table
 from tests.interop.ours import act
 from tests.paimon import open_table
 from tests.table.branches import create_branch
@@ -177,7 +177,7 @@ def test_the_system_table_begins_with_the_five_columns(manager: SavepointManager
         "created_by",
         "health",
     ]
-    assert rows(manager.files, ORDERS, ORDERS.root(), "savepoints") == [
+    assert list(system_table("savepoints").read(manager.files, ORDERS.root())) == [
         (1, 2, 0, 1_800_000_000_001, 8, 1_700_000_000_002, "main", None, "manual", "ok"),
         (2, 5, 0, 1_800_000_000_002, 20, 1_700_000_000_005, "main", "before the sale", "manual", "ok"),
     ]

@@ -16,7 +16,7 @@ from core.table.layout import TablePath
 from core.table.lineage.branches import BranchRow, branch_rows
 from core.table.lineage.lineage import Lineage
 from core.table.records import Tag
-from core.table.system_tables import SYSTEM_TABLES, rows, system_table
+from core.table.system_tables import SYSTEM_TABLES, system_table
 from core.table.tag_times import created_ms, retained_text
 from tests.paimon import create_table, open_table, read_rows
 from tests.table.branches import create_branch
@@ -28,7 +28,7 @@ ORDERS = TablePath("shop", "orders")
 def test_rows_and_columns_are_pypaimons(warehouse: Path, name: str) -> None:
     ours = [
         dict(zip((column.name for column in SYSTEM_TABLES[name].columns), row, strict=True))
-        for row in rows(LocalFiles(str(warehouse)), ORDERS, ORDERS.root(), name)
+        for row in system_table(name).read(LocalFiles(str(warehouse)), ORDERS.root())
     ]
     theirs = read_rows(warehouse, f"shop.orders${name}")
     assert len(ours) == len(theirs) > 0
@@ -61,7 +61,7 @@ def test_files_are_pypaimons_of_any_snapshot(warehouse: Path) -> None:
     for table, keys in ((ORDERS, {"[1]", "[2]"}), (TablePath("shop", "events"), {None})):
         theirs = {row["file_path"]: row for row in read_rows(warehouse, f"{table.full_name}$files")}
         names = [column.name for column in SYSTEM_TABLES["files"].columns]
-        ours = [dict(zip(names, row, strict=True)) for row in rows(files, table, table.root(), "files")]
+        ours = [dict(zip(names, row, strict=True)) for row in system_table("files").read(files, table.root())]
         assert len(ours) == len(theirs) > 0
         for row in ours:
             assert Path(row["file_path"]).stat().st_size == row["file_size_in_bytes"]
@@ -75,14 +75,14 @@ def test_files_are_pypaimons_of_any_snapshot(warehouse: Path) -> None:
     of_snapshot = SYSTEM_TABLES["files"].of_snapshot
     assert of_snapshot is not None
     then = list(of_snapshot(files, ORDERS.root(), Lineage(files, ORDERS.root()).snapshot(1)))
-    assert 0 < len(then) < len(rows(files, ORDERS, ORDERS.root(), "files"))
+    assert 0 < len(then) < len(list(system_table("files").read(files, ORDERS.root())))
 
 
 def test_a_table_without_snapshots_has_no_files(tmp_path: Path) -> None:
     create_table(tmp_path, "shop.empty", pa.schema([pa.field("a", pa.int64())]), options={"x": "y"})
     files, empty = LocalFiles(str(tmp_path)), TablePath("shop", "empty")
-    assert rows(files, empty, empty.root(), "files") == []
-    assert rows(files, empty, empty.root(), "options") == [("x", "y")]
+    assert list(system_table("files").read(files, empty.root())) == []
+    assert list(system_table("options").read(files, empty.root())) == [("x", "y")]
 
 
 def test_half_written_files_are_told_and_keep_no_row_from_showing(warehouse: Path) -> None:
@@ -130,7 +130,7 @@ def test_branches_begin_with_main_and_stock_columns(warehouse: Path) -> None:
     assert fix.create_time is not None
     assert main.create_time <= zoo.create_time <= fix.create_time
     assert [column.name for column in SYSTEM_TABLES["branches"].columns] == list(BranchRow._fields)
-    assert rows(files, ORDERS, ORDERS.root("zoo"), "branches") == [main, fix, zoo]
+    assert list(system_table("branches").read(files, ORDERS.root("zoo"))) == [main, fix, zoo]
 
 
 def test_the_branch_that_is_main_comes_first_and_once(warehouse: Path) -> None:
@@ -158,7 +158,7 @@ def test_a_tag_with_a_ttl_says_when_it_was_made_and_how_long_it_stays(warehouse:
     before = datetime.now().timestamp() * 1000
     open_table(warehouse, "shop.orders").create_tag("soon", 3, time_retained="1 d")
     files = LocalFiles(str(warehouse))
-    soon, _ = rows(files, ORDERS, ORDERS.root(), "tags")
+    soon, _ = list(system_table("tags").read(files, ORDERS.root()))
     assert soon[0] == "soon"
     assert before - 1000 <= soon[5] <= datetime.now().timestamp() * 1000 + 1000
     assert soon[6] == "PT24H"

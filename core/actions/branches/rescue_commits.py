@@ -85,9 +85,8 @@ class RescueCommits(Change[RescueState]):
 
     @classmethod
     def begin(cls, work: Work) -> Self:
-        strays = stray_commits(work.files, work.table)
-        require_unmoved(work.table, work.plan, _seen(strays))
-        return cls(work, RescueState(str(work.plan.arguments["name"]), tuple(each.id for each in strays)))
+        ids = tuple(each.id for each in _as_planned(work))
+        return cls(work, RescueState(str(work.plan.arguments["name"]), ids))
 
     @classmethod
     def nothing(cls, plan: Plan) -> dict[str, str | int | bool | None]:
@@ -98,9 +97,7 @@ class RescueCommits(Change[RescueState]):
         return self.work.table.root(self.state.name)
 
     def check(self, hold: Hold) -> None:
-        strays = stray_commits(self.work.files, self.work.table)
-        require_unmoved(self.work.table, self.work.plan, _seen(strays))
-        raise_first(_refusals(self.work.context, self._target, strays))
+        raise_first(_refusals(self.work.context, self._target, _as_planned(self.work)))
 
     def prepare(self, hold: Hold) -> None:
         for path, data in _copies(self.work.context, self._target, self.state.ids).items():
@@ -197,6 +194,12 @@ def _remove_rescued(files: Files, target: Root) -> None:
     if not numbered(files.names(own.snapshots), SNAPSHOT_PREFIX):
         delete_files(files, own, [f"{SNAPSHOTS}/EARLIEST"])
     put_barrier(files, own.table, main)
+
+
+def _as_planned(work: Work) -> list[Snapshot]:
+    strays = stray_commits(work.files, work.table)
+    require_unmoved(work.table, work.plan, _seen(strays))
+    return strays
 
 
 def _seen(strays: list[Snapshot]) -> str:

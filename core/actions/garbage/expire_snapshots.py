@@ -131,8 +131,8 @@ class ExpireSnapshots(Change[ExpireState]):
 
     @classmethod
     def begin(cls, work: Work) -> Self:
-        branch, end = work.plan.arguments["branch"], int(work.plan.arguments["end"] or 0)
-        root = work.table.root(None if branch is None else str(branch))
+        end = int(work.plan.arguments["end"] or 0)
+        root = work.table.root(text_argument(work.plan.arguments, "branch"))
         return cls(work, ExpireState(root.branch, end, _require_as_planned(work.files, root, end, work.plan)))
 
     @classmethod

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from core.actions.change import journal
-from core.actions.checks import fingerprint, require_unmoved
+from core.actions.checks import fingerprint, require_unmoved, text_argument
 from core.actions.context import Context, Progress, Remark
 from core.actions.plan import Plan
 from core.errors import FileMissing, NotFound, Refused, Unavailable
@@ -77,10 +77,9 @@ def choose(files: Files, root: Root, snapshot_id: int | None) -> ChosenSnapshot 
 
 def choose_as_planned(context: Context, table: TablePath, plan: Plan) -> ChosenSnapshot:
     """The snapshot of the arguments `branch` and `snapshot`. Raises `Refused` when it is another now."""
-    branch, number = plan.arguments["branch"], plan.arguments["snapshot"]
     try:
-        root = branch_root(context.files, table, None if branch is None else str(branch))
-        chosen = choose(context.files, root, int(number or 0))
+        root = branch_root(context.files, table, text_argument(plan.arguments, "branch"))
+        chosen = choose(context.files, root, int(plan.arguments["snapshot"] or 0))
     except NotFound:
         chosen = None
     require_unmoved(table, plan, chosen.fingerprint if chosen else "")

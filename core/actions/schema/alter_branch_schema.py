@@ -195,9 +195,8 @@ def _changes(texts: Mapping[str, str]) -> tuple[SchemaChange, ...]:
 
 
 def _as_planned(context: Context, table: TablePath, plan: Plan) -> _Way:
-    branch = plan.arguments["branch"]
     texts = {str(kind): str(plan.arguments[kind]) for kind in KINDS if kind in plan.arguments}
-    root, now = _definition(context, table, None if branch is None else str(branch))
+    root, now = _definition(context, table, text_argument(plan.arguments, "branch"))
     way = _Way(root, now, Changed(None, (), ()))
     require_unmoved(table, plan, way.fingerprint)
     return _Way(root, now, _made(context, root, now, _changes(texts)))

@@ -39,8 +39,8 @@ class DeleteTag(DeleteReference):
 
     @classmethod
     def find(cls, work: Work) -> tuple[DeletionTarget, list[Refusal]]:
-        name, branch = work.plan.arguments["tag_name"], work.plan.arguments["branch"]
-        return _find(work.context, work.table, str(name), None if branch is None else str(branch))
+        given = work.plan.arguments
+        return _find(work.context, work.table, str(given["tag_name"]), text_argument(given, "branch"))
 
 
 def _find(

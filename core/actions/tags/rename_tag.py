@@ -242,9 +242,9 @@ class RenameTag(Change[RenameState]):
 def _as_planned(work: Work) -> TagToRename:
     """Raises `Refused` when the tag is another one, or gone."""
     given = work.plan.arguments
-    name, to, branch = str(given["tag_name"]), str(given["new_name"]), given["branch"]
+    name, to, branch = str(given["tag_name"]), str(given["new_name"]), text_argument(given, "branch")
     try:
-        renaming = find_tag(work.files, work.table, name, to, None if branch is None else str(branch))
+        renaming = find_tag(work.files, work.table, name, to, branch)
     except NotFound:
         renaming = None
     require_unmoved(work.table, work.plan, renaming.fingerprint if renaming else "")

@@ -1,4 +1,4 @@
-"""Find the fork of two lineages, count the commits since on each side, and list those that one side lacks.
+"""Find the fork of two lineages, and count the commits since on each side.
 
 Ids rise by one with each commit, so that commits are counted by their ids though many have expired. Up to the
 fork both lineages hold the same snapshots, after it none: a bisection of the ids that both know finds it.
@@ -16,7 +16,6 @@ from core.table.layout import SNAPSHOT_PREFIX, Root
 from core.table.lineage.lineage import Lineage, numbered
 from core.table.read_tags import is_read_tag
 from core.table.records import Snapshot, Tag, is_apart, is_same_commit
-from core.table.rows import SnapshotRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,24 +31,6 @@ class Fork:
     ahead: int | None
     behind: int | None
     is_proven: bool
-
-
-@dataclass(frozen=True)
-class Surplus:
-    """Snapshots of one side that the other lacks: newest first, and at most as many as asked for."""
-
-    snapshots: tuple[SnapshotRow, ...]
-    tags: tuple[str, ...]
-    schema_ids: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """A branch beside main."""
-
-    fork: Fork
-    branch: Surplus
-    main: Surplus
 
 
 class Side:
@@ -143,25 +124,6 @@ def find_forks(files: Files, main: Side, branches: Sequence[Root]) -> list[Fork]
     """Where each of these parts from main, many looked at at once. Raises as `find_fork`."""
     main = main.read()
     return list(each_of(lambda root: find_fork(main, Side(files, root)), branches))
-
-
-def compare(files: Files, main: Root, branch: Root, limit: int = 100) -> Comparison:
-    """A branch beside main, with at most `limit` snapshots of each. Raises as `find_fork`."""
-    left, right = Side(files, main), Side(files, branch)
-    fork = find_fork(left, right)
-    after = fork.snapshot_id or 0
-    return Comparison(fork, _surplus(right, left, after, limit), _surplus(left, right, after, limit))
-
-
-def _surplus(side: Side, other: Side, after: int, limit: int) -> Surplus:
-    rows = [row for row in side.lineage.newest(limit) if row.snapshot_id > after]
-    tags = (
-        name
-        for name, tag in side.tags.items()
-        if name not in other.tags or not is_same_commit(tag, other.tags[name])
-    )
-    schemas = set(side.lineage.schema_ids()).difference(other.lineage.schema_ids())
-    return Surplus(tuple(rows), tuple(tags), tuple(sorted(schemas)))
 
 
 def _begun_from(main: Side, branch: Side) -> int | None:

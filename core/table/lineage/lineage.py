@@ -70,9 +70,8 @@ class Lineage:
 
     def snapshot(self, snapshot_id: int) -> Snapshot:
         """One snapshot, whole. Raises `NotFound` and `Corrupt`."""
-        path = self.root.snapshot(snapshot_id)
         try:
-            return Snapshot.from_json(self.files.read(path), path)
+            return Snapshot.from_path(self.files, self.root.snapshot(snapshot_id))
         except FileMissing as error:
             self._require_root()
             raise NotFound(
@@ -86,9 +85,8 @@ class Lineage:
             newest = self.latest_id()
             if newest is None:
                 return None
-            path = self.root.snapshot(newest)
             try:
-                return Snapshot.from_json(self.files.read(path), path)
+                return Snapshot.from_path(self.files, self.root.snapshot(newest))
             except FileMissing:
                 # Expired or rolled back between the two reads.
                 continue
@@ -176,7 +174,7 @@ class Lineage:
         """Raises `NotFound` (with names spelled like it as the hint) and `Corrupt`."""
         path = self.root.tag(checked_name(name, "tag"))
         try:
-            return Tag.from_json(self.files.read(path), path)
+            return Tag.from_path(self.files, path)
         except FileMissing as error:
             raise NotFound(f"{self._name} has no tag {name}", near_names(name, self.tag_names())) from error
 
@@ -192,9 +190,8 @@ class Lineage:
 
     def schema(self, schema_id: int) -> TableSchema:
         """Raises `NotFound` and `Corrupt`."""
-        path = self.root.schema(schema_id)
         try:
-            return TableSchema.from_json(self.files.read(path), path)
+            return TableSchema.from_path(self.files, self.root.schema(schema_id))
         except FileMissing as error:
             self._require_root()
             raise NotFound(f"{self._name} has no schema {schema_id}") from error
@@ -249,9 +246,8 @@ class Lineage:
             chosen = choose(times)
             if chosen is None:
                 return None
-            path = self.root.snapshot(chosen)
             try:
-                snapshot = Snapshot.from_json(self.files.read(path), path)
+                snapshot = Snapshot.from_path(self.files, self.root.snapshot(chosen))
             except FileMissing:
                 # Expired since it was listed.
                 continue

@@ -258,9 +258,8 @@ class FileLocations:
 
 def schema_of(files: Files, root: Root, schema_id: int) -> TableSchema:
     """The schema, or the root's newest where that one is missing. Raises `Corrupt`."""
-    path = root.schema(schema_id)
     try:
-        return TableSchema.from_json(files.read(path), path)
+        return TableSchema.from_path(files, root.schema(schema_id))
     except FileMissing as error:
         # Partition columns are the same in every schema, and stock engines copy too few to some branches.
         latest = Lineage(files, root).latest_schema()

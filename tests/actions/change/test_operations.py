@@ -10,7 +10,7 @@ from core.errors import NotFound, Refused, UsageError
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import branch_names, main_root
 from core.table.operations import read_operations
-from core.table.system_tables import rows
+from core.table.system_tables import system_table
 from tests.actions.acting import ORDERS, applied, done, planned
 from tests.actions.taking_over import add, branched, main_rows
 
@@ -35,7 +35,7 @@ def test_each_change_is_an_operation_with_what_was_before_and_after(context: Con
         "main is branch fix at snapshot 3",
     )
     assert undo.undoes == replacement.token
-    listed = rows(context.files, ORDERS, ORDERS.root(), "operations")
+    listed = list(system_table("operations").read(context.files, ORDERS.root()))
     assert listed[-1][0] == len(log) and listed[-1][8] == replacement.number
 
 
