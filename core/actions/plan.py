@@ -16,7 +16,7 @@ from core.table.records import Point
 class Step(msgspec.Struct, frozen=True):
     """One thing that will be done.
 
-    `verb` is create, copy, replace, delete or check; `target` a path or a name; `size` bytes.
+    `verb` is create, copy, move, replace, delete or check; `target` a path or a name; `size` bytes.
     """
 
     verb: str

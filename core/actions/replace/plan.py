@@ -97,8 +97,8 @@ def _steps(
     if with_options(takeover.branch.schema, RETENTION_OFF, schema) != takeover.branch.schema:
         steps.append(Step("replace", schema, "stock retention off: it would destroy savepoints"))
     if archive is not None:
-        detail = f"the previous main, whole: {_counted(of_main)}"
-        steps.append(Step("create", f"branch {archive}", detail, sum(of_main.values())))
+        detail = f"into branch {archive}: {_counted(of_main)}; no data file is touched"
+        steps.append(Step("move", "the previous main", detail, sum(of_main.values())))
     steps.append(
         Step("replace", table.main_branch_file, f"{main.label} -> {branch.label}: from here on it is main")
     )
@@ -109,11 +109,6 @@ def _steps(
     steps.append(
         Step("replace", table.root().schema(0), f"a notice to stock engines that {branch.label} is main")
     )
-    if archive is not None:
-        gone = {name: size for name, size in of_main.items() if not name.startswith("tag/")}
-        steps.append(
-            Step("delete", main.directory, f"{_counted(gone)}: the archive holds them", sum(gone.values()))
-        )
     if drops_previous and archive is not None:
         steps += [Step("delete", f"branch {archive}", "the previous main"), *freed_steps(freed)]
     return steps

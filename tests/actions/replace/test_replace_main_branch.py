@@ -210,8 +210,9 @@ def test_the_plan_says_first_who_will_notice(context: Context, orders: Path) -> 
     said = [f"{step.verb} {step.target}: {step.detail}" for step in plan.steps]
     assert said[0] == "copy branch fix: snapshots 1 to 1 of main, from before the fork"
     today = datetime.now(UTC).strftime("%Y%m%d")
-    assert said[1].startswith(f"create branch main-{today}T")
-    assert said[1].endswith("the previous main, whole: 5 snapshots, 1 tag, 1 schema, 1 consumer")
+    assert said[1].startswith(f"move the previous main: into branch main-{today}T")
+    assert "5 snapshots, 1 tag, 1 schema, 1 consumer; no data" in said[1]
+    assert not any(step.verb == "delete" for step in plan.steps)
     archive = replaced(context)
     assert (orders / f"branch/branch-{archive}/consumer/consumer-job").exists()
     assert not (orders / "consumer").exists()
