@@ -41,16 +41,17 @@ def raise_first(refusals: Iterable[Refusal]) -> None:
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """The plan of an action on a table. Made by reading only; `apply` checks `fingerprint` again.
 
-    `summary` is one sentence; `kept` says what stays recoverable; `warnings` are what a person should know
-    first; `undo` is what to type to take it back; `arguments` are the resolved arguments that `apply` uses;
-    `change` names the kind of change that `apply` makes, where it is not the action's name, and `request`
-    holds what the action was asked for. `lasting` is the fingerprint of what must stay the same though main
-    goes on from `main_at`. `undoes` and `redoes` are tokens of operations. `freed_files` and `freed_bytes`
-    count what leaves the store. A plan with refusals can't be applied.
+    The registry fills in `action` and `table`. `summary` is one sentence; `kept` says what stays recoverable;
+    `warnings` are what a person should know first; `undo` is what to type to take it back; `arguments` are
+    the resolved arguments that `apply` uses; `change` names the kind of change that `apply` makes, where it
+    is not the action's name, and `request` holds what the action was asked for. `lasting` is the fingerprint
+    of what must stay the same though main goes on from `main_at`. `undoes` and `redoes` are tokens of
+    operations. `freed_files` and `freed_bytes` count what leaves the store. A plan with refusals can't be
+    applied.
     """
 
-    action: str
-    table: str
+    action: str = ""
+    table: str = ""
     summary: str
     arguments: dict[str, str | int | bool | None]
     fingerprint: str = ""

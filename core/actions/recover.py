@@ -118,8 +118,6 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         lost = ", ".join(str(each.savepoint.id) for each in findings.untagged)
         what += f" and a savepoint without its tag: {lost}"
     return Plan(
-        action=ACTION,
-        table=table.full_name,
         summary=f"{table.full_name} has {what}",
         arguments={"assume": assumed},
         fingerprint=findings.fingerprint,

@@ -80,11 +80,17 @@ def _defined(
     moves_main: bool = False,
 ) -> Action:
     """`module` lies below `core.actions`, and is called as its action is."""
+    name = module.rpartition(".")[2].replace("_", "-")
 
     def plan(context: Context, table: TablePath, given: Mapping[str, object]) -> Plan:
         made = cast(MakePlan, _loaded(module).plan)(context, table, given)
-        request = made.request if made.redoes else _plain(given)
-        return replace(made, refusals=_refusals(context, table, module, made), request=request)
+        return replace(
+            made,
+            action=made.action or name,
+            table=table.full_name,
+            refusals=_refusals(context, table, module, made),
+            request=made.request if made.redoes else _plain(given),
+        )
 
     def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
         require_no_links(context.files, parse_table_name(plan.table))
@@ -95,7 +101,6 @@ def _defined(
             after_commit(context, parse_table_name(plan.table), None, progress)
         return outcome
 
-    name = module.rpartition(".")[2].replace("_", "-")
     return Action(name, summary, arguments, danger, plan, apply)
 
 

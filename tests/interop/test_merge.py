@@ -10,8 +10,8 @@ import pytest
 
 from core.actions.change import driver
 from core.actions.context import Context
-from core.actions.merge import merge_branch
 from core.actions.plan import Outcome
+from core.actions.registry import action
 from core.errors import Refused
 from core.table.layout import TablePath
 from core.table.lineage.lineage import Lineage
@@ -33,13 +33,13 @@ def branched(context: Context, warehouse: Path, database: str, table: str = "ord
 
 
 def merged(context: Context, table: TablePath, on_conflict: str | None = None) -> Outcome:
-    plan = merge_branch.plan(context, table, {"name": "fix", "on_conflict": on_conflict})
+    plan = action("merge-branch").plan(context, table, {"name": "fix", "on_conflict": on_conflict})
     assert plan.refusals == (), plan.refusals
     return driver.apply(context, plan, lambda line: None)
 
 
 def is_done(context: Context, table: TablePath) -> bool:
-    return merge_branch.plan(context, table, {"name": "fix"}).empty
+    return action("merge-branch").plan(context, table, {"name": "fix"}).empty
 
 
 def order(number: int, customer: str) -> Row:
@@ -104,7 +104,7 @@ def test_rows_with_keys_are_merged_on_both_sides(
     # A key that only the branch changed since that merge, and one that both did.
     upsert(engine_warehouse, fix, order(1, "again"), order(4, "theirs"))
     upsert(engine_warehouse, name, order(4, "ours"))
-    plan = merge_branch.plan(context, table, {"name": "fix"})
+    plan = action("merge-branch").plan(context, table, {"name": "fix"})
     with pytest.raises(Refused, match=r'1 key changed in main and in branch fix.*"order_id":4'):
         driver.apply(context, plan, lambda line: None)
     assert "ACTION" not in context.files.names(f"{table.directory}/branch")

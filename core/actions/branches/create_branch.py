@@ -57,8 +57,6 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             Refusal(f"Tag {tag_name} can't be branched from: {error.message}", "Choose one that is whole.")
         )
     return Plan(
-        action=ACTION,
-        table=table.full_name,
         summary=f"Create branch {name} of {table.full_name} from tag {tag_name} (snapshot {tag.id})",
         arguments={
             "name": name,

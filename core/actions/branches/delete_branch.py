@@ -64,9 +64,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             f"Delete branch {name} of {table.full_name}: {counted(len(freed.files), 'file')}, {size(total)}"
         )
     return Plan(
-        action=ACTION,
         change="retire-branch" if keeps else "",
-        table=table.full_name,
         summary=summary,
         arguments={"name": name, "keep": keeps, "retired": retired},
         fingerprint=_seen(context, root, branch_state),

@@ -43,8 +43,6 @@ from core.table.lineage.main_branch import main_branch_name, root_exists
 from core.table.reading import numbered
 from core.table.records import Snapshot, TableSchema
 
-ACTION = "rescue-commits"
-
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
     """Arguments: `name` of the branch to be made."""
@@ -54,8 +52,6 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     ids = ", ".join(str(each.id) for each in strays[:5]) + (" ..." if len(strays) > 5 else "")
     count = counted(len(strays), "commit")
     return Plan(
-        action=ACTION,
-        table=table.full_name,
         summary=f"Make branch {name} of {table.full_name} of {count} by stale writers",
         arguments={"name": name},
         fingerprint=_seen(strays),

@@ -139,7 +139,6 @@ def dependents_refusals(files: Files, target: DeletionTarget, what: str) -> list
 
 def plan_deletion(
     context: Context,
-    action: str,
     target: DeletionTarget,
     what: str,
     arguments: dict[str, Any],
@@ -151,8 +150,6 @@ def plan_deletion(
     freed, repair = what_goes(context, table, target.to_delete, refusals)
     total = sum(each.size or 0 for each in freed.files)
     return Plan(
-        action=action,
-        table=table.full_name,
         summary=f"Delete {what} of {table.full_name}: {counted(len(freed.files), 'file')}, {size(total)}",
         arguments=arguments,
         fingerprint=target.fingerprint,

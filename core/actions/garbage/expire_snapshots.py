@@ -42,7 +42,6 @@ from core.table.lineage.main_branch import branch_root
 from core.table.records import Consumer, Snapshot
 from core.text import whole_number
 
-ACTION = "expire-snapshots"
 _FOREVER = 2**31 - 1
 # Snapshots read at once to learn their times.
 _AT_ONCE = 64
@@ -79,8 +78,6 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     resolved: dict[str, Any] = {"branch": root.branch, "first": gone[0] if gone else None, "end": end}
     if not gone:
         return Plan(
-            action=ACTION,
-            table=table.full_name,
             summary=f"No snapshot of {where} is to expire",
             arguments=resolved,
             warnings=tuple(_why_none(lineage, ids, rules, consumer, context.clock())),
@@ -91,8 +88,6 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     freed, repair = what_goes(context, table, to_delete, refusals)
     total = sum(each.size or 0 for each in freed.files)
     return Plan(
-        action=ACTION,
-        table=table.full_name,
         summary=f"Expire {_range_said(gone)} of {where}: {counted(len(freed.files), 'file')}, {size(total)}",
         arguments=resolved,
         fingerprint=seen,

@@ -39,7 +39,6 @@ from core.figures import counted
 from core.table.layout import Root, TablePath
 from core.table.records import Point, Snapshot, is_same_commit, point_of
 
-ACTION = "merge-branch"
 _CHOICES = ("fail", "branch", "main")
 _LOST = "The branch dropped a column of main's, or made it narrower: the merge can't be taken back"
 
@@ -55,8 +54,6 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     given: dict[str, str | int | bool | None] = {"name": name, "on_conflict": choice, "kind": survey.kind}
     if survey.kind == "nothing":
         return Plan(
-            action=ACTION,
-            table=table.full_name,
             summary=f"main of {table.full_name} has all of branch {name} already (its snapshot {head.id})",
             arguments=given,
             fingerprint=survey.fingerprint,
@@ -72,8 +69,6 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         _fast_forward(context, survey) if survey.kind == "fast-forward" else rewriting(context, survey)
     )
     return Plan(
-        action=ACTION,
-        table=table.full_name,
         summary=_summary(table, survey),
         arguments=given,
         fingerprint=survey.fingerprint,

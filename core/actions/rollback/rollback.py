@@ -33,8 +33,6 @@ from core.table.lineage.lineage import Lineage
 from core.table.manifests.files import size_of
 from core.table.records import Snapshot, is_same_commit, point_of
 
-ACTION = "rollback"
-
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
     """Arguments: `to`, a version of main (`snapshot.3`, `savepoint.1`, a tag) or a local date and time;
@@ -46,11 +44,9 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     truncates = arguments.get("truncate") is True
     what = f"{way.version.name} (snapshot {snapshot.id})"
     if truncates and not is_same_commit(head, snapshot):
-        return truncate.plan(context, ACTION, start.head, snapshot, asked, way.fingerprint)
+        return truncate.plan(context, start.head, snapshot, asked, way.fingerprint)
     if is_same_commit(head, snapshot):
         return Plan(
-            action=ACTION,
-            table=table.full_name,
             summary=f"main of {table.full_name} is at {what} already",
             arguments={"to": asked},
             fingerprint=way.fingerprint,
@@ -64,8 +60,6 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         refusals.append(Refusal(f"{what} is not whole: {error.message}", "Choose another version."))
     safety = savepoint_claim.next_id(files, table)
     return Plan(
-        action=ACTION,
-        table=table.full_name,
         summary=f"Give main of {table.full_name} the rows of {what}, instead of those of snapshot {head.id}",
         arguments={"to": asked, "snapshot": snapshot.id, "head": head.id, "root": start.root.branch},
         fingerprint=way.fingerprint,

@@ -27,9 +27,7 @@ from core.table.records import Consumer, Snapshot, point_of
 _CONSUMER = "consumer-"
 
 
-def plan(
-    context: Context, action: str, head: ChosenSnapshot, keep: Snapshot, to: str, fingerprint: str
-) -> Plan:
+def plan(context: Context, head: ChosenSnapshot, keep: Snapshot, to: str, fingerprint: str) -> Plan:
     """Main, at `head`, is to end at `keep`, which the version `to` is of."""
     files, root = context.files, head.root
     table = root.table
@@ -44,9 +42,7 @@ def plan(
     if tags:
         steps.append(Step("delete", root.tags, f"{', '.join(tags)}: of the branch now"))
     return Plan(
-        action=action,
         change="truncate",
-        table=table.full_name,
         summary=f"End main of {table.full_name} at {to} (snapshot {keep.id}) again: "
         f"{count} later go to branch {cut.archive.label}",
         arguments={

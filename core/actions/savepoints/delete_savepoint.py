@@ -24,8 +24,6 @@ from core.table.lineage.main_branch import main_root
 from core.table.records import Savepoint, Tag, commit_key
 from core.table.savepoints import SavepointManager
 
-ACTION = "delete-savepoint"
-
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
     """Arguments: `id`. Raises `NotFound` for a tag of that name which is no savepoint of ours."""
@@ -33,9 +31,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     if number is None:
         raise UsageError("id is missing", "Give it as --id.")
     target, refusals = _find(context, table, number)
-    return deletion.plan_deletion(
-        context, ACTION, target, f"savepoint {number}", {"savepoint_id": number}, refusals
-    )
+    return deletion.plan_deletion(context, target, f"savepoint {number}", {"savepoint_id": number}, refusals)
 
 
 class DeleteSavepoint(DeleteReference):

@@ -67,8 +67,6 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     described = "; ".join(made.clauses) or "leave it as it is"
     is_dropping = any(each.kind == "drop" for each in changes)
     return Plan(
-        action=ACTION,
-        table=table.full_name,
         summary=f"Alter {what}: {described}",
         arguments={"branch": branch, "schema_id": now.id + 1, **texts},
         fingerprint=_Way(root, now, made).fingerprint,

@@ -22,7 +22,6 @@ from core.table.lineage.main_branch import branch_root, main_root
 from core.table.read_tags import is_left_over, is_read_tag
 from core.table.records import Tag, is_same_commit
 
-ACTION = "delete-tag"
 _OURS = "paimark."
 
 
@@ -31,7 +30,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     name, branch = required_text(arguments, "name"), text_argument(arguments, "branch")
     target, refusals = _find(context, table, name, branch)
     arguments_now = {"tag_name": name, "branch": branch}
-    return deletion.plan_deletion(context, ACTION, target, f"tag {name}", arguments_now, refusals)
+    return deletion.plan_deletion(context, target, f"tag {name}", arguments_now, refusals)
 
 
 class DeleteTag(DeleteReference):

@@ -46,8 +46,6 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     root, number = renaming.root, renaming.tag.id
     for_both = f"they stay for {_wait_of(context, root):g} s: somebody may be reading the tags"
     return Plan(
-        action=ACTION,
-        table=table.full_name,
         summary=f"Rename tag {name} of {root.label} of {table.full_name} to {to}",
         arguments={"tag_name": name, "new_name": to, "branch": branch},
         fingerprint=renaming.fingerprint,

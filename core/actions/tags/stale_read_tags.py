@@ -7,7 +7,6 @@ from functools import partial
 
 from core.actions.change import driver
 from core.actions.context import Context, Progress, Remark
-from core.actions.tags import delete_tag
 from core.errors import NotFound, Refused
 from core.storage.files import Files
 from core.storage.parallel import each_of
@@ -40,8 +39,10 @@ def _of_reads(files: Files, root: Root) -> list[str]:
 
 def remove(context: Context, root: Root, name: str, progress: Progress) -> None:
     """With every file that only the tag keeps by now."""
+    from core.actions.registry import action
+
     try:
-        planned = delete_tag.plan(context, root.table, {"name": name, "branch": root.branch})
+        planned = action("delete-tag").plan(context, root.table, {"name": name, "branch": root.branch})
         driver.apply(context, planned, progress)
     except (NotFound, Refused) as error:
         # Somebody else removed it, or it must stay for a reason that its plan gives.

@@ -62,9 +62,7 @@ def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
     going_back = _find(context.files, table, entry)
     start, then = going_back.start, going_back.then
     return Plan(
-        action="undo",
         change="undo-commit",
-        table=table.full_name,
         summary=f"Take back {entry.description}: give main of {table.full_name} the rows of "
         f"snapshot {then.id} again, instead of those of snapshot {start.head.snapshot.id}",
         arguments={"seen": going_back.description},

@@ -14,8 +14,6 @@ from core.actions.roots.pin_snapshot import choose
 from core.table.layout import TablePath
 from core.table.lineage.main_branch import main_root
 
-ACTION = "redo"
-
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
     """The plan of the action that was undone last, with the arguments that it had."""
@@ -26,8 +24,6 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         hint = f"`paimark operations {table.word}` says what was done."
         nothing = Refusal(f"{table.full_name} has no undo that can be redone", hint)
         return Plan(
-            action=ACTION,
-            table=table.full_name,
             summary=f"Redo the last undo of {table.full_name}",
             arguments={},
             refusals=(nothing,),

@@ -67,9 +67,7 @@ def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
     reversal = _find(context.files, table, entry)
     main, previous = reversal.main, reversal.previous
     return Plan(
-        action="undo",
         change="undo-replacement",
-        table=table.full_name,
         summary=f"Take back that branch {main.root.label} became main of {table.full_name}: "
         f"{main.description} -> {previous.description}",
         arguments={"seen": reversal.description},

@@ -42,8 +42,6 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     steps = [Step("replace", f"{verb} {by_token[each].action}", by_token[each].summary) for each in tokens]
     changes = counted(len(tokens), "change")
     return Plan(
-        action=ACTION,
-        table=table.full_name,
         summary=f"Restore {table.full_name} to operation {number}: {verb} {changes}, one by one",
         arguments={"to": number, "verb": verb, "count": len(tokens)},
         fingerprint=fingerprint(*(each.token for each in known)),

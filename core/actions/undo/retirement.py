@@ -30,9 +30,7 @@ def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
     sizes = root_files(context.files, now.root)
     count, total = counted(len(sizes), "metadata file"), sum(sizes.values())
     return Plan(
-        action="undo",
         change="undo-retirement",
-        table=table.full_name,
         summary=f"Give branch {now.root.label} of {table.full_name} back its name {entry.branch}",
         arguments={},
         fingerprint=_fingerprint(entry, now),

@@ -56,9 +56,7 @@ def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
     tags = truncation.later_tags(context.files, cut.archive, cut.keep)
     goes_on = f"main of {table.full_name} goes on from snapshot {cut.keep} to {cut.head} again"
     return Plan(
-        action="undo",
         change="undo-truncation",
-        table=table.full_name,
         summary=f"Take back {entry.description}: {goes_on}",
         arguments={"seen": restoring.description},
         fingerprint=restoring.fingerprint,

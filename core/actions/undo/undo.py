@@ -33,8 +33,6 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         made = _planner(table, entry)(context, table, entry)
     except Refused as error:
         return Plan(
-            action=ACTION,
-            table=table.full_name,
             summary=f"Take back the last change of {table.full_name}",
             arguments={},
             refusals=(Refusal(error.message, error.hint),),

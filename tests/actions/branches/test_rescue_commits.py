@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.branches import rescue_commits
 from core.actions.context import Context
 from core.actions.roots.stray_commits import stray_commits
 from core.errors import Refused
@@ -27,7 +26,7 @@ def strayed(context: Context) -> Context:
 def test_stray_commits_become_a_branch(strayed: Context, orders: Path) -> None:
     rows = main_rows(strayed)
     assert len(stray_commits(strayed.files, ORDERS)) == 1
-    outcome = done(strayed, rescue_commits.ACTION, name="saved")
+    outcome = done(strayed, "rescue-commits", name="saved")
     assert outcome.result["commits"] == 1
     found = rows_of(strayed, ORDERS.root("saved"))
     assert {"order_id": 900, "customer": "stale", "price": 1.0} in found
@@ -41,7 +40,7 @@ def test_stray_commits_become_a_branch(strayed: Context, orders: Path) -> None:
 
 def test_a_merge_of_rescued_rows_says_how_to_bring_them_over(strayed: Context) -> None:
     """Main as it is with the rescued rows, and not the rescued rows alone."""
-    done(strayed, rescue_commits.ACTION, name="saved")
+    done(strayed, "rescue-commits", name="saved")
     assert [row["order_id"] for row in rows_of(strayed, ORDERS.root("saved"))] == [900]
     with pytest.raises(Refused, match="Nothing tells where branch saved") as refused:
         planned(strayed, "merge-branch", name="saved")
@@ -59,7 +58,7 @@ def test_a_merge_of_commits_on_the_previous_main_says_what_they_changed(strayed:
     files.create(own.snapshot(6), files.read(kept.snapshot(6)))
     for path in (own.snapshot(1), kept.snapshot(6), kept.latest_hint):
         files.delete(path)
-    done(strayed, rescue_commits.ACTION, name="saved")
+    done(strayed, "rescue-commits", name="saved")
     with pytest.raises(Refused, match="Nothing tells where branch saved") as refused:
         planned(strayed, "merge-branch", name="saved")
     assert refused.value.hint == (
@@ -70,14 +69,14 @@ def test_a_merge_of_commits_on_the_previous_main_says_what_they_changed(strayed:
 
 def test_without_stray_commits_there_is_nothing_to_do(context: Context, orders: Path) -> None:
     before = contents(orders)
-    plan = planned(context, rescue_commits.ACTION, name="saved")
+    plan = planned(context, "rescue-commits", name="saved")
     assert plan.empty and not plan.refusals
-    done(context, rescue_commits.ACTION, name="saved")
+    done(context, "rescue-commits", name="saved")
     assert contents(orders) == before
 
 
 def test_a_name_that_is_taken_or_bad_is_refused(strayed: Context) -> None:
     for name in ("fix", "main", "7"):
         with pytest.raises(Refused):
-            done(strayed, rescue_commits.ACTION, name=name)
+            done(strayed, "rescue-commits", name=name)
     assert len(stray_commits(strayed.files, ORDERS)) == 1

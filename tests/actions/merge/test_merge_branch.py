@@ -11,11 +11,10 @@ import pytest
 
 from core.actions.change import driver
 from core.actions.context import Context
-from core.actions.merge import merge_branch
 from core.actions.merge.scope import where_changed
 from core.actions.merge.survey import survey_merge
 from core.actions.plan import Outcome
-from core.actions.undo import undo
+from core.actions.registry import action
 from core.errors import NotFound, Refused, UsageError
 from core.table.layout import TablePath
 from core.table.lineage.lineage import Lineage
@@ -39,7 +38,7 @@ def state_of(warehouse: Path, name: str) -> dict[int, str]:
 
 
 def merged(context: Context, table: TablePath, choice: str = "fail") -> Outcome:
-    plan = merge_branch.plan(context, table, {"name": "fix", "on_conflict": choice})
+    plan = action("merge-branch").plan(context, table, {"name": "fix", "on_conflict": choice})
     assert plan.refusals == (), plan.refusals
     return applied(context, plan)
 
@@ -88,18 +87,18 @@ def changed_schema(root: Path, number: int, **options: str) -> None:
 
 
 def reasons(context: Context, table: TablePath = ORDERS, choice: str = "fail") -> str:
-    plan = merge_branch.plan(context, table, {"name": "fix", "on_conflict": choice})
+    plan = action("merge-branch").plan(context, table, {"name": "fix", "on_conflict": choice})
     return " | ".join(each.reason for each in plan.refusals)
 
 
 def test_a_plan_reads_only_and_tells_the_kind(context: Context, warehouse: Path, fix: TablePath) -> None:
     watched = context_on(warehouse, NoWrites(context.files))
-    assert merge_branch.plan(watched, fix, {"name": "fix"}).empty
+    assert action("merge-branch").plan(watched, fix, {"name": "fix"}).empty
     commit(warehouse, "shop.orders$branch_fix", one_row(9))
-    plan = merge_branch.plan(watched, fix, {"name": "fix"})
+    plan = action("merge-branch").plan(watched, fix, {"name": "fix"})
     assert plan.summary == "Move main of shop.orders on along branch fix: 1 snapshot, up to 6"
     commit(warehouse, "shop.orders", one_row(8))
-    plan = merge_branch.plan(watched, fix, {"name": "fix"})
+    plan = action("merge-branch").plan(watched, fix, {"name": "fix"})
     assert plan.arguments["kind"] == "keyed"
     assert plan.undo == "paimark undo shop.orders"
 
@@ -137,11 +136,11 @@ def test_tags_of_one_name_at_two_snapshots_are_listed(
 
 def test_what_can_not_be_merged_is_refused_by_name(context: Context, orders: Path, fix: TablePath) -> None:
     with pytest.raises(NotFound):
-        merge_branch.plan(context, ORDERS, {"name": "nothing"})
+        action("merge-branch").plan(context, ORDERS, {"name": "nothing"})
     with pytest.raises(UsageError):
-        merge_branch.plan(context, ORDERS, {"name": "fix", "on_conflict": "ours"})
+        action("merge-branch").plan(context, ORDERS, {"name": "fix", "on_conflict": "ours"})
     with pytest.raises(Refused, match="is main of"):
-        merge_branch.plan(context, ORDERS, {"name": "main"})
+        action("merge-branch").plan(context, ORDERS, {"name": "main"})
     for name in ("shop.orders$branch_fix", "shop.orders"):
         commit(orders.parents[1], name, one_row(9))
     for root in (orders, orders / "branch/branch-fix"):
@@ -156,7 +155,7 @@ def test_nothing_is_merged_when_a_side_moved_since_the_plan(
 ) -> None:
     commit(warehouse, "shop.orders$branch_fix", one_row(9))
     for name in ("shop.orders$branch_fix", "shop.orders"):
-        plan = merge_branch.plan(context, ORDERS, {"name": "fix"})
+        plan = action("merge-branch").plan(context, ORDERS, {"name": "fix"})
         commit(warehouse, name, one_row(8))
         with pytest.raises(Refused, match="moved since the plan was made"):
             driver.apply(context, plan, lambda line: None)
@@ -187,7 +186,7 @@ def test_rows_deleted_by_their_kind_column_leave_main(with_engine: Context, engi
     write(name, (1, "base", "-D"), (3, "main", "+U"), (5, "base", "-D"))
     merged(with_engine, table)
     assert state_of(engine_warehouse, name) == {2: "fixed", 3: "main", 4: "base"}
-    assert merge_branch.plan(with_engine, table, {"name": "fix"}).empty
+    assert action("merge-branch").plan(with_engine, table, {"name": "fix"}).empty
 
 
 def test_partitions_that_the_branch_left_alone_are_not_read(
@@ -256,11 +255,11 @@ def test_a_merge_that_loses_a_column_says_that_it_stays(
     (root / "schema/schema-1").write_bytes(msgspec.json.encode(newest))
     row = pa.table({"order_id": [9], "customer": ["x"], "note": ["n"]})
     commit(orders.parents[1], "shop.orders$branch_fix", row)
-    plan = merge_branch.plan(context, ORDERS, {"name": "fix"})
+    plan = action("merge-branch").plan(context, ORDERS, {"name": "fix"})
     assert "the merge can't be taken back" in plan.warnings[-1]
     assert plan.undo == "" and plan.refusals == ()
     merged(context, fix)
-    [refusal] = undo.plan(context, ORDERS, {}).refusals
+    [refusal] = action("undo").plan(context, ORDERS, {}).refusals
     assert "has a column price, which main dropped" in refusal.reason
 
 

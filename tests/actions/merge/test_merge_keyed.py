@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from core.actions.change import driver
 from core.actions.context import Context
-from core.actions.merge import merge_branch
+from core.actions.registry import action
 from core.errors import Refused
 from core.spark.client.client import Engine
 from core.spark.datasource.paimon import plan_splits, read_splits
@@ -220,7 +220,7 @@ def merged(context: Context, path: TablePath, table: Table, fix: Side, main: Sid
     """Merge, and say what main has then; or be refused, and nothing is as much as touched."""
     mine = fix.changed()
     conflicts = {key for key in mine & main.changed() if fix.at(key) != main.at(key)}
-    plan = merge_branch.plan(context, path, {"name": "fix", "on_conflict": choice})
+    plan = action("merge-branch").plan(context, path, {"name": "fix", "on_conflict": choice})
     assert plan.refusals == ()
     if conflicts and choice == "fail":
         directory = table.warehouse / path.directory
@@ -238,4 +238,4 @@ def merged(context: Context, path: TablePath, table: Table, fix: Side, main: Sid
         if value is not None:
             main.rows[key] = value
     main.merged, fix.merged = dict(main.rows), dict(fix.rows)
-    assert merge_branch.plan(context, path, {"name": "fix"}).empty
+    assert action("merge-branch").plan(context, path, {"name": "fix"}).empty

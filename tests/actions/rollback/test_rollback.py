@@ -18,7 +18,6 @@ from core.actions.context import Context
 from core.actions.plan import Outcome, Plan
 from core.actions.registry import action
 from core.actions.rewrite import rewrite_main
-from core.actions.rollback import rollback
 from core.errors import NotFound, Refused, UsageError
 from core.spark.client.client import Engine
 from core.table.layout import TablePath
@@ -38,7 +37,7 @@ def own_table(warehouse: Path, database: str) -> TablePath:
 
 
 def rolled_back(context: Context, table: TablePath, to: str) -> Outcome:
-    return applied(context, rollback.plan(context, table, {"to": to}))
+    return applied(context, action("rollback").plan(context, table, {"to": to}))
 
 
 def one_row(order_id: int) -> pa.Table:

@@ -15,8 +15,8 @@ import pytest
 from core.actions import recover
 from core.actions.change import driver
 from core.actions.context import Context, open_context
-from core.actions.garbage import expire_snapshots
 from core.actions.plan import Outcome
+from core.actions.registry import action
 from core.errors import StatementFailed
 from core.spark.client.client import Engine
 from core.spark.engine import holding_reads
@@ -65,7 +65,7 @@ def awaited(look: Callable[[], list[str]]) -> list[str]:
 
 
 def recovered(context: Context, table: TablePath) -> Outcome:
-    return recover.apply(context, recover.plan(context, table, {}), print)
+    return recover.apply(context, action("recover").plan(context, table, {}), print)
 
 
 def context_of(warehouse: Path) -> Context:
@@ -75,7 +75,7 @@ def context_of(warehouse: Path) -> Context:
 def expired(warehouse: Path, table: TablePath) -> None:
     """All snapshots but the newest."""
     context = context_of(warehouse)
-    plan = expire_snapshots.plan(context, table, {"retain_last": 1, "older_than": "0 s"})
+    plan = action("expire-snapshots").plan(context, table, {"retain_last": 1, "older_than": "0 s"})
     assert not plan.refusals
     driver.apply(context, plan, print)
 
@@ -120,7 +120,7 @@ def test_nothing_stays_of_a_read_that_ended(warehouse: Path, at_once: None) -> N
             state.name.startswith(READ_TAG_PREFIX) for state in States(lineage.files, ORDERS.root()).kept
         )
         # Its reader lives.
-        assert recover.plan(context_of(warehouse), ORDERS, {}).empty
+        assert action("recover").plan(context_of(warehouse), ORDERS, {}).empty
     assert read_tags(lineage) == []
 
 
@@ -132,14 +132,14 @@ def test_what_a_reader_that_was_killed_left_is_found_and_removed(warehouse: Path
     finally:
         reader.send_signal(signal.SIGKILL)
         reader.wait()
-    planned = recover.plan(context_of(warehouse), ORDERS, {})
+    planned = action("recover").plan(context_of(warehouse), ORDERS, {})
     assert planned.summary == "shop.orders has nothing interrupted and 1 tag left by reads that died"
     assert [step.target for step in planned.steps] == [ORDERS.root().tag(tag)]
     # The next read on the root tidies, too, what costs no more than its file.
     reads = HeldReads(lineage.files, False)
     with reads.held({Held(ORDERS.root(), 3): Reading("t", "snapshot.3", "s")}, print):
         awaited(lambda: ["gone"] if tag not in read_tags(lineage) else [])
-    assert recover.plan(context_of(warehouse), ORDERS, {}).empty
+    assert action("recover").plan(context_of(warehouse), ORDERS, {}).empty
 
 
 def test_a_failure_after_the_snapshot_went_says_so(warehouse: Path) -> None:
