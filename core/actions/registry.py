@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from types import ModuleType
 from typing import Literal, cast
 
@@ -144,22 +145,24 @@ _BRANCH = Argument("branch", "text", "Branch of the table; main when left out.")
 _TAG = Argument("name", "text", "Name of the tag.", required=True)
 _OF_BRANCH = Argument("name", "text", "Name of the branch.", required=True)
 
+_adding = partial(_defined, danger="changes")
+_destructive = partial(_defined, danger="destructive")
+_moving_main = partial(_destructive, moves_main=True)
+
 ACTIONS: dict[str, Action] = {
     each.name: each
     for each in (
-        _defined(
+        _adding(
             "savepoints.create_savepoint",
             "Keep the full state of a table at one snapshot, through expiry and clean-up.",
             (_SNAPSHOT, _BRANCH, Argument("comment", "text", "Why it is kept.")),
-            danger="changes",
         ),
-        _defined(
+        _adding(
             "savepoints.auto_savepoint",
             "Make the savepoint that the table's option savepoint.create-interval says is due.",
             (_BRANCH,),
-            danger="changes",
         ),
-        _defined(
+        _adding(
             "tags.create_tag",
             "Name a snapshot with a stock tag.",
             (
@@ -168,24 +171,21 @@ ACTIONS: dict[str, Action] = {
                 _BRANCH,
                 Argument("retain", "text", "How long it is kept (7 d, 12 h); for good when left out."),
             ),
-            danger="changes",
         ),
-        _defined(
+        _destructive(
             "tags.rename_tag",
             "Give a tag another name; its snapshot is kept all the time.",
             (_TAG, Argument("to", "text", "Its new name.", required=True), _BRANCH),
-            danger="destructive",
         ),
-        _defined(
+        _adding(
             "branches.create_branch",
             "Create a branch from a tag or savepoint of main.",
             (
                 _OF_BRANCH,
                 Argument("tag", "text", "Tag of main; a savepoint is one: savepoint.3.", required=True),
             ),
-            danger="changes",
         ),
-        _defined(
+        _adding(
             "schema.alter_branch_schema",
             "Change the columns or options of a table, on any branch.",
             (
@@ -198,21 +198,18 @@ ACTIONS: dict[str, Action] = {
                 Argument("unset", "text", "Table options to take out: 'option'."),
                 _BRANCH,
             ),
-            danger="changes",
         ),
-        _defined(
+        _destructive(
             "savepoints.delete_savepoint",
             "Delete a savepoint, and every file that only it keeps.",
             (Argument("id", "int", "Id of the savepoint.", required=True),),
-            danger="destructive",
         ),
-        _defined(
+        _destructive(
             "tags.delete_tag",
             "Delete a tag, and every file that only it keeps.",
             (_TAG, _BRANCH),
-            danger="destructive",
         ),
-        _defined(
+        _destructive(
             "garbage.expire_snapshots",
             "Delete the oldest snapshots, and every file that only they keep.",
             (
@@ -220,15 +217,13 @@ ACTIONS: dict[str, Action] = {
                 Argument("older_than", "text", "Only those older than this (7 d, 2026-05-01 12:00)."),
                 _BRANCH,
             ),
-            danger="destructive",
         ),
-        _defined(
+        _destructive(
             "branches.delete_branch",
             "Delete a branch, and every file that only it keeps.",
             (_OF_BRANCH, Argument("keep", "flag", "Only retire it: it keeps its files under another name.")),
-            danger="destructive",
         ),
-        _defined(
+        _moving_main(
             "replace.replace_main_branch",
             "Make a branch main; its jobs keep running.",
             (
@@ -236,63 +231,49 @@ ACTIONS: dict[str, Action] = {
                 Argument("layout", "text", "pointer, or overwrite: main gets its rows.", default="pointer"),
                 Argument("drop_previous", "flag", "Do not keep the previous main as a branch."),
             ),
-            danger="destructive",
-            moves_main=True,
         ),
-        _defined(
+        _adding(
             "branches.rescue_commits",
             "Make a branch of what a stale writer left in the table directory while a branch is main.",
             (Argument("name", "text", "Name of the branch to make.", required=True),),
-            danger="changes",
         ),
-        _defined(
+        _moving_main(
             "undo.undo",
             "Take back the last change that can be taken back.",
             (Argument("replacement", "flag", "The last replacement, though main moved on since a merge."),),
-            danger="destructive",
-            moves_main=True,
         ),
-        _defined(
+        _moving_main(
             "undo.redo",
             "Do again what the last undo took back.",
-            danger="destructive",
-            moves_main=True,
         ),
-        _defined(
+        _moving_main(
             "undo.restore",
             "Undo or redo until an operation of the log is the last that counts.",
             (Argument("to", "int", "Number of the operation; 0 for before all of them.", required=True),),
-            danger="destructive",
-            moves_main=True,
         ),
-        _defined(
+        _moving_main(
             "merge.merge_branch",
             "Bring into main what a branch changed since its fork, or its last merge.",
             (
                 _OF_BRANCH,
                 Argument("on_conflict", "text", "Who wins: fail (nobody), branch or main.", default="fail"),
             ),
-            danger="destructive",
-            moves_main=True,
         ),
-        _defined(
+        _moving_main(
             "rollback.rollback",
             "Give main the rows of an earlier version, as one new commit.",
             (
                 Argument("to", "text", "snapshot.N, savepoint.N, a tag, or a time.", required=True),
                 Argument("truncate", "flag", "Let main end there: what came later becomes a branch."),
             ),
-            danger="destructive",
-            moves_main=True,
         ),
-        _defined(
+        _adding(
             "recover",
             "Finish or undo a change that was interrupted.",
             (
                 Argument("assume", "text", "committed or not-committed, where nothing tells any more."),
                 Argument("main", "text", "The branch to be main, where the one that was is gone."),
             ),
-            danger="changes",
             moves_main=True,
         ),
     )

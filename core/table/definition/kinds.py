@@ -57,9 +57,14 @@ def reasons(schema: TableSchema, mode: WriteMode) -> list[str]:
     ]
 
 
-_ALL: frozenset[WriteMode] = frozenset(WRITE_MODES)
 _REWRITE: frozenset[WriteMode] = frozenset({"rewrite"})
 _UNSEEN = "rows that are not compacted are seen by nobody there"
+
+
+def _refused(name: str, known_by: str, sign: Sign, note: str) -> TableKind:
+    """A kind that is not written in any mode."""
+    return TableKind(name, known_by, sign, note, frozenset(WRITE_MODES))
+
 
 KINDS: tuple[TableKind, ...] = (
     TableKind("append tables", "no primary key", signs.unkeyed, "may hold a row twice"),
@@ -81,13 +86,12 @@ KINDS: tuple[TableKind, ...] = (
         signs.keyed(signs.has("merge-engine", "partial-update")),
         "keeps the last value of each column that is not null; no merge-branch",
     ),
-    TableKind(
+    _refused(
         "partial update by more rules",
         "`fields.*.sequence-group`, `fields.*.aggregate-function`, `ignore-delete`, "
         "`partial-update.remove-record-on-*`",
         signs.keyed(signs.partially_updates_by_rules),
         "merges rows of a key by rules that this version does not know",
-        _ALL,
     ),
     TableKind(
         "aggregation",
@@ -96,28 +100,25 @@ KINDS: tuple[TableKind, ...] = (
         "aggregates rows of a key, and rows written again would count twice",
         _REWRITE,
     ),
-    TableKind(
+    _refused(
         "aggregation by other functions",
         "`fields.*.aggregate-function`, `fields.default-aggregate-function` other than "
         f"{', '.join(FUNCTIONS)}; "
         "`aggregation.remove-record-on-delete`, `fields.*.ignore-retract`",
         signs.keyed(signs.aggregates_otherwise(FUNCTIONS)),
         "aggregates rows of a key by rules that this version does not know",
-        _ALL,
     ),
-    TableKind(
+    _refused(
         "the first row of a key",
         "`merge-engine` = `first-row`",
         signs.keyed(signs.has("merge-engine", "first-row")),
         f"keeps the first row of a key, and {_UNSEEN}",
-        _ALL,
     ),
-    TableKind(
+    _refused(
         "deletion vectors",
         "`deletion-vectors.enabled`",
         signs.is_true("deletion-vectors.enabled"),
         f"uses deletion vectors, and {_UNSEEN}",
-        _ALL,
     ),
     TableKind(
         "changelog from the writer",
@@ -141,47 +142,41 @@ KINDS: tuple[TableKind, ...] = (
         signs.keyed(signs.grows_buckets),
         "is written by one at a time: of two at once, one is refused",
     ),
-    TableKind(
+    _refused(
         "keys across partitions",
         "`bucket` = -1 and a partition column outside the primary key",
         signs.crosses_partitions,
         "looks for keys across partitions, by an index that this version does not have",
-        _ALL,
     ),
-    TableKind(
+    _refused(
         "postponed buckets",
         "a primary key and `bucket` = -2",
         signs.keyed(signs.postpones_buckets),
         f"postpones its buckets, and {_UNSEEN}",
-        _ALL,
     ),
-    TableKind(
+    _refused(
         "buckets by another function",
         "`bucket-function.type` = `mod`, `hive`",
         signs.has_other("bucket-function.type", "default"),
         "has its rows in buckets by a function that this version does not know",
-        _ALL,
     ),
-    TableKind(
+    _refused(
         "upserts without a primary key",
         "`upsert-key`",
         signs.is_set(r"upsert-key"),
         "takes each INSERT as an upsert by columns that are no primary key, which this version does not",
-        _ALL,
     ),
-    TableKind(
+    _refused(
         "rows of a key in the order of snapshots",
         "`sequence.snapshot-ordering`",
         signs.keyed(signs.is_true("sequence.snapshot-ordering")),
         "orders rows of a key by snapshots, which files written here do not tell",
-        _ALL,
     ),
-    TableKind(
+    _refused(
         "keys that may be null",
         "`primary-key.nullable`",
         signs.is_true("primary-key.nullable"),
         "may have keys that are null, which this version does not write",
-        _ALL,
     ),
     TableKind(
         "rows that expire",
@@ -195,56 +190,49 @@ KINDS: tuple[TableKind, ...] = (
         signs.is_set(r"scan\.fallback-branch", r"scan\.primary-branch"),
         "gets and loses rows of its own only; what another branch has stays that branch's",
     ),
-    TableKind(
+    _refused(
         "chain tables",
         "`chain-table.enabled`",
         signs.is_true("chain-table.enabled"),
         "is a chain of branches, with rules for writers that this version does not know",
-        _ALL,
     ),
-    TableKind(
+    _refused(
         "row tracking",
         "`row-tracking.enabled`",
         signs.is_true("row-tracking.enabled"),
         "uses row tracking, and its rows would lose their ids",
-        _ALL,
     ),
-    TableKind(
+    _refused(
         "data evolution",
         "`data-evolution.enabled`",
         signs.is_true("data-evolution.enabled"),
         "uses data evolution, and its rows would lose their ids",
-        _ALL,
     ),
-    TableKind(
+    _refused(
         "files in another order, indexes by key",
         "`pk-clustering-override`, `pk-*.index.columns`",
         signs.either(signs.is_true("pk-clustering-override"), signs.is_set(r"pk-.+\.index\.columns")),
         "has files with an order or an index that this version does not write",
-        _ALL,
     ),
-    TableKind(
+    _refused(
         "maps in another layout",
         "`fields.*.map.storage-layout`",
         signs.is_set(r"fields\..+\.map\.storage-layout"),
         "keeps maps in a layout that this version does not write",
-        _ALL,
     ),
-    TableKind(
+    _refused(
         "files of a number of rows",
         "`target-file-row-num`",
         signs.is_set(r"target-file-row-num"),
         "has files of a number of rows, which this version does not count",
-        _ALL,
     ),
-    TableKind(
+    _refused(
         "other file formats",
         "`file.format` other than `parquet`, `orc`, `avro`",
         signs.has_other("file.format", "parquet", "orc", "avro"),
         "has files of a format that this version does not write",
-        _ALL,
     ),
-    TableKind(
+    _refused(
         "commits that others check or hear of",
         "`commit.callbacks`, `commit.strict-mode.last-safe-snapshot`, `query-auth.enabled`",
         signs.either(
@@ -252,27 +240,23 @@ KINDS: tuple[TableKind, ...] = (
             signs.is_true("query-auth.enabled"),
         ),
         "asks for checks or calls at each commit that this version does not make",
-        _ALL,
     ),
-    TableKind(
+    _refused(
         "other things than tables",
         "`type` other than `table`, `materialized-table`",
         signs.has_other("type", "table", "materialized-table"),
         "is of a type that this version does not write",
-        _ALL,
     ),
-    TableKind(
+    _refused(
         "columns that Spark can't keep",
         "`TIMESTAMP(7)` and finer, `VARIANT`, `BLOB`, `VECTOR`, `MULTISET`, `GEOMETRY`, `GEOGRAPHY`",
         signs.lossy_column,
         "has values that Spark can't keep as they are",
-        _ALL,
     ),
-    TableKind(
+    _refused(
         "partitions by floating point or bytes",
         "a partition column that is `FLOAT`, `DOUBLE`, `BINARY`, `VARBINARY`, `BYTES`",
         signs.partition_without_path,
         "has partitions that stock engines would look for in another directory",
-        _ALL,
     ),
 )
