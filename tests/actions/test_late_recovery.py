@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -16,51 +15,16 @@ from core.actions.merge.survey import survey_merge
 from core.actions.roots.pin_snapshot import require_held
 from core.actions.roots.savepoint_claim import forget_savepoint
 from core.errors import Refused
-from core.storage.files import Files
 from core.storage.local import LocalFiles
 from core.table.layout import Root
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import all_roots, branch_names, main_root
 from core.table.records import Point, point_of
 from core.verify import verify
-from tests.actions.acting import ORDERS, Meanwhile, Wrapped, applied, contents, context_on, done, planned
+from tests.actions.acting import ORDERS, Meanwhile, applied, contents, context_on, done, planned
 from tests.actions.taking_over import add, branched, main_rows, rows_of
-from tests.faults.fault_files import Death
+from tests.faults.fault_files import Death, DiesAfter
 from tests.spark.engine.test_reads import at
-
-
-class DiesAfter(Wrapped):
-    """A store on which the process is killed right after it wrote a path that this is found in."""
-
-    def __init__(self, inner: Files, pattern: str) -> None:
-        super().__init__(inner)
-        self._pattern = re.compile(pattern)
-        self._is_dead = False
-
-    def create(self, path: str, data: bytes) -> bool:
-        created = self._alive().create(path, data)
-        self._written(path)
-        return created
-
-    def replace(self, path: str, data: bytes) -> None:
-        self._alive().replace(path, data)
-        self._written(path)
-
-    def delete(self, path: str) -> None:
-        self._alive().delete(path)
-
-    def prune(self, directory: str) -> None:
-        self._alive().prune(directory)
-
-    def _alive(self) -> Files:
-        if self._is_dead:
-            raise Death("dead already")
-        return self.inner
-
-    def _written(self, path: str) -> None:
-        if self._pattern.search(path):
-            self._is_dead = True
-            raise Death(path)
 
 
 def died(warehouse: Path, pattern: str, name: str, /, **arguments: object) -> None:

@@ -55,7 +55,7 @@ def test_savepoint_tag_branch_and_recovery(store: Files, warehouse: Path) -> Non
     assert not store.exists(ORDERS.root().tag("n"))
 
     with pytest.raises(Death):
-        done(context_on(warehouse, FaultFiles(store, 5, "after")), "create-branch", name="c", tag="v2")
+        done(context_on(warehouse, FaultFiles(store, 5)), "create-branch", name="c", tag="v2")
     store.delete(ORDERS.root().tag("v2"))
     done(context, "recover")
     assert branch_names(store, ORDERS) == ["b"]
@@ -89,7 +89,7 @@ def test_a_branch_becomes_main_and_is_taken_back(store: Files, warehouse: Path) 
         "tag/tag-v2",
     ]
     with pytest.raises(Death):
-        done(context_on(warehouse, FaultFiles(store, 9, "after")), "undo")
+        done(context_on(warehouse, FaultFiles(store, 9)), "undo")
     done(context, "recover")
     assert main_root(store, ORDERS) == ORDERS.root("b")
     done(context, "undo")

@@ -74,7 +74,7 @@ def test_a_plan_survives_json(context: Context, name: str) -> None:
 @pytest.mark.parametrize("name", ACTIONS)
 def test_read_only_mode_refuses_in_plan_and_in_apply(context: Context, warehouse: Path, name: str) -> None:
     with pytest.raises(Death):
-        done(context_on(warehouse, FaultFiles(context.files, 1, "after")), "create-savepoint")
+        done(context_on(warehouse, FaultFiles(context.files, 1)), "create-savepoint")
     watched = context_on(warehouse, NoWrites(context.files), read_only=True)
     refused = action(name).plan(watched, ORDERS, ARGUMENTS[name])
     assert refused.refusals[0].reason == "Nothing is changed in read-only mode"

@@ -1,17 +1,19 @@
-"""A store on which the writer dies at a chosen write."""
+"""What a writer leaves that dies at a chosen write."""
 
 from __future__ import annotations
 
 import re
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from core.storage.files import Files
 from tests.actions.acting import Wrapped
+from tests.faults.trees import Tree, TreeOnDisk
 
 Mode = Literal["before", "after", "half"]
-MODES: tuple[Mode, ...] = ("before", "after", "half")
 _EVERY = 3
 # What tells calls of one kind apart: numbers, and names that chance decides.
 _CHANGES = re.compile(r"[0-9a-f]{4,}|\d+|main-archive-[^/]*")
@@ -21,9 +23,15 @@ class Death(BaseException):
     """`kill -9`: nothing of the program runs any more, and a store that takes nothing sees to that."""
 
 
-def can_be_half(call: str) -> bool:
-    """Whether a write has bytes, of which half may be there: dying in any other is dying before it."""
-    return call.startswith(("create ", "replace "))
+class Point(NamedTuple):
+    """A write, counted from 1, and how it is the last: before it, after it, or with half its bytes."""
+
+    number: int
+    call: str
+    mode: Mode
+
+    def __str__(self) -> str:
+        return f"killed {self.mode} write {self.number}, {self.call}"
 
 
 def some_of(calls: list[str], turn: int, known: set[str]) -> list[int]:
@@ -40,52 +48,106 @@ def some_of(calls: list[str], turn: int, known: set[str]) -> list[int]:
     return sorted({1, len(calls), *first_of_kind, *rest}) if calls else []
 
 
-class FaultFiles(Wrapped):
-    """Dies at the `fail_at`-th write, counted from 1: before it, after it, or with half the bytes written.
+class WatchedWrites(Wrapped):
+    """A store that looks on at each write. `writes` holds every write call so far."""
 
-    create and replace are whole or not at all, so that half a file lies under a temporary name. `writes`
-    holds every write call so far.
-    """
-
-    def __init__(self, inner: Files, fail_at: int = 0, mode: Mode = "before") -> None:
+    def __init__(self, inner: Files) -> None:
         super().__init__(inner)
-        self._fail_at = fail_at
-        self._mode = mode
         self.writes: list[str] = []
 
     def create(self, path: str, data: bytes) -> bool:
-        self._begin(f"create {path}", path, data)
-        created = self.inner.create(path, data)
-        self._end()
-        return created
+        with self._write(f"create {path}", path, data):
+            return self.inner.create(path, data)
 
     def replace(self, path: str, data: bytes) -> None:
-        self._begin(f"replace {path}", path, data)
-        self.inner.replace(path, data)
-        self._end()
+        with self._write(f"replace {path}", path, data):
+            self.inner.replace(path, data)
 
     def delete(self, path: str) -> None:
-        self._begin(f"delete {path}")
-        self.inner.delete(path)
-        self._end()
+        with self._write(f"delete {path}"):
+            self.inner.delete(path)
 
     def prune(self, directory: str) -> None:
-        self._begin(f"prune {directory}")
-        self.inner.prune(directory)
-        self._end()
+        with self._write(f"prune {directory}"):
+            self.inner.prune(directory)
 
-    def _begin(self, call: str, path: str = "", data: bytes | None = None) -> None:
+    @contextmanager
+    def _write(self, call: str, path: str = "", data: bytes | None = None) -> Iterator[None]:
         self.writes.append(call)
-        number = len(self.writes)
-        if self._fail_at and number > self._fail_at:
-            raise Death(call)
-        if number == self._fail_at and self._mode != "after":
-            if self._mode == "half" and data is not None:
-                target = Path(self.uri, path)
-                target.parent.mkdir(parents=True, exist_ok=True)
-                (target.parent / f".{target.name}.{uuid.uuid4()}").write_bytes(data[: len(data) // 2])
+        yield
+
+
+class FaultFiles(WatchedWrites):
+    """Dies right after the `fail_at`-th write, counted from 1."""
+
+    def __init__(self, inner: Files, fail_at: int) -> None:
+        super().__init__(inner)
+        self._fail_at = fail_at
+        self._is_dead = False
+
+    @contextmanager
+    def _write(self, call: str, path: str = "", data: bytes | None = None) -> Iterator[None]:
+        with super()._write(call, path, data):
+            if self._is_dead:
+                raise Death(call)
+            yield
+        if self._is_last(call):
+            self._is_dead = True
             raise Death(call)
 
-    def _end(self) -> None:
-        if len(self.writes) == self._fail_at:
-            raise Death(self.writes[-1])
+    def _is_last(self, call: str) -> bool:
+        return len(self.writes) == self._fail_at
+
+
+class DiesAfter(FaultFiles):
+    """Dies right after it first created or replaced a path that this pattern is found in."""
+
+    def __init__(self, inner: Files, pattern: str) -> None:
+        super().__init__(inner, 0)
+        self._pattern = re.compile(rf"^(create|replace) .*?(?:{pattern})")
+
+    def _is_last(self, call: str) -> bool:
+        return self._pattern.search(call) is not None
+
+
+class Film(WatchedWrites):
+    """Keeps what a directory holds around each write: what a process leaves that is killed there.
+
+    create and replace are whole or not at all, so that half a file lies under a temporary name.
+    """
+
+    def __init__(self, inner: Files, on_disk: TreeOnDisk) -> None:
+        super().__init__(inner)
+        self._on_disk = on_disk
+        self._frames: dict[tuple[int, Mode], Tree] = {}
+        self._halves: dict[int, tuple[Path, bytes]] = {}
+
+    def points(self) -> Iterator[Point]:
+        """Every way to be killed. Killed before a write is killed after the one before it."""
+        for number, call in enumerate(self.writes, start=1):
+            yield Point(number, call, "after")
+            # Dying in a write of no bytes is dying before it.
+            if number in self._halves:
+                yield Point(number, call, "half")
+
+    def point(self, number: int, mode: Mode = "after") -> Point:
+        return Point(number, self.writes[number - 1], mode)
+
+    def put_back(self, point: Point) -> None:
+        """Make the directory hold what it did when the process was killed."""
+        is_half = point.mode == "half"
+        self._on_disk.put_back(self._frames[point.number, "before" if is_half else point.mode])
+        if is_half:
+            path, data = self._halves[point.number]
+            path.parent.mkdir(parents=True, exist_ok=True)
+            (path.parent / f".{path.name}.{uuid.uuid4()}").write_bytes(data)
+
+    @contextmanager
+    def _write(self, call: str, path: str = "", data: bytes | None = None) -> Iterator[None]:
+        with super()._write(call, path, data):
+            number = len(self.writes)
+            if data is not None:
+                self._halves[number] = Path(self.uri, path), data[: len(data) // 2]
+            self._frames[number, "before"] = self._on_disk.read()
+            yield
+            self._frames[number, "after"] = self._on_disk.read()

@@ -3,70 +3,82 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-
-import pytest
 
 from core.actions.context import Context
 from core.storage.files import Files
 from core.storage.local import LocalFiles
+from core.table.layout import TablePath
 from tests.actions.acting import ORDERS, applied, context_on, done, planned
-from tests.faults.fault_files import Death, FaultFiles, Mode
-from tests.faults.trees import put_back
+from tests.faults.fault_files import Film
+from tests.faults.trees import TreeOnDisk
 
 _NOW = 1_780_000_000_000
 
 
 class KilledScene(ABC):
-    """`orders` of a warehouse in `tmp_path`; whoever derives makes it, and a copy of it at `_start`."""
+    """A table of a warehouse; whoever derives prepares it, and then calls `_film`.
 
-    def __init__(self, tmp_path: Path) -> None:
-        self._warehouse = tmp_path / "warehouse"
-        self._orders = self._warehouse / ORDERS.directory
-        self._start, self._kept = tmp_path / "start", tmp_path / "kept"
+    `right_states` are those before the change and after it.
+    """
+
+    def __init__(self, warehouse: Path, table: TablePath = ORDERS) -> None:
+        self._warehouse = warehouse
+        self._table = table
+        self._directory = warehouse / table.directory
+        self._on_disk = TreeOnDisk(self._directory)
+        self.right_states: list[Mapping[str, object]] = []
 
     @abstractmethod
-    def state(self) -> dict[str, object]:
+    def state(self) -> Mapping[str, object]:
         """What lies in the table, apart from what chance decides."""
 
     @abstractmethod
-    def _run(self, files: FaultFiles) -> None: ...
+    def _run(self, files: Files) -> None: ...
 
-    def reset(self) -> None:
-        put_back(self._start, self._warehouse)
+    def _film(self) -> None:
+        before = self.state()
+        self.film = Film(self._files(), self._on_disk)
+        self._run(self.film)
+        self.right_states = [before, self.state()]
 
-    def keep(self) -> None:
-        put_back(self._warehouse, self._kept)
+    def killed(self) -> Iterator[str]:
+        """Kill it in each way in turn; gives what to say of each."""
+        for point in self.film.points():
+            self.film.put_back(point)
+            yield str(point)
 
-    def return_to_kept(self) -> None:
-        put_back(self._kept, self._warehouse)
+    def killed_after(self, write: int) -> None:
+        self.film.put_back(self.film.point(write))
 
-    def die(self, point: int, mode: Mode) -> None:
-        with pytest.raises(Death):
-            self._run(FaultFiles(self._files(), point, mode))
-
-    def die_recovering(self, point: int) -> None:
-        with pytest.raises(Death):
-            done(self._context(FaultFiles(LocalFiles(str(self._warehouse)), point, "after")), "recover")
-
-    def writes_of_recovery(self) -> list[str]:
-        counting = FaultFiles(LocalFiles(str(self._warehouse)))
-        done(self._context(counting), "recover")
-        return counting.writes
+    def killed_recovering(self, write: int, chosen: Callable[[list[str]], Iterable[int]]) -> Iterator[str]:
+        """Kill it after a write, and its recovery after each that `chosen` gives of the recovery's writes."""
+        self.killed_after(write)
+        recovery = Film(LocalFiles(str(self._warehouse)), self._on_disk)
+        done(self._context(recovery), "recover", self._table)
+        for second in chosen(recovery.writes):
+            recovery.put_back(recovery.point(second))
+            yield f"recovery after write {write}, killed at its write {second}"
 
     def recover(self) -> None:
-        done(self._context(), "recover")
+        done(self._context(), "recover", self._table)
 
-    def assert_nothing_to_recover(self) -> None:
-        found = self.state()
-        plan = planned(self._context(), "recover")
-        assert plan.empty and not plan.warnings
+    def assert_whole(self, when: str) -> None:
+        """What was done is either nothing or all, and recovering again does nothing."""
+        assert self.state() in self.right_states, when
+        self.assert_settled(when)
+
+    def assert_settled(self, when: str) -> None:
+        state = self.state()
+        plan = planned(self._context(), "recover", self._table)
+        assert plan.empty and not plan.warnings, when
         applied(self._context(), plan)
-        assert self.state() == found
+        assert self.state() == state, when
 
     def _files(self) -> Files:
         return LocalFiles(str(self._warehouse))
 
-    def _context(self, files: FaultFiles | None = None) -> Context:
+    def _context(self, files: Files | None = None) -> Context:
         return replace(context_on(self._warehouse, files), clock=lambda: _NOW)

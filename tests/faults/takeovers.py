@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.actions.context import Context
-from core.actions.registry import action
+from core.storage.files import Files
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import main_root
 from core.table.savepoints import SavepointManager
-from tests.actions.acting import ORDERS, applied, contents
-from tests.faults.fault_files import FaultFiles
+from tests.actions.acting import ORDERS, contents, done
 from tests.faults.scene import KilledScene
 
 _CHANCE = re.compile(r"main-20\d{6}T\d{6}-[0-9a-f]{6}")
@@ -38,26 +37,16 @@ class Scene(KilledScene):
     """One case on a copy of the warehouse."""
 
     def __init__(self, case: Case, template: Path, tmp_path: Path) -> None:
-        super().__init__(tmp_path)
+        super().__init__(tmp_path / "warehouse")
         self._case = case
-        shutil.copytree(template / "shop.db/orders", self._orders)
+        shutil.copytree(template / "shop.db/orders", self._directory)
         for prepare in case.prepare:
             prepare(self._context())
-        shutil.copytree(self._warehouse, self._start)
-        before, counting = self.state(), FaultFiles(self._files())
-        self._saved = {each.id for each in SavepointManager(counting, ORDERS).all()}
+        self._saved = {each.id for each in SavepointManager(self._files(), ORDERS).all()}
         assert self._head() == case.heads[0]
-        self._run(counting)
-        self.writes = counting.writes
+        self._film()
         assert self._head() == case.heads[-1]
-        after = self.state()
-        assert after != before
-        self.right_states = [before, after]
-
-    def assert_whole(self, when: str) -> None:
-        """What was done is either nothing or all, and recovering again does nothing."""
-        assert self.state() in self.right_states, when
-        self.assert_nothing_to_recover()
+        assert self.right_states[0] != self.right_states[1]
 
     def assert_reads_rightly(self, when: str) -> None:
         """Main's newest snapshot is one that it is to have, with its schema; no savepoint is loose."""
@@ -76,21 +65,19 @@ class Scene(KilledScene):
         """What lies in the table, apart from names that chance decides."""
         return {
             _CHANCE.sub("main-archive", path): _TOKEN.sub("", _CHANCE.sub("main-archive", _text(data)))
-            for path, data in contents(self._orders).items()
+            for path, data in contents(self._directory).items()
             if not _ANYBODYS.search(path)
         }
 
     def _branches(self) -> list[str]:
-        found = (self._orders / "branch").glob("branch-*")
-        return [path.name.removeprefix("branch-") for path in found]
+        return [path.name.removeprefix("branch-") for path in self._directory.glob("branch/branch-*")]
 
     def _head(self) -> int | None:
         files = self._files()
         return Lineage(files, main_root(files, ORDERS)).latest_id()
 
-    def _run(self, files: FaultFiles) -> None:
-        context = self._context(files)
-        applied(context, action(self._case.action).plan(context, ORDERS, self._case.arguments))
+    def _run(self, files: Files) -> None:
+        done(self._context(files), self._case.action, ORDERS, **self._case.arguments)
 
 
 def _text(data: bytes) -> str:

@@ -7,6 +7,7 @@ import re
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import fastavro
@@ -22,7 +23,7 @@ from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import all_roots, main_root, root_exists
 from core.table.savepoints import SavepointManager
 from tests.actions.acting import ORDERS, Meanwhile, applied, contents, done
-from tests.faults.fault_files import MODES, FaultFiles, Mode, can_be_half, some_of
+from tests.faults.fault_files import some_of
 from tests.faults.scene import KilledScene
 
 # Half-written files that no journal names: a recovery can't tell them from those of a living writer.
@@ -95,70 +96,46 @@ CASES = (
 
 
 @pytest.fixture(params=CASES, ids=lambda case: case.name)
-def case(request: pytest.FixtureRequest) -> Case:
-    found: Case = request.param
-    return found
+def scene(request: pytest.FixtureRequest, warehouse_template: Path, tmp_path: Path) -> Scene:
+    return Scene(request.param, warehouse_template, tmp_path)
 
 
-# Killed before a write is killed after the one before it.
-@pytest.mark.parametrize("mode", MODES[1:])
-def test_every_write_can_be_the_last(
-    case: Case, mode: Mode, warehouse_template: Path, tmp_path: Path
-) -> None:
-    scene = Scene(case, warehouse_template, tmp_path)
-    for point, call in enumerate(scene.writes, start=1):
-        if mode == "half" and not can_be_half(call):
-            continue
-        scene.reset()
-        scene.die(point, mode)
-        scene.assert_reads_rightly(call)
+def test_every_write_can_be_the_last(scene: Scene) -> None:
+    for when in scene.killed():
+        scene.assert_reads_rightly(when)
         scene.recover()
-        assert scene.state() in scene.right_states, f"killed {mode} write {point}, {call}"
-        scene.assert_nothing_to_recover()
+        scene.assert_whole(when)
 
 
-def test_a_recovery_can_be_killed_too(
-    case: Case, warehouse_template: Path, tmp_path: Path, is_long: bool
-) -> None:
-    scene = Scene(case, warehouse_template, tmp_path)
+def test_a_recovery_can_be_killed_too(scene: Scene, is_long: bool) -> None:
     recoveries, known = 0, set[str]()
-    for point in range(1, len(scene.writes) + 1, 1 if is_long else 4):
-        scene.reset()
-        scene.die(point, "after")
-        scene.keep()
-        for second in some_of(scene.writes_of_recovery(), point, known):
-            scene.return_to_kept()
-            scene.die_recovering(second)
+    for write in range(1, len(scene.film.writes) + 1, 1 if is_long else 4):
+        for when in scene.killed_recovering(write, partial(some_of, turn=write, known=known)):
             recoveries += 1
-            scene.assert_reads_rightly(f"recovery after write {point}, killed at its write {second}")
+            scene.assert_reads_rightly(when)
             scene.recover()
-            assert scene.state() in scene.right_states
-            scene.assert_nothing_to_recover()
-    assert recoveries > 0 or case.action == "create-tag"
+            scene.assert_whole(when)
+    assert recoveries > 0 or scene.case.action == "create-tag"
 
 
 class Scene(KilledScene):
     """One case on a copy of the template, again and again from its start."""
 
     def __init__(self, case: Case, template: Path, tmp_path: Path) -> None:
-        super().__init__(tmp_path)
-        self._case = case
+        super().__init__(tmp_path / "warehouse")
+        self.case = case
         shutil.copytree(template, self._warehouse)
         for name in case.prepare:
-            PREPARE[name](self._orders, self._context())
-        shutil.copytree(self._warehouse, self._start)
+            PREPARE[name](self._directory, self._context())
         snapshot = Lineage(self._context().files, ORDERS.root()).snapshot(3)
         self._lost = [f"manifest/{snapshot.delta_manifest_list}"] if case.lost_after else []
-        self._before = contents(self._orders)
-        before, counting = self.state(), FaultFiles(self._files())
-        self._run(counting)
-        self.writes = counting.writes
-        after = self.state()
+        self._before = contents(self._directory)
+        self._film()
+        before, after = self.right_states
         assert after.keys() < before.keys() if case.lost_after else after.keys() > before.keys()
-        self.right_states = [before, after]
 
     def assert_reads_rightly(self, when: str) -> None:
-        now = contents(self._orders)
+        now = contents(self._directory)
         changed = {path for path, data in self._before.items() if now.get(path) != data}
         assert changed <= {"savepoint/LATEST", *self._lost}, when
         files = LocalFiles(str(self._warehouse))
@@ -173,7 +150,7 @@ class Scene(KilledScene):
             lineage = Lineage(files, root)
             # A branch that is being made gets its schemas last, and one that is taken back ends as an
             # empty directory.
-            is_being_made = root.branch == self._case.arguments.get("name") and files.exists(ORDERS.journal)
+            is_being_made = root.branch == self.case.arguments.get("name") and files.exists(ORDERS.journal)
             if root_exists(files, root) and not is_being_made:
                 assert lineage.latest_schema() or not (lineage.snapshot_ids() or lineage.tags()), when
             assert not lineage.unreadable
@@ -182,7 +159,7 @@ class Scene(KilledScene):
 
     def state(self) -> dict[str, object]:
         """What lies in the table, apart from names and bytes that chance decides."""
-        found = contents(self._orders)
+        found = contents(self._directory)
         owners = {
             name: f"list of {path}"
             for path, data in found.items()
@@ -195,10 +172,10 @@ class Scene(KilledScene):
             if not _ANYBODYS.search(path)
         }
 
-    def _run(self, files: FaultFiles) -> None:
+    def _run(self, files: Files) -> None:
         context = self._context(files)
-        plan = action(self._case.action).plan(context, ORDERS, self._case.arguments)
-        if not self._case.lost_after:
+        plan = action(self.case.action).plan(context, ORDERS, self.case.arguments)
+        if not self.case.lost_after:
             applied(context, plan)
             return
         with pytest.raises(Refused):
@@ -206,13 +183,13 @@ class Scene(KilledScene):
 
     def _files(self) -> Files:
         files = LocalFiles(str(self._warehouse))
-        if not self._case.lost_after:
+        if not self.case.lost_after:
             return files
-        return Meanwhile(files, self._case.lost_after, self._lose)
+        return Meanwhile(files, self.case.lost_after, self._lose)
 
     def _lose(self) -> None:
         for path in self._lost:
-            (self._orders / path).unlink()
+            (self._directory / path).unlink()
 
 
 def _told(path: str, data: bytes) -> object:

@@ -16,7 +16,7 @@ from core.spark.client.client import Engine
 from core.table.layout import STEP_PREFIX
 from tests.actions.acting import contents, context_on, done
 from tests.faults.fault_files import Death
-from tests.faults.trees import put_back
+from tests.faults.trees import TreeOnDisk
 
 _VALUES: list[Any] = [None, {}, "x"]
 
@@ -42,12 +42,10 @@ def interrupted(warehouse: Path) -> Context:
     return context
 
 
-def test_recovery_says_what_an_entry_of_a_rewriting_lacks(
-    interrupted: Context, warehouse: Path, tmp_path: Path
-) -> None:
+def test_recovery_says_what_an_entry_of_a_rewriting_lacks(interrupted: Context, warehouse: Path) -> None:
     orders = warehouse / "shop.db/orders"
-    start = tmp_path / "start"
-    put_back(orders, start)
+    on_disk, snapshots = TreeOnDisk(orders), contents(orders / "snapshot")
+    start = on_disk.read()
     entries = {path: json.loads(path.read_bytes()) for path in orders.glob(f"branch/{STEP_PREFIX}*")}
     noted = {path: entry for path, entry in entries.items() if entry.get("data")}
     assert sorted(field for entry in noted.values() for field in entry["data"]) == [
@@ -62,7 +60,7 @@ def test_recovery_says_what_an_entry_of_a_rewriting_lacks(
             except PaimarkError as error:
                 assert error.message
                 refused += 1
-            assert contents(orders / "snapshot") == contents(start / "snapshot")
-            put_back(start, orders)
+            assert contents(orders / "snapshot") == snapshots
+            on_disk.put_back(start)
     assert refused > 9
     done(interrupted, "recover")

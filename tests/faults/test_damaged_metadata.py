@@ -97,8 +97,8 @@ def damaged(warehouse_template: Path, tmp_path_factory: pytest.TempPathFactory) 
     done(context, "delete-branch", MOVED, name="spare", keep=True)
     done(context, "delete-branch", MOVED, name=archive, keep=True)
     for writes, action, arguments in (
-        (6, "replace-main-branch", {"name": "fix"}),
-        (3, "create-savepoint", {}),
+        (5, "replace-main-branch", {"name": "fix"}),
+        (2, "create-savepoint", {}),
     ):
         dying = context_on(warehouse, FaultFiles(context.files, writes))
         with pytest.raises(Death):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 import re
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +13,6 @@ import pyarrow as pa
 import pytest
 
 from core.actions.context import Context
-from core.actions.plan import Outcome
 from core.storage.files import Files
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
@@ -23,11 +20,10 @@ from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import all_roots, branch_names
 from core.table.manifests.files import each_needed_file, missing_files
 from core.table.savepoints import SavepointManager
-from tests.actions.acting import EVENTS, ORDERS, applied, contents, context_on, done, planned, replace_rows
+from tests.actions.acting import EVENTS, ORDERS, contents, context_on, done, planned, replace_rows
 from tests.actions.histories import TABLE, History
 from tests.conftest import EVENTS as EVENTS_SCHEMA
-from tests.faults.fault_files import MODES, Death, FaultFiles, Mode, can_be_half
-from tests.faults.trees import put_back
+from tests.faults.scene import KilledScene
 from tests.paimon import commit
 
 # Half-written files that no journal names: a recovery can't tell them from those of a living writer.
@@ -140,98 +136,48 @@ CASES = (
 
 
 @pytest.fixture(params=CASES, ids=lambda case: case.name)
-def scene(request: pytest.FixtureRequest, warehouse: Path, tmp_path: Path) -> Scene:
-    return Scene(request.param, warehouse, tmp_path)
+def scene(request: pytest.FixtureRequest, warehouse: Path) -> Scene:
+    return Scene(request.param, warehouse)
 
 
-# Killed before a write is killed after the one before it.
-@pytest.mark.parametrize("mode", MODES[1:])
-def test_every_write_can_be_the_last(scene: Scene, mode: Mode) -> None:
-    for point, call in enumerate(scene.writes, start=1):
-        if mode == "half" and not can_be_half(call):
-            continue
-        scene.reset()
-        scene.die(point, mode)
-        scene.assert_what_stays_is_whole(call)
+def test_every_write_can_be_the_last(scene: Scene) -> None:
+    for when in scene.killed():
+        scene.assert_what_stays_is_whole(when)
         scene.recover()
-        assert scene.state() in (scene.before, scene.after), f"killed {mode} write {point}, {call}"
-        scene.assert_what_stays_is_whole(f"recovered from {call}")
-        scene.assert_nothing_to_recover()
+        scene.assert_whole(when)
+        scene.assert_what_stays_is_whole(f"{when}, recovered")
 
 
 def test_a_recovery_can_be_killed_too(scene: Scene, is_long: bool) -> None:
     """After some of the kills, and for each at some of its writes: all of them would take minutes."""
-    count = len(scene.writes)
+    count = len(scene.film.writes)
     recoveries, step = 0, 4 + count // 10
-    for point in range(1, count + 1, step if is_long else 2 * step):
-        for second in itertools.count(1, 1 + count // 20):
-            scene.reset()
-            scene.die(point, "after")
-            if not scene.dies_recovering(second):
-                break
+    for write in range(1, count + 1, step if is_long else 2 * step):
+        for when in scene.killed_recovering(write, lambda writes: range(1, len(writes) + 1, 1 + count // 20)):
             recoveries += 1
-            scene.assert_what_stays_is_whole(f"recovery after write {point}, killed at its write {second}")
+            scene.assert_what_stays_is_whole(when)
             scene.recover()
-            assert scene.state() in (scene.before, scene.after)
-            scene.assert_nothing_to_recover()
+            scene.assert_whole(when)
     assert recoveries > 1
 
 
-class Scene:
+class Scene(KilledScene):
     """One case on its own warehouse, again and again from its start."""
 
-    def __init__(self, case: Case, warehouse: Path, tmp_path: Path) -> None:
+    def __init__(self, case: Case, warehouse: Path) -> None:
+        super().__init__(warehouse, case.table)
         self._case = case
-        self._warehouse = warehouse
-        self._table = warehouse / case.table.directory
-        case.prepare(warehouse, context_on(warehouse))
-        self._start = tmp_path / "start"
-        shutil.copytree(self._table, self._start)
-        self.before = self.state()
-        freed = planned(self._context(), case.action, self.of, **case.arguments).freed_files
-        counting = FaultFiles(LocalFiles(str(warehouse)))
-        assert self._run(counting).result["freed_files"] == freed > 0
-        self.writes = counting.writes
-        self.after = self.state()
-        assert self.after.keys() - self.before.keys() <= {"snapshot/EARLIEST"}
-        assert len(self.before.keys() - self.after.keys()) > freed
-
-    def reset(self) -> None:
-        put_back(self._start, self._table)
-
-    def die(self, point: int, mode: Mode) -> None:
-        with pytest.raises(Death):
-            self._run(FaultFiles(LocalFiles(str(self._warehouse)), point, mode))
-
-    def dies_recovering(self, point: int) -> bool:
-        try:
-            done(
-                self._context(FaultFiles(LocalFiles(str(self._warehouse)), point, "after")),
-                "recover",
-                self.of,
-            )
-        except Death:
-            return True
-        return False
-
-    def recover(self) -> None:
-        done(self._context(), "recover", self.of)
-
-    @property
-    def of(self) -> TablePath:
-        return self._case.table
-
-    def assert_nothing_to_recover(self) -> None:
-        found = self.state()
-        plan = planned(self._context(), "recover", self.of)
-        assert plan.empty and not plan.warnings
-        applied(self._context(), plan)
-        assert self.state() == found
+        case.prepare(warehouse, self._context())
+        self._freed = planned(self._context(), case.action, case.table, **case.arguments).freed_files
+        self._film()
+        before, after = self.right_states
+        assert after.keys() - before.keys() <= {"snapshot/EARLIEST"}
+        assert len(before.keys() - after.keys()) > self._freed > 0
 
     def assert_what_stays_is_whole(self, when: str) -> None:
         """Every tag, savepoint and branch, and every snapshot from EARLIEST on, has all its files."""
         files = LocalFiles(str(self._warehouse))
-        for root in all_roots(files, self.of):
+        for root in all_roots(files, self._table):
             lineage = Lineage(files, root)
             hint = self._warehouse / root.earliest_hint
             earliest = int(hint.read_text()) if hint.exists() else 0
@@ -239,16 +185,15 @@ class Scene:
             assert kept, when
             for record in [*kept, *(tag for _, tag in lineage.tags())]:
                 assert missing_files(files, each_needed_file(files, root, record)) == [], when
-        for savepoint in SavepointManager(files, self.of).all():
-            assert files.exists(self.of.savepoint_file(savepoint.full_manifest_list)), when
+        for savepoint in SavepointManager(files, self._table).all():
+            assert files.exists(self._table.savepoint_file(savepoint.full_manifest_list)), when
 
     def state(self) -> dict[str, bytes]:
-        found = contents(self._table)
-        return {path: data for path, data in found.items() if not _ANYBODYS.search(path)}
+        return {path: data for path, data in contents(self._directory).items() if not _ANYBODYS.search(path)}
 
-    def _run(self, files: Files) -> Outcome:
-        context = self._context(files)
-        return done(context, self._case.action, self.of, **self._case.arguments)
+    def _run(self, files: Files) -> None:
+        outcome = done(self._context(files), self._case.action, self._table, **self._case.arguments)
+        assert outcome.result["freed_files"] == self._freed
 
     def _context(self, files: Files | None = None) -> Context:
         return context_on(self._warehouse, files)

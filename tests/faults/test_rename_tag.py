@@ -13,13 +13,13 @@ import pytest
 
 from core.actions.context import Context
 from core.actions.roots import guard_tags
+from core.storage.files import Files
 from core.storage.local import LocalFiles
 from core.table.layout import Root
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import main_root
 from core.table.records import Tag
 from tests.actions.acting import ORDERS, contents, done
-from tests.faults.fault_files import MODES, FaultFiles, Mode, can_be_half
 from tests.faults.scene import KilledScene
 from tests.simulation import ours
 from tests.simulation.bench import Bench
@@ -53,32 +53,23 @@ def scene(request: pytest.FixtureRequest, warehouse_template: Path, tmp_path: Pa
     return Scene(PREPARED[request.param], warehouse_template, tmp_path)
 
 
-# Killed before a write is killed after the one before it.
-@pytest.mark.parametrize("mode", MODES[1:])
-def test_every_write_can_be_the_last(scene: Scene, mode: Mode) -> None:
-    for point, call in enumerate(scene.writes, start=1):
-        if mode == "half" and not can_be_half(call):
-            continue
-        scene.reset()
-        scene.die(point, mode)
-        scene.assert_kept(call)
+def test_every_write_can_be_the_last(scene: Scene) -> None:
+    for when in scene.killed():
+        scene.assert_kept(when)
         scene.recover()
-        assert scene.state() in (scene.before, scene.after), f"killed {mode} write {point}, {call}"
-        scene.assert_nothing_to_recover()
+        scene.assert_whole(when)
+
+
+def every_other(writes: list[str]) -> range:
+    return range(1, len(writes) + 1, 2)
 
 
 def test_a_recovery_can_be_killed_too(scene: Scene) -> None:
-    for point in range(1, len(scene.writes) + 1, 2):
-        scene.reset()
-        scene.die(point, "after")
-        scene.keep()
-        for second in range(1, len(scene.writes_of_recovery()) + 1, 2):
-            scene.return_to_kept()
-            scene.die_recovering(second)
-            scene.assert_kept(f"recovery after write {point}, killed at its write {second}")
+    for write in every_other(scene.film.writes):
+        for when in scene.killed_recovering(write, every_other):
+            scene.assert_kept(when)
             scene.recover()
-            assert scene.state() in (scene.before, scene.after)
-            scene.assert_nothing_to_recover()
+            scene.assert_whole(when)
 
 
 def deletes_old(scene: Scene) -> None:
@@ -111,9 +102,8 @@ DEEDS = (deletes_old, deletes_new, makes_old_anew, gives_new_a_time_to_live, tak
 @pytest.mark.parametrize("deed", DEEDS)
 def test_another_engine_acts_before_somebody_recovers(scene: Scene, deed: Deed) -> None:
     """Nothing that it made goes; and what it left of the two names keeps the rows, were there any left."""
-    for point, call in enumerate(scene.writes, start=1):
-        scene.reset()
-        scene.die(point, "after")
+    for write, call in enumerate(scene.film.writes, start=1):
+        scene.killed_after(write)
         deed(scene)
         theirs = [name for name in (OLD, NEW) if scene.there(name) == scene.other]
         was_kept = scene.is_kept()
@@ -123,19 +113,18 @@ def test_another_engine_acts_before_somebody_recovers(scene: Scene, deed: Deed) 
         if deed is deletes_new and was_kept:
             assert scene.there(OLD) == scene.data, call
         scene.assert_guarded(call)
-        scene.assert_nothing_to_recover()
+        scene.assert_settled(call)
 
 
 def test_a_tag_of_the_old_name_that_came_later_stays(scene: Scene) -> None:
     """Even one of the same snapshot, which has the same bytes."""
-    gone = next(n for n, call in enumerate(scene.writes, 1) if call.endswith(f"delete {scene.root.tag(OLD)}"))
-    for point in range(gone + 1, len(scene.writes)):
-        scene.reset()
-        scene.die(point, "after")
+    gone = scene.film.writes.index(f"delete {scene.root.tag(OLD)}") + 1
+    for write in range(gone + 1, len(scene.film.writes)):
+        scene.killed_after(write)
         scene.put(OLD, scene.data)
         scene.recover()
-        assert scene.there(OLD) == scene.there(NEW) == scene.data, scene.writes[point - 1]
-        scene.assert_guarded(scene.writes[point - 1])
+        assert scene.there(OLD) == scene.there(NEW) == scene.data, scene.film.point(write)
+        scene.assert_guarded(str(scene.film.point(write)))
 
 
 @pytest.mark.parametrize("waits", [True, False])
@@ -186,21 +175,16 @@ class Scene(KilledScene):
     """Tag v2 is to be called `new`. `other` is the file of another snapshot's tag."""
 
     def __init__(self, prepare: Callable[[Context], None], template: Path, tmp_path: Path) -> None:
-        super().__init__(tmp_path)
+        super().__init__(tmp_path / "warehouse")
         shutil.copytree(template, self._warehouse)
         prepare(self._context())
-        shutil.copytree(self._warehouse, self._start)
-        self.root: Root = main_root(LocalFiles(str(self._warehouse)), ORDERS)
+        self.root: Root = main_root(self._files(), ORDERS)
         self.data, self.other = self._path(OLD).read_bytes(), self._other()
-        self.before, counting = self.state(), FaultFiles(LocalFiles(str(self._warehouse)))
-        self._run(counting)
-        self.writes = counting.writes
-        self.after = self.state()
-        assert self.before != self.after and self.there(NEW) == self.data
+        self._film()
+        assert self.right_states[0] != self.right_states[1] and self.there(NEW) == self.data
 
-    def state(self) -> dict[str, object]:
-        found = contents(self._orders)
-        return {path: data for path, data in found.items() if not _ANYBODYS.search(path)}
+    def state(self) -> dict[str, bytes]:
+        return {path: data for path, data in contents(self._directory).items() if not _ANYBODYS.search(path)}
 
     def there(self, name: str) -> bytes | None:
         path = self._path(name)
@@ -243,5 +227,5 @@ class Scene(KilledScene):
             other = other.replace(b'"id": 2', b'"id": 3').replace(b'"id" : 2', b'"id" : 3')
         return other
 
-    def _run(self, files: FaultFiles) -> None:
+    def _run(self, files: Files) -> None:
         done(self._context(files), "rename-tag", name=OLD, to=NEW)

@@ -13,7 +13,7 @@ from core.table.definition.retention import RETENTION_OFF
 from tests.actions.acting import done
 from tests.actions.taking_over import left_stray
 from tests.conftest import ORDERS as ORDERS_SCHEMA
-from tests.faults.fault_files import MODES, Mode, can_be_half, some_of
+from tests.faults.fault_files import some_of
 from tests.faults.takeovers import Case, Scene
 from tests.paimon import commit
 from tests.table.branches import create_branch
@@ -110,40 +110,21 @@ CASES = (
 
 
 @pytest.fixture(params=CASES, ids=lambda case: case.name)
-def case(request: pytest.FixtureRequest) -> Case:
-    found: Case = request.param
-    return found
+def scene(request: pytest.FixtureRequest, warehouse_template: Path, tmp_path: Path) -> Scene:
+    return Scene(request.param, warehouse_template, tmp_path)
 
 
-# Killed before a write is killed after the one before it.
-@pytest.mark.parametrize("mode", MODES[1:])
-def test_every_write_can_be_the_last(
-    case: Case, mode: Mode, warehouse_template: Path, tmp_path: Path
-) -> None:
-    scene = Scene(case, warehouse_template, tmp_path)
-    for point, call in enumerate(scene.writes, start=1):
-        if mode == "half" and not can_be_half(call):
-            continue
-        scene.reset()
-        scene.die(point, mode)
-        scene.assert_reads_rightly(f"killed {mode} write {point}, {call}")
+def test_every_write_can_be_the_last(scene: Scene) -> None:
+    for when in scene.killed():
+        scene.assert_reads_rightly(when)
         scene.recover()
-        scene.assert_whole(f"killed {mode} write {point}, {call}")
+        scene.assert_whole(when)
 
 
-def test_a_recovery_can_be_killed_too(
-    case: Case, warehouse_template: Path, tmp_path: Path, is_long: bool
-) -> None:
-    scene = Scene(case, warehouse_template, tmp_path)
+def test_a_recovery_can_be_killed_too(scene: Scene, is_long: bool) -> None:
     known = set[str]()
-    for turn, point in enumerate(range(1, len(scene.writes) + 1, 3 if is_long else 10)):
-        scene.reset()
-        scene.die(point, "after")
-        scene.keep()
-        for second in some_of(scene.writes_of_recovery(), turn, known):
-            scene.return_to_kept()
-            scene.die_recovering(second)
-            when = f"recovery after write {point}, killed at its write {second}"
+    for turn, write in enumerate(range(1, len(scene.film.writes) + 1, 3 if is_long else 10)):
+        for when in scene.killed_recovering(write, partial(some_of, turn=turn, known=known)):
             scene.assert_reads_rightly(when)
             scene.recover()
             scene.assert_whole(when)

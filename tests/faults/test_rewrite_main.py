@@ -6,8 +6,8 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Thread
@@ -22,14 +22,15 @@ from core.actions.registry import action
 from core.actions.temp_files import meant_for
 from core.errors import Refused, Unavailable
 from core.spark.client.client import Engine
+from core.storage.files import Files
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
 from core.table.lineage.lineage import Lineage
 from core.table.savepoints import SavepointManager
-from tests.actions.acting import Wrapped, applied, contents, context_on, done, planned, undoable
+from tests.actions.acting import applied, contents, context_on, done, planned, undoable
 from tests.conftest import ORDERS
-from tests.faults.fault_files import MODES, Death, FaultFiles, Mode, can_be_half
-from tests.faults.trees import put_back
+from tests.faults.fault_files import Death, Film, WatchedWrites
+from tests.faults.trees import TreeOnDisk
 from tests.paimon import commit, read_rows
 from tests.spark.client.test_engine import session_processes
 from tests.spark.engine_fixture import in_order
@@ -41,62 +42,51 @@ Main = tuple[int | None, Rows, int, list[str]]
 
 @dataclass
 class Scene:
-    """An action on `orders` of a database of its own, again and again from its start.
-
-    `after` is what main then holds; `last` the newest snapshot it then has.
-    """
+    """An action on `orders` of a database of its own, again and again from its start."""
 
     warehouse: Path
     table: TablePath
     action: str
     arguments: Mapping[str, object]
-    start: Path
     engine: Callable[[], Engine] | None = None
 
-    def context(self, files: FaultFiles | None = None) -> Context:
-        found = context_on(self.warehouse, files)
-        return replace(found, audit_path=self.start.parent / "audit", engine=self.engine)
+    def context(self, files: Files | None = None) -> Context:
+        return replace(context_on(self.warehouse, files), engine=self.engine)
 
     @property
     def directory(self) -> Path:
         return self.warehouse / self.table.directory
 
-    def begin_here(self) -> None:
-        put_back(self.directory, self.start)
-
-    def reset(self) -> None:
-        put_back(self.start, self.directory)
-
-    def run(self, fail_at: int = 0, mode: Mode = "before", files: FaultFiles | None = None) -> FaultFiles:
-        files = files or FaultFiles(LocalFiles(str(self.warehouse)), fail_at, mode)
+    def run(self, files: Files | None = None) -> None:
         context = self.context(files)
         plan = action(self.action).plan(context, self.table, self.arguments)
         assert plan.refusals == ()
-        if fail_at:
-            with pytest.raises(Death):
-                applied(context, plan)
-        else:
-            applied(context, plan)
-        return files
+        applied(context, plan)
+
+    def recover(self) -> None:
+        done(self.context(), "recover", table=self.table)
+
+    def empty_film(self) -> Film:
+        return Film(LocalFiles(str(self.warehouse)), TreeOnDisk(self.directory))
+
+    def filmed(self) -> Film:
+        film = self.empty_film()
+        self.run(film)
+        return film
 
     def run_until(self, path: str) -> None:
         """Kill it at its first write after this file of the table is there."""
-        inner, there = LocalFiles(str(self.warehouse)), self.directory / path
+        there = self.directory / path
 
-        class Dies(Wrapped):
-            def create(self, path: str, data: bytes) -> bool:
+        class Dies(WatchedWrites):
+            @contextmanager
+            def _write(self, call: str, path: str = "", data: bytes | None = None) -> Iterator[None]:
                 if there.exists():
-                    raise Death(path)
-                return super().create(path, data)
+                    raise Death(call)
+                yield
 
-            def delete(self, path: str) -> None:
-                if there.exists():
-                    raise Death(path)
-                super().delete(path)
-
-        context = replace(self.context(), files=Dies(inner))
         with pytest.raises(Death):
-            applied(context, action(self.action).plan(context, self.table, self.arguments))
+            self.run(Dies(LocalFiles(str(self.warehouse))))
 
     def main(self) -> Main:
         files = LocalFiles(str(self.warehouse))
@@ -121,7 +111,7 @@ class Scene:
 
 
 def scene_of(
-    warehouse: Path, database: str, tmp_path: Path, name: str, arguments: Mapping[str, object], *, both: bool
+    warehouse: Path, database: str, name: str, arguments: Mapping[str, object], *, both: bool
 ) -> Scene:
     """The branch `fix` has two commits more than main, which with `both` has one of its own."""
     table = TablePath(database, "orders")
@@ -133,28 +123,21 @@ def scene_of(
     for where, key in sides:
         row = {"order_id": [key], "customer": ["x"], "price": [1.0]}
         commit(warehouse, f"{table.full_name}{where}", pa.table(row, schema=ORDERS))
-    scene = Scene(warehouse, table, name, arguments, tmp_path / "start")
-    scene.begin_here()
-    return scene
+    return Scene(warehouse, table, name, arguments)
 
 
-# Killed before a write is killed after the one before it.
-@pytest.mark.parametrize("mode", MODES[1:])
-def test_every_write_of_a_fast_forward_can_be_the_last(warehouse: Path, tmp_path: Path, mode: Mode) -> None:
-    scene = scene_of(warehouse, "forward", tmp_path, "merge-branch", {"name": "fix"}, both=False)
+def test_every_write_of_a_fast_forward_can_be_the_last(warehouse: Path) -> None:
+    scene = scene_of(warehouse, "forward", "merge-branch", {"name": "fix"}, both=False)
     before = scene.main()
-    writes = scene.run().writes
+    film = scene.filmed()
     right = [before, scene.main()]
     assert right[1][0] == 7
-    for point, call in enumerate(writes, start=1):
-        if mode == "half" and not can_be_half(call):
-            continue
-        scene.reset()
-        scene.run(point, mode)
+    for point in film.points():
+        film.put_back(point)
         # Before anything is recovered main reads as a state that it or the branch had.
         assert 5 <= (scene.main()[0] or 0) <= 7
-        done(scene.context(), "recover", table=scene.table)
-        scene.assert_whole(right, f"killed {mode} write {point}, {call}")
+        scene.recover()
+        scene.assert_whole(right, str(point))
 
 
 Change = tuple[str, dict[str, object]]
@@ -168,53 +151,47 @@ REWRITINGS: tuple[tuple[Change, ...], ...] = (
 )
 
 
-@pytest.mark.parametrize("changes", REWRITINGS, ids=lambda changes: changes[-1][0])
-def test_every_write_around_a_rewriting_can_be_the_last(
-    engine: Engine, engine_warehouse: Path, tmp_path: Path, changes: tuple[Change, ...]
-) -> None:
+def rewriting(engine: Engine, warehouse: Path, prefix: str, changes: tuple[Change, ...]) -> Scene:
     *before_it, (name, arguments) = changes
-    database = f"killed_{name.replace('-', '_')}"
-    scene = scene_of(engine_warehouse, database, tmp_path, name, arguments, both=True)
+    scene = scene_of(warehouse, f"{prefix}_{name.replace('-', '_')}", name, arguments, both=True)
     scene.engine = lambda: engine
     for each, given in before_it:
         done(scene.context(), each, table=scene.table, **given)
-    scene.begin_here()
-    files, asked = FaultFiles(LocalFiles(str(scene.warehouse))), list[int]()
+    return scene
+
+
+@pytest.mark.parametrize("changes", REWRITINGS, ids=lambda changes: changes[-1][0])
+def test_every_write_around_a_rewriting_can_be_the_last(
+    engine: Engine, engine_warehouse: Path, changes: tuple[Change, ...]
+) -> None:
+    scene = rewriting(engine, engine_warehouse, "killed", changes)
+    film, asked = scene.empty_film(), list[int]()
 
     def counted() -> Engine:
-        asked.append(len(files.writes))
+        asked.append(len(film.writes))
         return engine
 
     before = scene.main()
     scene.engine = counted
-    scene.run(files=files)
+    scene.run(film)
     scene.engine = lambda: engine
     right = [before, scene.main()]
     assert right[1][0] == (before[0] or 0) + 1
-    assert 0 < asked[-1] < len(files.writes) - 1
-    for point, call in enumerate(files.writes, start=1):
-        # Killed before a write is killed after the one before, but for the engine's in between.
-        for mode in MODES if point == asked[-1] + 1 else MODES[1:]:
-            if mode == "half" and not can_be_half(call):
-                continue
-            scene.reset()
-            scene.run(point, mode)
-            done(scene.context(), "recover", table=scene.table)
-            scene.assert_whole(right, f"killed {mode} write {point}, {call}")
+    assert 0 < asked[-1] < len(film.writes) - 1
+    # Killed before a write is killed after the one before, but for the engine's in between.
+    for point in (film.point(asked[-1] + 1, "before"), *film.points()):
+        film.put_back(point)
+        scene.recover()
+        scene.assert_whole(right, str(point))
 
 
 @pytest.mark.parametrize("changes", REWRITINGS, ids=lambda changes: changes[-1][0])
 def test_a_person_can_say_that_a_commit_landed_that_has_expired(
-    engine: Engine, engine_warehouse: Path, tmp_path: Path, changes: tuple[Change, ...]
+    engine: Engine, engine_warehouse: Path, changes: tuple[Change, ...]
 ) -> None:
     """Killed once committed; its hold on expiry is removed by hand, main goes on, and the commit expires."""
-    *before_it, (name, arguments) = changes
-    database = f"assumed_{name.replace('-', '_')}"
-    scene = scene_of(engine_warehouse, database, tmp_path, name, arguments, both=True)
-    scene.engine = lambda: engine
-    for each, given in before_it:
-        done(scene.context(), each, table=scene.table, **given)
-    scene.begin_here()
+    scene = rewriting(engine, engine_warehouse, "assumed", changes)
+    name, arguments = changes[-1]
     known = len(events(LocalFiles(str(scene.warehouse)), scene.table))
     head, _, _, undone = scene.main()
     head = head or 0
@@ -227,7 +204,7 @@ def test_a_person_can_say_that_a_commit_landed_that_has_expired(
     (scene.directory / made).unlink()
     rows = scene.main()[1]
     with pytest.raises(Refused, match="Nothing tells any more whether"):
-        done(scene.context(), "recover", table=scene.table)
+        scene.recover()
     done(scene.context(), "recover", table=scene.table, assume="committed")
     assert scene.main()[0:2] == (head + 3, rows)
     assert not [
@@ -244,24 +221,24 @@ def test_a_person_can_say_that_a_commit_landed_that_has_expired(
 
 @pytest.mark.parametrize("sign", ["bucket-0", pytest.param("manifest", marks=pytest.mark.long), "snapshot"])
 def test_an_engine_killed_on_its_way_to_the_commit_made_it_or_not(
-    engine: Engine, engine_warehouse: Path, tmp_path: Path, sign: str
+    engine: Engine, engine_warehouse: Path, sign: str
 ) -> None:
     """Killed as soon as its first data file, manifest or snapshot shows."""
     name, arguments = "replace-main-branch", {"name": "fix", "layout": "overwrite"}
-    scene = scene_of(engine_warehouse, f"shot_{sign}", tmp_path, name, arguments, both=True)
+    scene = scene_of(engine_warehouse, f"shot_{sign}", name, arguments, both=True)
     before = scene.main()
     of_branch = in_order(read_rows(scene.warehouse, f"{scene.table.full_name}$branch_fix"))
-    place = scene.directory / sign
-    known, shots = set(os.listdir(place)), list[int]()
+    written_to = scene.directory / sign
+    known, shots = set(os.listdir(written_to)), list[int]()
 
     def shoot(session: int) -> None:
-        while set(os.listdir(place)) == known:
+        while set(os.listdir(written_to)) == known:
             time.sleep(0)
         # Java first, so that it starts no more workers; its parent last, whose end is the engine's.
-        found = sorted(
+        processes = sorted(
             session_processes(session), key=lambda each: (each[0] == session, "java" not in each[1])
         )
-        for pid, _ in found:
+        for pid, _ in processes:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
                 shots.append(pid)
@@ -277,10 +254,8 @@ def test_an_engine_killed_on_its_way_to_the_commit_made_it_or_not(
 
     gunner: list[Thread] = []
     scene.engine = targeted
-    context = scene.context()
-    plan = action(scene.action).plan(context, scene.table, scene.arguments)
     try:
-        applied(context, plan)
+        scene.run()
     except Unavailable as error:
         assert "died" in error.message
         assert scene.main() == before

@@ -1,4 +1,4 @@
-"""Directories put back as they were, by what differs: whole copies would cost most of these tests' time."""
+"""A directory held in memory, and put back by what differs: copies would cost most of these tests' time."""
 
 from __future__ import annotations
 
@@ -6,22 +6,56 @@ import os
 import shutil
 from pathlib import Path
 
+# What each path below a directory holds; None for a directory.
+Tree = dict[str, bytes | None]
 
-def put_back(source: Path, target: Path) -> None:
-    """Make `target` hold what `source` does, byte for byte, and nothing else."""
-    target.mkdir(parents=True, exist_ok=True)
-    wanted = {each.name: each for each in os.scandir(source)}
-    for there in os.scandir(target):
-        same = wanted.get(there.name)
-        if same is not None and same.is_dir() == there.is_dir():
-            continue
-        if there.is_dir():
-            shutil.rmtree(there.path)
-        else:
-            os.unlink(there.path)
-    for each in wanted.values():
-        place = target / each.name
-        if each.is_dir():
-            put_back(Path(each.path), place)
-        elif not place.exists() or place.read_bytes() != Path(each.path).read_bytes():
-            shutil.copy2(each.path, place)
+
+class TreeOnDisk:
+    """Reads a directory again and again, of its files only those that changed."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._tree: Tree = {}
+        self._versions: dict[str, tuple[int, ...]] = {}
+
+    def read(self) -> Tree:
+        tree: Tree = {}
+        versions: dict[str, tuple[int, ...]] = {}
+        waiting = [""]
+        while waiting:
+            above = waiting.pop()
+            for entry in os.scandir(self._directory / above):
+                path = above + entry.name
+                if entry.is_dir():
+                    tree[path] = None
+                    waiting.append(f"{path}/")
+                else:
+                    status = entry.stat()
+                    # A file that takes another's place is there beside it before, as another inode.
+                    version = versions[path] = (status.st_ino, status.st_ctime_ns, status.st_size)
+                    is_known = self._versions.get(path) == version
+                    tree[path] = self._tree[path] if is_known else Path(entry.path).read_bytes()
+        self._tree, self._versions = tree, versions
+        return tree
+
+    def put_back(self, tree: Tree) -> None:
+        """Make the directory hold what the tree does, byte for byte, and nothing else."""
+        there = self.read()
+        for path, data in there.items():
+            if path not in tree or (tree[path] is None) != (data is None):
+                _remove(self._directory / path)
+        for path, data in tree.items():
+            place = self._directory / path
+            if data is None:
+                place.mkdir(parents=True, exist_ok=True)
+            elif there.get(path) != data:
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_bytes(data)
+
+
+def _remove(path: Path) -> None:
+    """It may have gone with its directory."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)

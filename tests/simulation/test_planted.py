@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 
 import pytest
 
 from tests.simulation import stories
 from tests.simulation.bench import Bench
+from tests.simulation.cases import CASES
+from tests.simulation.crash_points import CrashPoints
 from tests.simulation.planted import PLANTS, planted
 from tests.simulation.stories import told
 from tests.simulation.world import Violation
@@ -36,15 +35,14 @@ def test_each_fault_has_what_finds_it() -> None:
     assert {*POINTS, *STORIES} == {*PLANTS}
 
 
-@pytest.mark.parametrize("name", POINTS)
-def test_a_crash_point_finds_it(name: str) -> None:
-    command = [sys.executable, "-m", "tests.simulation", "--point", POINTS[name]]
-    environment = {**os.environ, "PYTHONHASHSEED": "0"}
-    runs = [
-        subprocess.run([*command, *more], env=environment, capture_output=True, check=False).returncode
-        for more in ([], ["--plant", name])
-    ]
-    assert runs == [0, 1]
+@pytest.mark.parametrize(("name", "wanted"), POINTS.items())
+def test_a_crash_point_finds_it(name: str, wanted: str) -> None:
+    [case] = [each for each in CASES if wanted.startswith(f"{each.name}: ")]
+    crashes = CrashPoints(case)
+    [point] = [each for each in crashes.points() if str(each) == wanted]
+    crashes.run(point)
+    with planted(name), pytest.raises(Violation):
+        crashes.run(point)
 
 
 @pytest.mark.parametrize(("name", "story"), STORIES.items())

@@ -391,7 +391,7 @@ def test_the_owner_tells_who_and_since_when(context: Context) -> None:
 
 
 def _die(context: Context, name: str, write: int, /, **arguments: object) -> list[str]:
-    files = FaultFiles(LocalFiles(context.files.uri), write, "after")
+    files = FaultFiles(LocalFiles(context.files.uri), write)
     dying = context_on(Path(context.files.uri), files)
     with pytest.raises(Death):
         applied(dying, action(name).plan(dying, ORDERS, arguments))

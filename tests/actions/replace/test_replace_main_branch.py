@@ -300,7 +300,7 @@ def test_a_data_file_that_is_gone_is_named(context: Context, orders: Path) -> No
 def test_a_savepoint_being_made_on_main_is_waited_for(context: Context, warehouse: Path) -> None:
     branched(context)
     with pytest.raises(Death):
-        done(context_on(warehouse, FaultFiles(context.files, 2, "after")), "create-savepoint")
+        done(context_on(warehouse, FaultFiles(context.files, 2)), "create-savepoint")
     [refusal] = planned(context, ACTION, name="fix").refusals
     assert refusal.reason == "Savepoint 1 of main is still being made"
     done(context, "recover")
@@ -310,7 +310,7 @@ def test_a_savepoint_being_made_on_main_is_waited_for(context: Context, warehous
 def test_who_is_killed_half_way_blocks_others_until_recovered(context: Context, warehouse: Path) -> None:
     branched(context)
     with pytest.raises(Death):
-        done(context_on(warehouse, FaultFiles(context.files, 4, "after")), ACTION, name="fix")
+        done(context_on(warehouse, FaultFiles(context.files, 4)), ACTION, name="fix")
     [refusal] = planned(context, ACTION, name="fix").refusals
     assert refusal.reason.startswith("shop.orders has an interrupted replace-main-branch by ")
     done(context, "recover")
@@ -322,7 +322,7 @@ def test_a_failure_after_the_point_of_no_return_says_to_recover(
 ) -> None:
     branched(context)
 
-    class Full(FaultFiles):
+    class Full(Wrapped):
         def replace(self, path: str, data: bytes) -> None:
             if path.endswith("schema-0"):
                 raise Unavailable("The disk is full")

@@ -209,6 +209,6 @@ def test_a_name_that_is_taken_after_the_plan_is_not_overwritten_either(
         applied(context, plan)
     for point in (1, 2):
         with pytest.raises((Death, Refused)):
-            applied(context_on(warehouse, FaultFiles(context.files, point, "after")), plan)
+            applied(context_on(warehouse, FaultFiles(context.files, point)), plan)
         done(context, "recover")
         assert contents(orders) == before
