@@ -15,7 +15,7 @@ from core.table.catalog import databases, tables
 from core.table.layout import TablePath
 from core.table.rows import SnapshotRow
 from tui.session import Opened, Session, Target
-from tui.work.unexpected_errors import unexpected
+from tui.work.unexpected_errors import problem_of
 
 # As many as a tall terminal shows; the rest is read when somebody looks.
 PAGE = 100
@@ -92,8 +92,5 @@ class Opening:
             at = "snapshots"
             opened = self._session.open(Target(listed[0]))
             self._put(Newest(opened, opened.lineage.newest(PAGE)))
-        except PaimarkError as error:
-            self._put(Stopped(at, error))
         except Exception as error:
-            # The edge of a thread: nobody would hear of it otherwise.
-            self._put(Stopped(at, unexpected(error)))
+            self._put(Stopped(at, problem_of(error)))

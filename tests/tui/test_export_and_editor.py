@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from core.errors import NotFound, Refused, StatementFailed
+from core.errors import Cancelled, NotFound, Refused
 from core.spark.protocol import Failed
 from tests.tui.driving import sitting
 from tui.dialogs.export import ExportScreen
@@ -40,7 +40,7 @@ def test_a_file_that_is_there_stays_as_it_is(tmp_path: Path) -> None:
 
 def test_a_cancelled_export_leaves_no_file(tmp_path: Path) -> None:
     events = [Failed("The statement was cancelled", cause="cancelled")]
-    with pytest.raises(StatementFailed, match="cancelled"):
+    with pytest.raises(Cancelled, match="cancelled"):
         write_file(tmp_path / "r.csv", batches_of(events, lambda rows: None), NAMES, TYPES)
     assert not list(tmp_path.iterdir())
 

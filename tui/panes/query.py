@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -26,7 +25,7 @@ from tui.messages import LogLineAdded, StatusShown
 from tui.panes.pane import Desk
 from tui.query.comparing import Totals, difference_events
 from tui.query.completing import Completing
-from tui.query.exporting import Export, batches_of, write_file
+from tui.query.exporting import Export, Exporting
 from tui.query.history import QueryExecution, add_to_history, read_history
 from tui.query.query_result import QueryResult
 from tui.records.sources import GridColumn
@@ -36,10 +35,9 @@ from tui.widgets.detail_strip import Detail
 from tui.widgets.grid.record_grid import Edge, RecordGrid
 from tui.widgets.query_status import QueryStatus
 from tui.widgets.sql_editor import SqlEditor
-from tui.work.background import post
+from tui.work.background import Slot, ThreadReport
 from tui.work.cancelling import Cancelling
 from tui.work.engine_room import EngineRoom, engine_line
-from tui.work.unexpected_errors import unexpected
 
 if TYPE_CHECKING:
     from core.travel.diff.diff import Difference
@@ -93,7 +91,6 @@ class QueryPane(Vertical):
         self.status = QueryStatus()
         self.grid = RecordGrid(at_edge=self._at_edge)
         self.result: QueryResult | None = None
-        self._export: Export | None = None
         self._hint: Line | None = None
 
     def compose(self) -> ComposeResult:
@@ -105,6 +102,8 @@ class QueryPane(Vertical):
         self.grid.say("")
         if self.target is not None and not self.editor.text:
             self.editor.set_statement(f"SELECT *\nFROM {self.target.sql_name}")
+        self._executing: Slot[Event] = Slot(self.app, "query", self._take, self._failed)
+        self._exporting = Exporting(self.app, self.room, self._exported)
         self._completing = Completing(self.app, self.session, self.editor, self._hinted, self._focus_on)
         self.set_interval(_TICK, self._tick)
         self._tick()
@@ -165,7 +164,14 @@ class QueryPane(Vertical):
 
     @property
     def running(self) -> bool:
-        return (self.result is not None and self.result.running) or self._export is not None
+        return self._under_way is not None
+
+    @property
+    def _under_way(self) -> QueryResult | Export | None:
+        """The export or the statement that runs: both can be cancelled."""
+        if self._exporting.export is not None:
+            return self._exporting.export
+        return self.result if self.result is not None and self.result.running else None
 
     def _may_run(self) -> bool:
         if self.running:
@@ -206,39 +212,27 @@ class QueryPane(Vertical):
         self._hint = None
         result = self.result = QueryResult(asked, base, time.monotonic(), difference)
         self.grid.show(result.rows, ())
-        threading.Thread(
-            target=self._work, args=(result, self._database), name="paimark-query", daemon=True
-        ).start()
+        self._executing.ask(partial(self._execute, result, self._database))
         self._tick()
 
     def cancel(self) -> bool:
         """Stop what runs; whether there was anything."""
-        if self._export is not None:
-            self._export.cancelling = _cancelled(self._export.cancelling, self.room)
-            self._tick()
-            return True
-        result = self.result
-        if result is None or not result.running:
+        running = self._under_way
+        if running is None:
             return False
-        result.cancelling = _cancelled(result.cancelling, self.room)
+        running.cancelling = _cancelled(running.cancelling, self.room)
         self._tick()
         return True
 
-    def _work(self, result: QueryResult, database: str | None) -> None:
+    def _execute(self, result: QueryResult, database: str | None, report: ThreadReport[Event]) -> None:
         """In a thread: hand over each event as it comes, the rows decoded."""
-        app = self.app
-        try:
-            for event in self._events(result, database):
-                if isinstance(event, Totals):
-                    post(app, partial(result.take_totals, event))
-                elif isinstance(event, Batch):
-                    post(app, partial(self._take_batch, result, read_batch(event)))
-                else:
-                    post(app, partial(self._take, result, event))
-        except Exception as error:
-            # The edge of a thread: without a word here the pane would say "running" for ever.
-            fault = unexpected(error)
-            post(app, partial(self._take, result, Failed(fault.message, fault.hint)))
+        for event in self._events(result, database):
+            if isinstance(event, Totals):
+                report.meanwhile(partial(result.take_totals, event))
+            elif isinstance(event, Batch):
+                report.meanwhile(partial(self._take_batch, result, read_batch(event)))
+            else:
+                report(event)
 
     def _events(self, result: QueryResult, database: str | None) -> Iterator[Event | Totals]:
         if result.difference is None:
@@ -252,13 +246,15 @@ class QueryPane(Vertical):
 
     def _take_batch(self, result: QueryResult, batch: object) -> None:
         result.take_batch(batch)
-        if result is self.result:
-            self.grid.show(result.rows, result.columns)
+        self.grid.show(result.rows, result.columns)
 
-    def _take(self, result: QueryResult, event: Event) -> None:
+    def _failed(self, error: PaimarkError) -> None:
+        self._take(Failed(error.message, error.hint))
+
+    def _take(self, event: Event) -> None:
+        result = self.result
+        assert result is not None
         result.take(event)
-        if result is not self.result:
-            return
         if result.explained is not None:
             self.grid.show(result.plan_rows, _PLAN_COLUMNS)
         elif result.columns:
@@ -283,8 +279,8 @@ class QueryPane(Vertical):
     def _tick(self) -> None:
         """Time passes while a statement runs or Spark starts."""
         result = self.result
-        if self._export is not None:
-            self.status.say(self._export.line)
+        if self._exporting.export is not None:
+            self.status.say(self._exporting.export.line)
         elif self._hint is not None:
             self.status.say(self._hint)
         elif result is None:
@@ -313,37 +309,14 @@ class QueryPane(Vertical):
         what = f"The {counted(len(result.rows), 'row')} of the result, not sorted or filtered."
         if result.end.truncated:
             what = f"All rows, more than the {len(result.rows):,} shown: the statement runs again."
-        await self.app.push_screen(
-            ExportScreen(what), lambda path: self._export_to(path, result) if path else None
-        )
+        await self.app.push_screen(ExportScreen(what), partial(self._export_to, result))
 
-    def _export_to(self, path: Path, result: QueryResult) -> None:
-        export = self._export = Export(path)
-        self._tick()
-        work = partial(self._work_export, export, result, self._database)
-        threading.Thread(target=work, name="paimark-export", daemon=True).start()
-
-    def _work_export(self, export: Export, result: QueryResult, database: str | None) -> None:
-        """In a thread: the rows that are here, or all of them."""
-        app = self.app
-        end = result.end
-        batches: Iterable[object] = result.rows.batches
-        if isinstance(end, Finished) and end.truncated:
-            batches = batches_of(self.room.run(result.asked, database, None), export.hear)
-        try:
-            count = write_file(export.path, batches, result.names, result.types)
-        except PaimarkError as error:
-            problem = error
-            post(app, lambda: self._exported(f"{problem.message}. {problem.hint}".strip(), "bad"))
-        except Exception as error:
-            # The edge of a thread: without a word here the pane would export for ever.
-            fault = unexpected(error)
-            post(app, lambda: self._exported(f"{fault.message}. {fault.hint}", "bad"))
-        else:
-            post(app, lambda: self._exported(f"Wrote {counted(count, 'row')} to {export.path}", "good"))
+    def _export_to(self, result: QueryResult, path: Path | None) -> None:
+        if path is not None:
+            self._exporting.start(path, result, self._database)
+            self._tick()
 
     def _exported(self, sentence: str, ink: str) -> None:
-        self._export = None
         self.post_message(StatusShown(sentence, ink))
         self._tick()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar, cast
@@ -19,6 +20,7 @@ from tui.records.marks import Mark, mark_of
 from tui.records.record_key import RecordKey
 from tui.records.sources import GridColumn, RowSource, tuples
 from tui.session import Opened, RowVersion, Session, Target
+from tui.widgets.abstract import AbstractWidget
 from tui.widgets.detail_strip import Detail
 from tui.widgets.grid.record_grid import Edge, RecordGrid
 from tui.work.background import Slot, ThreadReport
@@ -39,7 +41,7 @@ class PaneRows(Generic[S]):
     left_out: tuple[str, ...] = ()
 
 
-class RecordPane(Vertical, Generic[S]):
+class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
     """Subclasses say what they read, in a thread, and how a row is told in full."""
 
     COLUMNS: ClassVar[tuple[GridColumn, ...]] = ()
@@ -79,17 +81,17 @@ class RecordPane(Vertical, Generic[S]):
 
     # Implemented by subclasses
 
+    @abstractmethod
     def read(self, target: Target, report: ThreadReport[PaneRows[S]]) -> None:
         """In a thread: report what there is, at once or piece by piece."""
-        raise NotImplementedError
 
+    @abstractmethod
     def fingerprint(self, target: Target) -> Hashable:
         """In a thread, and cheap: something that differs when `read` would find something else."""
-        raise NotImplementedError
 
+    @abstractmethod
     def detail(self, index: int) -> Detail:
         """The record in full, as far as it is known without reading."""
-        raise NotImplementedError
 
     def version(self, index: int) -> RowVersion | None:
         """The version that Enter queries and actions start from; None for a row that is no version."""

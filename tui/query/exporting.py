@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from core.errors import PaimarkError, StatementFailed
+from textual.app import App
+
+from core.errors import Cancelled, PaimarkError
 from core.figures import counted
 from core.spark.arrow import read_batch
-from core.spark.protocol import Batch, Event, Failed
+from core.spark.protocol import Batch, Event, Failed, Finished
 from core.text import clean_text
+from tui.query.query_result import QueryResult
 from tui.theme import Line
+from tui.work.background import Slot, ThreadReport
 from tui.work.cancelling import Cancelling
+from tui.work.engine_room import EngineRoom
 
 
 class Export:
@@ -32,6 +38,37 @@ class Export:
             return [*self.cancelling.line, ("  no file will be there", "quiet")]
         done = f"  {counted(self._rows, 'row')} so far  ctrl+c cancels"
         return [("exporting to ", "accent"), (clean_text(self.path), ""), (done, "quiet")]
+
+
+class Exporting:
+    """One export at a time, `export` while it runs; `ended` hears how it went: a sentence, and its ink."""
+
+    def __init__(self, app: App[Any], room: EngineRoom, ended: Callable[[str, str], None]) -> None:
+        self.export: Export | None = None
+        self._room = room
+        self._ended = ended
+        self._slot: Slot[str] = Slot(app, "export", self._written, self._failed)
+
+    def start(self, path: Path, result: QueryResult, database: str | None) -> None:
+        self.export = Export(path)
+        self._slot.ask(partial(self._work, self.export, result, database))
+
+    def _work(
+        self, export: Export, result: QueryResult, database: str | None, report: ThreadReport[str]
+    ) -> None:
+        batches: Iterable[Any] = result.rows.batches
+        if isinstance(result.end, Finished) and result.end.truncated:
+            batches = batches_of(self._room.run(result.asked, database, None), export.hear)
+        count = write_file(export.path, batches, result.names, result.types)
+        report(f"Wrote {counted(count, 'row')} to {export.path}")
+
+    def _written(self, sentence: str) -> None:
+        self.export = None
+        self._ended(sentence, "good")
+
+    def _failed(self, error: PaimarkError) -> None:
+        self.export = None
+        self._ended(f"{error.message}. {error.hint}".strip(), "bad")
 
 
 def write_file(path: Path, batches: Iterable[Any], names: Sequence[str], types: Sequence[str]) -> int:
@@ -73,10 +110,9 @@ def batches_of(events: Iterable[Event], tell: Callable[[int], None]) -> Iterator
             tell(count)
             yield batch
         elif isinstance(event, Failed):
-            raise failure(event)
-
-
-def failure(event: Failed) -> PaimarkError:
-    if event.cause == "cancelled":
-        return StatementFailed("The export was cancelled", "No file was written.")
-    return StatementFailed(event.message, event.hint)
+            is_cancelled = event.cause == "cancelled"
+            raise (
+                Cancelled("The export was cancelled", "No file was written.")
+                if is_cancelled
+                else event.error()
+            )

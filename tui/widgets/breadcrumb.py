@@ -29,8 +29,8 @@ class Location:
 class Breadcrumb(Lines):
     """context › database › table › branch          MAIN = main  READ-ONLY  Spark ready"""
 
-    def __init__(self, location: Location, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(id=id)
+    def __init__(self, location: Location) -> None:
+        super().__init__()
         self.location = location
 
     def go(self, location: Location) -> None:

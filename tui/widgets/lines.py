@@ -1,50 +1,40 @@
-"""A widget that is a few lines of styled text, and repaints only what changed: few bytes over a slow line."""
+"""A widget that is a few lines of styled text."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
-from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
 from tui.theme import Line, Piece, inks
+from tui.widgets.abstract import AbstractWidget
 from tui.widgets.cells import cut, width_of
 
 
-class Lines(Widget):
+class Lines(Widget, metaclass=AbstractWidget):
     """Subclasses say `lines(width)`; `update_lines` after what they show has changed."""
 
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
-        super().__init__(id=id)
+    def __init__(self) -> None:
+        super().__init__()
         self._strips: list[Strip] = []
         self._width = -1
 
+    @abstractmethod
     def lines(self, width: int) -> Sequence[Line]:
         """The lines to show, `width` cells wide."""
-        raise NotImplementedError
 
     def update_lines(self) -> None:
-        """Lay out again; only the lines that differ are sent to the terminal."""
+        """Lay out again, and repaint where that differs."""
         width = self.size.width
-        if not width:
-            return
-        old, self._strips = self._strips, self._lay_out(width)
-        if self._width != width:
-            self._width = width
+        strips = self._lay_out(width) if width else self._strips
+        if strips != self._strips:
+            self._width, self._strips = width, strips
             self.refresh()
-            return
-        for y in range(max(len(old), len(self._strips))):
-            if y >= len(old) or y >= len(self._strips):
-                self.refresh(Region(0, y, width, 1))
-                continue
-            # Textual sends a line from its start, but only as far as it is told.
-            changed = last_difference(old[y], self._strips[y])
-            if changed:
-                self.refresh(Region(0, y, changed, 1))
 
     def render_line(self, y: int) -> Strip:
         width = self.size.width
@@ -82,25 +72,6 @@ def strip_of(line: Line, width: int, base: Style, styles: Mapping[str, Style]) -
         run += text
     segments.append(Segment(run, base + styles[run_ink]))
     return Strip([segment for segment in segments if segment.text], width)
-
-
-def last_difference(old: Strip, new: Strip) -> int:
-    """How many cells from the left must be sent again for `old` to become `new`, of the same width."""
-    if old == new:
-        return 0
-    before, after = _cells(old), _cells(new)
-    if before is None or after is None or len(before) != len(after):
-        return new.cell_length
-    cells = len(after)
-    while cells and before[cells - 1] == after[cells - 1]:
-        cells -= 1
-    return cells
-
-
-def _cells(strip: Strip) -> list[tuple[str, Style | None]] | None:
-    """Each cell's character and style; None where a character takes more than one cell, or none."""
-    cells = [(character, segment.style) for segment in strip for character in segment.text]
-    return cells if len(cells) == strip.cell_length else None
 
 
 def line_width(line: Line) -> int:

@@ -11,8 +11,8 @@ from tui.widgets.lines import Lines, line_width
 class TabBar(Lines):
     """Shows which tab is open: brackets say it where colour can't."""
 
-    def __init__(self, names: Sequence[str], *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(id=id)
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__()
         self._names = names
         self._counts: dict[int, str] = {}
         self.current = 0

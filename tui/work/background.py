@@ -14,7 +14,7 @@ from textual.app import App
 from textual.message import Message
 
 from core.errors import PaimarkError
-from tui.work.unexpected_errors import unexpected
+from tui.work.unexpected_errors import problem_of
 
 T = TypeVar("T")
 
@@ -94,14 +94,9 @@ class Slot(Generic[T]):
     def _run(self, work: Callable[[ThreadReport[T]], None], generation: int) -> None:
         try:
             work(ThreadReport(self, generation))
-        except PaimarkError as error:
-            # Rebound, because `except` unbinds its name before the message is read.
-            problem = error
-            self.post(generation, lambda: self._failed(problem))
         except Exception as error:
-            # The edge of a thread: whatever is not foreseen must become a sentence, or nobody hears of it.
-            unforeseen = unexpected(error)
-            self.post(generation, lambda: self._failed(unforeseen))
+            problem = problem_of(error)
+            self.post(generation, lambda: self._failed(problem))
         finally:
             self.post(generation, self._rest)
 

@@ -20,7 +20,7 @@ from tui.messages import LogLineAdded
 from tui.theme import Line
 from tui.work.background import post
 from tui.work.spark_work import SparkWork
-from tui.work.unexpected_errors import unexpected
+from tui.work.unexpected_errors import problem_of
 
 if TYPE_CHECKING:
     from core.spark.client.client import Engine
@@ -123,13 +123,9 @@ class RunningChange:
                 )
         except Cancelled:
             post(self._app, lambda: self._end(None, Refused("Cancelled", "Nothing was changed.")))
-        except PaimarkError as error:
-            problem = error
-            post(self._app, lambda: self._end(None, problem))
         except Exception as error:
-            # The edge of the thread: a fault in the middle of a change must be said above all others.
-            unforeseen = unexpected(error)
-            post(self._app, lambda: self._end(None, unforeseen))
+            problem = problem_of(error)
+            post(self._app, lambda: self._end(None, problem))
         else:
             post(self._app, lambda: self._end(outcome, None))
 

@@ -1,4 +1,4 @@
-"""Turn an unforeseen exception of a thread into a sentence."""
+"""Turn an exception of a thread into a sentence."""
 
 from __future__ import annotations
 
@@ -11,8 +11,13 @@ if TYPE_CHECKING:
     from rich.traceback import Traceback
 
 
-def unexpected(error: BaseException) -> PaimarkError:
-    """A fault of this program, said so; the place is enough to report it."""
+def problem_of(error: Exception) -> PaimarkError:
+    """The error itself where it was foreseen; else a fault of this program, said so, with its place.
+
+    For the edge of a thread: an exception that leaves it is heard by nobody.
+    """
+    if isinstance(error, PaimarkError):
+        return error
     frame = error.__traceback__
     while frame is not None and frame.tb_next is not None:
         frame = frame.tb_next

@@ -60,10 +60,9 @@ class RecordGrid(Widget, can_focus=True):
         frozen: int = 0,
         at_edge: Callable[[Edge], None] = lambda edge: None,
         sign: Callable[[int], str] = lambda index: " ",
-        id: str | None = None,  # noqa: A002 - Textual's own name for it
     ) -> None:
         """`sign` is one cell before a row, of the row at an index of the source."""
-        super().__init__(id=id)
+        super().__init__()
         self.columns: Sequence[GridColumn] = columns
         self.order = SortOrder()
         self.first_column = frozen

@@ -24,8 +24,8 @@ class ScrollLines(Lines, can_focus=True):
         Binding("end,G", "scroll(100000)", "last line", show=False, id="text.last"),
     ]
 
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(id=id)
+    def __init__(self) -> None:
+        super().__init__()
         self._paragraphs: Sequence[Line] = ()
         self._top = 0
 
