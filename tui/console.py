@@ -27,7 +27,7 @@ from tui.session import Session
 from tui.terminal.clipboard import copy_sequence
 from tui.terminal.key_order import Cancellable, RowsScreen, binding_of, settled
 from tui.terminal.sent_cells import SentCells
-from tui.theme import PALETTES, best_theme, make_theme, wants_no_colors
+from tui.theme import THEMES, best_theme, make_theme, wants_no_colors
 from tui.widgets.cells import cut
 from tui.widgets.key_bar import KeyBar
 from tui.work.background import ThreadResult, post
@@ -73,7 +73,7 @@ class Console(App[None]):
         self._waiting_keys: list[events.Key] = []
         self.session = session
         self.log_lines = Log()
-        for name in PALETTES:
+        for name in THEMES:
             self.register_theme(make_theme(name))
         self.theme = best_theme(self.console.color_system, no_colors=no_colors)
         self.browse = BrowseScreen(session, opening, self.log_lines)
@@ -248,7 +248,7 @@ class Console(App[None]):
 
         def offered() -> list[PaletteEntry]:
             self.browse.tables.learn()
-            themes = [] if self.no_color else PALETTES
+            themes = () if self.no_color else THEMES
             own = [
                 PaletteEntry("keys", "all keys", "?", self.action_help),
                 *(

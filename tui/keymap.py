@@ -4,18 +4,34 @@ from __future__ import annotations
 
 from textual.binding import Binding, BindingType
 
+
+def hidden(id_: str, keys: str, action: str, description: str, tooltip: str = "") -> Binding:
+    """A key that only `?` tells of."""
+    return Binding(keys, action, description, tooltip=tooltip, show=False, id=id_)
+
+
+def steps(part: str, action: str, *, up: str = "up", down: str = "down") -> list[BindingType]:
+    """Keys of an `action` that takes how many lines to go: one, or a page of ten."""
+    return [
+        hidden(f"{part}.up", up, f"{action}(-1)", "up"),
+        hidden(f"{part}.down", down, f"{action}(1)", "down"),
+        hidden(f"{part}.page_up", "pageup", f"{action}(-10)", "page up"),
+        hidden(f"{part}.page_down", "pagedown", f"{action}(10)", "page down"),
+    ]
+
+
 GRID: list[BindingType] = [
-    Binding("up,k", "move(-1)", "up", show=False, id="grid.up"),
-    Binding("down,j", "move(1)", "down", show=False, id="grid.down"),
-    Binding("pageup", "page(-1)", "page up", show=False, id="grid.page_up"),
-    Binding("pagedown", "page(1)", "page down", show=False, id="grid.page_down"),
-    Binding("ctrl+u", "half_page(-1)", "half a page up", show=False, id="grid.half_up"),
-    Binding("ctrl+d", "half_page(1)", "half a page down", show=False, id="grid.half_down"),
-    Binding("home,g", "first", "first row", show=False, id="grid.first"),
-    Binding("end,G", "last", "last row", show=False, id="grid.last"),
-    Binding("left,h", "columns(-1)", "columns left, then the tables", show=False, id="grid.left"),
-    Binding("right,l", "columns(1)", "columns right", show=False, id="grid.right"),
+    hidden("grid.up", "up,k", "move(-1)", "up"),
+    hidden("grid.down", "down,j", "move(1)", "down"),
+    hidden("grid.page_up", "pageup", "page(-1)", "page up"),
+    hidden("grid.page_down", "pagedown", "page(1)", "page down"),
+    hidden("grid.half_up", "ctrl+u", "half_page(-1)", "half a page up"),
+    hidden("grid.half_down", "ctrl+d", "half_page(1)", "half a page down"),
+    hidden("grid.first", "home,g", "first", "first row"),
+    hidden("grid.last", "end,G", "last", "last row"),
+    hidden("grid.left", "left,h", "columns(-1)", "columns left, then the tables"),
+    hidden("grid.right", "right,l", "columns(1)", "columns right"),
     Binding("/", "filter", "filter", tooltip="filter; !words for rows without them", id="grid.filter"),
     Binding("o", "sort", "sort", tooltip="sort by the next column", id="grid.sort"),
-    Binding("O", "reverse", "sort the other way", show=False, id="grid.reverse"),
+    hidden("grid.reverse", "O", "reverse", "sort the other way"),
 ]

@@ -6,7 +6,6 @@ Under NO_COLOR the sixteen colours' rendering is used, and Textual sends none of
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 
@@ -24,72 +23,24 @@ SIXTEEN = "paimark-16"
 _SIXTEEN_COLOURS = ("standard", "windows", None)
 
 
-@dataclass(frozen=True, slots=True)
-class Palette:
-    """Colours by what they mean. For sixteen colours they are the terminal's own, by Textual's names."""
-
-    ground: str
-    raised: str
-    line: str
-    cursor: str
-    cursor_away: str
-    text: str
-    quiet: str
-    accent: str
-    second: str
-    good: str
-    warn: str
-    bad: str
-    dark: bool = True
-    sixteen: bool = False
-
-
-_DARK = Palette(
-    ground="#15171a",
-    raised="#1d2024",
-    line="#383d45",
-    cursor="#343a42",
-    cursor_away="#282c31",
-    text="#d4dae3",
-    quiet="#8b929c",
-    accent="#6fc3b5",
-    second="#8db4e2",
-    good="#93c47d",
-    warn="#e3b565",
-    bad="#ec7f86",
-)
-_LIGHT = Palette(
-    ground="#fbfbf9",
-    raised="#f1f1ed",
-    line="#cfd2d6",
-    cursor="#cfe3ea",
-    cursor_away="#e6eaec",
-    text="#23282f",
-    quiet="#6a7380",
-    accent="#0f766a",
-    second="#2a5ea8",
-    good="#3c7a1f",
-    warn="#93620a",
-    bad="#b3303d",
-    dark=False,
-)
-_SIXTEEN = Palette(
-    ground="ansi_default",
-    raised="ansi_default",
-    line="ansi_bright_black",
-    cursor="ansi_default",
-    cursor_away="ansi_default",
-    text="ansi_default",
-    quiet="ansi_default",
-    accent="ansi_cyan",
-    second="ansi_blue",
-    good="ansi_green",
-    warn="ansi_yellow",
-    bad="ansi_red",
-    sixteen=True,
-)
+THEMES = (DARK, LIGHT, SIXTEEN)
+# By what they mean, one for each theme. Those of sixteen colours are the terminal's own, by Textual's names.
+_COLOURS: Mapping[str, tuple[str, str, str]] = {
+    "ground": ("#15171a", "#fbfbf9", "ansi_default"),
+    "raised": ("#1d2024", "#f1f1ed", "ansi_default"),
+    "line": ("#383d45", "#cfd2d6", "ansi_bright_black"),
+    "cursor": ("#343a42", "#cfe3ea", "ansi_default"),
+    "cursor-away": ("#282c31", "#e6eaec", "ansi_default"),
+    "text": ("#d4dae3", "#23282f", "ansi_default"),
+    "quiet": ("#8b929c", "#6a7380", "ansi_default"),
+    "accent": ("#6fc3b5", "#0f766a", "ansi_cyan"),
+    "second": ("#8db4e2", "#2a5ea8", "ansi_blue"),
+    "good": ("#93c47d", "#3c7a1f", "ansi_green"),
+    "warn": ("#e3b565", "#93620a", "ansi_yellow"),
+    "bad": ("#ec7f86", "#b3303d", "ansi_red"),
+}
+_FOREGROUNDS = ("quiet", "accent", "second", "good", "warn", "bad", "line")
 _SCROLLBAR_GROUND = ("-background", "-background-hover", "-background-active", "-corner-color")
-PALETTES: Mapping[str, Palette] = MappingProxyType({DARK: _DARK, LIGHT: _LIGHT, SIXTEEN: _SIXTEEN})
 
 
 def wants_no_colors(environ: Mapping[str, str]) -> bool:
@@ -104,27 +55,25 @@ def best_theme(color_system: str | None, *, no_colors: bool) -> str:
 
 def make_theme(name: str) -> Theme:
     """The palette as Textual wants it, for what Textual itself draws."""
-    palette = PALETTES[name]
+    colours = _colours_of(name)
     return Theme(
         name=name,
-        primary=palette.accent,
-        secondary=palette.second,
-        accent=palette.accent,
-        success=palette.good,
-        warning=palette.warn,
-        error=palette.bad,
-        foreground=palette.text,
-        background=palette.ground,
-        surface=palette.raised,
-        panel=palette.line,
-        dark=palette.dark,
-        ansi=palette.sixteen,
+        primary=colours["accent"],
+        secondary=colours["second"],
+        accent=colours["accent"],
+        success=colours["good"],
+        warning=colours["warn"],
+        error=colours["bad"],
+        foreground=colours["text"],
+        background=colours["ground"],
+        surface=colours["raised"],
+        panel=colours["line"],
+        dark=name != LIGHT,
+        ansi=name == SIXTEEN,
         variables={
-            "quiet": palette.quiet,
-            "line": palette.line,
-            "raised": palette.raised,
-            **{f"scrollbar{part}": palette.line for part in ("", "-hover", "-active")},
-            **{f"scrollbar{part}": palette.raised for part in _SCROLLBAR_GROUND},
+            **{name: colours[name] for name in ("quiet", "line", "raised")},
+            **{f"scrollbar{part}": colours["line"] for part in ("", "-hover", "-active")},
+            **{f"scrollbar{part}": colours["raised"] for part in _SCROLLBAR_GROUND},
             # Asked for by Textual's own style sheets under an "ansi" theme.
             "ansi-background": "ansi_default",
             "ansi-foreground": "ansi_default",
@@ -135,22 +84,13 @@ def make_theme(name: str) -> Theme:
 @lru_cache(maxsize=4)
 def inks(theme: str) -> Mapping[str, Style]:
     """The styles that widgets lay over their own; a theme that is not ours gets the dark ones."""
-    palette = PALETTES.get(theme, _DARK)
-    if palette.sixteen:
+    colours, is_sixteen = _colours_of(theme), theme == SIXTEEN
+    if is_sixteen:
         # Reverse and bold survive NO_COLOR; the terminal's "dim" and "bright black" are too faint to trust.
         cursor, away = Style(reverse=True), Style(bold=True)
     else:
-        cursor, away = Style(bgcolor=palette.cursor), Style(bgcolor=palette.cursor_away)
-    colours = {
-        "quiet": palette.quiet,
-        "accent": palette.accent,
-        "second": palette.second,
-        "good": palette.good,
-        "warn": palette.warn,
-        "bad": palette.bad,
-        "line": palette.line,
-    }
-    plain = {name: Style(color=_rich(colour)) for name, colour in colours.items()}
+        cursor, away = Style(bgcolor=colours["cursor"]), Style(bgcolor=colours["cursor-away"])
+    plain = {name: Style(color=colours[name].removeprefix("ansi_")) for name in _FOREGROUNDS}
     return MappingProxyType(
         {
             "": Style.null(),
@@ -159,12 +99,13 @@ def inks(theme: str) -> Mapping[str, Style]:
             "title": plain["accent"] + Style(bold=True),
             "choice": Style(bold=True, reverse=True),
             "alarm": plain["bad"] + Style(bold=True),
-            "head": plain["quiet"] + Style(underline=palette.sixteen),
+            "head": plain["quiet"] + Style(underline=is_sixteen),
             "cursor": cursor,
             "cursor-away": away,
         }
     )
 
 
-def _rich(colour: str) -> str:
-    return colour.removeprefix("ansi_")
+def _colours_of(theme: str) -> dict[str, str]:
+    index = THEMES.index(theme) if theme in THEMES else 0
+    return {name: colours[index] for name, colours in _COLOURS.items()}

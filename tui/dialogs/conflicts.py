@@ -12,6 +12,7 @@ from core.actions.merge.conflicts import LINE_COLUMNS, Conflict, Conflicts, find
 from core.errors import PaimarkError
 from core.table.layout import TablePath
 from tui.dialogs.dialog import Dialog
+from tui.keymap import hidden
 from tui.messages import Copied
 from tui.records.sources import GridColumn, tuples
 from tui.session import Session
@@ -32,7 +33,7 @@ class ConflictsScreen(Dialog[None]):
     ConflictsScreen > Vertical { height: 90%; max-width: 100%; width: 98%; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("v,q", "close", "close", show=False, id="conflicts.close"),
+        hidden("conflicts.close", "v,q", "close", "close"),
         Binding("i", "record", "all of the row", id="conflicts.record"),
         Binding("y", "copy", "copy the line", id="conflicts.copy"),
     ]

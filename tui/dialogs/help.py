@@ -9,6 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from tui.dialogs.dialog import Dialog
+from tui.keymap import hidden
 from tui.theme import Line
 from tui.widgets.grid.scroll_lines import ScrollLines
 from tui.widgets.key_bar import KeyBar, written
@@ -21,9 +22,7 @@ KeySection = tuple[str, Sequence[BindingType]]
 class HelpScreen(Dialog[None]):
     """Sections of keys."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("question_mark,q", "close", "close", show=False, id="help.close")
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [hidden("help.close", "question_mark,q", "close", "close")]
 
     def __init__(self, sections: Sequence[KeySection]) -> None:
         super().__init__()

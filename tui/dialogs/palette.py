@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
-from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.widgets import Input
-
-from tui.dialogs.dialog import Dialog
+from tui.dialogs.pick import PickDialog
 from tui.records.sources import GridColumn, Records
-from tui.widgets.grid.record_grid import RecordGrid
 
 _LOOK_AGAIN_SECONDS = 0.3
 _TITLE = "Go to, or do"
+_COLUMNS = (GridColumn("", style="accent", most=36), GridColumn("", most=60), GridColumn("", style="quiet"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,44 +26,25 @@ class PaletteEntry:
         return (self.name, self.what, self.keys)
 
 
-class PaletteScreen(Dialog[PaletteEntry]):
-    """Type to narrow; Enter runs what the cursor is on."""
+class PaletteScreen(PickDialog[PaletteEntry]):
+    """Enter runs what the cursor is on."""
 
     DEFAULT_CSS = """
     PaletteScreen { align: center top; }
     PaletteScreen > Vertical { height: 60%; margin-top: 1; }
-    PaletteScreen Input { height: 1; background: $surface; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,ctrl+k", "move(-1)", "up", show=False, id="palette.up"),
-        Binding("down,ctrl+j", "move(1)", "down", show=False, id="palette.down"),
-        Binding("pageup", "move(-10)", "page up", show=False, id="palette.page_up"),
-        Binding("pagedown", "move(10)", "page down", show=False, id="palette.page_down"),
-    ]
 
     def __init__(
         self, offered: Callable[[], Sequence[PaletteEntry]], all_offered: Callable[[], bool] = lambda: True
     ) -> None:
-        super().__init__()
+        super().__init__(_TITLE, "an action, a pane or a table", _COLUMNS, head=False)
         self._offered = offered
         self._all_offered = all_offered
         self._has_chosen = self._is_pointed = False
         self._all = self._entries = offered()
-        self._grid = RecordGrid(
-            [GridColumn("", style="accent", most=36), GridColumn("", most=60), GridColumn("", style="quiet")],
-            head=False,
-        )
-        self._grid.can_focus = False
-        self._input = Input(placeholder="an action, a pane or a table", compact=True)
-
-    def compose(self) -> ComposeResult:
-        with self.framed(_TITLE):
-            yield self._input
-            yield self._grid
 
     def on_mount(self) -> None:
         self._grid.show(Records(self._entries, PaletteEntry.values), note="Nothing of that name.")
-        self.set_focus(self._input)
         self.set_interval(_LOOK_AGAIN_SECONDS, self._look_again)
 
     def on_input_changed(self) -> None:
@@ -85,7 +61,7 @@ class PaletteScreen(Dialog[PaletteEntry]):
 
     def action_move(self, rows: int) -> None:
         self._is_pointed = True
-        self._grid.move_to(self._grid.cursor + rows)
+        super().action_move(rows)
 
     def _look_again(self) -> None:
         """Tables of a big warehouse may still be listed."""

@@ -12,6 +12,7 @@ from core.figures import counted
 from core.travel.diff.versions import DiffVersion
 from tui.dialogs.dialog import Dialog
 from tui.formats import whole_text
+from tui.keymap import hidden
 from tui.messages import Copied
 from tui.query.arrow_rows import ArrowRows, arrow_columns
 from tui.query.peeking import PEEKED, Peeking
@@ -29,7 +30,7 @@ class PeekScreen(Dialog[None]):
     PeekScreen > Vertical { height: 90%; max-width: 100%; width: 98%; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("p,q", "close", "close", show=False, id="peek.close"),
+        hidden("peek.close", "p,q", "close", "close"),
         Binding("y", "copy", "copy the row", id="peek.copy"),
         Binding("i", "record", "record", id="peek.record"),
     ]

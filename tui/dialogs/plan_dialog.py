@@ -9,18 +9,19 @@ from typing import ClassVar, Literal
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal
 from textual.timer import Timer
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from core.actions.plan import Outcome, Plan
-from core.actions.registry import Action, Argument
+from core.actions.registry import Action
 from core.cancelling import Cancellation, cancellable
 from core.errors import PaimarkError
 from core.table.layout import TablePath
 from core.text import clean_text
+from tui.dialogs.argument_fields import ArgumentFields
 from tui.dialogs.dialog import Dialog
 from tui.dialogs.plan_text import error_lines, outcome_lines, plan_lines
+from tui.keymap import hidden
 from tui.messages import StatusShown
 from tui.session import Session
 from tui.theme import Line
@@ -33,35 +34,11 @@ from tui.work.running_change import RunningChange
 DialogState = Literal["asking", "planning", "planned", "applying", "done", "failed"]
 CANCEL, APPLY, CLOSE = "Cancel", "Apply", "Close"
 LEAVE, STOP = "To the background", "Cancel it"
-_CONFIRM = "confirm"
 _READING = "Reading what it takes …"
 # How long after the last key a new plan is made.
 _PAUSE = 0.25
 # How often the time that a change takes is shown.
 _TICK = 0.5
-
-
-class FieldInput(Input):
-    """Says what Enter does."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "submit", "to the plan", id="dialog.submit"),
-        Binding("down", "app.focus_next", "next field", show=False, id="dialog.next"),
-        Binding("up", "app.focus_previous", "field before", show=False, id="dialog.previous"),
-    ]
-
-
-class ArgumentField(Horizontal):
-    """One argument: its name, and a place to write."""
-
-    def __init__(self, name: str, help_: str, value: str) -> None:
-        super().__init__()
-        self.argument = name
-        self.input = FieldInput(value, placeholder=help_, compact=True)
-
-    def compose(self) -> ComposeResult:
-        yield Static(self.argument, markup=False)
-        yield self.input
 
 
 class PlanDialog(Dialog[Outcome | None]):
@@ -71,9 +48,6 @@ class PlanDialog(Dialog[Outcome | None]):
     """
 
     DEFAULT_CSS = """
-    PlanDialog ArgumentField { height: 1; }
-    PlanDialog ArgumentField Static { width: 14; color: $quiet; }
-    PlanDialog ArgumentField Input { width: 1fr; background: $panel 50%; }
     PlanDialog ScrollLines { margin-top: 1; }
     PlanDialog Choices { height: 1; margin-top: 1; }
     """
@@ -87,9 +61,9 @@ class PlanDialog(Dialog[Outcome | None]):
         Binding("e", "edit", "edit the arguments", id="dialog.edit"),
         Binding("r", "plan", "plan again", id="dialog.plan"),
         Binding("j,down", "scroll(1)", "scroll", key_display="j k", id="dialog.down"),
-        Binding("k,up", "scroll(-1)", "scroll back", show=False, id="dialog.up"),
-        Binding("pagedown", "scroll(10)", "page down", show=False, id="dialog.page_down"),
-        Binding("pageup", "scroll(-10)", "page up", show=False, id="dialog.page_up"),
+        hidden("dialog.up", "k,up", "scroll(-1)", "scroll back"),
+        hidden("dialog.page_down", "pagedown", "scroll(10)", "page down"),
+        hidden("dialog.page_up", "pageup", "scroll(-10)", "page up"),
     ]
 
     def __init__(
@@ -113,22 +87,14 @@ class PlanDialog(Dialog[Outcome | None]):
         self._change = change
         # Of the plan that is being made.
         self._counting = Cancellation()
-        self._fields = {
-            argument.name: ArgumentField(
-                argument.name, clean_text(argument.help), _text(given.get(argument.name, argument.default))
-            )
-            for argument in action.arguments
-        }
+        self._fields = ArgumentFields(action, table.full_name, given)
         self._text = ScrollLines()
         self._text.can_focus = False
         self._choices = Choices([CANCEL])
 
     def compose(self) -> ComposeResult:
         with self.framed(f"{self._action.name} · {self._table.full_name}"):
-            yield from self._fields.values()
-            if self._action.danger == "destructive":
-                self._fields[_CONFIRM] = ArgumentField(_CONFIRM, f"type {self._phrase} to confirm", "")
-                yield self._fields[_CONFIRM]
+            yield from self._fields
             yield self._text
             yield self._choices
             yield KeyBar()
@@ -140,42 +106,19 @@ class PlanDialog(Dialog[Outcome | None]):
             self.set_focus(self._choices)
             self._watch(self._change)
             return
-        empty = self._first_missing
-        if empty is None:
-            self.set_focus(self._choices)
-        else:
-            self.set_focus(empty.input)
+        missing = self._fields.first_missing
+        self.set_focus(self._choices if missing is None else missing.input)
         # Behind the messages by which fields tell of what they hold from the start: those end a plan.
         self.call_after_refresh(self.action_plan)
 
     # Arguments
 
-    @property
-    def _first_missing(self) -> ArgumentField | None:
-        for argument in self._action.arguments:
-            if argument.required and not self._fields[argument.name].input.value.strip():
-                return self._fields[argument.name]
-        return None
-
-    @property
-    def _phrase(self) -> str:
-        """The phrase that confirms a destructive action: the thing to delete, else the table's."""
-        name = self._fields.get("name")
-        return name.input.value if name is not None and name.input.value else self._table.full_name
-
-    def _arguments(self) -> dict[str, object]:
-        values: dict[str, object] = {}
-        for argument in self._action.arguments:
-            text = self._fields[argument.name].input.value.strip()
-            if text:
-                values[argument.name] = _value(argument, text)
-        return values
-
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
         if self._state in ("applying", "done"):
             return
-        if event.input is not self._confirmation:
+        confirmation = self._fields.confirmation
+        if confirmation is None or event.input is not confirmation.input:
             # The plan on the screen is of other arguments now: it can't be applied any more.
             self._plan = self._change = None
             self._state = "asking"
@@ -186,7 +129,7 @@ class PlanDialog(Dialog[Outcome | None]):
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
-        missing = self._first_missing
+        missing = self._fields.first_missing
         if missing is not None and missing.input is not event.input:
             self.set_focus(missing.input)
             return
@@ -195,17 +138,12 @@ class PlanDialog(Dialog[Outcome | None]):
                 self.action_plan()
             self.set_focus(self._choices)
 
-    @property
-    def _confirmation(self) -> Input | None:
-        field = self._fields.get(_CONFIRM)
-        return None if field is None else field.input
-
     # Planning
 
     def action_plan(self) -> None:
         if self._state in ("applying", "done"):
             return
-        missing = self._first_missing
+        missing = self._fields.first_missing
         if missing is not None:
             self._planning.drop()
             self._state = "asking"
@@ -222,14 +160,9 @@ class PlanDialog(Dialog[Outcome | None]):
         self._state, self._plan, self._change = "planning", None, None
         if not self._told:
             self._show([[(_READING, "quiet")]])
-        try:
-            arguments = self._arguments()
-        except PaimarkError as error:
-            self._not_planned(error)
-            return
         self._counting.cancel()
         self._counting = Cancellation()
-        self._planning.ask(partial(self._make_plan, self._counting, arguments))
+        self._planning.ask(partial(self._make_plan, self._counting, self._fields.values))
 
     def _make_plan(
         self, counting: Cancellation, arguments: dict[str, object], report: ThreadReport[Plan]
@@ -262,8 +195,7 @@ class PlanDialog(Dialog[Outcome | None]):
 
     @property
     def _allowed(self) -> bool:
-        confirmation = self._confirmation
-        return self._can_be_done and (confirmation is None or confirmation.value == self._phrase)
+        return self._can_be_done and self._fields.is_confirmed
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "apply":
@@ -273,7 +205,7 @@ class PlanDialog(Dialog[Outcome | None]):
         if action == "conflicts":
             return self._compared is not None
         if action in ("edit", "plan"):
-            return self._state in ("asking", "planned", "failed") and bool(self._fields)
+            return self._state in ("asking", "planned", "failed") and any(self._fields)
         if action in ("close", "finish", "leave"):
             return action == {"applying": "leave", "done": "finish"}.get(self._state, "close")
         return True
@@ -342,12 +274,11 @@ class PlanDialog(Dialog[Outcome | None]):
             self.action_close()
 
     def action_confirm(self) -> None:
-        self.set_focus(self._confirmation)
+        if self._fields.confirmation is not None:
+            self.set_focus(self._fields.confirmation.input)
 
     def action_edit(self) -> None:
-        for field in self._fields.values():
-            self.set_focus(field.input)
-            return
+        self.set_focus(next(iter(self._fields)).input)
 
     @property
     def _compared(self) -> str | None:
@@ -391,16 +322,3 @@ class PlanDialog(Dialog[Outcome | None]):
         self._planning.drop()
         if self._change is not None:
             self._change.watcher = None
-
-
-def _text(value: object) -> str:
-    return "" if value is None else str(value)
-
-
-def _value(argument: Argument, text: str) -> object:
-    """The typed text as the action takes it; a number that is none is left for the action to refuse."""
-    if argument.kind == "int" and text.isascii() and text.isdigit():
-        return int(text)
-    if argument.kind == "flag":
-        return text.lower() in ("1", "yes", "true", "on")
-    return text

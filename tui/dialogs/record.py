@@ -10,6 +10,7 @@ from textual.binding import Binding, BindingType
 
 from core.text import clean_text
 from tui.dialogs.dialog import Dialog
+from tui.keymap import hidden
 from tui.messages import Copied
 from tui.theme import Line
 from tui.widgets.cells import width_of
@@ -24,7 +25,7 @@ class RecordScreen(Dialog[None]):
     """A fact a line, long values wrapped."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("i,q", "close", "close", show=False, id="record.close"),
+        hidden("record.close", "i,q", "close", "close"),
         Binding("y", "copy", "copy as JSON", id="record.copy"),
     ]
 

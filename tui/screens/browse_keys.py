@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from textual.binding import Binding, BindingType
 
+from tui.keymap import hidden
 from tui.tabs import Tab
 
 # By the ids of their bindings: keys for a row, which wait until there are rows. The others go elsewhere, or
@@ -22,62 +23,36 @@ FOR_ROWS = (
 )
 NOT_FOR_ROWS = ("grid.left", "grid.filter", "act.undo", "act.redo")
 
+# The keys that open the dialogs of actions.
+ACTION_KEYS = {
+    "create-savepoint": "s",
+    "create-branch": "b",
+    "create-tag": "t",
+    "rename-tag": "T",
+    "merge-branch": "m",
+    "replace-main-branch": "R",
+    "rollback": "B",
+    "undo": "u",
+    "redo": "U",
+}
+
+
+def _plans(id_: str, action: str, description: str, what: str, *, show: bool = True) -> Binding:
+    tooltip = f"{what}: first the plan"
+    return Binding(ACTION_KEYS[action], f"act('{action}')", description, tooltip=tooltip, show=show, id=id_)
+
+
 BROWSE: list[BindingType] = [
-    Binding(
-        "s",
-        "act('create-savepoint')",
-        "savepoint",
-        tooltip="make a savepoint: first its plan",
-        id="act.savepoint",
-    ),
-    Binding(
-        "b",
-        "act('create-branch')",
-        "branch",
-        tooltip="make a branch from the tag or savepoint: first its plan",
-        id="act.branch",
-    ),
-    Binding("t", "act('create-tag')", "tag", tooltip="name the snapshot: first its plan", id="act.tag"),
-    Binding(
-        "T",
-        "act('rename-tag')",
-        "rename",
-        tooltip="give the tag another name: first the plan",
-        id="act.rename",
-    ),
+    _plans("act.savepoint", "create-savepoint", "savepoint", "make a savepoint"),
+    _plans("act.branch", "create-branch", "branch", "make a branch from the tag or savepoint"),
+    _plans("act.tag", "create-tag", "tag", "name the snapshot"),
+    _plans("act.rename", "rename-tag", "rename", "give the tag another name"),
     Binding("x", "delete", "delete", tooltip="delete the row: first the plan", id="act.delete"),
-    Binding("m", "act('merge-branch')", "merge", tooltip="merge the branch: first the plan", id="act.merge"),
-    Binding(
-        "R",
-        "act('replace-main-branch')",
-        "make main",
-        tooltip="make the branch main: first the plan",
-        id="act.replace",
-    ),
-    Binding(
-        "B",
-        "act('rollback')",
-        "roll back",
-        tooltip="give main the rows of this version: first the plan",
-        show=False,
-        id="act.rollback",
-    ),
-    Binding(
-        "u",
-        "act('undo')",
-        "undo",
-        tooltip="take back the last change of the table that can be: first the plan",
-        show=False,
-        id="act.undo",
-    ),
-    Binding(
-        "U",
-        "act('redo')",
-        "redo",
-        tooltip="do again what the last undo took back: first the plan",
-        show=False,
-        id="act.redo",
-    ),
+    _plans("act.merge", "merge-branch", "merge", "merge the branch"),
+    _plans("act.replace", "replace-main-branch", "make main", "make the branch main"),
+    _plans("act.rollback", "rollback", "roll back", "give main the rows of this version", show=False),
+    _plans("act.undo", "undo", "undo", "take back the last change of the table that can be", show=False),
+    _plans("act.redo", "redo", "redo", "do again what the last undo took back", show=False),
     Binding(
         "P",
         "protect",
@@ -92,25 +67,18 @@ BROWSE: list[BindingType] = [
         tooltip="rows that differ: between two marked, from main to a branch, from a version to the head",
         id="browse.diff",
     ),
-    Binding("space", "mark", "mark", tooltip="mark the row, to compare it", show=False, id="browse.mark"),
+    hidden("browse.mark", "space", "mark", "mark", "mark the row, to compare it"),
     Binding("p", "peek", "peek", tooltip="the first rows, without Spark", id="browse.peek"),
     Binding(
         "y", "copy", "copy", tooltip="copy the name of the row, or the row of a result", id="browse.copy"
     ),
     Binding("i", "record", "record", tooltip="show the whole record", id="browse.record"),
-    Binding("Y", "copy_record", "copy the record as JSON", show=False, id="browse.copy_record"),
+    hidden("browse.copy_record", "Y", "copy_record", "copy the record as JSON"),
     Binding("r", "refresh", "refresh", tooltip="read it again", id="browse.refresh"),
-    Binding("z", "zoom", "hide or show the tables", show=False, id="browse.zoom"),
-    Binding("L", "log", "log", tooltip="show or hide the log", show=False, id="browse.log"),
-    Binding("[", "step(-1)", "back", tooltip="to where one was before", show=False, id="browse.back"),
-    Binding("]", "step(1)", "forward", tooltip="forward again", show=False, id="browse.forward"),
-    Binding(
-        "escape",
-        "up",
-        "up",
-        tooltip="out of a filter, then without marks, then to the tables",
-        show=False,
-        id="browse.up",
-    ),
-    *(Binding(tab.key, f"tab({tab:d})", tab.title, show=False, id=f"tab.{tab.name.lower()}") for tab in Tab),
+    hidden("browse.zoom", "z", "zoom", "hide or show the tables"),
+    hidden("browse.log", "L", "log", "log", "show or hide the log"),
+    hidden("browse.back", "[", "step(-1)", "back", "to where one was before"),
+    hidden("browse.forward", "]", "step(1)", "forward", "forward again"),
+    hidden("browse.up", "escape", "up", "up", "out of a filter, then without marks, then to the tables"),
+    *(hidden(f"tab.{tab.name.lower()}", tab.key, f"tab({tab:d})", tab.title) for tab in Tab),
 ]

@@ -8,22 +8,12 @@ from typing import TYPE_CHECKING
 
 from core.actions.registry import ACTIONS
 from tui.dialogs.palette import PaletteEntry
+from tui.screens.browse_keys import ACTION_KEYS
 from tui.session import Target
 from tui.tabs import Tab
 
 if TYPE_CHECKING:
     from tui.screens.browse import BrowseScreen
-
-_ACTION_KEYS = {
-    "create-savepoint": "s",
-    "create-branch": "b",
-    "create-tag": "t",
-    "merge-branch": "m",
-    "replace-main-branch": "R",
-    "rollback": "B",
-    "undo": "u",
-    "redo": "U",
-}
 
 
 def entries(browse: BrowseScreen, own: Sequence[PaletteEntry]) -> list[PaletteEntry]:
@@ -36,7 +26,7 @@ def entries(browse: BrowseScreen, own: Sequence[PaletteEntry]) -> list[PaletteEn
     ]
     if browse.target is not None:
         offered += [
-            PaletteEntry(name, action.summary, _ACTION_KEYS.get(name, ""), partial(browse.action_act, name))
+            PaletteEntry(name, action.summary, ACTION_KEYS.get(name, ""), partial(browse.action_act, name))
             for name, action in ACTIONS.items()
         ]
     offered += [PaletteEntry(tab.name.lower(), "pane", tab.key, partial(browse.open_tab, tab)) for tab in Tab]

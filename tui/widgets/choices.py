@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.message import Message
 
+from tui.keymap import hidden
 from tui.theme import Line, Piece
 from tui.widgets.lines import Lines
 
@@ -16,9 +17,9 @@ class Choices(Lines, can_focus=True):
     """The first has the cursor."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left,h", "step(-1)", "left", show=False, id="choices.left"),
-        Binding("right,l", "step(1)", "right", show=False, id="choices.right"),
-        Binding("enter,space", "choose", "choose", show=False, id="choices.choose"),
+        hidden("choices.left", "left,h", "step(-1)", "left"),
+        hidden("choices.right", "right,l", "step(1)", "right"),
+        hidden("choices.choose", "enter,space", "choose", "choose"),
     ]
 
     class Chosen(Message):

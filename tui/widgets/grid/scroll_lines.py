@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 
+from tui.keymap import hidden, steps
 from tui.theme import Line, Piece
 from tui.widgets.cells import width_of, wrap
 from tui.widgets.lines import Lines
@@ -16,12 +17,10 @@ class ScrollLines(Lines, can_focus=True):
     """Shows paragraphs, wrapped; says at its last line when there is more below."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "scroll(-1)", "up", show=False, id="text.up"),
-        Binding("down,j", "scroll(1)", "down", show=False, id="text.down"),
-        Binding("pageup", "scroll(-10)", "page up", show=False, id="text.page_up"),
-        Binding("pagedown,space", "scroll(10)", "page down", show=False, id="text.page_down"),
-        Binding("home,g", "scroll(-100000)", "first line", show=False, id="text.first"),
-        Binding("end,G", "scroll(100000)", "last line", show=False, id="text.last"),
+        *steps("text", "scroll", up="up,k", down="down,j"),
+        hidden("text.space", "space", "scroll(10)", "page down"),
+        hidden("text.first", "home,g", "scroll(-100000)", "first line"),
+        hidden("text.last", "end,G", "scroll(100000)", "last line"),
     ]
 
     def __init__(self) -> None:
