@@ -1,7 +1,8 @@
 """Decide by a table's options how a scan is read: natively, by pypaimon, or refused by name.
 
-One table, `RULES`, holds every option that stock Paimon or pypaimon knows. Of the rules that fit an option
-the first counts. An outcome is of a value that matters: `scan.mode` = `latest` is what every scan does here.
+`RULES` has what matters to a scan; its test lists the other options that stock Paimon and pypaimon know. Of
+the rules that fit an option the first counts. An outcome is of a value that matters: `scan.mode` = `latest`
+is what every scan does here.
 """
 
 from __future__ import annotations
@@ -126,8 +127,6 @@ RULES: tuple[Rule, ...] = (
     _state("incremental-between"),
     _state("incremental-between-timestamp"),
     _state("incremental-to-auto-tag"),
-    # These say how such a state is read.
-    Rule("incremental-between-*"),
     # Here a file that is lost or broken is an error whatever they say.
     Rule("scan.ignore-lost-files"),
     Rule("scan.ignore-corrupt-files"),
@@ -141,14 +140,7 @@ RULES: tuple[Rule, ...] = (
     # How rows of one key become one.
     Rule("merge-engine", "refused", _unless(*_ENGINES), f"merge engines are {', '.join(_ENGINES)}", _STOCK),
     Rule("sequence.snapshot-ordering", "refused", _if_true, _MERGES, _STOCK),
-    Rule("sequence.field*"),
     _unmerged("*ignore-delete", "partial-update", _if_true),
-    # See `core.table.definition.kind_signs.ignored_deletes`.
-    Rule("*ignore-delete"),
-    # Done when rows are written.
-    Rule("ignore-update-before"),
-    Rule("rowkind.field"),
-    Rule("fields.*.default-value"),
     _unmerged("partial-update.remove-record-on-delete", "partial-update", _if_true),
     _unmerged("partial-update.remove-record-on-sequence-group", "partial-update"),
     _unmerged("aggregation.remove-record-on-delete", "aggregation", _if_true),
@@ -159,90 +151,10 @@ RULES: tuple[Rule, ...] = (
     _unmerged("fields.default-aggregate-function", "partial-update"),
     _unmerged("fields.default-aggregate-function", "aggregation", _unless(*_AGGREGATES)),
     _unmerged("fields.*.ignore-retract", "aggregation", _if_true),
-    Rule("fields.*"),
-    # When a compaction drops rows.
-    Rule("record-level.*"),
     # How rows are stored.
     Rule("deletion-vectors.enabled", "python", _if_true),
-    Rule("deletion-vectors.*"),
-    Rule("deletion-vector.*"),
     Rule("data-evolution.enabled", "python", _if_true),
-    Rule("data-evolution.*"),
     Rule("data-file.thin-mode", "python", _if_true),
-    Rule("data-file.*"),
-    Rule("row-tracking.*"),
-    Rule("pk-clustering-override"),
-    # pypaimon reads without Rust here, and stores nothing on this machine.
-    Rule("read.*"),
-    Rule("local-cache.*"),
-    # Of streams: see `streaming.changes.require_streamable`.
-    Rule("changelog*"),
-    Rule("consumer*"),
-    Rule("continuous.*"),
-    Rule("stream*"),
-    # How a table was made, and what is written, indexed, compacted, expired and reported.
-    Rule("add-column-before-partition"),
-    Rule("aggregation.*"),
-    Rule("alter-column-*"),
-    Rule("async-file-write"),
-    Rule("auto-create"),
-    Rule("batch-scan-mode"),
-    Rule("bitmap-index.*"),
-    Rule("blob*"),
-    Rule("btree-index.*"),
-    Rule("bucket*"),
-    Rule("cache-page-size"),
-    Rule("chain-table.*"),
-    Rule("clustering.*"),
-    Rule("commit.*"),
-    Rule("compaction.*"),
-    Rule("cross-partition-upsert.*"),
-    Rule("delete.*"),
-    Rule("disable-explicit-type-casting"),
-    Rule("dynamic-*"),
-    Rule("end-input.*"),
-    Rule("file*"),
-    Rule("force-lookup"),
-    Rule("format-table.*"),
-    Rule("full-compaction.*"),
-    Rule("full-text-index.*"),
-    Rule("global-index.*"),
-    Rule("index-file-in-data-file-dir"),
-    Rule("key-value.*"),
-    Rule("local-merge-buffer-size"),
-    Rule("local-sort.*"),
-    Rule("lookup*"),
-    Rule("manifest*"),
-    Rule("materialized-table.*"),
-    Rule("metadata.*"),
-    Rule("metastore.*"),
-    Rule("mosaic.*"),
-    Rule("num-*"),
-    Rule("overwrite-upgrade"),
-    Rule("page-size"),
-    Rule("parquet.*"),
-    Rule("partial-update.*"),
-    Rule("partition*"),
-    Rule("path"),
-    Rule("pk-*"),
-    Rule("postpone.*"),
-    Rule("primary-key*"),
-    Rule("scalar-index.*"),
-    Rule("sink.*"),
-    Rule("snapshot.*"),
-    Rule("sort*"),
-    Rule("source.*"),
-    Rule("spill-*"),
-    Rule("table-read.*"),
-    Rule("tag.*"),
-    Rule("target-*"),
-    Rule("upsert-key"),
-    Rule("variant.*"),
-    Rule("vector*"),
-    Rule("video-*"),
-    Rule("visibility-callback.*"),
-    Rule("write*"),
-    Rule("zorder.*"),
 )
 
 
@@ -256,7 +168,7 @@ class MatchedOption(NamedTuple):
 
 @cache
 def rule_of(option: str, engine: str = "deduplicate") -> Rule | None:
-    """The first rule that fits, whatever the value; None for an option that nobody knows."""
+    """The first rule that fits, whatever the value; None for an option by which no scan is another one."""
     return next(
         (rule for rule in RULES if rule.engine in (None, engine) and fnmatchcase(option, rule.option)), None
     )
