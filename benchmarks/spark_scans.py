@@ -25,7 +25,8 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
-from core.spark.client.client import Engine, EngineConfig
+from core.config import Settings
+from core.spark.client.client import Engine
 from core.spark.protocol import Failed
 from tests.interop.stock import build_command
 from tests.paimon import open_table
@@ -239,7 +240,7 @@ def main() -> None:
             print("writing tables", file=sys.stderr)
             write_tables(stock, given.rows)
         conf = {"spark.driver.memory": _MEMORY}
-        engine = Engine(EngineConfig(str(warehouse), {}, None, conf, Path(place) / "log", True))
+        engine = Engine(Settings(str(warehouse), read_only=True, spark_conf=conf), Path(place) / "log")
         try:
             report(measure(engine, stock, warehouse, given.rows, given.rounds, given.slow_rounds))
         finally:

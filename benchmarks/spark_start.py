@@ -28,19 +28,18 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 def ours() -> int:
     """Answer the query with this project's engine; the process of its Java."""
-    from core.spark.client.client import Engine, EngineConfig
+    from core.config import Settings
+    from core.spark.client.client import Engine
     from core.spark.protocol import Finished
 
     place = Path(os.environ["PAIMARK_BENCHMARK"])
-    config = EngineConfig(
-        warehouse=str(place),
-        options={},
-        master=_MASTER,
-        conf={"spark.driver.memory": _MEMORY},
-        log_path=place / "engine.log",
+    settings = Settings(
+        str(place),
+        spark_master=_MASTER,
+        spark_conf={"spark.driver.memory": _MEMORY},
         read_only=True,
     )
-    with closing(Engine(config)) as engine:
+    with closing(Engine(settings, place / "engine.log")) as engine:
         # With the limit of the console.
         *_, end = engine.run(_QUERY, limit=500)
         assert isinstance(end, Finished), end

@@ -49,16 +49,16 @@ class Settings:
     context: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Flags:
     """Settings from the command line. None or empty: not given."""
 
     warehouse: str | None = field(default=None, repr=False)
     context: str | None = None
-    options: Mapping[str, str] = field(default_factory=dict, repr=False)
+    options: dict[str, str] = field(default_factory=dict, repr=False)
     read_only: bool = False
     spark_master: str | None = None
-    spark_conf: Mapping[str, str] = field(default_factory=dict, repr=False)
+    spark_conf: dict[str, str] = field(default_factory=dict, repr=False)
 
 
 class WarehouseContext(HidesSecrets, frozen=True, forbid_unknown_fields=True):

@@ -37,10 +37,10 @@ class Session:
     @contextmanager
     def acting(self) -> Iterator[Context]:
         """The context of one action, with a Spark engine that starts when it is needed and ends here."""
-        from core.spark.client.client import Engine, EngineConfig
+        from core.spark.client.client import Engine
 
-        config = EngineConfig.of(self.settings, state_directory() / "engine.log")
-        with worded(IN_PYTHON.said), closing(Engine(config)) as engine:
+        engine = Engine(self.settings, state_directory() / "engine.log")
+        with worded(IN_PYTHON.said), closing(engine):
             yield replace(self.context, engine=lambda: engine, progress=tell)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +14,13 @@ from core.errors import UsageError
 
 
 @dataclass(slots=True)
-class Given:
+class Given(Flags):
     """Options given so far. A later one wins; repeatable ones are collected."""
 
-    warehouse: str | None = field(default=None, repr=False)
-    context: str | None = None
-    options: dict[str, str] = field(default_factory=dict, repr=False)
     output: str = "table"
-    read_only: bool = False
     yes: bool = False
     dry_run: bool = False
     plan_out: Path | None = None
-    spark_master: str | None = None
-    spark_conf: dict[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def as_json(self) -> bool:
@@ -34,15 +28,7 @@ class Given:
 
     def settings(self) -> Settings:
         """Raises `UsageError` when no warehouse was named or the config file is faulty."""
-        flags = Flags(
-            warehouse=self.warehouse,
-            context=self.context,
-            options=self.options,
-            read_only=self.read_only,
-            spark_master=self.spark_master,
-            spark_conf=self.spark_conf,
-        )
-        return load_settings(flags)
+        return load_settings(self)
 
 
 def key_value(text: str) -> tuple[str, str]:

@@ -77,8 +77,8 @@ def run_statement(
     else:
         if engine.state in _ASLEEP:
             try:
-                config = engine.config
-                require_versions(open_files(config.warehouse, config.options), statement, database)
+                settings = engine.settings
+                require_versions(open_files(settings.warehouse, settings.options), statement, database)
             except PaimarkError as error:
                 # Before half a minute of Spark's start.
                 yield Failed.of(error)
@@ -131,8 +131,8 @@ def _run_action(
     worded: Callable[[str], str] = IN_SQL.said if statement.kind == "call" else str
     try:
         called, inserts = _called(statement, database, time_zone)
-        config = engine.config
-        context = open_context(config.warehouse, config.options, config.read_only, lambda: engine)
+        settings = engine.settings
+        context = open_context(settings.warehouse, settings.options, settings.read_only, lambda: engine)
         position = called.table_position
         table = find_table(context.files, called.table.full_name)
         position = called.position

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from core.spark.client.client import Engine, EngineConfig
+from core.config import Settings
+from core.spark.client.client import Engine
 from core.spark.protocol import Event, Task
 
 
@@ -18,7 +19,7 @@ class Shared:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self.config = engine.config
+        self.settings = engine.settings
 
     def run(
         self, sql: str, *, database: str | None = None, limit: int | None = None, time_zone: str | None = None
@@ -35,8 +36,8 @@ class Shared:
 def share(engine: Engine, warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands work on this warehouse, by the suite's engine."""
 
-    def shared(config: EngineConfig) -> Shared:
-        assert config.warehouse == str(warehouse)
+    def shared(settings: Settings, log_path: Path) -> Shared:
+        assert settings.warehouse == str(warehouse)
         return Shared(engine)
 
     monkeypatch.setattr("core.cli.query.answering.Engine", shared)

@@ -9,7 +9,7 @@ import pytest
 from core.actions.registry import ACTIONS
 from core.config import Settings
 from core.errors import Refused
-from core.spark.client.client import Engine, EngineConfig
+from core.spark.client.client import Engine
 from core.spark.protocol import Failed, Finished
 from core.statements.run import CallMode, action_called, run_statement
 from core.travel.parse.sql import read_statement
@@ -27,7 +27,7 @@ def unstarted(warehouse: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     """An engine that nothing here may start."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     settings = Settings(str(warehouse))
-    return Engine(EngineConfig(settings.warehouse, {}, None, {}, tmp_path / "engine.log", read_only=False))
+    return Engine(Settings(settings.warehouse), tmp_path / "engine.log")
 
 
 def tree(directory: Path) -> dict[str, bytes]:

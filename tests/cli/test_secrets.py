@@ -209,9 +209,7 @@ def test_no_record_shows_its_options() -> None:
         shown[kind.__name__] = repr(record) + _rich(record)
     told = {name for name, text in shown.items() if SECRET in text}
     assert told <= of_tables
-    assert {"Context", "Settings", "Start", "Scan", "WriteTarget", "WarehouseAccess", "EngineConfig"} <= set(
-        shown
-    )
+    assert {"Context", "Settings", "Start", "Scan", "WriteTarget", "WarehouseAccess"} <= set(shown)
 
 
 def _rich(record: Any) -> str:

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from core.config import Settings
 from core.spark.arrow import read_batch
-from core.spark.client.client import Engine, EngineConfig
+from core.spark.client.client import Engine
 from core.spark.launch.session_settings import SCAN
 from core.spark.protocol import Batch, Columns, Event, Explained, Failed, Finished, Reading
 
@@ -103,15 +104,12 @@ def engine_warehouse(warehouse_template: Path, tmp_path_factory: pytest.TempPath
 @pytest.fixture(scope="session")
 def engine(engine_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     """A running engine. Tests may kill what it started: the next statement starts it again."""
-    config = EngineConfig(
-        warehouse=str(engine_warehouse),
-        options={},
-        master="local[2]",
-        conf={"spark.driver.memory": "1g", "spark.paimark.test": ODD_SETTING},
-        log_path=tmp_path_factory.mktemp("log") / "engine.log",
-        read_only=False,
+    settings = Settings(
+        str(engine_warehouse),
+        spark_master="local[2]",
+        spark_conf={"spark.driver.memory": "1g", "spark.paimark.test": ODD_SETTING},
     )
-    engine = Engine(config)
+    engine = Engine(settings, tmp_path_factory.mktemp("log") / "engine.log")
     engine.start()
     yield engine
     engine.close()

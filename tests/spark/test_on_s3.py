@@ -12,9 +12,10 @@ import pyarrow as pa
 import pytest
 
 from core.actions.context import Context
+from core.config import Settings
 from core.errors import Refused
 from core.spark.arrow import read_batch
-from core.spark.client.client import Engine, EngineConfig
+from core.spark.client.client import Engine
 from core.spark.protocol import Batch, Failed
 from core.statements.run import CallMode, run_statement
 from core.storage.open import open_files
@@ -33,15 +34,13 @@ def on_s3(warehouse_template: Path, tmp_path_factory: pytest.TempPathFactory) ->
         files = open_files(uri, server.options())
         with ThreadPoolExecutor(8) as pool:
             list(pool.map(lambda item: files.create(*item), contents(warehouse_template).items()))
-        config = EngineConfig(
-            warehouse=uri,
+        settings = Settings(
+            uri,
             options=server.options(),
-            master="local[2]",
-            conf={"spark.driver.memory": "1g"},
-            log_path=tmp_path_factory.mktemp("log") / "engine.log",
-            read_only=False,
+            spark_master="local[2]",
+            spark_conf={"spark.driver.memory": "1g"},
         )
-        engine = Engine(config)
+        engine = Engine(settings, tmp_path_factory.mktemp("log") / "engine.log")
         yield engine
         engine.close()
 
@@ -49,8 +48,8 @@ def on_s3(warehouse_template: Path, tmp_path_factory: pytest.TempPathFactory) ->
 @pytest.fixture
 def context(on_s3: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Context:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    files = open_files(on_s3.config.warehouse, on_s3.config.options)
-    return replace(context_on(tmp_path / "w", files), options=on_s3.config.options, engine=lambda: on_s3)
+    files = open_files(on_s3.settings.warehouse, on_s3.settings.options)
+    return replace(context_on(tmp_path / "w", files), options=on_s3.settings.options, engine=lambda: on_s3)
 
 
 def ran(engine: Engine, sql: str) -> list[dict[str, Any]]:
@@ -64,7 +63,7 @@ def ran(engine: Engine, sql: str) -> list[dict[str, Any]]:
 
 def stored(engine: Engine, name: str) -> list[dict[str, Any]]:
     """A table's rows as pypaimon reads them."""
-    builder = open_table(engine.config.warehouse, name, engine.config.options).new_read_builder()
+    builder = open_table(engine.settings.warehouse, name, engine.settings.options).new_read_builder()
     read: list[dict[str, Any]] = builder.new_read().to_arrow(builder.new_scan().plan().splits()).to_pylist()
     return read
 
@@ -84,7 +83,7 @@ def test_rows_are_inserted_on_s3(on_s3: Engine, context: Context) -> None:
 
 
 def test_rows_with_keys_are_merged_on_s3_and_taken_back(on_s3: Engine, context: Context) -> None:
-    uri, options, table = on_s3.config.warehouse, on_s3.config.options, TablePath("keyed", "t")
+    uri, options, table = on_s3.settings.warehouse, on_s3.settings.options, TablePath("keyed", "t")
     name, schema = table.full_name, pa.schema([("key", pa.int64()), ("value", pa.string())])
     create_table(uri, name, schema, primary_keys=["key"], options={"bucket": "1"}, catalog_options=options)
 

@@ -35,9 +35,9 @@ class EngineRoom:
     def engine(self) -> Engine:
         if self._given is not None:
             return self._given
-        from core.spark.client.client import Engine, EngineConfig
+        from core.spark.client.client import Engine
 
-        self._made = Engine(EngineConfig.of(self._settings, self.log_path))
+        self._made = Engine(self._settings, self.log_path)
         return self._made
 
     @property

@@ -25,7 +25,7 @@ from core.actions.roots.pin_snapshot import ChosenSnapshot, choose, require_whol
 from core.config import Settings
 from core.errors import PaimarkError, Refused, Unavailable
 from core.figures import counted
-from core.spark.client.client import Engine, EngineConfig
+from core.spark.client.client import Engine
 from core.spark.protocol import Ask, Failed, StageProgress, Told, Version, Write
 from core.storage.files import Files
 from core.table.definition import kinds
@@ -178,7 +178,7 @@ def engine_of(context: Context) -> Iterator[Engine]:
         yield context.engine()
         return
     settings = Settings(context.files.uri, context.options, context.read_only)
-    engine = Engine(EngineConfig.of(settings, context.audit_path.parent / "engine.log"))
+    engine = Engine(settings, context.audit_path.parent / "engine.log")
     try:
         yield engine
     finally:

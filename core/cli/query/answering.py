@@ -14,13 +14,13 @@ from core.config import Settings, state_directory
 from core.errors import PaimarkError, UsageError
 from core.export import FORMATS
 from core.figures import counted, seconds
-from core.spark.client.client import Engine, EngineConfig
+from core.spark.client.client import Engine
 from core.spark.protocol import Batch, Columns, Event, Explained, Failed, Finished, Reading, StageProgress
 
 
 def open_engine(settings: Settings) -> Engine:
     """The engine of one command. It starts nothing before the first order."""
-    return Engine(EngineConfig.of(settings, state_directory() / "engine.log"))
+    return Engine(settings, state_directory() / "engine.log")
 
 
 def show_events(events: Iterable[Event], text: str, result: PrintedResult, narrator: Narrator) -> bool:

@@ -9,8 +9,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Generator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Generator
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -29,29 +28,6 @@ EngineState = Literal["stopped", "starting", "ready", "running", "resting", "fai
 GRACE_SECONDS = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class EngineConfig:
-    """`master` and `conf` are Spark's and win over our defaults; `log_path` gets all that Spark writes."""
-
-    warehouse: str = field(repr=False)
-    options: Mapping[str, str] = field(repr=False)
-    master: str | None
-    conf: Mapping[str, str] = field(repr=False)
-    log_path: Path
-    read_only: bool
-
-    @classmethod
-    def of(cls, settings: Settings, log_path: Path) -> EngineConfig:
-        return cls(
-            settings.warehouse,
-            settings.options,
-            settings.spark_master,
-            settings.spark_conf,
-            log_path,
-            settings.read_only,
-        )
-
-
 class _Sent(NamedTuple):
     """A task on its way. `answer` is its end's place among all that the process gives."""
 
@@ -63,8 +39,10 @@ class _Sent(NamedTuple):
 class Engine:
     """A Spark of its own, in a child process. Starts nothing until `start` or the first `run`."""
 
-    def __init__(self, config: EngineConfig) -> None:
-        self.config = config
+    def __init__(self, settings: Settings, log_path: Path) -> None:
+        """`log_path` gets all that Spark writes."""
+        self.settings = settings
+        self.log_path = log_path
         self._lock = threading.Lock()
         self._busy = threading.Lock()
         self._process: EngineProcess | None = None
@@ -76,7 +54,7 @@ class Engine:
         self._resting = False
         # What was set is set again when it is started again.
         self._session: list[str] = []
-        self._idle = Idle(idle_seconds(config.conf), self._rest)
+        self._idle = Idle(idle_seconds(settings.spark_conf), self._rest)
 
     @property
     def state(self) -> EngineState:
@@ -220,16 +198,16 @@ class Engine:
     def _started(self) -> EngineProcess:
         with self._lock:
             if self._process is None or self._process.ended:
-                config = self.config
-                process = EngineProcess(config.log_path)
+                settings = self.settings
+                process = EngineProcess(self.log_path)
                 process.order(
                     Start(
-                        warehouse=config.warehouse,
-                        options=config.options,
-                        master=config.master,
-                        conf=config.conf,
+                        warehouse=settings.warehouse,
+                        options=settings.options,
+                        master=settings.spark_master,
+                        conf=settings.spark_conf,
                         scratch=str(process.scratch),
-                        read_only=config.read_only,
+                        read_only=settings.read_only,
                         session=tuple(self._session),
                     )
                 )
@@ -267,4 +245,4 @@ class Engine:
         return Failed(f"The Spark engine died ({how})", self._log_hint(), cause="engine")
 
     def _log_hint(self) -> str:
-        return f"The next statement starts a new one; what it said is in {self.config.log_path}."
+        return f"The next statement starts a new one; what it said is in {self.log_path}."

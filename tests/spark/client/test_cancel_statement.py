@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from core.spark.client.client import Engine, EngineConfig
+from core.config import Settings
+from core.spark.client.client import Engine
 from core.spark.protocol import Event, Failed
 from tests.spark.client.test_cancel_engine_work import stuck
 from tests.spark.engine_fixture import rows
@@ -18,7 +19,7 @@ from tests.spark.engine_fixture import rows
 @pytest.fixture
 def starting(engine_warehouse: Path, tmp_path: Path) -> Iterator[Engine]:
     """An engine of its own that nobody has used."""
-    engine = Engine(EngineConfig(str(engine_warehouse), {}, None, {}, tmp_path / "engine.log", False))
+    engine = Engine(Settings(str(engine_warehouse)), tmp_path / "engine.log")
     yield engine
     engine.close()
 

@@ -14,9 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from core.config import Settings
 from core.errors import Unavailable
 from core.spark.arrow import read_batch
-from core.spark.client.client import Engine, EngineConfig
+from core.spark.client.client import Engine
 from core.spark.launch.cds import SWITCH
 from core.spark.launch.workers import kill_workers
 from core.spark.protocol import Batch, Columns, Event, Failed, Finished, Ready, StageProgress
@@ -193,7 +194,7 @@ def test_a_death_during_a_statement_ends_it_and_the_next_one_runs(engine: Engine
         end = the_end(events)
     assert isinstance(end, Failed) and end.cause == "engine"
     assert "died" in end.message and "SIGKILL" in end.message
-    assert str(engine.config.log_path) in end.hint
+    assert str(engine.log_path) in end.hint
     assert state_of(engine) == "failed"
     eventually(lambda: not session_processes(session))
     answer = ask(engine, "SELECT count(*) AS n FROM shop.events")
@@ -237,11 +238,13 @@ def test_a_parent_that_is_killed_takes_the_engine_along(engine_warehouse: Path, 
     script = f"""
 import sys, time
 from pathlib import Path
-from core.spark.client.client import Engine, EngineConfig
+from core.config import Settings
+from core.spark.client.client import Engine
 from core.spark.protocol import Finished
 conf = {{"spark.hadoop.fs.s3a.secret.key": "hush-conf", "spark.driver.memory": "1g"}}
-engine = Engine(EngineConfig({str(engine_warehouse)!r}, {{"s3.secret-key": "hush-option"}}, "local[1]", conf,
-    Path({str(tmp_path / "logs" / "engine.log")!r}), False))
+options = {{"s3.secret-key": "hush-option"}}
+engine = Engine(Settings({str(engine_warehouse)!r}, options, spark_master="local[1]", spark_conf=conf),
+    Path({str(tmp_path / "logs" / "engine.log")!r}))
 for event in engine.run("SELECT count(*) AS n FROM shop.orders VERSION AS OF 'v2'"):
     pass
 assert isinstance(event, Finished) and event.rows == 1, event
@@ -271,9 +274,10 @@ def test_a_parent_that_dies_while_spark_starts_leaves_nothing(engine_warehouse: 
     script = f"""
 import os, signal, time
 from pathlib import Path
-from core.spark.client.client import Engine, EngineConfig
+from core.config import Settings
+from core.spark.client.client import Engine
 log_path = Path({str(tmp_path / "log")!r})
-engine = Engine(EngineConfig({str(engine_warehouse)!r}, {{}}, "local[1]", {{}}, log_path, False))
+engine = Engine(Settings({str(engine_warehouse)!r}, spark_master="local[1]"), log_path)
 engine.start()
 scratch = engine._process.scratch
 while not (scratch / "spark.properties").exists():
@@ -288,11 +292,11 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_without_java_there_is_one_sentence(engine_warehouse: Path, tmp_path: Path) -> None:
-    config = EngineConfig(str(engine_warehouse), {}, "nonsense", {}, tmp_path / "log" / "engine.log", False)
-    engine = Engine(config)
+    settings = Settings(str(engine_warehouse), spark_master="nonsense")
+    engine = Engine(settings, tmp_path / "log" / "engine.log")
     with pytest.raises(Unavailable) as refused:
         engine.wait_ready(PATIENCE)
-    assert "\n" not in refused.value.message and str(config.log_path) in refused.value.hint
+    assert "\n" not in refused.value.message and str(engine.log_path) in refused.value.hint
     (failed,) = [event for event in engine.run("SELECT 1") if isinstance(event, Failed)]
     assert failed.cause == "engine"
     engine.close()

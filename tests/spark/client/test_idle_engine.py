@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from core.config import Settings
 from core.errors import UsageError
-from core.spark.client.client import Engine, EngineConfig
+from core.spark.client.client import Engine
 from core.spark.client.idle import Idle, idle_seconds
 from core.spark.launch.session_settings import IDLE_TIMEOUT
 from core.spark.protocol import Finished
@@ -41,15 +42,16 @@ def test_use_puts_the_end_off() -> None:
 
 
 def test_an_idle_engine_ends_and_the_next_statement_starts_it(engine_warehouse: Path, tmp_path: Path) -> None:
-    config = EngineConfig(
-        warehouse=str(engine_warehouse),
-        options={},
-        master="local[1]",
-        conf={"spark.driver.memory": "1g", "spark.driver.extraJavaOptions": SPARING, IDLE_TIMEOUT: "1 s"},
-        log_path=tmp_path / "engine.log",
-        read_only=False,
+    settings = Settings(
+        str(engine_warehouse),
+        spark_master="local[1]",
+        spark_conf={
+            "spark.driver.memory": "1g",
+            "spark.driver.extraJavaOptions": SPARING,
+            IDLE_TIMEOUT: "1 s",
+        },
     )
-    engine = Engine(config)
+    engine = Engine(settings, tmp_path / "engine.log")
     try:
         engine.start()
         process = engine._process

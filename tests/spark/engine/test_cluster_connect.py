@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from core.config import Settings
 from core.errors import Unavailable
-from core.spark.client.client import Engine, EngineConfig
+from core.spark.client.client import Engine
 from core.spark.engine import connect
 from core.spark.protocol import StageProgress, Start
 from tests.spark.connect_server import connect_server
@@ -20,8 +21,7 @@ def remote(engine_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     """An engine whose Spark is a server's."""
     place = tmp_path_factory.mktemp("connect")
     with connect_server(place / "server") as master:
-        config = EngineConfig(str(engine_warehouse), {}, master, {}, place / "engine.log", read_only=False)
-        engine = Engine(config)
+        engine = Engine(Settings(str(engine_warehouse), spark_master=master), place / "engine.log")
         yield engine
         engine.close()
 

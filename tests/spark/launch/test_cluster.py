@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from core.spark.client.client import Engine, EngineConfig
+from core.config import Settings
+from core.spark.client.client import Engine
 from core.spark.launch.session_settings import EXECUTORS_TIMEOUT
 from core.spark.protocol import StageProgress
 from tests.paimon import read_rows
@@ -28,11 +29,10 @@ def far(
     cluster: Standalone, engine_warehouse: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Engine]:
     """An engine whose executors are the cluster's."""
-    config = EngineConfig(
-        warehouse=str(engine_warehouse),
-        options={},
-        master=cluster.master,
-        conf={
+    settings = Settings(
+        str(engine_warehouse),
+        spark_master=cluster.master,
+        spark_conf={
             "spark.driver.host": "127.0.0.1",
             "spark.driver.memory": "1g",
             "spark.driver.extraJavaOptions": SPARING,
@@ -40,10 +40,8 @@ def far(
             "spark.executor.extraJavaOptions": SPARING,
             EXECUTORS_TIMEOUT: "10 s",
         },
-        log_path=tmp_path_factory.mktemp("log") / "far.log",
-        read_only=False,
     )
-    engine = Engine(config)
+    engine = Engine(settings, tmp_path_factory.mktemp("log") / "far.log")
     yield engine
     engine.close()
 

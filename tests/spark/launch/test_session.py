@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from core.config import Settings
 from core.errors import StatementFailed
-from core.spark.client.client import Engine, EngineConfig
+from core.spark.client.client import Engine
 from core.spark.launch.session_settings import SCAN, check_setting
 from core.spark.protocol import Finished
 from core.travel.parse.sql import read_statement
@@ -64,15 +65,12 @@ def test_a_zone_that_only_spark_knows_is_refused_and_not_kept(zoned: Engine) -> 
 
 def test_what_is_set_outlives_the_process(engine_warehouse: Path, tmp_path: Path) -> None:
     """An engine ends when nobody asks it anything, and nobody is to notice."""
-    config = EngineConfig(
-        warehouse=str(engine_warehouse),
-        options={},
-        master="local[1]",
-        conf={"spark.driver.memory": "1g", "spark.driver.extraJavaOptions": SPARING},
-        log_path=tmp_path / "engine.log",
-        read_only=False,
+    settings = Settings(
+        str(engine_warehouse),
+        spark_master="local[1]",
+        spark_conf={"spark.driver.memory": "1g", "spark.driver.extraJavaOptions": SPARING},
     )
-    engine = Engine(config)
+    engine = Engine(settings, tmp_path / "engine.log")
     try:
         for statement in ("SET TIME ZONE 'Asia/Tokyo'", "SET a.b = c", "SET x.y = z", "RESET x.y"):
             assert ask(engine, statement).finish

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from core.spark.client.client import Engine, EngineConfig
+from core.config import Settings
+from core.spark.client.client import Engine
 from tests.spark.engine_fixture import ask
 
 
@@ -21,15 +22,12 @@ from tests.spark.engine_fixture import ask
 def test_a_setting_that_spark_does_not_take_is_said(
     warehouse: Path, tmp_path: Path, name: str, value: str, said: str
 ) -> None:
-    config = EngineConfig(
-        warehouse=str(warehouse),
-        options={},
-        master="local[1]",
-        conf={name: value},
-        log_path=tmp_path / "engine.log",
-        read_only=False,
+    settings = Settings(
+        str(warehouse),
+        spark_master="local[1]",
+        spark_conf={name: value},
     )
-    engine = Engine(config)
+    engine = Engine(settings, tmp_path / "engine.log")
     try:
         assert said in ask(engine, "SELECT 1").failure.message
     finally:

@@ -16,9 +16,10 @@ import pyarrow as pa
 import pytest
 
 from core.actions.registry import must_be_agreed_to
+from core.config import Settings
 from core.errors import Refused, StatementFailed
 from core.spark.arrow import read_batch
-from core.spark.client.client import Engine, EngineConfig
+from core.spark.client.client import Engine
 from core.spark.protocol import Batch, Event, Failed, Finished, Task
 from core.statements.insert import inserting_action
 from core.statements.run import CallMode, action_called, run_statement
@@ -278,15 +279,11 @@ def test_defaults_fill_what_is_left_out_and_lengths_are_kept(engine: Engine, eng
 
 def test_a_read_only_engine_inserts_nothing(engine: Engine, engine_warehouse: Path) -> None:
     name = own_table(engine_warehouse, "unwritable")
-    config = EngineConfig(
-        warehouse=str(engine_warehouse),
-        options={},
-        master=None,
-        conf={},
-        log_path=engine.config.log_path,
+    settings = Settings(
+        str(engine_warehouse),
         read_only=True,
     )
-    unstarted = Engine(config)
+    unstarted = Engine(settings, engine.log_path)
     for sql in (f"INSERT INTO {name} SELECT 1, 'a', 2", f"INSERT OVERWRITE {name} SELECT 1, 'a', 2"):
         assert failure(unstarted, sql).message == "Nothing is changed in read-only mode"
     assert unstarted.state == "stopped"
