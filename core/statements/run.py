@@ -21,7 +21,8 @@ from core.statements.call import Called, called_action
 from core.statements.words import IN_SQL
 from core.storage.open import open_files
 from core.table.catalog import find_table
-from core.travel.parse.sql import Statement, read_statement
+from core.travel.parse.sql import read_statement
+from core.travel.parse.uses import Statement
 from core.travel.resolving import require_versions
 
 if TYPE_CHECKING:

@@ -8,7 +8,9 @@ from collections.abc import Callable
 import pytest
 
 from core.errors import StatementFailed
-from core.travel.parse.sql import Statement, read_statement, splice
+from core.travel.parse.splice import splice
+from core.travel.parse.sql import read_statement
+from core.travel.parse.uses import Statement
 from core.travel.statements.alters import read_alter
 from core.travel.statements.calls import read_call
 from core.travel.statements.inserts import read_insert

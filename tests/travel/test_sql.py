@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from core.errors import UsageError
 from core.travel.parse.errors import SqlRefused
-from core.travel.parse.sql import read_statement, splice
+from core.travel.parse.splice import splice
+from core.travel.parse.sql import read_statement
 from tests.travel.conftest import SparkJudge
 from tests.travel.generated import unhurried
 

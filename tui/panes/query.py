@@ -19,7 +19,8 @@ from core.figures import counted
 from core.spark.arrow import read_batch
 from core.spark.protocol import Batch, Event, Failed, Finished
 from core.statements.run import action_called
-from core.travel.parse.sql import Statement, read_statement
+from core.travel.parse.sql import read_statement
+from core.travel.parse.uses import Statement
 from tui.formats import whole_text
 from tui.messages import LogLineAdded, StatusShown
 from tui.panes.pane import Desk

@@ -22,7 +22,8 @@ from core.errors import NotFound, Refused, StatementFailed, UsageError
 from core.statements.run import CallMode, is_action, run_statement
 from core.storage.open import open_files
 from core.table.catalog import require_database
-from core.travel.parse.sql import Statement, read_statement
+from core.travel.parse.sql import read_statement
+from core.travel.parse.uses import Statement
 from core.travel.statements.shows import only_shows
 
 _IN_ONE_STATEMENT = (

@@ -26,7 +26,7 @@ from core.spark.protocol import Ask, Run, Start, Told, Write
 from core.spark.results.progress import ProgressWatch
 from core.spark.results.results import Results, is_small, tell_columns, tell_rows
 from core.spark.writing.insert import insert_rows, target_of
-from core.travel.parse.sql import Statement
+from core.travel.parse.uses import Statement
 from core.travel.source import TimeFolder
 from core.travel.statements.inserts import Insert
 from core.travel.statements.shows import created_view, require_nothing_kept

@@ -29,7 +29,7 @@ from core.spark.launch.home import pyspark_version
 from core.spark.protocol import Ask, ParentGone, Run, StageProgress, Start, Write
 from core.spark.results.results import in_zone, tell_columns, tell_rows
 from core.spark.results.sender import SentBatch
-from core.travel.parse.sql import Statement
+from core.travel.parse.uses import Statement
 from core.travel.statements.inserts import Insert
 
 if TYPE_CHECKING:

@@ -32,8 +32,9 @@ from core.spark.protocol import (
     Told,
     Write,
 )
-from core.travel.parse.sql import Spliced, Statement, read_statement, splice
-from core.travel.parse.uses import TableUse
+from core.travel.parse.splice import Spliced, splice
+from core.travel.parse.sql import read_statement
+from core.travel.parse.uses import Statement, TableUse
 from core.travel.source import TimeFolder
 from core.travel.statements.inserts import Insert, read_insert
 from core.travel.statements.shows import created_view

@@ -2,8 +2,8 @@
 
     SELECT * FROM shop.orders VERSION AS OF 'savepoint.1' AS o JOIN shop.customers TIMESTAMP AS OF now() ...
 
-`read_statement` finds the tables and clauses by position, `splice` puts other names in their place. The rest
-of the text is never touched.
+`read_statement` finds the tables and clauses by position; `splice`, in its module, puts other names in their
+place. The rest of the text is never touched.
 """
 
 from __future__ import annotations
@@ -13,19 +13,8 @@ from core.text import has_halves
 from core.travel.parse.errors import too_deep
 from core.travel.parse.kinds import classify
 from core.travel.parse.scanner import Scanner
-from core.travel.parse.splice import Spliced, splice
 from core.travel.parse.tokens import Token, tokenize
-from core.travel.parse.uses import Clause, Statement, StatementKind, TableUse
-
-__all__ = [
-    "Clause",
-    "Spliced",
-    "Statement",
-    "StatementKind",
-    "TableUse",
-    "read_statement",
-    "splice",
-]
+from core.travel.parse.uses import Statement
 
 
 def read_statement(sql: str) -> Statement:
