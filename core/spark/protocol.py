@@ -144,18 +144,11 @@ class Ready(msgspec.Struct, frozen=True, tag=True):
     nodes: tuple[str, ...] = ()
 
 
-class NotStarted(msgspec.Struct, frozen=True, tag=True):
-    """Spark can't run here; the process ends. One sentence, and what to do."""
-
-    message: str
-    hint: str
-
-
 class Died(msgspec.Struct, frozen=True, tag=True):
-    """The Java process ended under a running engine; the engine's process ends too."""
+    """Spark can't run, or its Java process ended, and so the engine's does. One sentence, and what to do."""
 
     message: str
-    hint: str
+    hint: str = ""
 
 
 class Reading(msgspec.Struct, frozen=True, tag=True):
@@ -244,9 +237,8 @@ CANCELLED = Failed("The statement was cancelled", cause="cancelled")
 # What the engine works on, one at a time.
 Task = Run | Ask | Write
 Order = Start | Run | Ask | Write | Cancel | Close
-Report = (
-    Ready | NotStarted | Died | Reading | Columns | StageProgress | Explained | Told | Finished | Failed
-)  # and Batch, which is not JSON
+# And Batch, which is not JSON.
+Report = Ready | Died | Reading | Columns | StageProgress | Explained | Told | Finished | Failed
 Event = Ready | Reading | Columns | Batch | StageProgress | Explained | Told | Finished | Failed
 
 _encode = msgspec.json.encode

@@ -118,8 +118,6 @@ def _looked_up(options: Mapping[str, str], *, is_for_rows: bool) -> Scan:
     from core.table.catalog import find_table
     from core.table.lineage.main_branch import branch_root
 
-    if "warehouse" not in options or "table" not in options:
-        raise UsageError("The paimark source needs the options warehouse and table", "table is `db.t`.")
     own = catalog_options(options)
     files = open_files(options["warehouse"], own)
     root = branch_root(files, find_table(files, options["table"]), options.get("branch"))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, tzinfo
 from typing import Protocol
 
 import msgspec
@@ -22,6 +22,7 @@ from core.table.lineage.main_branch import all_roots, branch_names
 from core.table.names import is_safe_name, near_names
 from core.table.records import Savepoint, Snapshot
 from core.travel.states import State, StateKind, States
+from core.travel.times.zones import shown_time
 
 _SNAPSHOT = re.compile(r"snapshot\.([0-9]{1,18})")
 _SAVEPOINT = re.compile(r"savepoint\.([0-9]{1,18})")
@@ -64,14 +65,14 @@ def resolve_time(files: Files, root: Root, time_ms: int, asked: str = "", *, zon
     states = States(files, root)
     state = states.at_or_before(time_ms)
     if state is None:
-        shown = _shown(time_ms, zone)
+        shown = shown_time(time_ms, zone)
         raise _nothing_so_old(states, f"{asked} ({shown})" if asked else shown, zone)
     note = ""
     if state.kind != "snapshot":
         older = _how_much_older(time_ms - state.time)
         note = f"No snapshot from then is left: {state.label} serves, {older}."
     note = " ".join(part for part in (note, _unread(states)) if part)
-    return _resolved(states, state, asked or _shown(time_ms, zone), note)
+    return _resolved(states, state, asked or shown_time(time_ms, zone), note)
 
 
 def resolve_latest(files: Files, root: Root) -> Resolved | None:
@@ -257,20 +258,12 @@ def _nothing_so_old(states: States, asked: str, zone: tzinfo) -> NotFound:
     later = min(states.kept_savepoints, key=lambda state: state.time, default=None)
     closest = ""
     if later is not None:
-        closest = f"The closest savepoint is {later.label}, of {_shown(later.time, zone)}."
+        closest = f"The closest savepoint is {later.label}, of {shown_time(later.time, zone)}."
     return NotFound(
         f"{states.table_name} has nothing as old as {asked}: the earliest state is {earliest.label}, "
-        f"of {_shown(earliest.time, zone)}",
+        f"of {shown_time(earliest.time, zone)}",
         closest,
     )
-
-
-def _shown(time_ms: int, zone: tzinfo) -> str:
-    try:
-        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=time_ms)
-        return moment.astimezone(zone).isoformat(" ", "milliseconds")
-    except OverflowError:
-        return f"{time_ms} ms since 1970"
 
 
 def _how_much_older(milliseconds: int) -> str:

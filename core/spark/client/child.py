@@ -27,7 +27,6 @@ from core.spark.protocol import (
     Event,
     Failed,
     Finished,
-    NotStarted,
     Order,
     Ready,
     Report,
@@ -55,7 +54,7 @@ class EngineProcess:
         self.answers = 0
         self.ready: Ready | None = None
         self.ended = False
-        self.last_words: NotStarted | Died | None = None
+        self.last_words: Died | None = None
         with theirs, _open_log(log_path) as log:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "core.spark.engine.engine", str(theirs.fileno())],
@@ -148,7 +147,7 @@ class EngineProcess:
             return None
 
     def _take(self, report: Report | Batch) -> None:
-        if isinstance(report, NotStarted | Died):
+        if isinstance(report, Died):
             self.last_words = report
             return
         if isinstance(report, Ready):

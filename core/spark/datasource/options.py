@@ -33,7 +33,9 @@ _AS_SPELLED = {name.lower(): name for name in SPELLED}
 
 
 def catalog_options(options: Mapping[str, str]) -> dict[str, str]:
-    """The options that pypaimon and the storage are opened with."""
+    """The options that pypaimon and the storage are opened with. Raises `UsageError` without a table."""
+    if "warehouse" not in options or "table" not in options:
+        raise UsageError("The paimark source needs the options warehouse and table", "table is `db.t`.")
     return {_AS_SPELLED.get(name, name): value for name, value in options.items() if name.lower() not in _OWN}
 
 

@@ -80,7 +80,7 @@ def require_readable(scan: Scan, splits: Iterable[Any]) -> None:
         written = table.schema_manager.get_schema(schema_id)
         # Of one that is missing pypaimon says so itself.
         if written is not None:
-            require_convertible(f"{scan.database}.{scan.table}", wanted, written.fields)
+            require_convertible(scan.name, wanted, written.fields)
 
 
 def require_deletes_done(scan: Scan, table: Any, splits: Iterable[Any]) -> None:
@@ -97,7 +97,7 @@ def require_deletes_done(scan: Scan, table: Any, splits: Iterable[Any]) -> None:
     is_counted = "rowkind.field" not in options
     if not is_counted or any(file.delete_row_count for split in splits for file in split.files):
         raise Refused(
-            f"{scan.database}.{scan.table} has the option {option} = true, and its files hold deletes: the "
+            f"{scan.name} has the option {option} = true, and its files hold deletes: the "
             "Python source would do them",
             "A stock engine's full compaction takes them out (CALL sys.compact).",
         )
@@ -111,7 +111,7 @@ def read_splits(
     Raises `Refused` for a value that its column's type of now can't hold, and for rows that pypaimon can't
     merge; `Corrupt` for a file that is not what its manifest says.
     """
-    name = f"{scan.database}.{scan.table}"
+    name = scan.name
     try:
         yield from _builder(scan, wanted).new_read().to_arrow_batch_reader(splits)
     except NotImplementedError as error:

@@ -11,17 +11,28 @@ import msgspec
 from core.redaction import HidesSecrets
 from core.spark.datasource.table_options import Asked, require_obeyed
 from core.storage.files import Files
-from core.table.layout import Root
+from core.table.layout import Root, TablePath
 from core.table.lineage.lineage import Lineage
-from core.table.records import Snapshot
+from core.table.records import Snapshot, TableSchema
 
 # A schema of one column, for what is to be tried without a table.
 NO_TABLE = """{"version": 3, "id": 0, "fields": [{"id": 0, "name": "a", "type": "INT"}], "highestFieldId": 0,
 "partitionKeys": [], "primaryKeys": [], "options": {}, "timeMillis": 0}"""
 
 
-class Sendable(HidesSecrets, frozen=True):
-    """Goes to Spark's workers as text."""
+class TableAddress(HidesSecrets, frozen=True):
+    """A root of a table, with what else goes to Spark's workers, as text. `branch` is None for its directory.
+
+    `options` are catalog options and may hold secrets. `schema` is the JSON of a schema of the root, by which
+    it is read or written, so that nobody looks it up again.
+    """
+
+    warehouse: str
+    options: Mapping[str, str]
+    database: str
+    table: str
+    branch: str | None
+    schema: str
 
     def to_text(self) -> str:
         return msgspec.json.encode(self).decode()
@@ -30,23 +41,29 @@ class Sendable(HidesSecrets, frozen=True):
     def from_text(cls, text: str) -> Self:
         return msgspec.json.decode(text, type=cls)
 
+    @property
+    def root(self) -> Root:
+        return TablePath(self.database, self.table).root(self.branch)
 
-class Scan(Sendable, frozen=True):
-    """A table at a snapshot. `snapshot` and `schema` are their JSON, so that no reader looks them up again.
+    @property
+    def name(self) -> str:
+        """The table's full name."""
+        return self.root.table.full_name
 
-    `snapshot` is empty for a table that has none yet. `options` are catalog options and may hold secrets.
+    @property
+    def table_schema(self) -> TableSchema:
+        return TableSchema.from_json(self.schema.encode(), self.root.schemas)
+
+
+class Scan(TableAddress, frozen=True):
+    """A table at a snapshot, which is that record's JSON, empty for a table that has none yet.
+
     `columns` are those the statement needs, None for all: the others come back as nulls. `limit` is the most
     rows that any one reader has to give. Without `filters` the reader gives the rows of every plan that it is
     in: Spark tells it the conditions of one of them, and would read the others by those too.
     """
 
-    warehouse: str
-    options: Mapping[str, str]
-    database: str
-    table: str
-    branch: str | None
-    snapshot: str
-    schema: str
+    snapshot: str = ""
     columns: tuple[str, ...] | None = None
     limit: int | None = None
     filters: bool = True
@@ -60,10 +77,13 @@ class WarehouseAccess:
     uri: str
     options: Mapping[str, str] = field(repr=False)
 
+    def address(self, root: Root) -> tuple[str, dict[str, str], str, str, str | None]:
+        """What a `TableAddress` of the root begins with."""
+        return self.uri, dict(self.options), root.table.database, root.table.name, root.branch
+
     def scan(self, root: Root, snapshot: str, schema: str) -> Scan:
         """Both are records' JSON."""
-        table = root.table
-        return Scan(self.uri, dict(self.options), table.database, table.name, root.branch, snapshot, schema)
+        return Scan(*self.address(root), schema, snapshot)
 
 
 def make_scan(

@@ -33,11 +33,11 @@ def row_batches(scan: Scan, limit: int | None = None) -> Iterator[pa.RecordBatch
         yield from _row_batches(scan, limit)
     except FileNotFoundError as error:
         raise NotFound(
-            f"A file that this version of {scan.database}.{scan.table} needs is not there: {error}",
+            f"A file that this version of {scan.name} needs is not there: {error}",
             LOST_FILE,
         ) from error
     except OSError as error:
-        raise Unavailable(f"{scan.database}.{scan.table} could not be read: {error}") from error
+        raise Unavailable(f"{scan.name} could not be read: {error}") from error
 
 
 def _row_batches(scan: Scan, limit: int | None) -> Iterator[pa.RecordBatch]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import tzinfo
 from typing import Any
 
 from pyspark.errors.exceptions.base import PySparkException
@@ -14,9 +14,9 @@ from core.travel.parse.errors import SqlRefused
 from core.travel.parse.expressions import CONSTANT_HINT, column_refused
 from core.travel.parse.splice import Edit, Spliced
 from core.travel.parse.tokens import Span, Token, tokenize
+from core.travel.times.zones import from_epoch
 
 _BEFORE, _BEHIND = "SELECT CAST((", ") AS TIMESTAMP) AS time"
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ZONED = {("WITH", "LOCAL", "TIME", "ZONE"): "TIMESTAMP_LTZ", ("WITHOUT", "TIME", "ZONE"): "TIMESTAMP_NTZ"}
 _UNKNOWN_COLUMN = "UNRESOLVED_COLUMN"
 
@@ -63,8 +63,7 @@ def _is_constant(frame: Any) -> bool:
 
 def _edits(tokens: list[Token], now_ms: int, zone: tzinfo) -> list[Edit]:
     """The present of the whole statement in place of Spark's; types lose the digits that Spark's lack."""
-    now = _EPOCH + timedelta(milliseconds=now_ms)
-    here = now.astimezone(zone).replace(tzinfo=None)
+    here = from_epoch(milliseconds=now_ms).astimezone(zone).replace(tzinfo=None)
     present = {
         **dict.fromkeys(("CURRENT_TIMESTAMP", "NOW"), f"timestamp_millis({now_ms}L)"),
         **dict.fromkeys(("CURRENT_DATE", "CURDATE"), f"DATE'{here.date().isoformat()}'"),

@@ -32,7 +32,6 @@ from core.spark.protocol import (
     Cancel,
     Died,
     JavaGone,
-    NotStarted,
     ParentGone,
     Ready,
     Report,
@@ -131,7 +130,7 @@ class Server:
             print(redacted(traceback.format_exc()), file=sys.stderr, flush=True)
             with suppress(ParentGone):
                 died = f"The Spark engine died of a fault of its own ({redacted(repr(error))})"
-                self._last_words(Died(died, ""))
+                self._last_words(Died(died))
             os._exit(1)
 
     def _start_spark(self) -> bool:
@@ -144,7 +143,7 @@ class Server:
             else:
                 self._spark = start_spark(self._start)
         except Unavailable as error:
-            self._last_words(NotStarted(error.message, error.hint))
+            self._last_words(Died(error.message, error.hint))
             return False
         if self._spark is None:
             self.report(Ready(time.monotonic() - began))
@@ -176,13 +175,12 @@ class Server:
             message = f"Spark ran out of memory (its Java process may use {memory})"
             self._last_words(Died(message, "Give it more with --spark-conf spark.driver.memory=8g."))
         elif code < 0:
-            self._last_words(
-                Died(f"The Spark engine died: its Java process was ended by {signal.Signals(-code).name}", "")
-            )
+            name = signal.Signals(-code).name
+            self._last_words(Died(f"The Spark engine died: its Java process was ended by {name}"))
         else:
-            self._last_words(Died(f"The Spark engine died: its Java process ended (exit code {code})", ""))
+            self._last_words(Died(f"The Spark engine died: its Java process ended (exit code {code})"))
 
-    def _last_words(self, words: NotStarted | Died) -> None:
+    def _last_words(self, words: Died) -> None:
         self.report(words)
         # Threads may wait for the Java process that is gone, so the usual way out could take for ever.
         os._exit(1)

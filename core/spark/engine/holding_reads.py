@@ -18,7 +18,7 @@ from core.errors import FileMissing, PaimarkError, StatementFailed
 from core.spark.engine.tables import OpenedTable
 from core.spark.protocol import ParentGone, Reading
 from core.storage.files import Files
-from core.table.layout import Root, TablePath
+from core.table.layout import Root
 from core.table.lineage.lineage import Lineage
 from core.table.read_tags import TIME_TO_LIVE_MS, is_left_over, is_read_tag, read_tag_name
 from core.table.records import Snapshot
@@ -164,8 +164,7 @@ def _held(table: OpenedTable) -> Held | None:
     scan = table.scan
     if scan is None or not scan.snapshot or not table.reading.version.startswith("snapshot."):
         return None
-    root = TablePath(scan.database, scan.table).root(scan.branch)
-    return Held(root, Snapshot.from_json(scan.snapshot.encode(), "the scan").id)
+    return Held(scan.root, Snapshot.from_json(scan.snapshot.encode(), "the scan").id)
 
 
 def _noted(reading: Reading, note: str) -> Reading:

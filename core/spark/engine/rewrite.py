@@ -45,13 +45,9 @@ def write(session: EngineSession, order: Write) -> int | None:
     table = parse_table_name(order.table)
     with _named(session, order) as named, ExitStack() as ends:
         target = WriteTarget(
-            warehouse=warehouse.uri,
-            options=dict(warehouse.options),
-            database=table.database,
-            table=table.name,
-            branch=order.branch,
+            *warehouse.address(table.root(order.branch)),
+            order.schema,
             follows_main=order.follows_main,
-            schema=order.schema,
             commit_user=order.commit_user,
             overwrite=order.overwrite,
             rewrites=True,

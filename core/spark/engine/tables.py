@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import tzinfo
 
 from msgspec.structs import replace
 
@@ -20,6 +20,7 @@ from core.table.system_tables import Row, SystemTable, system_table
 from core.travel.parse.uses import TableUse
 from core.travel.resolving import resolve_name
 from core.travel.source import TimeFolder, TravelSource
+from core.travel.times.zones import shown_time
 from core.travel.version import Resolved
 
 NATIVE = "native"
@@ -133,12 +134,6 @@ def opened_scan(natives: NativeScans, use: TableUse, root: Root, scan: Scan, rea
     except NotNative as why:
         return OpenedTable(use, reading.table, replace(reading, scan=SCANNED), scan, why_not=str(why))
     return OpenedTable(use, reading.table, replace(reading, scan=NATIVE), scan, native=native)
-
-
-def shown_time(time_ms: int, zone: tzinfo) -> str:
-    """`2026-05-01 12:00:00.123+02:00`."""
-    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=time_ms)
-    return moment.astimezone(zone).isoformat(" ", "milliseconds")
 
 
 def _asked(use: TableUse) -> str:

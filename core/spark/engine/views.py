@@ -152,7 +152,7 @@ def _narrowed(scan: Scan, need: ViewNeeds) -> Scan:
 
 def empty_frame(session: SparkSession, warehouse: str, options: Mapping[str, str]) -> DataFrame:
     """A table without rows, of one column `a`, that workers read."""
-    scan = Scan(warehouse, options, "none", "none", None, "", NO_TABLE)
+    scan = Scan(warehouse, options, "none", "none", None, NO_TABLE)
     return _source(session, scan.to_text(), "a int").load()
 
 

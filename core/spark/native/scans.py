@@ -28,7 +28,7 @@ from core.spark.native.pruning import Pruner
 from core.spark.native.relation import ListedFile, Relations
 from core.spark.native.state import FIRST_BIT, TableFile, TableState, table_state
 from core.table.layout import Root
-from core.table.records import Snapshot, TableSchema
+from core.table.records import Snapshot
 
 _KEPT_STATES = 32
 _KEPT_FILES = 20_000
@@ -214,7 +214,7 @@ class NativeScans:
         return self._relations.columns(counted, table.types, [None] * len(table.types))
 
     def _opened(self, key: tuple[str, ...], root: Root, scan: Scan) -> NativeTable:
-        schema = TableSchema.from_json(scan.schema.encode(), root.schemas)
+        schema = scan.table_schema
         snapshot = Snapshot.from_json(scan.snapshot.encode(), root.snapshots) if scan.snapshot else None
         state = table_state(self._warehouse.files, root, snapshot, schema)
         for scheme in {_scheme(file.address) for file in state.files}:

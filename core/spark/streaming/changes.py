@@ -21,7 +21,6 @@ from core.errors import Refused
 from core.spark.datasource.paimon import open_table, plan_splits, read_splits, require_readable
 from core.spark.datasource.scan import Scan
 from core.storage.files import Files
-from core.table.layout import TablePath
 from core.table.manifests.manifests import read_manifest_list, read_manifests
 from core.table.records import Snapshot, TableSchema
 
@@ -42,7 +41,7 @@ class MicroBatch:
         self._files = files
         self._scan = scan
         self._whole = whole
-        self._schema = TableSchema.from_json(scan.schema.encode(), "the schema")
+        self._schema = scan.table_schema
         self._has_changelog = changelog_producer(self._schema) != "none"
         self._with_kinds = with_kinds
         self._later = [each for each in later if self._counts(each)]
@@ -124,7 +123,7 @@ class MicroBatch:
     def _require_upserts(self) -> None:
         """Raises `Refused` where the rows that commits add are not all new states of their keys."""
         engine = self._schema.options.get("merge-engine", "deduplicate")
-        name = f"{self._scan.database}.{self._scan.table}"
+        name = self._scan.name
         if engine in _MERGED_FROM_PARTS:
             raise Refused(
                 f"{name} has the merge engine {engine}: what a commit adds is not the row it makes",
@@ -136,7 +135,7 @@ class MicroBatch:
                     raise _cannot_say(f"Snapshot {snapshot.id} of {name} deletes rows")
 
     def _deletes(self, snapshot: Snapshot) -> bool:
-        table = TablePath(self._scan.database, self._scan.table)
+        table = self._scan.root.table
         delta = read_manifest_list(self._files, table.manifest(snapshot.delta_manifest_list))
         paths = [table.manifest(meta.file_name) for meta in delta]
         return any(
@@ -147,8 +146,8 @@ class MicroBatch:
 
 def require_streamable(scan: Scan, *, begins_whole: bool) -> None:
     """Raises `Refused` for a table whose changes can't be told from its commits."""
-    schema = TableSchema.from_json(scan.schema.encode(), "the schema")
-    name = f"{scan.database}.{scan.table}"
+    schema = scan.table_schema
+    name = scan.name
     if _is_set(schema, "data-evolution.enabled"):
         raise Refused(f"{name} has data-evolution.enabled: its commits write parts of rows")
     if _is_set(schema, "streaming-read-overwrite"):
@@ -177,7 +176,7 @@ def read_task(scan: Scan, splits: list[Any], rows: RowForm, with_kinds: bool) ->
             yield batch if with_kinds else _upserts(batch, scan)
         return
     if rows == "upserts":
-        key = TableSchema.from_json(scan.schema.encode(), "the schema").primary_keys[0]
+        key = scan.table_schema.primary_keys[0]
         written = [copy(split) for split in splits]
         for split in written:
             split.is_streaming = True
@@ -198,7 +197,7 @@ def _changes(scan: Scan, splits: list[Any], column: str | None) -> Iterator[pa.R
 def _upserts(batch: pa.RecordBatch, scan: Scan) -> pa.RecordBatch:
     kinds = batch.column(KIND_COLUMN).to_pylist()
     if _DELETE in kinds:
-        raise _cannot_say(f"Rows of {scan.database}.{scan.table} were deleted")
+        raise _cannot_say(f"Rows of {scan.name} were deleted")
     return batch.filter(pa.array([kind != _UPDATE_BEFORE for kind in kinds]))
 
 

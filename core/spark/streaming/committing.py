@@ -15,7 +15,7 @@ from core.spark.streaming import commit_attempts
 from core.spark.streaming.offsets import mark_of
 from core.spark.writing.after_commit import after_commit
 from core.spark.writing.commit import Commit, CreateSnapshot
-from core.spark.writing.committing import delete_rows, deleted_unless_committed, open_target
+from core.spark.writing.committing import delete_rows, deleted_unless_committed, open_target, overlap
 from core.spark.writing.target import WriteTarget
 from core.storage.files import Files
 from core.storage.open import open_files
@@ -114,7 +114,7 @@ class _Recorded(CreateSnapshot):
 
 def _require_fitting(files: Files, target: WriteTarget, wrote: WriteTarget) -> None:
     """Raises `Refused` for files that can't be committed to the root that is the target now."""
-    name, hint = target.root.table.full_name, "Nothing was committed: start the query again."
+    name, hint = target.name, "Nothing was committed: start the query again."
     now, then = target.table_schema, wrote.table_schema
     if wrote.root != target.root and (now.primary_keys or not _knows(files, target, then)):
         # Rows of a key are told apart by numbers that go on from those of the root they were written for.
@@ -138,16 +138,11 @@ def _knows(files: Files, target: WriteTarget, schema: TableSchema) -> bool:
 
 def _require_one_task_a_partition(target: WriteTarget, by_task: Sequence[Sequence[Any]]) -> None:
     """Buckets are given out by an index of each partition, which has one writer. Raises `Refused`."""
-    seen: set[tuple[object, ...]] = set()
-    for messages in by_task:
-        own = {tuple(message.partition) for message in messages}
-        if seen & own:
-            raise Refused(
-                f"Two tasks wrote to one partition of {target.database}.{target.table}, whose buckets are "
-                "given out by one",
-                "Write rows.coalesce(1), or give the table a fixed number of buckets.",
-            )
-        seen |= own
+    if overlap({tuple(message.partition) for message in messages} for messages in by_task):
+        raise Refused(
+            f"Two tasks wrote to one partition of {target.name}, whose buckets are given out by one",
+            "Write rows.coalesce(1), or give the table a fixed number of buckets.",
+        )
 
 
 def _relative(files: Files, messages: Sequence[Any]) -> str:

@@ -35,7 +35,7 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StringType, StructField, StructType
 
-from core.errors import NotFound, Refused, UsageError, hints_told
+from core.errors import NotFound, Refused, hints_told
 from core.spark.datasource.asked_state import asked_by
 from core.spark.datasource.options import READ_STREAM, catalog_options, require_known
 from core.spark.datasource.reader import grouped
@@ -70,8 +70,7 @@ class PaimarkStreamReader(DataSourceStreamReader):
     """Remembers nothing but how far Spark has got: `latestOffset` may be asked any number of times."""
 
     def __init__(self, options: Mapping[str, str], schema: StructType) -> None:
-        if "warehouse" not in options or "table" not in options:
-            raise UsageError("The paimark source needs the options warehouse and table", "table is `db.t`.")
+        self._store_options = catalog_options(options)
         require_known(options, READ_STREAM)
         self._options = dict(options)
         self._schema = schema
@@ -135,8 +134,7 @@ class PaimarkStreamReader(DataSourceStreamReader):
         self._seen = end
 
     def _warehouse(self) -> WarehouseAccess:
-        options = catalog_options(self._options)
-        uri = self._options["warehouse"]
+        uri, options = self._options["warehouse"], self._store_options
         return WarehouseAccess(open_files(uri, options), uri, options)
 
     def _standing(self, warehouse: WarehouseAccess, root: Root, seen: Offset) -> StreamPosition:

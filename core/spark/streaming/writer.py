@@ -29,7 +29,7 @@ from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMess
 from core.errors import Corrupt, PaimarkError, Refused, UsageError, hints_told
 from core.spark.datasource.options import catalog_options
 from core.spark.writing.target import WriteTarget
-from core.spark.writing.write import looked_up
+from core.spark.writing.write import Written, aborted, looked_up
 from core.storage.open import open_files
 
 if TYPE_CHECKING:
@@ -40,12 +40,12 @@ _QUERY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _MOST_ROWS = 1 << 26
 
 
-class StreamWritten(WriterCommitMessage):
+class StreamWritten(Written):
     """The files that one task wrote, and the table's newest snapshot then."""
 
     def __init__(self, target: str, messages: list[Any]) -> None:
+        super().__init__(messages)
         self.target = target
-        self.messages = messages
 
 
 class PaimarkStreamWriter(DataSourceStreamArrowWriter):
@@ -73,13 +73,7 @@ class PaimarkStreamWriter(DataSourceStreamArrowWriter):
         commit_batch(self.target, batchId, by_task)
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
-        # Spark also calls this after a commit that failed, and one that failed may have landed all the same.
-        # Only where a task gave no message no commit was tried.
-        if all(each is not None for each in messages):
-            return
-        from core.spark.writing.committing import delete_rows
-
-        delete_rows(self.target, [each.messages for each in messages if isinstance(each, StreamWritten)])
+        aborted(self.target, messages)
 
 
 @hints_told()

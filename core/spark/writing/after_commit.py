@@ -28,7 +28,7 @@ def after_commit(target: WriteTarget) -> None:
     except Exception as error:
         _LOG.warning(
             "The rows were committed to %s, but what should follow failed: %s",
-            target.root.table.full_name,
+            target.name,
             redacted(str(error)),
         )
     else:

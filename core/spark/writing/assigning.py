@@ -56,7 +56,7 @@ class _Columns:
     def __init__(self, session: SparkSession, frame: DataFrame, target: WriteTarget, insert: Insert) -> None:
         self._session = session
         self._insert = insert
-        self._name = f"{target.database}.{target.table}"
+        self._name = target.name
         schema = target.table_schema
         self._definitions = {field.name: field for field in schema.fields}
         self.fields = spark_columns(target.scan).fields

@@ -98,7 +98,7 @@ class Commit(FileStoreCommit):  # type: ignore[misc]  # pypaimon has no types
         if self.conflict_detection.check_bucket_num_conflicts([*there, *entries]) is not None:
             counts = sorted({entry.total_buckets for entry in there} - {self.table.total_buckets})
             raise Refused(
-                f"Rows would go to partitions of {self._target.root.table.full_name} with "
+                f"Rows would go to partitions of {self._target.name} with "
                 f"{' or '.join(map(str, counts))} buckets, and it has {self.table.total_buckets} now",
                 "INSERT OVERWRITE the partitions with their own rows first.",
             )
@@ -116,7 +116,7 @@ class Commit(FileStoreCommit):  # type: ignore[misc]  # pypaimon has no types
             or any(self._target.overwrite or partition in touched for (partition, _), _ in then ^ now)
         ):
             raise Refused(
-                f"Another writer gave keys of {self._target.root.table.full_name} their buckets while these "
+                f"Another writer gave keys of {self._target.name} their buckets while these "
                 "rows were written",
                 "Nothing has changed. Run it again, while no other job writes to the table.",
             )

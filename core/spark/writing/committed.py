@@ -59,8 +59,7 @@ def committed(files: Files, target: WriteTarget) -> Snapshot | None:
         raise overwritten(target.root, fate.overwritten[0])
     if fate.landed is Landed.UNKNOWN:
         raise NotFound(
-            f"What there was to write is in {target.root.table.full_name}, but the snapshot that it made has "
-            "expired already",
+            f"What there was to write is in {target.name}, but the snapshot that it made has expired already",
             "Look at the rows before you run it again.",
         )
     return fate.snapshot

@@ -113,7 +113,7 @@ def deleted_unless_committed(
 
     Raises `Refused` or `Unavailable` for what pypaimon says of it, and `Overwritten`.
     """
-    name = target.root.table.full_name
+    name = target.name
     try:
         yield
     except Overwritten:
@@ -205,20 +205,25 @@ def _require_place(table: Any, batch: pa.RecordBatch) -> None:
 
 def _require_one_task_a_bucket(target: WriteTarget, by_task: Sequence[Sequence[Any]]) -> None:
     """Two tasks number their rows alike: of one key in both, nothing would say which is newer."""
-    seen: set[tuple[object, ...]] = set()
-    for messages in by_task:
-        own = {(tuple(message.partition), message.bucket) for message in messages if message.new_files}
-        if seen & own:
-            raise Refused(
-                f"Two tasks wrote to one bucket of {target.database}.{target.table}, whose rows have keys: "
-                "give the rows to core.spark.writing.write.clustered first"
-            )
-        seen |= own
+    if overlap(
+        {(tuple(message.partition), message.bucket) for message in messages if message.new_files}
+        for messages in by_task
+    ):
+        raise Refused(
+            f"Two tasks wrote to one bucket of {target.name}, whose rows have keys: "
+            "give the rows to core.spark.writing.write.clustered first"
+        )
+
+
+def overlap(sets: Iterable[set[tuple[object, ...]]]) -> bool:
+    """Whether two of them have something in common."""
+    listed = list(sets)
+    return sum(map(len, listed)) > len(set().union(*listed))
 
 
 def check_columns(target: WriteTarget, given: Collection[str]) -> None:
     """The rows' columns are the table's, by name; what may be null can be left out. Raises `Refused`."""
-    name = f"{target.database}.{target.table}"
+    name = target.name
     fields = {field.name: field for field in _arrow_schema(open_target(target))}
     if unknown := [each for each in given if each not in fields and each != BUCKET_COLUMN]:
         raise Refused(f"{name} has no column {unknown[0]}", f"It has {', '.join(fields)}.")

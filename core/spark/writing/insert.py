@@ -49,16 +49,11 @@ def target_of(
             f"Another branch of {table.full_name} became main since the plan was made", "Run it again."
         )
     lineage = Lineage(files, root)
-    schema = lineage.require_schema()
     is_dynamic = bool(insert.partition) and not insert.static
     return WriteTarget(
-        warehouse=warehouse.uri,
-        options=dict(warehouse.options),
-        database=table.database,
-        table=table.name,
-        branch=root.branch,
+        *warehouse.address(root),
+        lineage.require_schema().to_json().decode(),
         follows_main=branch is None,
-        schema=schema.to_json().decode(),
         commit_user=order.commit_user,
         overwrite=insert.overwrite,
         dynamic=insert.overwrite and is_dynamic,
@@ -80,7 +75,7 @@ def insert_rows(
         rows = clustered_for(made, target).write.format("paimark").mode(mode)
         rows.option("target", target.to_text()).save()
         snapshot = committed(warehouse.files, target)
-    label = target.root.table.full_name + ("" if target.follows_main else f"$branch_{target.branch}")
+    label = target.name + ("" if target.follows_main else f"$branch_{target.branch}")
     if snapshot is None:
         return Inserted(label, None, 0)
     return Inserted(label, snapshot.id, _rows_of(warehouse, target, snapshot))

@@ -2,44 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from core.errors import Refused
-from core.spark.datasource.scan import Scan, Sendable
+from core.spark.datasource.scan import Scan, TableAddress
 from core.storage.files import Files
 from core.table.definition import kinds
 from core.table.definition.kinds import WriteMode
-from core.table.layout import Root, TablePath
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import main_root
-from core.table.records import Snapshot, TableSchema, commit_key
+from core.table.records import Snapshot, commit_key
 
 # `module:function`, called with the warehouse, its options and the root; it says what it did, if anything.
 DUE_SAVEPOINT = "core.actions.savepoints.auto_savepoint:after_write"
 
 
-class WriteTarget(Sendable, frozen=True, kw_only=True):
+class WriteTarget(TableAddress, frozen=True, kw_only=True):
     """A root, and how its next commit comes about.
 
-    `branch` is None for the table directory; with `follows_main` the root must still be main's when the
-    commit comes. `schema` is the JSON of the schema that the files are stamped with. `head` is the JSON of
+    With `follows_main` the root must still be main's when the commit comes. The files are stamped with the
+    `schema`. `head` is the JSON of
     the snapshot that must be the newest still: None when any may be, empty when there must be none. `known`
     is the id of the newest before anything was written, 0 for none: this commit is none of those. An
     overwrite replaces the whole table, or with `dynamic` the partitions that rows came for, or those in
-    `partitions` (an Arrow stream in base 64, of some partition columns or all). `options` are catalog options
-    and may hold secrets.
+    `partitions` (an Arrow stream in base 64, of some partition columns or all).
     `rewrites`: the rows are the table's own, read at some version. `after_commit` is what follows the commit;
     None for an action, which sees to it itself. `receipt` is a local file that tells who waits for the write
     what was committed.
     """
 
-    warehouse: str
-    options: Mapping[str, str]
-    database: str
-    table: str
-    branch: str | None
     follows_main: bool
-    schema: str
     commit_user: str
     overwrite: bool = False
     rewrites: bool = False
@@ -51,13 +41,9 @@ class WriteTarget(Sendable, frozen=True, kw_only=True):
     receipt: str | None = None
 
     @property
-    def root(self) -> Root:
-        return TablePath(self.database, self.table).root(self.branch)
-
-    @property
     def scan(self) -> Scan:
         """Reads the root's columns, and no rows."""
-        return Scan(self.warehouse, self.options, self.database, self.table, self.branch, "", self.schema)
+        return Scan(self.warehouse, self.options, self.database, self.table, self.branch, self.schema)
 
     @property
     def write_mode(self) -> WriteMode:
@@ -65,15 +51,11 @@ class WriteTarget(Sendable, frozen=True, kw_only=True):
             return "rewrite"
         return "replace" if self.overwrite else "add"
 
-    @property
-    def table_schema(self) -> TableSchema:
-        return TableSchema.from_json(self.schema.encode(), self.root.schemas)
-
 
 def require_writable(target: WriteTarget) -> None:
     """Raises `Refused` for a table of a kind whose rows can't be written right."""
     if reasons := kinds.reasons(target.table_schema, target.write_mode):
-        raise Refused(f"{target.root.table.full_name} {reasons[0]}", kinds.HINT)
+        raise Refused(f"{target.name} {reasons[0]}", kinds.HINT)
 
 
 def require_as_begun(files: Files, target: WriteTarget) -> None:
@@ -81,7 +63,7 @@ def require_as_begun(files: Files, target: WriteTarget) -> None:
 
     Raises `Refused`.
     """
-    root, name = target.root, target.root.table.full_name
+    root, name = target.root, target.name
     hint = "Nothing was committed: start again."
     if target.follows_main and main_root(files, root.table) != root:
         raise Refused(f"Another branch of {name} became main while its rows were written", hint)
@@ -102,7 +84,7 @@ def require_head(target: WriteTarget, latest: Snapshot | None) -> None:
     expected = Snapshot.from_json(target.head.encode(), "the target") if target.head else None
     if (latest and commit_key(latest)) != (expected and commit_key(expected)):
         raise Refused(
-            f"{target.root.label} of {target.root.table.full_name} moved while its rows were written: "
+            f"{target.root.label} of {target.name} moved while its rows were written: "
             f"snapshot {expected.id if expected else 'none'}, now {latest.id if latest else 'none'}",
             "Nothing was committed: start again.",
         )

@@ -22,9 +22,11 @@ from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from core.errors import UsageError, hints_told
 from core.quoting import quoted
 from core.spark.datasource.options import catalog_options
+from core.spark.datasource.scan import WarehouseAccess
 from core.spark.writing.target import WriteTarget
 from core.storage.open import open_files
 from core.table.catalog import find_table
+from core.table.layout import MAIN
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import branch_root
 
@@ -58,13 +60,20 @@ class PaimarkWriter(DataSourceArrowWriter):
         commit_rows(self.target, [each.messages for each in messages if isinstance(each, Written)])
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
-        # Spark also calls this after a commit that failed, and one that failed may have landed all the same.
-        # Only where a task gave no message no commit was tried.
-        if all(each is not None for each in messages):
-            return
-        from core.spark.writing.committing import delete_rows
+        aborted(self.target, messages)
 
-        delete_rows(self.target, [each.messages for each in messages if isinstance(each, Written)])
+
+def aborted(target: WriteTarget, messages: list[WriterCommitMessage | None]) -> None:
+    """Delete what the tasks wrote, where no commit of it was tried.
+
+    Spark also calls this after a commit that failed, and one that failed may have landed all the same. Only
+    where a task gave no message none was tried.
+    """
+    if all(each is not None for each in messages):
+        return
+    from core.spark.writing.committing import delete_rows
+
+    delete_rows(target, [each.messages for each in messages if isinstance(each, Written)])
 
 
 def writer(options: Mapping[str, str], columns: list[str], overwrite: bool) -> PaimarkWriter:
@@ -114,25 +123,18 @@ def _with_buckets(
 
 def looked_up(options: Mapping[str, str], overwrite: bool) -> WriteTarget:
     """The root that the options name, by its newest definition. Raises `UsageError` and `NotFound`."""
-    if "warehouse" not in options or "table" not in options:
-        raise UsageError("The paimark source needs the options warehouse and table", "table is `db.t`.")
     own = catalog_options(options)
     files = open_files(options["warehouse"], own)
     branch = options.get("branch")
     root = branch_root(files, find_table(files, options["table"]), branch)
     lineage = Lineage(files, root)
-    schema = lineage.require_schema()
     mode = options.get("partitionOverwriteMode", "static").lower()
     if mode not in ("static", "dynamic"):
         raise UsageError(f"partitionOverwriteMode is static or dynamic, not {mode}")
     return WriteTarget(
-        warehouse=options["warehouse"],
-        options=own,
-        database=root.table.database,
-        table=root.table.name,
-        branch=root.branch,
-        follows_main=branch is None or branch == "main",
-        schema=schema.to_json().decode(),
+        *WarehouseAccess(files, options["warehouse"], own).address(root),
+        lineage.require_schema().to_json().decode(),
+        follows_main=branch is None or branch == MAIN,
         commit_user=str(uuid.uuid4()),
         known=lineage.latest_id() or 0,
         overwrite=overwrite,

@@ -66,6 +66,14 @@ def epoch_ms(moment: datetime) -> int:
     return (moment - _EPOCH) // timedelta(milliseconds=1)
 
 
+def shown_time(time_ms: int, zone: tzinfo) -> str:
+    """`2026-05-01 12:00:00.123+02:00`, of epoch milliseconds that a calendar may not have."""
+    try:
+        return from_epoch(milliseconds=time_ms).astimezone(zone).isoformat(" ", "milliseconds")
+    except OverflowError:
+        return f"{time_ms} ms since 1970"
+
+
 def from_epoch(**amount: float) -> datetime:
     """The moment so long after 1970, as `timedelta` takes it. Raises `OverflowError`."""
     return _EPOCH + timedelta(**amount)
