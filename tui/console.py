@@ -18,6 +18,7 @@ from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
+from core.cells import cut
 from core.figures import counted, seconds
 from tui.messages import Copied, LogLineAdded, StatusShown
 from tui.opening import Opening
@@ -28,7 +29,6 @@ from tui.terminal.clipboard import copy_sequence
 from tui.terminal.key_order import Cancellable, RowsScreen, binding_of, settled
 from tui.terminal.sent_cells import SentCells
 from tui.theme import THEMES, best_theme, make_theme, wants_no_colors
-from tui.widgets.cells import cut
 from tui.widgets.key_bar import KeyBar
 from tui.work.background import ThreadResult, post
 from tui.work.unexpected_errors import traceback_of

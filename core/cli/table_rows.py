@@ -7,6 +7,7 @@ from decimal import Decimal
 from itertools import islice
 from typing import TextIO
 
+from core.cells import cut, width_of
 from core.export.json_rows import as_text
 from core.text import clean_text
 
@@ -62,8 +63,8 @@ class TableRows:
                 self._numeric[position] = False
 
     def _begin(self) -> None:
-        heads = [cell_width(name) for name in self._names]
-        contents = [max(map(cell_width, cells), default=0) for cells in zip(*self._held, strict=True)]
+        heads = [width_of(name) for name in self._names]
+        contents = [max(map(width_of, cells), default=0) for cells in zip(*self._held, strict=True)]
         contents = contents or [0] * len(heads)
         available = _ENDLESS if self._width is None else self._width
         self._widths = fit(heads, contents, available)
@@ -87,18 +88,9 @@ class TableRows:
         padded = []
         for cell, wide, numeric in zip(cells, self._widths, self._numeric, strict=True):
             shown = cell if self._width is None else cut(cell, wide)
-            space = " " * (wide - cell_width(shown))
+            space = " " * (wide - width_of(shown))
             padded.append(space + shown if numeric else shown + space)
         self._out.write(_GAP.join(padded).rstrip() + "\n")
-
-
-def cell_width(text: str) -> int:
-    """How many columns of a terminal a text takes."""
-    if text.isascii():
-        return len(text)
-    from rich.cells import cell_len
-
-    return cell_len(text)
 
 
 def fit(heads: Sequence[int], contents: Sequence[int], available: int) -> list[int]:
@@ -126,14 +118,3 @@ def _shrink(widths: list[int], floors: Sequence[int], excess: int) -> None:
             return
         widths[max(free, key=widths.__getitem__)] -= 1
         excess -= 1
-
-
-def cut(text: str, width: int) -> str:
-    """The text, or as much of it as fits and a sign that there is more."""
-    if cell_width(text) <= width:
-        return text
-    if text.isascii():
-        return text[: width - 1] + "…"
-    from rich.cells import set_cell_size
-
-    return set_cell_size(text, width - 1) + "…"

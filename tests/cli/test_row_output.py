@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.cli.table_rows import TableRows, cell_width, fit
+from core.cells import width_of
+from core.cli.table_rows import TableRows, fit
 from core.export.json_rows import JsonRows
 from core.text import distinct
 
@@ -103,14 +104,14 @@ def test_a_pipe_gets_every_cell_whole() -> None:
 
 def test_a_terminal_gets_lines_no_wider_than_itself() -> None:
     lines = as_table(["name", "comment", "n"], [["a" * 50, "b" * 90, 7]], width=60)
-    assert all(cell_width(line) <= 60 for line in lines)
+    assert all(width_of(line) <= 60 for line in lines)
     assert "…" in lines[2]
     assert lines[2].endswith("7")
 
 
 def test_wide_characters_line_up() -> None:
     lines = as_table(["name", "n"], [["表格", 1], ["abcd", 2]])
-    assert [cell_width(line) for line in lines[2:]] == [7, 7]
+    assert [width_of(line) for line in lines[2:]] == [7, 7]
 
 
 def test_absent_cells_say_what_they_are() -> None:

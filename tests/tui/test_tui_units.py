@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.cells import cut, fit, width_of, wrap
 from core.quoting import quoted_if_needed
 from core.table.layout import TablePath
 from tui.formats import format_value, whole_text
@@ -18,7 +19,6 @@ from tui.query.statements import select_all
 from tui.records.row_actions import arguments_from
 from tui.session import RowVersion, Target
 from tui.terminal.clipboard import MOST_BYTES, copy_sequence
-from tui.widgets.cells import cut, fit, width_of, wrap
 from tui.widgets.sql_editor import highlights, statement_at
 
 ORDERS = Target(TablePath("shop", "orders"))

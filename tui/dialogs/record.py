@@ -8,12 +8,12 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
+from core.cells import width_of
 from core.text import clean_text
 from tui.dialogs.dialog import Dialog
 from tui.keymap import hidden
 from tui.messages import Copied
 from tui.theme import Line
-from tui.widgets.cells import width_of
 from tui.widgets.detail_strip import Detail
 from tui.widgets.grid.scroll_lines import ScrollLines
 from tui.widgets.key_bar import KeyBar

@@ -7,13 +7,13 @@ from typing import Any
 
 from textual.app import App
 
+from core.cells import cut
 from core.errors import PaimarkError
 from core.text import clean_text
 from tui.query.completion import Completion, Known, complete
 from tui.query.known_names import read_known
 from tui.session import Session
 from tui.theme import Line
-from tui.widgets.cells import cut
 from tui.widgets.sql_editor import SqlEditor
 from tui.work.background import Slot
 

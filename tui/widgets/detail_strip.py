@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
+from core.cells import cut, width_of
 from core.figures import counted
 from core.text import clean_text
 from tui.theme import Line, Piece
-from tui.widgets.cells import cut, width_of
 from tui.widgets.lines import Lines, line_width
 
 Facts = Sequence[tuple[str, str]]

@@ -11,9 +11,9 @@ from textual import events
 from textual.strip import Strip
 from textual.widget import Widget
 
+from core.cells import cut, width_of
 from tui.theme import Line, Piece, inks
 from tui.widgets.abstract import AbstractWidget
-from tui.widgets.cells import cut, width_of
 
 
 class Lines(Widget, metaclass=AbstractWidget):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -78,32 +78,21 @@ class EngineRoom:
             self._made.close()
 
 
+_LINES: Mapping[str, tuple[str, str, str, str]] = {
+    # A sign and its ink, how Spark is, and what comes of that.
+    "ready": ("●", "good", "Spark is ready", "ctrl+r runs the statement"),
+    "starting": ("○", "warn", "Spark is starting", "ctrl+r runs the statement when it is ready"),
+    "failed": ("✗", "bad", "Spark failed", "the next statement starts it again; log: {log}"),
+    "resting": (
+        *("○", "quiet", "Spark was ended while nobody used it"),
+        "the next statement starts it again, without temporary views",
+    ),
+    "stopped": ("○", "quiet", "Spark is not started", "the first statement starts it"),
+}
+
+
 def engine_line(room: EngineRoom) -> Line:
     """How Spark is, in words."""
-    state = room.state
-    if state == "ready":
-        return [("● ", "good"), ("Spark is ready", ""), ("   ", ""), ("ctrl+r runs the statement", "quiet")]
-    if state == "starting":
-        return [
-            ("○ ", "warn"),
-            ("Spark is starting", ""),
-            ("   ctrl+r runs the statement when it is ready", "quiet"),
-        ]
-    if state == "failed":
-        return [
-            ("✗ ", "bad"),
-            ("Spark failed", "bad"),
-            (f"   the next statement starts it again; log: {room.log_path}", "quiet"),
-        ]
-    if state == "resting":
-        return [
-            ("○ ", "quiet"),
-            ("Spark was ended while nobody used it", ""),
-            ("   the next statement starts it again, without temporary views", "quiet"),
-        ]
-    return [
-        ("○ ", "quiet"),
-        ("Spark is not started", ""),
-        ("   ", ""),
-        ("the first statement starts it", "quiet"),
-    ]
+    sign, ink, how, then = _LINES.get(room.state, _LINES["stopped"])
+    told = "bad" if ink == "bad" else ""
+    return [(f"{sign} ", ink), (how, told), (f"   {then.format(log=room.log_path)}", "quiet")]

@@ -6,7 +6,7 @@ import shutil
 import sys
 
 from core.actions.context import Counting, Remark
-from core.cli.table_rows import cut
+from core.cells import cut
 from core.errors import shortened
 from core.redaction import redacted
 from core.text import clean_text

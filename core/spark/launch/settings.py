@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import string
+import struct
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
 _GIB = 1 << 30
 _CGROUPS = Path("/sys/fs/cgroup")
+_PLAIN = frozenset(string.ascii_letters + string.digits + "._-/")
 
 
 def spark_settings(master: str | None, conf: Mapping[str, str], scratch: Path) -> dict[str, str]:
@@ -89,17 +92,6 @@ def properties_file(settings: Mapping[str, str]) -> str:
 
 
 def _escaped(text: str) -> str:
-    named = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\f": "\\f"}
-    special = " =:#!"
-    units = text.encode("utf-16-be")
-    out = []
-    for high, low in zip(units[::2], units[1::2], strict=True):
-        code = high << 8 | low
-        char = chr(code)
-        if char in named:
-            out.append(named[char])
-        elif char in special:
-            out.append("\\" + char)
-        else:
-            out.append(char if 32 <= code < 127 else f"\\u{code:04x}")
-    return "".join(out)
+    """Every unit of UTF-16 that might mean something there as its number."""
+    units = (code for (code,) in struct.iter_unpack(">H", text.encode("utf-16-be")))
+    return "".join(chr(code) if chr(code) in _PLAIN else f"\\u{code:04x}" for code in units)

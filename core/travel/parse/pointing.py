@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from rich.cells import cell_len, chop_cells
-
+from core.cells import cut, width_of
 from core.text import clean_text
 
 # How much of a line that is cut stays before the caret, in hundredths.
 _BEFORE = 60
-_CUT = "…"
 
 
 def pointed(text: str, position: int, width: int | None = None) -> tuple[str, str]:
@@ -21,17 +19,11 @@ def pointed(text: str, position: int, width: int | None = None) -> tuple[str, st
     start = text.rfind("\n", 0, position) + 1
     line = text[start:].partition("\n")[0]
     before, behind = clean_text(line[: position - start]), clean_text(line[position - start :])
-    if width is not None and cell_len(before) + cell_len(behind) > width:
+    if width is not None and width_of(before) + width_of(behind) > width:
         before = _end_of(before, width * _BEFORE // 100)
-        behind = _start_of(behind, width - cell_len(before))
-    return before + behind, " " * cell_len(before) + "^"
-
-
-def _start_of(text: str, width: int) -> str:
-    return text if cell_len(text) <= width else chop_cells(text, width - 1)[0] + _CUT
+        behind = cut(behind, width - width_of(before))
+    return before + behind, " " * width_of(before) + "^"
 
 
 def _end_of(text: str, width: int) -> str:
-    if cell_len(text) <= width:
-        return text
-    return _CUT + chop_cells(text[::-1], width - 1)[0][::-1]
+    return cut(text[::-1], width)[::-1]

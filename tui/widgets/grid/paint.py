@@ -9,11 +9,11 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
+from core.cells import fit, width_of, wrap
 from core.text import clean_text
 from tui.formats import format_value
 from tui.records.sources import GridColumn, RowSource
 from tui.theme import Line
-from tui.widgets.cells import fit, width_of, wrap
 
 GAP = "  "
 GUTTER = 2

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 from textual.binding import BindingType
 
+from core.cells import width_of, wrap
 from tui.keymap import hidden, steps
 from tui.theme import Line, Piece
-from tui.widgets.cells import width_of, wrap
 from tui.widgets.lines import Lines
 
 

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from rich.cells import cell_len, chop_cells
-
 ELLIPSIS = "…"
 
 
 def width_of(text: str) -> int:
-    return len(text) if text.isascii() else cell_len(text)
+    """How many columns of a terminal a text takes."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def _pieces(text: str, width: int) -> list[str]:
+    from rich.cells import chop_cells
+
+    return chop_cells(text, width) or [""]
 
 
 def fit(text: str, width: int, *, right: bool = False) -> str:
     """Exactly `width` cells: padded, or cut with an ellipsis."""
     if text.isascii() and len(text) <= width:
         return text.rjust(width) if right else text.ljust(width)
-    length = cell_len(text)
-    if length > width:
-        text = cut(text, width)
-        length = cell_len(text)
-    padding = " " * (width - length)
+    text = cut(text, width)
+    padding = " " * (width - width_of(text))
     return padding + text if right else text + padding
 
 
@@ -29,7 +35,7 @@ def cut(text: str, width: int) -> str:
         return text
     if width <= 1:
         return ELLIPSIS[:width]
-    return chop_cells(text, width - 1)[0] + ELLIPSIS
+    return _pieces(text, width - 1)[0] + ELLIPSIS
 
 
 def wrap(text: str, width: int) -> list[str]:
@@ -45,6 +51,6 @@ def wrap(text: str, width: int) -> list[str]:
             continue
         if line:
             lines.append(line)
-        *whole, line = chop_cells(word, max(1, width)) or [""]
+        *whole, line = _pieces(word, max(1, width))
         lines.extend(whole)
     return [*lines, line]
