@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -171,7 +170,8 @@ def test_writers_refuse_what_they_do_not_obey(name: str, warehouse: Path, tmp_pa
 
 def test_catalog_options_are_told_on_as_paimon_spells_them() -> None:
     """Spark makes the names of options lower case."""
-    given: dict[str, Any] = {"fs.oss.accessKeyId": "k", "s3.endpoint": "e", "table": "t", "versionAsOf": "1"}
+    place = {"warehouse": "w", "table": "t"}
+    given = {"fs.oss.accessKeyId": "k", "s3.endpoint": "e", "versionAsOf": "1", **place}
     assert catalog_options(CaseInsensitiveDict(given)) == {"fs.oss.accessKeyId": "k", "s3.endpoint": "e"}
 
 
