@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from textual import events
 from textual.keys import key_to_character
@@ -83,3 +84,20 @@ async def sitting(
     async with app.run_test(size=size) as pilot:
         yield Sitting(app, pilot)
     session.room.close()
+
+
+@asynccontextmanager
+async def at_events(*place: Any, **more: Any) -> AsyncIterator[Sitting]:
+    """As `sitting`, when shop.events shows, the first table."""
+    async with sitting(*place, **more) as console:
+        await console.sees("● events")
+        yield console
+
+
+@asynccontextmanager
+async def at_orders(*place: Any, **more: Any) -> AsyncIterator[Sitting]:
+    """As `sitting`, with the keys in the snapshots of shop.orders."""
+    async with at_events(*place, **more) as console:
+        await console.press("j", "enter")
+        await console.sees("● orders", "1 of 5")
+        yield console

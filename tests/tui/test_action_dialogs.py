@@ -9,20 +9,13 @@ from core.config import Settings
 from tests.conftest import ORDERS
 from tests.paimon import create_table
 from tests.tui.conftest import act
-from tests.tui.driving import Sitting, sitting
+from tests.tui.driving import at_events, at_orders, sitting
 from tui.dialogs.palette import PaletteEntry, PaletteScreen
 from tui.session import Session
 
 
-async def to_orders(console: Sitting) -> None:
-    await console.sees("● events")
-    await console.press("j", "enter")
-    await console.sees("● orders", "1 of 5")
-
-
 async def test_s_shows_the_plan_and_enter_cancels_it(warehouse: Path) -> None:
-    async with sitting(warehouse) as console:
-        await to_orders(console)
+    async with at_orders(warehouse) as console:
         await console.press("s")
         await console.sees("Save snapshot 5 of main of shop.orders as savepoint 1", "▸[ Cancel ]", "copy")
         await console.press("enter")
@@ -31,8 +24,7 @@ async def test_s_shows_the_plan_and_enter_cancels_it(warehouse: Path) -> None:
 
 
 async def test_a_savepoint_is_made_and_shows(warehouse: Path) -> None:
-    async with sitting(warehouse) as console:
-        await to_orders(console)
+    async with at_orders(warehouse) as console:
         await console.press("s")
         await console.sees("[ Apply ]", "a apply")
         await console.press("a")
@@ -46,8 +38,7 @@ async def test_a_savepoint_is_made_and_shows(warehouse: Path) -> None:
 
 
 async def test_an_older_snapshot_is_saved_by_its_number_with_a_comment(warehouse: Path) -> None:
-    async with sitting(warehouse) as console:
-        await to_orders(console)
+    async with at_orders(warehouse) as console:
         await console.press("j", "s")
         await console.sees("Save snapshot 4")
         await console.press("e", "tab", "tab")
@@ -62,8 +53,7 @@ async def test_an_older_snapshot_is_saved_by_its_number_with_a_comment(warehouse
 
 async def test_a_branch_is_made_from_a_savepoint(warehouse: Path) -> None:
     act(warehouse, "create-savepoint", comment="kept")
-    async with sitting(warehouse) as console:
-        await to_orders(console)
+    async with at_orders(warehouse) as console:
         await console.press("2")
         await console.sees("savepoint 1", "kept")
         await console.press("b")
@@ -81,8 +71,7 @@ async def test_a_branch_is_made_from_a_savepoint(warehouse: Path) -> None:
 
 
 async def test_a_tag_is_made_on_the_snapshot_under_the_cursor(warehouse: Path) -> None:
-    async with sitting(warehouse) as console:
-        await to_orders(console)
+    async with at_orders(warehouse) as console:
         await console.press("j", "j", "t")
         await console.sees("create-tag · shop.orders")
         await console.type("month-end")
@@ -96,8 +85,7 @@ async def test_a_tag_is_made_on_the_snapshot_under_the_cursor(warehouse: Path) -
 
 async def test_a_tag_is_renamed_where_it_is_listed_and_nowhere_else(warehouse: Path) -> None:
     session = Session(Settings(str(warehouse), options={"paimark.verify-wait": "1 ms"}))
-    async with sitting(warehouse, session=session) as console:
-        await to_orders(console)
+    async with at_orders(warehouse, session=session) as console:
         await console.press("T", "4")
         await console.sees("tag v2", "T rename")
         await console.press("T")
@@ -118,8 +106,7 @@ async def test_a_tag_is_renamed_where_it_is_listed_and_nowhere_else(warehouse: P
 
 
 async def test_a_refusal_is_said_in_words_and_can_not_be_applied(warehouse: Path) -> None:
-    async with sitting(warehouse) as console:
-        await to_orders(console)
+    async with at_orders(warehouse) as console:
         await console.press("t")
         await console.type("savepoint.9")
         await console.press("enter")
@@ -132,9 +119,8 @@ async def test_a_refusal_is_said_in_words_and_can_not_be_applied(warehouse: Path
 
 
 async def test_read_only_refuses_every_action(warehouse: Path) -> None:
-    async with sitting(warehouse, read_only=True) as console:
+    async with at_orders(warehouse, read_only=True) as console:
         await console.sees("READ-ONLY")
-        await to_orders(console)
         await console.press("s")
         await console.sees("REFUSED", "Nothing is changed in read-only mode")
         await console.press("a", "enter")
@@ -143,8 +129,7 @@ async def test_read_only_refuses_every_action(warehouse: Path) -> None:
 
 
 async def test_a_plan_of_other_arguments_can_not_be_applied(warehouse: Path) -> None:
-    async with sitting(warehouse) as console:
-        await to_orders(console)
+    async with at_orders(warehouse) as console:
         await console.press("s")
         await console.sees("Save snapshot 5", "[ Apply ]")
         await console.press("e")
@@ -156,8 +141,7 @@ async def test_a_plan_of_other_arguments_can_not_be_applied(warehouse: Path) -> 
 
 
 async def test_a_failure_while_applying_is_said_with_what_to_do(warehouse: Path) -> None:
-    async with sitting(warehouse) as console:
-        await to_orders(console)
+    async with at_orders(warehouse) as console:
         await console.press("s")
         await console.sees("[ Apply ]")
         (warehouse / "shop.db/orders/savepoint").write_text("in the way")
@@ -170,8 +154,7 @@ async def test_a_failure_while_applying_is_said_with_what_to_do(warehouse: Path)
 async def test_enter_on_a_version_prepares_its_query(warehouse: Path) -> None:
     act(warehouse, "create-savepoint")
     act(warehouse, "create-branch", name="fix", tag="savepoint.1")
-    async with sitting(warehouse) as console:
-        await to_orders(console)
+    async with at_orders(warehouse) as console:
         await console.press("j", "enter")
         await console.sees("FROM shop.orders VERSION AS OF 'snapshot.4'", "[6 Query]", "^r run")
         for tab, clause in {"2": "VERSION AS OF 'savepoint.1'", "4": "VERSION AS OF 'savepoint.1'"}.items():
@@ -188,8 +171,7 @@ async def test_enter_on_a_version_prepares_its_query(warehouse: Path) -> None:
 
 
 async def test_the_palette_does_anything_by_name(warehouse: Path) -> None:
-    async with sitting(warehouse, (120, 40)) as console:
-        await console.sees("● events")
+    async with at_events(warehouse, (120, 40)) as console:
         await console.press("colon")
         await console.type("shop.ord")
         await console.press("enter")
@@ -216,8 +198,7 @@ async def test_the_palette_finds_tables_of_closed_databases(warehouse: Path) -> 
 
 
 async def test_the_palette_finds_what_is_listed_while_it_is_open(warehouse: Path) -> None:
-    async with sitting(warehouse, (120, 40)) as console:
-        await console.sees("● events")
+    async with at_events(warehouse, (120, 40)) as console:
         offered = [PaletteEntry("log", "what was done", "L", list)]
         await console.app.push_screen(PaletteScreen(lambda: list(offered)))
         await console.type("late")
@@ -227,8 +208,7 @@ async def test_the_palette_finds_what_is_listed_while_it_is_open(warehouse: Path
 
 
 async def test_help_lists_the_keys_of_the_bindings(warehouse: Path) -> None:
-    async with sitting(warehouse, (120, 40)) as console:
-        await console.sees("● events")
+    async with at_events(warehouse, (120, 40)) as console:
         await console.press("question_mark")
         await console.sees("Everywhere", "make a savepoint", "ctrl+q", "leave Paimark")
         await console.press("G")

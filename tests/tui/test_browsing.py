@@ -13,7 +13,7 @@ from core.table.lineage.lineage import Lineage
 from core.table.rows import SnapshotRow
 from tests.conftest import ORDERS
 from tests.paimon import commit, create_table
-from tests.tui.driving import sitting
+from tests.tui.driving import at_events, at_orders, sitting
 
 
 async def test_the_first_table_is_there_without_a_key(warehouse: Path) -> None:
@@ -22,8 +22,7 @@ async def test_the_first_table_is_there_without_a_key(warehouse: Path) -> None:
 
 
 async def test_resting_on_a_table_shows_it_and_enter_goes_to_its_rows(warehouse: Path) -> None:
-    async with sitting(warehouse) as console:
-        await console.sees("● events")
+    async with at_events(warehouse) as console:
         await console.press("j")
         await console.sees("● orders", "1 of 5")
         await console.press("enter", "j")
@@ -31,10 +30,7 @@ async def test_resting_on_a_table_shows_it_and_enter_goes_to_its_rows(warehouse:
 
 
 async def test_numbers_open_the_tabs_and_each_fills_itself(warehouse: Path) -> None:
-    async with sitting(warehouse, (120, 40)) as console:
-        await console.sees("● events")
-        await console.press("j", "enter")
-        await console.sees("1 of 5")
+    async with at_orders(warehouse, (120, 40)) as console:
         await console.press("4")
         await console.sees("[4 Tags 1]", "tag v2")
         await console.press("5")
@@ -48,8 +44,7 @@ async def test_numbers_open_the_tabs_and_each_fills_itself(warehouse: Path) -> N
 
 
 async def test_numbers_and_letters_are_text_while_one_types(warehouse: Path) -> None:
-    async with sitting(warehouse) as console:
-        await console.sees("● events")
+    async with at_events(warehouse) as console:
         await console.press("j", "enter", "slash")
         await console.type("2s")
         assert console.app.browse.tabs.current == 0
@@ -63,8 +58,7 @@ async def test_numbers_and_letters_are_text_while_one_types(warehouse: Path) -> 
 
 
 async def test_a_filter_keeps_what_matches_and_its_opposite(warehouse: Path) -> None:
-    async with sitting(warehouse, (120, 40)) as console:
-        await console.sees("● events")
+    async with at_events(warehouse, (120, 40)) as console:
         await console.press("j", "enter", "4")
         await console.sees("tag v2")
         await console.press("1", "slash")
@@ -77,18 +71,14 @@ async def test_a_filter_keeps_what_matches_and_its_opposite(warehouse: Path) -> 
 
 
 async def test_a_filter_without_a_match_says_so(warehouse: Path) -> None:
-    async with sitting(warehouse) as console:
-        await console.sees("● events")
+    async with at_events(warehouse) as console:
         await console.press("l", "slash")
         await console.type("nothing")
         await console.sees("No row matches /nothing")
 
 
 async def test_sorting_goes_from_column_to_column_and_turns_round(warehouse: Path) -> None:
-    async with sitting(warehouse, (120, 40)) as console:
-        await console.sees("● events")
-        await console.press("j", "enter")
-        await console.sees("1 of 5")
+    async with at_orders(warehouse, (120, 40)) as console:
         grid = console.app.browse.snapshots.grid
         await console.press("o")
         assert grid.index == 0
@@ -125,8 +115,7 @@ async def test_the_whole_record_opens_and_says_what_the_strip_could_not(warehous
 
 
 async def test_a_new_commit_shows_without_a_key(warehouse: Path) -> None:
-    async with sitting(warehouse) as console:
-        await console.sees("● events")
+    async with at_events(warehouse) as console:
         await console.press("j")
         await console.sees("1 of 5")
         row = pa.table({"order_id": [99], "customer": ["c9"], "price": [1.0]}, schema=ORDERS)
@@ -135,8 +124,7 @@ async def test_a_new_commit_shows_without_a_key(warehouse: Path) -> None:
 
 
 async def test_a_table_dropped_while_open_is_said_in_a_sentence(warehouse: Path) -> None:
-    async with sitting(warehouse) as console:
-        await console.sees("● events")
+    async with at_events(warehouse) as console:
         await console.press("j")
         await console.sees("1 of 5")
         shutil.rmtree(warehouse / "shop.db" / "orders")
@@ -148,10 +136,7 @@ async def test_a_table_dropped_while_open_is_said_in_a_sentence(warehouse: Path)
 async def test_an_error_in_one_pane_leaves_the_others(warehouse: Path) -> None:
     schema = warehouse / "shop.db" / "orders" / "schema" / "schema-0"
     schema.write_text("{")
-    async with sitting(warehouse) as console:
-        await console.sees("● events")
-        await console.press("j", "enter")
-        await console.sees("1 of 5")
+    async with at_orders(warehouse) as console:
         await console.press("5")
         await console.sees("is not a whole")
         await console.press("4")
@@ -162,8 +147,7 @@ async def test_a_pointer_to_a_missing_main_is_an_error_never_main(warehouse: Pat
     pointer = warehouse / "shop.db" / "orders" / "branch" / "MAIN-BRANCH"
     pointer.parent.mkdir(exist_ok=True)
     pointer.write_text("gone")
-    async with sitting(warehouse) as console:
-        await console.sees("● events")
+    async with at_events(warehouse) as console:
         await console.press("j")
         await console.sees("says that gone is main")
         assert "1 of 5" not in console.text
@@ -244,8 +228,7 @@ async def test_another_table_is_shown_as_it_comes_neither_sorted_nor_filtered(wa
 
 
 async def test_the_log_opens_and_closes(warehouse: Path) -> None:
-    async with sitting(warehouse) as console:
-        await console.sees("● events")
+    async with at_events(warehouse) as console:
         await console.press("y")
         await console.sees("Sent to terminal: shop.events")
         await console.press("L")
@@ -257,8 +240,7 @@ async def test_the_log_opens_and_closes(warehouse: Path) -> None:
 async def test_a_half_written_file_is_left_out_and_said(warehouse: Path) -> None:
     tag = warehouse / "shop.db/orders/tag/tag-broken"
     tag.write_text('{"version": 3, "id"')
-    async with sitting(warehouse) as console:
-        await console.sees("● events")
+    async with at_events(warehouse) as console:
         await console.press("j", "4")
         await console.sees("tag v2", "1 of 1", "! 1 file unreadable: L says which")
         await console.press("L")

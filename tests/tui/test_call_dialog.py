@@ -6,14 +6,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from tests.tui.driving import Sitting, sitting
+from tests.tui.driving import Sitting, at_events
 from tui.panes.query import QueryPane
 
 
 @asynccontextmanager
 async def querying(warehouse: Path) -> AsyncIterator[tuple[Sitting, QueryPane]]:
-    async with sitting(warehouse, (100, 30)) as console:
-        await console.sees("● events")
+    async with at_events(warehouse, (100, 30)) as console:
         await console.press("j", "6")
         await console.sees("[6 Query]", "SELECT *")
         yield console, console.app.query_one(QueryPane)

@@ -13,7 +13,7 @@ from core.actions.garbage import estimate
 from core.config import Settings
 from core.storage.files import Files
 from tests.actions.acting import Wrapped, contents, context_on, done
-from tests.tui.driving import sitting
+from tests.tui.driving import at_events
 from tui.session import Session
 
 
@@ -48,8 +48,7 @@ async def test_a_deletion_says_how_far_it_is_and_is_cancelled_while_it_counts(
     session = Session(Settings(str(warehouse)))
     store = Held(session.context.files)
     session.__dict__["context"] = replace(session.context, files=store)
-    async with sitting(warehouse, (100, 36), session=session) as console:
-        await console.sees("● events")
+    async with at_events(warehouse, (100, 36), session=session) as console:
         await console.press("j", "enter")
         await console.sees("● orders", "1 of 2")
         await console.press("2")
@@ -86,8 +85,7 @@ async def test_a_plan_that_nobody_waits_for_is_not_made(
     session.__dict__["context"] = replace(session.context, files=store)
     done(context_on(warehouse), "create-savepoint", snapshot=3)
     (warehouse / "shop.db/orders/snapshot/snapshot-3").unlink()
-    async with sitting(warehouse, (100, 36), session=session) as console:
-        await console.sees("● events")
+    async with at_events(warehouse, (100, 36), session=session) as console:
         await console.press("j", "enter")
         await console.sees("● orders", "1 of 4")
         await console.press("2")

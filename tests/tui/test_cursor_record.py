@@ -13,7 +13,7 @@ from core.figures import clock_time
 from tests.conftest import ORDERS
 from tests.paimon import commit
 from tests.table.branches import create_branch
-from tests.tui.driving import Sitting, sitting
+from tests.tui.driving import Sitting, at_orders, sitting
 from tui.panes.record_pane import PaneRows
 from tui.panes.tags import TagRows, TagsPane
 from tui.session import Target
@@ -79,8 +79,7 @@ async def test_the_strip_shows_this_branchs_snapshot_of_the_same_number(
 async def test_a_number_given_again_is_another_snapshot(warehouse: Path) -> None:
     """As after a truncation: the same id, the same root, another commit."""
     path = snapshot_file(warehouse, "orders", 5)
-    async with sitting(warehouse, (120, 40)) as console:
-        await to_orders(console)
+    async with at_orders(warehouse, (120, 40)) as console:
         await console.sees(*said_of(path))
         record = json.loads(path.read_bytes())
         again = {**record, "timeMillis": record["timeMillis"] + 60_000, "commitUser": "somebody-else"}
@@ -169,8 +168,7 @@ async def test_rows_deleted_above_leave_the_cursor_on_its_tag(warehouse: Path) -
 async def test_a_savepoint_is_of_the_row_under_the_cursor_though_a_commit_came_meanwhile(
     warehouse: Path,
 ) -> None:
-    async with sitting(warehouse, (120, 40)) as console:
-        await to_orders(console)
+    async with at_orders(warehouse, (120, 40)) as console:
         commit(warehouse, "shop.orders", a_row(100))
         await console.press("s")
         await console.sees("Save snapshot 5 of main")

@@ -7,7 +7,7 @@ import unicodedata
 from pathlib import Path
 
 from tests.tui.conftest import act
-from tests.tui.driving import Sitting, sitting
+from tests.tui.driving import Sitting, at_events, sitting
 
 COPIES = "\x1b]52;c;cm0gLXJmIC8=\x07"
 MARKUP = "a[/b][red]x[link=file:///etc]"
@@ -63,8 +63,7 @@ async def test_hostile_names_in_a_dialog_and_in_the_bottom_line(warehouse: Path)
 
 async def test_hostile_comments_of_savepoints(warehouse: Path) -> None:
     act(warehouse, "create-savepoint", comment=f"{MARKUP} {REORDERS}")
-    async with sitting(warehouse, (160, 40)) as console:
-        await console.sees("● events")
+    async with at_events(warehouse, (160, 40)) as console:
         await console.press("j", "2")
         await console.sees(f"comment {MARKUP}")
         assert_harmless(console)

@@ -13,7 +13,7 @@ from tests.conftest import EVENTS, ORDERS
 from tests.paimon import commit, create_table, open_table
 from tests.table.branches import create_branch
 from tests.tui.conftest import act
-from tests.tui.driving import Sitting, sitting
+from tests.tui.driving import Sitting, at_orders, sitting
 
 
 @pytest.fixture(autouse=True)
@@ -75,8 +75,7 @@ async def test_commits_to_a_branch_show_in_the_list_of_branches(warehouse: Path)
 
 
 async def test_a_table_dropped_or_made_elsewhere_leaves_and_joins_the_tables(warehouse: Path) -> None:
-    async with sitting(warehouse, (120, 40)) as console:
-        await to_orders(console)
+    async with at_orders(warehouse, (120, 40)) as console:
         create_table(warehouse, "shop.refunds", EVENTS)
         await console.sees(" refunds")
         shutil.rmtree(warehouse / "shop.db" / "orders")

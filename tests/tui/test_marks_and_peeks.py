@@ -17,7 +17,7 @@ from tests.conftest import ORDERS
 from tests.paimon import commit, open_table
 from tests.table.branches import create_branch
 from tests.tui.conftest import act
-from tests.tui.driving import sitting
+from tests.tui.driving import at_events, at_orders, sitting
 from tui.panes.query import QueryPane
 from tui.records.location_history import LocationHistory
 from tui.records.marks import Mark, pair_to_compare, toggled
@@ -66,8 +66,7 @@ def test_the_way_back_is_forgotten_where_another_is_taken() -> None:
 
 async def test_marked_rows_are_compared_and_the_way_leads_back(warehouse: Path) -> None:
     act(warehouse, "create-savepoint", snapshot=2)
-    async with sitting(warehouse) as console:
-        await console.sees("● events")
+    async with at_events(warehouse) as console:
         await console.press("j")
         await console.sees("● orders", "snapshot 5")
         await console.press("l", "j", "space")
@@ -93,8 +92,7 @@ async def test_marked_rows_are_compared_and_the_way_leads_back(warehouse: Path) 
 async def test_what_acts_on_one_row_says_so_while_others_are_marked(warehouse: Path) -> None:
     for snapshot in (2, 3, 4):
         act(warehouse, "create-savepoint", snapshot=snapshot)
-    async with sitting(warehouse, (120, 40)) as console:
-        await console.sees("● events")
+    async with at_events(warehouse, (120, 40)) as console:
         await console.press("j", "enter", "2")
         await console.sees("savepoint 3 ", "1 of 3")
         await console.press("space", "j", "space", "j", "space")
@@ -129,10 +127,7 @@ async def test_what_acts_on_one_row_says_so_while_others_are_marked(warehouse: P
 async def test_a_mark_is_of_its_commit_and_not_of_another_with_its_number(warehouse: Path) -> None:
     """As after a truncation: what was marked is no more what its name reads."""
     path = warehouse / "shop.db/orders/snapshot/snapshot-4"
-    async with sitting(warehouse, (120, 40)) as console:
-        await console.sees("● events")
-        await console.press("j", "enter")
-        await console.sees("1 of 5")
+    async with at_orders(warehouse, (120, 40)) as console:
         await console.press("j", "space", "G", "space")
         record = json.loads(path.read_bytes())
         path.write_text(json.dumps({**record, "timeMillis": record["timeMillis"] + 1}))
@@ -146,8 +141,7 @@ async def test_a_peek_shows_merged_rows_without_spark(warehouse: Path) -> None:
     hostile = "\N{ESCAPE}]52;c;eA==\N{BELL}[red]x[/]"
     rows = {"order_id": [1, 2], "customer": ["again", hostile], "price": [1.5, None]}
     commit(warehouse, "shop.orders", pa.table(rows, schema=ORDERS))
-    async with sitting(warehouse, (100, 30)) as console:
-        await console.sees("● events")
+    async with at_events(warehouse, (100, 30)) as console:
         await console.press("j")
         await console.sees("● orders", "snapshot 6")
         await console.press("p")
@@ -179,8 +173,7 @@ async def test_health_is_said_in_words(warehouse: Path) -> None:
     path.write_text(json.dumps({**json.loads(path.read_text()), "verifiedAt": None}))
     open_table(warehouse, "shop.orders").create_tag("savepoint.9", 5)
     create_branch(warehouse, "shop.orders", "elsewhere", "v2")
-    async with sitting(warehouse, (160, 40)) as console:
-        await console.sees("● events")
+    async with at_events(warehouse, (160, 40)) as console:
         await console.press("j", "2")
         await console.sees(
             "! foreign tag", "kept by", "made   ", "! unverified", "! unprotected", "auto-savepoint off"
@@ -207,8 +200,7 @@ async def test_the_next_savepoint_is_announced(warehouse: Path) -> None:
     schema = json.loads((orders / "schema/schema-0").read_text())
     schema["options"]["savepoint.create-interval"] = "90 min"
     (orders / "schema/schema-0").write_text(json.dumps(schema))
-    async with sitting(warehouse) as console:
-        await console.sees("● events")
+    async with at_events(warehouse) as console:
         await console.press("j", "2")
         await console.sees("auto-savepoint every 1 h 30 min, next due in 1 h")
         path = orders / "savepoint/savepoint-1"
@@ -229,8 +221,7 @@ async def test_savepoints_show_the_columns_of_their_table_first_at_80_columns(wa
     saved = json.loads((orders / "savepoint/savepoint-1").read_bytes())
     saved |= {"saveTime": saved["saveTime"] + 3_600_000, "recordCount": 123_456_789}
     (orders / "savepoint/savepoint-1").write_text(json.dumps(saved))
-    async with sitting(warehouse) as console:
-        await console.sees("● events")
+    async with at_events(warehouse) as console:
         await console.press("j", "2")
         await console.sees("[2 Savepoints", "1 of 2", "savepoint 2 ")
         lines = console.text.splitlines()
@@ -255,8 +246,7 @@ async def test_savepoints_show_the_columns_of_their_table_first_at_80_columns(wa
 
 async def test_savepoints_show_the_rest_behind_where_there_is_room(warehouse: Path) -> None:
     act(warehouse, "create-savepoint", snapshot=2, comment="before")
-    async with sitting(warehouse, (160, 40)) as console:
-        await console.sees("● events")
+    async with at_events(warehouse, (160, 40)) as console:
         await console.press("j", "2")
         await console.sees("health", "kept by", "comment", "snapshot_time", "▾ shop")
         assert [column.title for column in console.app.browse.pane.grid.columns][:5] == list(NAMES)

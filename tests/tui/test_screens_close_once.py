@@ -16,7 +16,7 @@ import tui.screens
 from core.actions.registry import action
 from core.table.layout import TablePath
 from core.travel.wanted import Wanted
-from tests.tui.driving import Sitting, sitting
+from tests.tui.driving import Sitting, at_events
 from tui.dialogs.confirm import ConfirmScreen
 from tui.dialogs.conflicts import ConflictsScreen
 from tui.dialogs.dialog import Dialog
@@ -74,8 +74,7 @@ def test_every_screen_that_closes_is_tried_here() -> None:
 async def test_no_key_pressed_twice_in_a_screen_closes_more_than_the_screen(
     cls: type[Screen[Any]], warehouse: Path
 ) -> None:
-    async with sitting(warehouse) as console:
-        await console.sees("● events")
+    async with at_events(warehouse) as console:
         for key in await keys_of(console, cls, warehouse):
             answers: list[object] = []
             screen = MAKE[cls](console.app.session, warehouse)
@@ -107,8 +106,7 @@ async def back_to_the_tables(console: Sitting) -> None:
 async def test_a_plan_that_was_applied_is_closed_by_two_enters(warehouse: Path) -> None:
     """The second key goes to the screen below, like any other."""
     for key in ("enter", "space", "escape"):
-        async with sitting(warehouse) as console:
-            await console.sees("● events")
+        async with at_events(warehouse) as console:
             await console.press("s")
             await console.sees("[ Apply ]")
             await console.press("a")

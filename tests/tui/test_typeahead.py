@@ -15,7 +15,7 @@ from core.table.catalog import tables
 from core.table.layout import TablePath
 from tests.conftest import ORDERS
 from tests.paimon import create_table
-from tests.tui.driving import Sitting, sitting
+from tests.tui.driving import Sitting, at_events, at_orders, sitting
 from tui.dialogs.palette import PaletteEntry, PaletteScreen
 from tui.panes.query import QueryPane
 from tui.session import Opened, Session, Target
@@ -55,8 +55,7 @@ async def waiting_for_orders(warehouse: Path, slow: SlowSession) -> AsyncIterato
 
 
 async def test_a_key_after_the_palettes_enter_finds_the_palette_done(warehouse: Path) -> None:
-    async with sitting(warehouse) as console:
-        await console.sees("● events")
+    async with at_events(warehouse) as console:
         await console.burst("colon", *"schema", "enter", "4")
         await console.sees("[4 Tags]")
         await console.burst("colon", *"refresh", "enter", "s")
@@ -74,10 +73,7 @@ async def test_no_key_is_lost_while_a_dialog_opens(warehouse: Path) -> None:
 
 
 async def test_keys_after_a_filters_enter_are_keys_and_before_it_text(warehouse: Path) -> None:
-    async with sitting(warehouse) as console:
-        await console.sees("● events")
-        await console.press("j", "enter")
-        await console.sees("1 of 5")
+    async with at_orders(warehouse) as console:
         await console.burst("slash", "2", "enter", "4")
         await console.sees("[4 Tags]")
         assert console.app.browse.snapshots.grid.order.text == "2"
@@ -86,8 +82,7 @@ async def test_keys_after_a_filters_enter_are_keys_and_before_it_text(warehouse:
 
 async def test_two_keys_in_a_field_and_at_its_plan(warehouse: Path) -> None:
     """Enter leaves the field before the next key is looked at."""
-    async with sitting(warehouse) as console:
-        await console.sees("● events")
+    async with at_events(warehouse) as console:
         await console.press("s")
         await console.sees("[ Apply ]")
         await console.burst("e", "tab", "tab", *"why", "enter", "escape")
@@ -126,8 +121,7 @@ async def test_escape_and_any_other_key_forget_those_that_wait(warehouse: Path, 
 
 async def test_keys_wait_for_the_first_tables_too(warehouse: Path, slow: SlowSession) -> None:
     slow.may_go_on.clear()
-    async with sitting(warehouse, session=slow) as console:
-        await console.sees("● events")
+    async with at_events(warehouse, session=slow) as console:
         await console.press("l", "j", "t")
         await console.sees("2 keys kept until the rows")
         slow.may_go_on.set()
@@ -161,8 +155,7 @@ async def test_enter_in_the_palette_waits_for_the_table_that_is_not_listed_yet(
 
 async def test_the_palette_keeps_the_row_that_was_gone_to_while_more_is_listed(warehouse: Path) -> None:
     offered = [PaletteEntry(f"table {number}", "", "", int) for number in range(3)]
-    async with sitting(warehouse) as console:
-        await console.sees("● events")
+    async with at_events(warehouse) as console:
         chosen: list[PaletteEntry | None] = []
         await console.app.push_screen(PaletteScreen(lambda: list(offered)), chosen.append)
         await console.type("table")
@@ -178,8 +171,7 @@ async def test_the_palette_keeps_the_row_that_was_gone_to_while_more_is_listed(w
 async def test_enter_in_a_long_palette_runs_what_was_typed(warehouse: Path) -> None:
     """So many entries are put in order in a thread."""
     entries = [PaletteEntry(f"table {number}", "", "", int) for number in range(5000)]
-    async with sitting(warehouse) as console:
-        await console.sees("● events")
+    async with at_events(warehouse) as console:
         chosen: list[PaletteEntry | None] = []
         await console.app.push_screen(PaletteScreen(lambda: entries), chosen.append)
         await console.burst(*"4321", "enter")
@@ -188,8 +180,7 @@ async def test_enter_in_a_long_palette_runs_what_was_typed(warehouse: Path) -> N
 
 
 async def test_the_footer_offers_no_key_that_types(warehouse: Path) -> None:
-    async with sitting(warehouse, (120, 40)) as console:
-        await console.sees("● events")
+    async with at_events(warehouse, (120, 40)) as console:
         await console.press("6")
         await console.sees("SELECT *", "^p actions")
         assert ": actions" not in console.text
