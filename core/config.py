@@ -72,8 +72,6 @@ class WarehouseContext(HidesSecrets, frozen=True, forbid_unknown_fields=True):
 
 
 class ConfigFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The config file."""
-
     default_context: str | None = None
     contexts: dict[str, WarehouseContext] = {}
 

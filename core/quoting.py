@@ -18,5 +18,4 @@ def quoted_if_needed(name: str) -> str:
 
 
 def literal(text: str) -> str:
-    """A string literal."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -108,7 +108,6 @@ class Table(TableActions):
         return branch_root(self._session.files, self._path, branch)
 
     def _rows(self, name: str, branch: str | None) -> list[Row]:
-        """The rows of a system table."""
         unreadable: dict[str, str] = {}
         rows = list(system_table(name).read(self._session.files, self._root(branch), unreadable))
         warn_left_out(unreadable.values())

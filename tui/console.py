@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import time
+from collections import deque
 from functools import partial
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -22,7 +23,7 @@ from core.cells import cut
 from core.figures import counted, seconds
 from tui.messages import Copied, LogLineAdded, StatusShown
 from tui.opening import Opening
-from tui.panes.log import Log
+from tui.panes.log import KEPT, Log, LogLine
 from tui.screens.browse import BrowseScreen
 from tui.session import Session
 from tui.terminal.clipboard import copy_sequence
@@ -72,7 +73,7 @@ class Console(App[None]):
         self._sent = SentCells()
         self._waiting_keys: list[events.Key] = []
         self.session = session
-        self.log_lines = Log()
+        self.log_lines: Log = deque(maxlen=KEPT)
         for name in THEMES:
             self.register_theme(make_theme(name))
         self.theme = best_theme(self.console.color_system, no_colors=no_colors)
@@ -209,7 +210,7 @@ class Console(App[None]):
 
     def note(self, text: str, ink: str = "") -> None:
         """A line for the log only."""
-        self.log_lines.add(int(time.time() * 1000), text, ink)
+        self.log_lines.append(LogLine(int(time.time() * 1000), text, ink))
 
     def say(self, text: str, ink: str = "") -> None:
         """A sentence on the bottom line, and in the log."""

@@ -22,13 +22,8 @@ class LogLineAdded(Message):
         super().__init__()
 
 
-class StatusShown(Message):
+class StatusShown(LogLineAdded):
     """A sentence for the bottom line, and for the log."""
-
-    def __init__(self, text: str, ink: str = "") -> None:
-        self.text = text
-        self.ink = ink
-        super().__init__()
 
 
 class Copied(Message):

@@ -11,12 +11,7 @@ from core.table.layout import Root
 from core.travel.parse.tokens import Span
 from core.travel.parse.uses import TableUse
 from core.travel.times.times import NeedsSpark, fold_time
-from core.travel.version import (
-    Resolved,
-    resolve_latest,
-    resolve_time,
-    resolve_version,
-)
+from core.travel.version import Resolved, resolve_latest, resolve_time, resolve_version
 
 
 class TimeFolder(Protocol):
@@ -37,27 +32,19 @@ class TravelSource:
     zone: tzinfo = UTC
     fold: TimeFolder | None = None
 
-    def apply_version(self, version: str) -> Resolved:
-        """Raises `NotFound` and `Corrupt`."""
-        return resolve_version(self.files, self.root, version)
-
     def apply_snapshot(self, timestamp_ms: int, asked: str = "") -> Resolved:
         """The newest state at or before the time (epoch ms). Raises `NotFound` when all are later."""
         return resolve_time(self.files, self.root, timestamp_ms, asked, zone=self.zone)
 
-    def latest(self) -> Resolved | None:
-        """None for a table without snapshots."""
-        return resolve_latest(self.files, self.root)
-
     def as_written(self, sql: str, use: TableUse, *, now_ms: int) -> Resolved | None:
         """The state that a statement's own clause names, the latest where it has none.
 
-        `now_ms` is the present of the whole statement, epoch ms. Raises `NotFound` and `SqlRefused`.
+        `now_ms` is the present of the whole statement, epoch ms. Raises `NotFound`, `Corrupt`, `SqlRefused`.
         """
         if use.clause is None:
-            return self.latest()
+            return resolve_latest(self.files, self.root)
         if use.version is not None:
-            return self.apply_version(use.version)
+            return resolve_version(self.files, self.root, use.version)
         assert use.time_span is not None
         words = use.clause.words
         try:

@@ -102,7 +102,6 @@ class States:
         return max(candidates, key=_newest_then_livest, default=None)
 
     def earliest(self) -> State | None:
-        """The state with the earliest commit time."""
         first = self.lineage.oldest()
         live = None if first is None else State("snapshot", f"snapshot.{first.id}", first)
         return min([*([live] if live else []), *self.kept], key=lambda state: state.time, default=None)

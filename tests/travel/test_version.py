@@ -315,9 +315,10 @@ def test_a_real_table_is_travelled(warehouse: Path) -> None:
 
 def test_a_source_takes_versions_and_times_as_a_statement_writes_them(warehouse: Path) -> None:
     files = open_files(str(warehouse))
-    source = TravelSource(files, TablePath("shop", "orders").root())
+    root = TablePath("shop", "orders").root()
+    source = TravelSource(files, root)
     travels: SupportsTimeTravel = source
-    latest = source.latest()
+    latest = resolve_latest(files, root)
     assert latest is not None
     now = latest.snapshot.time_millis
     assert travels.apply_snapshot(now).name == "snapshot.5"

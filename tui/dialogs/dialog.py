@@ -43,13 +43,11 @@ class Dialog(ModalScreen[Result]):
     ]
 
     def framed(self, title: str) -> Vertical:
-        """The panel, its title in the frame."""
         self._panel = Vertical()
         self.retitle(title)
         return self._panel
 
     def retitle(self, title: str) -> None:
-        """Another title in the frame."""
         # Textual reads it as markup; brackets are escaped, control characters gone.
         self._panel.border_title = clean_text(title).replace("[", r"\[")
 

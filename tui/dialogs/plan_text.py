@@ -41,7 +41,6 @@ def outcome_lines(outcome: Outcome) -> list[Line]:
 
 
 def error_lines(error: PaimarkError) -> list[Line]:
-    """Why not, and what to do."""
     lines: list[Line] = [_blank(), [("✗ failed ", "alarm"), (clean_text(error.message), "bad")]]
     if error.hint:
         lines.append(_labelled("", "", error.hint, "quiet"))

@@ -58,7 +58,6 @@ class RecordScreen(Dialog[None]):
 
 
 def as_json(detail: Detail) -> str:
-    """The facts as a JSON object."""
     return json.dumps(dict(detail.facts), indent=2, ensure_ascii=False)
 
 

@@ -12,7 +12,7 @@ from textual.containers import Vertical
 from tui.records.sources import GridColumn, Records
 from tui.widgets.grid.record_grid import RecordGrid
 
-_KEPT = 2000
+KEPT = 2000
 _SIGNS = {"good": "done", "warn": "note", "bad": "error"}
 
 
@@ -26,14 +26,8 @@ class LogLine:
         return (self.time_ms, _SIGNS.get(self.ink), self.text)
 
 
-class Log:
-    """The lines, whether or not the pane is open."""
-
-    def __init__(self) -> None:
-        self.lines: deque[LogLine] = deque(maxlen=_KEPT)
-
-    def add(self, time_ms: int, text: str, ink: str = "") -> None:
-        self.lines.append(LogLine(time_ms, text, ink))
+# The lines, whether or not the pane is open.
+Log = deque[LogLine]
 
 
 class LogPane(Vertical):
@@ -54,7 +48,7 @@ class LogPane(Vertical):
 
     def update_lines(self) -> None:
         at_end = self.grid.cursor >= self.grid.count - 1
-        self.grid.show(Records(list(self._log.lines), LogLine.values), note="Nothing happened yet.")
+        self.grid.show(Records(list(self._log), LogLine.values), note="Nothing happened yet.")
         if at_end:
             self.grid.action_last()
 

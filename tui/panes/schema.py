@@ -12,7 +12,6 @@ from textual.binding import Binding, BindingType
 from core.figures import exact_time
 from core.table.definition.column_types import type_text
 from core.table.layout import Root
-from core.table.lineage.lineage import Lineage
 from core.table.records import TableSchema
 from tui.panes.pane import Desk
 from tui.panes.record_pane import PaneRows, RecordPane
@@ -83,7 +82,7 @@ class SchemaPane(RecordPane[SchemaRows]):
         opened = self.session.open(target)
         ids = opened.lineage.schema_ids()
         chosen = self._wanted if self._wanted in ids else (ids[-1] if ids else None)
-        history = _history(opened.lineage, [each for each in ids if chosen is not None and each <= chosen])
+        history = [opened.lineage.schema(each) for each in ids if chosen is not None and each <= chosen]
         lines = _lines(history)
         schema = history[-1] if history else None
         report(PaneRows(opened, SchemaRows(opened.root, schema, ids, lines), (opened.root, tuple(ids))))
@@ -130,11 +129,6 @@ class SchemaPane(RecordPane[SchemaRows]):
         if 0 <= index < len(versions):
             self._wanted = versions[index]
             self.load()
-
-
-def _history(lineage: Lineage, ids: Sequence[int]) -> list[TableSchema]:
-    """The versions up to the one asked for."""
-    return [lineage.schema(each) for each in ids]
 
 
 def _lines(history: Sequence[TableSchema]) -> list[SchemaLine]:

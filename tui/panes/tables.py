@@ -146,7 +146,6 @@ class TablesPane(Vertical):
 
     @property
     def first_listed(self) -> bool:
-        """Whether the first tables are there, or it is known that there are none."""
         return self._failed or bool(self.tables) or (self._listed and not self.databases)
 
     @property

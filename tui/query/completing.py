@@ -58,7 +58,6 @@ class Completing:
         self._slot.ask(lambda report: report(read_known(session.files, text, database)))
 
     def changed(self) -> None:
-        """Somebody typed."""
         if self._editor.text != self._made:
             self._made = None
             self._say(None)

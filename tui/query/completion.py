@@ -46,7 +46,6 @@ class Completion:
 
     @property
     def common(self) -> str:
-        """The text that all of them begin with."""
         first, last = min(self.choices), max(self.choices)
         differing = (index for index, letter in enumerate(first) if letter != last[index])
         return first[: next(differing, len(first))]

@@ -27,7 +27,6 @@ class Mark:
 
 
 def toggled(marks: Sequence[Mark], mark: Mark) -> list[Mark]:
-    """With the mark, or without it where it was there."""
     if mark in marks:
         return [each for each in marks if each != mark]
     return [*marks, mark]

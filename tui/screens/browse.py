@@ -108,7 +108,6 @@ class BrowseScreen(Screen[None]):
 
     @property
     def pane(self) -> Pane:
-        """The tab in view."""
         return self.tabs.pane
 
     @property
@@ -121,7 +120,6 @@ class BrowseScreen(Screen[None]):
         self._remember()
 
     async def open_tab(self, tab: Tab) -> Pane:
-        """Bring a tab into view."""
         pane = await self._open(tab)
         self._remember()
         return pane

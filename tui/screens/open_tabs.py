@@ -29,7 +29,6 @@ class OpenTabs:
 
     @property
     def pane(self) -> Pane:
-        """The one in view."""
         return self.panes[self.current]
 
     @property
@@ -46,7 +45,6 @@ class OpenTabs:
             pane.aim(target)
 
     async def open(self, tab: Tab) -> Pane:
-        """Bring a tab into view."""
         if tab != self.current:
             self.pane.display = False
             self.current = tab

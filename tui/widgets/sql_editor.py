@@ -131,7 +131,6 @@ class SqlEditor(TextArea):
 
     @property
     def caret(self) -> int:
-        """Where the caret is in the text."""
         return self.offset_of(self.cursor_location)
 
     def put(self, start: int, text: str) -> None:

@@ -92,7 +92,6 @@ _LINES: Mapping[str, tuple[str, str, str, str]] = {
 
 
 def engine_line(room: EngineRoom) -> Line:
-    """How Spark is, in words."""
     sign, ink, how, then = _LINES.get(room.state, _LINES["stopped"])
     told = "bad" if ink == "bad" else ""
     return [(f"{sign} ", ink), (how, told), (f"   {then.format(log=room.log_path)}", "quiet")]

@@ -103,7 +103,6 @@ class RunningChange:
         return f"{self.title}: {self.error.message if self.error is not None else self.elapsed}", "bad"
 
     def tick(self) -> None:
-        """Time passed."""
         if self.running:
             self._spark.cancel_again()
         self._look()

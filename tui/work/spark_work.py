@@ -26,7 +26,6 @@ class SparkWork:
 
     @property
     def uses_spark(self) -> bool:
-        """Whether it has asked for Spark."""
         return self._uses_spark
 
     @property

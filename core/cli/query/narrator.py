@@ -26,7 +26,6 @@ class Narrator:
         print(clean_text(shortened(redacted(line))), file=sys.stderr, flush=True)
 
     def wait(self, line: str) -> None:
-        """Say what is waited for."""
         if self.is_live:
             width = shutil.get_terminal_size().columns - 1
             print(f"\r\x1b[K{cut(clean_text(line), width)}", end="", file=sys.stderr, flush=True)

@@ -58,7 +58,6 @@ _WORDS = re.compile(r"([A-Z_]+)(?:\((\d+)(?:,\s*(\d+))?\))?( WITH LOCAL TIME ZON
 
 
 def spark_columns(scan: Scan) -> StructType:
-    """The columns that a scan's table has, in the types that Spark has for them."""
     from core.spark.datasource.paimon import open_table
 
     return spark_schema(open_table(scan).fields)

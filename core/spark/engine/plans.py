@@ -70,7 +70,6 @@ class Plans:
         return not any(map(self._java.isStatement, nodes))
 
     def frame(self, plan: Any) -> DataFrame:
-        """An analysed plan as a data frame."""
         return DataFrame(self._java.frame(self._session._jsparkSession, plan), self._session)
 
     def needs(self, frame: DataFrame, limit: int | None) -> dict[str, ViewNeeds]:

@@ -20,7 +20,6 @@ _OF_THE_START = (IDLE_TIMEOUT, EXECUTORS_TIMEOUT)
 
 
 def sets_session(sql: str) -> bool:
-    """Whether a statement is a SET or RESET."""
     return any(token.upper in ("SET", "RESET") for token in islice(iter_tokens(sql), 1))
 
 

@@ -137,7 +137,6 @@ class Bits:
         return cls.of(truths, file.min_sequence)
 
     def truths(self) -> NDArray[np.bool_]:
-        """One truth a row."""
         unpacked = np.unpackbits(self.words.view(np.uint8), count=self.rows, bitorder="little")
         return unpacked.view(np.bool_)
 

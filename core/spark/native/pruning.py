@@ -51,7 +51,6 @@ class Pruner:
         return [each for each in conditions if each.column in always]
 
     def may_hold(self, file: TableFile, conditions: Iterable[Condition]) -> bool:
-        """Whether a row in the file may satisfy all the conditions."""
         return all(_may_satisfy(each, self._range(file, each.column)) for each in conditions)
 
     def _range(self, file: TableFile, column: str) -> Range:

@@ -73,7 +73,6 @@ class TableUse:
 
     @property
     def position(self) -> int:
-        """Where its name begins."""
         return self.name_span[0]
 
 
