@@ -57,4 +57,4 @@ class SelectedRows:
         self.marks = marks
         for pane in self._tabs.panes.values():
             if isinstance(pane, RecordPane):
-                pane.grid.remark()
+                pane.grid.repaint_rows()

@@ -115,12 +115,8 @@ class RecordGrid(Widget, can_focus=True):
         if time.time() * 1000 < self._now_ms + _MINUTE_MS:
             return False
         self._measure(self._given)
-        self._repaint()
+        self.repaint_rows()
         return True
-
-    def remark(self) -> None:
-        """Other rows are marked."""
-        self._repaint()
 
     def say(self, message: str, hint: str = "") -> None:
         """No rows, and why. The cursor is on its record again if that comes back."""
@@ -232,7 +228,7 @@ class RecordGrid(Widget, can_focus=True):
             self._at_edge("left")
         elif first < len(self.columns):
             self.first_column = first
-            self._repaint()
+            self.repaint_rows()
 
     # Order
 
@@ -294,7 +290,7 @@ class RecordGrid(Widget, can_focus=True):
         if self._top:
             self._top = max(0, min(self._top + shift, self.count - self._rows_in_sight))
         self._scroll_into_sight()
-        self._repaint()
+        self.repaint_rows()
         self.post_message(self.Moved())
 
     # Painting
@@ -358,20 +354,11 @@ class RecordGrid(Widget, can_focus=True):
     def _read_styles(self) -> None:
         base = self.rich_style
         styles = inks(self.app.theme)
-        self._styles = {
-            **styles,
-            "base": base,
-            "head": base + styles["head"],
-            "cursor": base + styles["cursor"],
-            "cursor-away": base + styles["cursor-away"],
-        }
+        whole = {name: base + styles[name] for name in ("head", "cursor", "cursor-away")}
+        self._styles = {**styles, "base": base, **whole}
 
     def _shown(self) -> list[tuple[int, int]]:
-        return visible_columns(self._widths, self._frozen, self.first_column, self._room)
-
-    @property
-    def _room(self) -> int:
-        return self.size.width - GUTTER
+        return visible_columns(self._widths, self._frozen, self.first_column, self.size.width - GUTTER)
 
     @property
     def _rows_in_sight(self) -> int:
@@ -397,7 +384,8 @@ class RecordGrid(Widget, can_focus=True):
             if self._head <= y < self.size.height:
                 self.refresh(Region(0, y, self.size.width, 1))
 
-    def _repaint(self) -> None:
+    def repaint_rows(self) -> None:
+        """All of them: what they hold may be the same, and a sign before one another."""
         self._strips.clear()
         self.refresh()
 
