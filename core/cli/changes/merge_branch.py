@@ -7,6 +7,7 @@ from contextlib import closing
 import click
 
 from core.actions.context import Counting, open_context
+from core.actions.merge.conflicts import LINE_COLUMNS, find_conflicts
 from core.actions.registry import ACTIONS
 from core.cli.changes.actions import arguments_of, params_of, run_action
 from core.cli.options import Given, GlobalCommand, given
@@ -48,8 +49,6 @@ merge_branch = GlobalCommand(
 
 
 def _list_conflicts(options: Given, table_name: str, branch: str) -> None:
-    from core.actions.merge.conflicts import LINE_COLUMNS, find_conflicts
-
     settings = options.settings()
     narrator = Narrator()
 

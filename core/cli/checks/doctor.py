@@ -5,21 +5,42 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import click
 
+from core.actions import recover
+from core.actions.branches.create_branch import root_being_made
+from core.actions.context import Context, open_context
+from core.actions.garbage.dependents import unprotected_fork
+from core.actions.garbage.retention import stock_expiry_warnings
+from core.actions.roots.guard_tags import mismatches
+from core.actions.roots.stray_commits import stray_commits
+from core.actions.savepoints.auto_savepoint import schedule
+from core.cli.checks.doctor_spark import cluster_has, cluster_needs
+from core.cli.checks.doctor_store import conditions, writers_at_once
+from core.cli.checks.verify import sentences
 from core.cli.options import Given, GlobalCommand, given
 from core.cli.output import row_writer
+from core.cli.query.narrator import Narrator
 from core.errors import Corrupt, PaimarkError, Unavailable, UsageError, shortened
 from core.figures import counted
 from core.redaction import redacted
 from core.shell import shell_line
+from core.spark.launch.java import find_java
 from core.storage.files import Files
-from core.table.layout import Root, TablePath
-
-if TYPE_CHECKING:
-    from core.actions.context import Context
+from core.storage.open import open_files
+from core.storage.parallel import each_of
+from core.table.catalog import databases, find_table
+from core.table.definition.retention import retention_off
+from core.table.layout import Root, TablePath, savepoint_tag
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import all_roots, main_root
+from core.table.manifests import apart
+from core.table.records import is_same_commit
+from core.table.savepoints import SavepointManager
+from core.verify import verify
+from core.verify.lists import missing_lists
 
 _NAMED = 5
 
@@ -79,8 +100,8 @@ Look = Callable[[], Iterator[Finding]]
 def _checks(options: Given, table: str | None, *, deep: bool) -> Iterator[tuple[str, Look]]:
     yield "java", _java
     yield "libraries", _libraries
-    yield "spark", lambda: _cluster_needs(options)
-    yield "spark", lambda: _cluster_has(options)
+    yield "spark", lambda: _spark(cluster_needs(options))
+    yield "spark", lambda: _spark(cluster_has(options))
     yield "warehouse", lambda: _warehouse(options)
     yield "conditional writes", lambda: _conditions(options)
     if table is not None:
@@ -90,8 +111,6 @@ def _checks(options: Given, table: str | None, *, deep: bool) -> Iterator[tuple[
 
 
 def _java() -> Iterator[Finding]:
-    from core.spark.launch.java import find_java
-
     java = find_java()
     yield Finding("java", "ok", f"Java {java.version} at {java.executable} ({java.source})")
 
@@ -104,22 +123,11 @@ def _libraries() -> Iterator[Finding]:
             raise Unavailable(f"{name} is not installed", "Install paimark again.") from error
 
 
-def _cluster_needs(options: Given) -> Iterator[Finding]:
-    from core.cli.checks.doctor_spark import cluster_needs
-
-    return (Finding("spark", "ok", need) for need in cluster_needs(options))
-
-
-def _cluster_has(options: Given) -> Iterator[Finding]:
-    from core.cli.checks.doctor_spark import cluster_has
-
-    return (Finding("spark", "ok", line) for line in cluster_has(options))
+def _spark(lines: Iterator[str]) -> Iterator[Finding]:
+    return (Finding("spark", "ok", line) for line in lines)
 
 
 def _warehouse(options: Given) -> Iterator[Finding]:
-    from core.storage.open import open_files
-    from core.table.catalog import databases
-
     try:
         settings = options.settings()
     except UsageError as error:
@@ -130,8 +138,6 @@ def _warehouse(options: Given) -> Iterator[Finding]:
 
 
 def _conditions(options: Given) -> Iterator[Finding]:
-    from core.cli.checks.doctor_store import conditions
-
     try:
         settings = options.settings()
     except UsageError:
@@ -142,12 +148,6 @@ def _conditions(options: Given) -> Iterator[Finding]:
 
 
 def _table(options: Given, name: str) -> Iterator[Finding]:
-    from core.actions import recover
-    from core.actions.context import open_context
-    from core.storage.parallel import each_of
-    from core.table.catalog import find_table
-    from core.table.lineage.main_branch import all_roots, main_root
-
     settings = options.settings()
     context = open_context(settings.warehouse, settings.options, read_only=True)
     table = find_table(context.files, name)
@@ -170,8 +170,6 @@ def _table(options: Given, name: str) -> Iterator[Finding]:
 
 def _lists(files: Files, table: TablePath) -> Iterator[Finding]:
     """Versions whose files somebody deleted."""
-    from core.verify.lists import missing_lists
-
     for path, names in missing_lists(files, table):
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
         needing = ", ".join(names[:_NAMED])
@@ -181,12 +179,6 @@ def _lists(files: Files, table: TablePath) -> Iterator[Finding]:
 
 def _files(options: Given, name: str) -> Iterator[Finding]:
     """As `paimark verify`."""
-    from core.actions.context import open_context
-    from core.cli.checks.verify import sentences
-    from core.cli.query.narrator import Narrator
-    from core.table.catalog import find_table
-    from core.verify import verify
-
     settings, narrator = options.settings(), Narrator()
     context = open_context(settings.warehouse, settings.options, read_only=True)
     report = verify(context, find_table(context.files, name), progress=narrator.wait)
@@ -203,9 +195,6 @@ def _files(options: Given, name: str) -> Iterator[Finding]:
 
 def _table_directory(files: Files, table: TablePath) -> Iterator[Finding]:
     """Findings in the table directory while a branch is main: guards, notice, barrier, stray commits."""
-    from core.actions.roots.guard_tags import mismatches
-    from core.actions.roots.stray_commits import stray_commits
-
     for sentence in mismatches(files, table):
         hint = f"`paimark auto-savepoint {table.word}` puts it right; what is too many, the next expiry."
         yield Finding("guards", "warning", sentence, hint)
@@ -224,11 +213,6 @@ def _of_root(context: Context, root: Root) -> list[Finding]:
 
 def _fork(files: Files, root: Root) -> Iterator[Finding]:
     """A branch whose tag on main another engine deleted."""
-    from core.actions.garbage.dependents import unprotected_fork
-    from core.table.lineage.lineage import Lineage
-    from core.table.lineage.main_branch import main_root
-    from core.table.records import is_same_commit
-
     main = main_root(files, root.table)
     if (lost := unprotected_fork(files, main, root)) is None:
         return
@@ -246,13 +230,6 @@ def _fork(files: Files, root: Root) -> Iterator[Finding]:
 
 
 def _root(context: Context, root: Root) -> Iterator[Finding]:
-    from core.actions.branches.create_branch import root_being_made
-    from core.actions.garbage.retention import stock_expiry_warnings
-    from core.cli.checks.doctor_store import writers_at_once
-    from core.table.definition.retention import retention_off
-    from core.table.lineage.lineage import Lineage
-    from core.table.manifests import apart
-
     files = context.files
     lineage = Lineage(files, root)
     rows = lineage.rows()
@@ -280,8 +257,6 @@ def _root(context: Context, root: Root) -> Iterator[Finding]:
 
 def _interval(files: Files, root: Root) -> Iterator[Finding]:
     """An option that asks for savepoints and gets none."""
-    from core.actions.savepoints.auto_savepoint import schedule
-
     try:
         schedule(files, root, 0)
     except UsageError as error:
@@ -289,9 +264,6 @@ def _interval(files: Files, root: Root) -> Iterator[Finding]:
 
 
 def _savepoints(files: Files, table: TablePath) -> Iterator[Finding]:
-    from core.table.layout import savepoint_tag
-    from core.table.savepoints import SavepointManager
-
     manager = SavepointManager(files, table)
     healths = {savepoint.id: health for savepoint, health in manager.health()}
     kept = sum(health == "ok" for health in healths.values())

@@ -7,11 +7,15 @@ from typing import NamedTuple
 
 import click
 
+from core.actions.context import open_context
 from core.cli.options import GlobalCommand, given
 from core.cli.output import row_writer
 from core.cli.query.narrator import Narrator
+from core.durations import parse_duration
 from core.errors import Corrupt, UsageError
 from core.figures import counted, size
+from core.table.catalog import find_table
+from core.verify import verify as look
 from core.verify.report import Orphan, VerifyReport
 
 # The table is whole, and has files that nothing needs; or every file is there, and a commit is not.
@@ -57,11 +61,6 @@ def verify(ctx: click.Context, table: str, read_data: str | None, orphans: bool,
       4  whole; but with --orphans, files are there that nothing needs
       5  every file is there, and a commit was overwritten by another engine's
     """
-    from core.actions.context import open_context
-    from core.durations import parse_duration
-    from core.table.catalog import find_table
-    from core.verify import verify as look
-
     options, narrator = given(ctx), Narrator()
     settings = options.settings()
     share, age = _share(read_data), parse_duration(older_than)

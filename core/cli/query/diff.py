@@ -14,6 +14,7 @@ from core.cli.query.answering import ended_by_signals, failure, open_engine, res
 from core.cli.query.narrator import Narrator
 from core.cli.query.result import PrintedResult
 from core.errors import Refused
+from core.spark.arrow import read_batch
 from core.spark.client.client import Engine
 from core.spark.protocol import Batch, Event, Failed
 from core.storage.open import open_files
@@ -91,8 +92,6 @@ def _keys(given_: Sequence[str], columns: Sequence[str]) -> list[str]:
 
 def _counted(events: Iterator[Event], counts: Counter[str], difference: Difference) -> Iterator[Event]:
     """The events as they are; what their rows say is added up on the way."""
-    from core.spark.arrow import read_batch
-
     for event in events:
         if isinstance(event, Batch):
             counts += difference.tally(read_batch(event))
@@ -113,8 +112,6 @@ def _refuse_duplicates(engine: Engine, difference: Difference) -> None:
 
 def _rows(engine: Engine, sql: str) -> list[tuple[Any, ...]]:
     """Raises what the statement failed with."""
-    from core.spark.arrow import read_batch
-
     rows: list[tuple[Any, ...]] = []
     for event in engine.run(sql):
         if isinstance(event, Batch):

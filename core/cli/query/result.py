@@ -10,6 +10,7 @@ import click
 
 from core.cli.options import Given
 from core.cli.output import row_writer
+from core.spark.arrow import read_batch
 from core.spark.protocol import Batch, Columns
 from core.text import clean_text
 
@@ -36,8 +37,6 @@ class PrintedResult:
 
     def add(self, batch: Batch) -> None:
         import pyarrow as pa
-
-        from core.spark.arrow import read_batch
 
         self._write(pa.Table.from_batches([read_batch(batch)]))
 
