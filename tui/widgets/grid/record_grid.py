@@ -173,12 +173,7 @@ class RecordGrid(Widget, can_focus=True):
 
     @property
     def position(self) -> str:
-        """`3 of 13`, with the filter and how many rows it hides."""
-        total = len(self.source)
-        place = "–" if self.index is None and self.count else f"{self.cursor + 1 if self.count else 0:,}"
-        if self._view.chosen is None or not self.order.words:
-            return f"{place} of {total:,}" if total else ""
-        return f"/{self.order.text}  {place} of {self.count:,} ({total:,} in all)"
+        return self._view.position(None if self.index is None else self.cursor, self.order)
 
     # Moving
 
@@ -401,5 +396,4 @@ class RecordGrid(Widget, can_focus=True):
     def on_focus(self) -> None:
         self._refresh_rows(self.cursor)
 
-    def on_blur(self) -> None:
-        self._refresh_rows(self.cursor)
+    on_blur = on_focus

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from tui.records.sources import RowSource
+from tui.widgets.grid.row_order import SortOrder
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,14 @@ class View:
 
     def key(self, place: int) -> Hashable:
         return self.source.key(self.index(place))
+
+    def position(self, place: int | None, order: SortOrder) -> str:
+        """`3 of 13` for a place, with the filter and how many rows it hides; `–` for no record."""
+        total, count = len(self.source), len(self)
+        number = "–" if place is None and count else f"{0 if place is None else place + 1:,}"
+        if self.chosen is None or not order.words:
+            return f"{number} of {total:,}" if total else ""
+        return f"/{order.text}  {number} of {count:,} ({total:,} in all)"
 
     def place(self, key: Hashable) -> int | None:
         """Where the record with this key is shown; None where it is not, or not any more."""
