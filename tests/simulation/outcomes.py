@@ -15,6 +15,7 @@ from tests.simulation.world import TABLE, Violation, World
 # What an action may leave though it was refused: it keeps main safe before it tries.
 _OPERATIONS_TO_LOOK_AGAIN = 20
 _SAFETY = b'"createdBy": "manual"'
+_TAGGING = ("create-tag", "create-savepoint")
 
 
 # What undoes it by deleting it: that action, its argument, and what a plan calls that.
@@ -60,7 +61,7 @@ class Outcomes:
 
     def refused(self, operation: Operation) -> None:
         """It raised: nothing of it is left. Raises `Violation`."""
-        if operation.action in ("create-tag", "create-savepoint") and operation.touched:
+        if operation.action in _TAGGING and operation.touched:
             # An expiry may have spared what its tag held for a moment.
             self._world.has_leaked = True
         if left := self._left_for_itself(operation):
@@ -68,7 +69,7 @@ class Outcomes:
 
     def recovered(self, operation: Operation) -> None:
         """It was interrupted, and recovered: it is done, or nothing of it is left. Raises `Violation`."""
-        if operation.action in ("create-tag", "create-savepoint"):
+        if operation.action in _TAGGING:
             # An expiry may have spared what it was to hold.
             self._world.has_leaked = True
         # A pin of a tag that was not made keeps a few files until its branch goes, and nothing else.
@@ -115,8 +116,8 @@ class Outcomes:
                 now = view.main_root(store).branch or ""
             else:
                 now = store.files.get(f"{TABLE.savepoints}/savepoint-{key[1]}")
-            # A creation that fails takes back the copies which a replacement of main made of its tag.
-            is_taken_back = now is None and operation.action == "create-tag"
+            # A creation that fails takes back the copies which a change of roots made of its tag.
+            is_taken_back = now is None and operation.action in _TAGGING
             if now != before and not (is_taken_back or self._is_safety(key) or self._is_guard(key)):
                 found.append(key)
         return found
