@@ -1,0 +1,214 @@
+"""Read what the lanes of a table are made of: listings and tags, and the few snapshots that tell forks."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TypeVar
+
+from core.errors import NotFound, PaimarkError
+from core.figures import counted
+from core.storage.files import Files
+from core.storage.parallel import each_of
+from core.table.layout import MAIN, SAVEPOINT_TAG_PREFIX, Root, TablePath
+from core.table.lineage.forks import Fork, Side, find_fork
+from core.table.lineage.main_branch import branch_names
+from core.table.records import Point, Snapshot, Tag, commit_key, is_apart
+from core.table.timeline.lanes import Lane, Place, locate
+
+T = TypeVar("T")
+
+# Archives of main are looked at as parents of branches too: the newest of them.
+_MOST_ARCHIVES = 8
+# Branches without a commit of their own that are named at the commit they begin at.
+_MOST_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class PastEvent:
+    """Words on a commit of a root (None: the table directory).
+
+    Branch `source` came in with it up to snapshot `head`, if any did. `time_ms` (epoch milliseconds) is when
+    it was recorded, where that is known.
+    """
+
+    root: str | None
+    at: Point
+    words: str
+    time_ms: float = math.inf
+    source: str | None = None
+    head: Point | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """The lanes of a table, main's first. `kept` has the record of each tag by lane and name.
+
+    `unreadable` has a sentence for each branch or file that is left out.
+    """
+
+    main: Root
+    lanes: Sequence[Lane]
+    kept: Sequence[dict[str, Tag]]
+    unreadable: tuple[str, ...] = field(default=())
+
+
+def read_scene(files: Files, table: TablePath, main: Root, events: Iterable[PastEvent]) -> Scene:
+    """Two listings and the tags of each root, and what `find_fork` reads. Raises as `Side.read` of main."""
+    trunk = Side(files, main).read()
+    unreadable: dict[str, str] = {}
+    others = [table.root(name) for name in branch_names(files, table) if name != main.branch]
+    found = each_of(partial(_if_readable, unreadable), [Side(files, root) for root in others])
+    sides = [trunk, *(side for side in found if side is not None)]
+    lanes = _parted(sides, unreadable)
+    lanes = _with_newborn(lanes)
+    lanes = _with_events(files, lanes, events)
+    for side in sides:
+        unreadable.update(side.lineage.unreadable)
+    return Scene(main, lanes, [side.tags for side in sides], tuple(unreadable.values()))
+
+
+def is_archive(name: str | None) -> bool:
+    """Whether a branch is called as what main was before a replacement is."""
+    return name is not None and name.startswith(f"{MAIN}-")
+
+
+def _if_readable(unreadable: dict[str, str], side: Side) -> Side | None:
+    return _attempt(unreadable, side.root, side.read)
+
+
+def _attempt(unreadable: dict[str, str], root: Root, read: Callable[[], T]) -> T | None:
+    """None, and why, where a branch can't be read: one must not hide the others."""
+    try:
+        return read()
+    except NotFound:
+        # Deleted since it was listed.
+        return None
+    except PaimarkError as error:
+        unreadable[root.directory] = error.message
+        return None
+
+
+def _parted(sides: Sequence[Side], unreadable: dict[str, str]) -> list[Lane]:
+    """A lane for each side. Its parent is main, an archive of main, or the branch whose tag it began with."""
+    archives = [index for index, side in enumerate(sides) if is_archive(side.root.branch)][-_MOST_ARCHIVES:]
+    parents: list[tuple[int, int] | None] = [None] * len(sides)
+
+    def best(index: int) -> tuple[int, int] | None:
+        candidates = [0] if index in archives else [0, *archives]
+        forks = [(each, _fork(sides[each], sides[index], unreadable)) for each in candidates]
+        known = [(each, fork) for each, fork in forks if fork is not None and fork.snapshot_id is not None]
+        proven = [(each, fork) for each, fork in known if fork.is_proven] or known
+        chosen = max(proven, key=lambda pair: (pair[1].snapshot_id or 0, -pair[0]), default=None)
+        return None if chosen is None else (chosen[0], chosen[1].snapshot_id or 0)
+
+    for index, parent in zip(range(1, len(sides)), each_of(best, range(1, len(sides))), strict=True):
+        parents[index] = parent
+    tagged: dict[tuple[int, str, str], int] = {}
+    for index in reversed(range(len(sides))):
+        if parents[index] is not None or index == 0:
+            tagged.update((commit_key(tag), index) for tag in sides[index].tags.values())
+    for index, parent in enumerate(parents):
+        if index and parent is None:
+            begun = [
+                (tagged[commit_key(tag)], tag.id)
+                for tag in sides[index].tags.values()
+                if commit_key(tag) in tagged
+            ]
+            parents[index] = max(begun, key=lambda pair: pair[1], default=None)
+    return [_lane(side, parent) for side, parent in zip(sides, parents, strict=True)]
+
+
+def _fork(parent: Side, side: Side, unreadable: dict[str, str]) -> Fork | None:
+    return _attempt(unreadable, side.root, partial(find_fork, parent, side))
+
+
+def _lane(side: Side, parent: tuple[int, int] | None) -> Lane:
+    index, fork = parent if parent is not None else (None, None)
+    after = -1 if fork is None else fork
+    tags: dict[int, list[str]] = {}
+    for name, tag in side.tags.items():
+        if tag.id > after:
+            tags.setdefault(tag.id, []).append(name)
+    named = {
+        number: tuple(sorted(names, key=lambda name: (not name.startswith(SAVEPOINT_TAG_PREFIX), name)))
+        for number, names in tags.items()
+    }
+    ids = side.snapshot_ids[bisect_right(side.snapshot_ids, after) :]
+    lane = Lane(side.root, ids, named, index, fork)
+    apart = {tag.id for tag in side.tags.values() if is_apart(tag) and tag.id > after}
+    notes = {each: ("not of this history",) for each in apart if not lane.has_file(each)}
+    return replace(lane, notes=notes)
+
+
+def _with_newborn(lanes: Sequence[Lane]) -> list[Lane]:
+    """Branches without a commit of their own are named at the commit that they begin at."""
+    newborn: dict[Place, list[str]] = {}
+    for lane in lanes[1:]:
+        if not lane.ids and not lane.tags and lane.parent is not None and lane.fork is not None:
+            newborn.setdefault(Place(lane.parent, lane.fork), []).append(lane.root.label)
+    notes = {}
+    for place, names in newborn.items():
+        more = f" and {counted(len(names) - _MOST_NAMED, 'more', 'more')}" if len(names) > _MOST_NAMED else ""
+        notes[place] = f"{'branch' if len(names) == 1 else 'branches'} {', '.join(names[:_MOST_NAMED])}{more}"
+    return _noted(lanes, notes.items())
+
+
+def _with_events(files: Files, lanes: Sequence[Lane], events: Iterable[PastEvent]) -> list[Lane]:
+    """Merges and other events, where their commits are still the ones that were recorded."""
+    by_branch = {lane.root.branch: index for index, lane in enumerate(lanes)}
+    wanted = [each for each in events if each.root in by_branch]
+    places = {(each.root, each.at.id) for each in wanted}
+    places |= {(each.source, each.head.id) for each in wanted if each.head and each.source in by_branch}
+    there = _snapshots(files, [(lanes[by_branch[branch]].root, number) for branch, number in places])
+
+    def find(branch: str | None, point: Point, before_ms: float) -> Place | None:
+        """Ids are given again: it has to be the same commit, or as old as where only the id was recorded."""
+        snapshot = there.get((branch, point.id))
+        if snapshot is None:
+            return None
+        is_it = snapshot.time_millis <= before_ms if point.is_lost else point.is_of(snapshot)
+        return locate(lanes, by_branch[branch], point.id) if is_it else None
+
+    notes: list[tuple[Place, str]] = []
+    edges: dict[Place, list[Place]] = {}
+    for each in wanted:
+        place = find(each.root, each.at, each.time_ms)
+        if place is None:
+            continue
+        notes.append((place, each.words))
+        source = find(each.source, each.head, each.time_ms) if each.head else None
+        if source is not None and source != place:
+            edges.setdefault(place, []).append(source)
+    made = _noted(lanes, notes)
+    for place, sources in edges.items():
+        lane = made[place.lane]
+        made[place.lane] = replace(lane, merges={**lane.merges, place.id: tuple(sources)})
+    return made
+
+
+def _snapshots(files: Files, wanted: Sequence[tuple[Root, int]]) -> dict[tuple[str | None, int], Snapshot]:
+    """By branch and id, those that are there and whole."""
+    paths = [root.snapshot(number) for root, number in wanted]
+    there = {}
+    for (root, number), path, data in zip(wanted, paths, files.read_many(paths), strict=True):
+        try:
+            if data is not None:
+                there[root.branch, number] = Snapshot.from_json(data, path)
+        except PaimarkError:
+            # Said when its row is read.
+            continue
+    return there
+
+
+def _noted(lanes: Sequence[Lane], notes: Iterable[tuple[Place, str]]) -> list[Lane]:
+    made = list(lanes)
+    for place, words in notes:
+        lane = made[place.lane]
+        known = lane.notes.get(place.id, ())
+        if lane.has(place.id) and words not in known:
+            made[place.lane] = replace(lane, notes={**lane.notes, place.id: (*known, words)})
+    return made

@@ -1,0 +1,222 @@
+"""The rows of a timeline: runs in their order, drawn, with the records at their ends, a page at a time."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from core.storage.files import Files
+from core.table.layout import SAVEPOINT_TAG_PREFIX
+from core.table.records import DECODE_ERRORS, Tag, misnamed
+from core.table.rows import SnapshotRow, row_decoder
+from core.table.timeline.drawing import FOLDED, Drawing
+from core.table.timeline.lanes import Lane, Opened, Place, Run, all_runs
+from core.table.timeline.order import in_order
+from core.table.timeline.scene import Scene
+
+# As many runs of a lane are read ahead as a screen shows.
+_AHEAD = 48
+_FIRST_AHEAD = 2
+_LONG_AGO, _TO_COME = -(2**63), 2**63
+COMMIT, SAVED, TAGGED, EXPIRED = "●", "◆", "◇", "○"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A commit, or a folded run of them. `tags` keep its files, savepoints first; `others` are tags of its
+    number that keep another commit, as ids are given again after a rollback.
+
+    `newest` and `oldest` are the records at the run's ends; None where they can't be read.
+    """
+
+    lane: Lane
+    run: Run
+    graph: str
+    newest: SnapshotRow | None
+    oldest: SnapshotRow | None
+    tags: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+    is_expired: bool = False
+    is_main: bool = False
+
+    @property
+    def change(self) -> int | None:
+        """Rows added less rows removed, before key merging; None where records do not tell."""
+        newest, oldest = self.newest, self.oldest
+        if newest is None or oldest is None or not self.run.is_folded:
+            return None if newest is None else newest.delta_record_count
+        counts = (newest.total_record_count, oldest.total_record_count, oldest.delta_record_count)
+        if None in counts:
+            return None
+        after, first, first_change = (each or 0 for each in counts)
+        return after - (first - first_change)
+
+
+class RecordReader:
+    """Rows of snapshots, read when first asked for and kept: those of expired ones come from tags."""
+
+    def __init__(self, files: Files, scene: Scene) -> None:
+        self.unreadable: dict[str, str] = {}
+        self._files = files
+        self._scene = scene
+        self._decode = row_decoder()
+        self._known: dict[Place, SnapshotRow | None] = {}
+
+    def take(self, lane: int, rows: Iterable[SnapshotRow]) -> None:
+        """Rows that were read elsewhere."""
+        self._known.update((Place(lane, row.snapshot_id), row) for row in rows)
+
+    def at(self, place: Place) -> SnapshotRow | None:
+        if place not in self._known:
+            self.read([place])
+        return self._known[place]
+
+    def time_of(self, place: Place) -> int:
+        """Epoch milliseconds; long ago where the record can't be read."""
+        row = self.at(place)
+        return _LONG_AGO if row is None else row.commit_time
+
+    def of_run(self, run: Run, following: Sequence[Run] = ()) -> SnapshotRow | None:
+        """The newest commit of a run; those of the runs that follow are read with it."""
+        if run.place not in self._known:
+            self.read(place for each in (run, *following) for place in _ends(each))
+        return self._known[run.place]
+
+    def read(self, places: Iterable[Place]) -> None:
+        """Read all that are not known yet, many at once."""
+        lanes = self._scene.lanes
+        wanted = [each for each in dict.fromkeys(places) if each not in self._known]
+        paths = [lanes[each.lane].root.snapshot(each.id) for each in wanted]
+        for place, path, data in zip(wanted, paths, self._files.read_many(paths), strict=True):
+            self._known[place] = self._from_tag(place) if data is None else self._row(path, place.id, data)
+
+    def same_commit(self, place: Place, name: str) -> bool:
+        """Whether a tag is of the commit that is shown: ids are given again after a rollback."""
+        row, tag = self.at(place), self._scene.kept[place.lane][name]
+        return row is None or (row.commit_time, row.commit_user, row.commit_identifier) == (
+            tag.time_millis,
+            tag.commit_user,
+            tag.commit_identifier,
+        )
+
+    def _row(self, path: str, snapshot_id: int, data: bytes) -> SnapshotRow | None:
+        try:
+            row = self._decode(data)
+        except DECODE_ERRORS as error:
+            self.unreadable[path] = f"{path} is not a whole snapshot record ({error})"
+            return None
+        if row.snapshot_id != snapshot_id:
+            self.unreadable[path] = misnamed(path, row.snapshot_id)
+            return None
+        return row
+
+    def _from_tag(self, place: Place) -> SnapshotRow | None:
+        names = self._scene.lanes[place.lane].tags.get(place.id, ())
+        return row_of_tag(self._scene.kept[place.lane][names[0]]) if names else None
+
+
+def row_of_tag(tag: Tag) -> SnapshotRow:
+    """What a list shows of the snapshot that a tag keeps."""
+    return SnapshotRow(
+        snapshot_id=tag.id,
+        schema_id=tag.schema_id,
+        commit_user=tag.commit_user,
+        commit_identifier=tag.commit_identifier,
+        commit_kind=tag.commit_kind,
+        commit_time=tag.time_millis,
+        total_record_count=tag.total_record_count,
+        delta_record_count=tag.delta_record_count,
+        changelog_record_count=tag.changelog_record_count,
+        watermark=tag.watermark,
+    )
+
+
+def weave(
+    scene: Scene,
+    records: RecordReader,
+    opened: Sequence[Opened] = (),
+    limit: int = 500,
+    until: Place | None = None,
+) -> tuple[list[Row], int]:
+    """The newest `limit` rows, more up to the one with `until`, and how many there are.
+
+    Reads the records that these rows show, and the newest of each lane.
+    """
+    runs = all_runs(scene.lanes, opened)
+    records.read(place for lane in runs for run in lane[:_FIRST_AHEAD] for place in _ends(run))
+    positions = {run.place: at for lane in runs for at, run in enumerate(lane)}
+    # A record that can't be read stands where those around it do.
+    last_times = [_TO_COME] * len(runs)
+
+    def time_of(run: Run) -> int:
+        lane, at = runs[run.lane], positions[run.place]
+        row = records.of_run(run, lane[at + 1 : at + _AHEAD])
+        if row is not None:
+            last_times[run.lane] = row.commit_time
+        return last_times[run.lane]
+
+    drawing = Drawing(scene.lanes, runs)
+    rows: list[Row] = []
+    missing = until is not None
+    for run in in_order(scene.lanes, runs, time_of):
+        if len(rows) >= limit and not missing:
+            break
+        rows.append(_row(scene, records, drawing, run))
+        missing = missing and not covers(run, until)
+    return rows, sum(map(len, runs))
+
+
+def _row(scene: Scene, records: RecordReader, drawing: Drawing, run: Run) -> Row:
+    lane = scene.lanes[run.lane]
+    if run.is_folded:
+        graph = drawing.draw(run, FOLDED)
+        oldest = records.at(Place(run.lane, run.oldest))
+        return Row(lane, run, graph, records.at(run.place), oldest, is_main=run.lane == 0)
+    named = lane.tags.get(run.newest, ())
+    tags = tuple(each for each in named if records.same_commit(run.place, each))
+    others = tuple(each for each in named if each not in tags)
+    is_expired = not lane.has_file(run.newest)
+    sign = EXPIRED if is_expired else _sign(tags)
+    newest = records.at(run.place)
+    return Row(lane, run, drawing.draw(run, sign), newest, newest, tags, others, is_expired, run.lane == 0)
+
+
+def _sign(tags: Sequence[str]) -> str:
+    if not tags:
+        return COMMIT
+    return SAVED if tags[0].startswith(SAVEPOINT_TAG_PREFIX) else TAGGED
+
+
+def covers(run: Run, place: Place | None) -> bool:
+    """Whether a commit is in a run."""
+    return place is not None and run.lane == place.lane and run.oldest <= place.id <= run.newest
+
+
+def _ends(run: Run) -> tuple[Place, ...]:
+    return (run.place, Place(run.lane, run.oldest)) if run.is_folded else (run.place,)
+
+
+def place_at(scene: Scene, records: RecordReader, lane: int, time_ms: int) -> Place | None:
+    """The newest commit of a lane's history at or before a time (epoch ms); None when all are later.
+
+    By bisection, as far as times rise with ids: it is a place to look at, and nothing is read as of it.
+    """
+    index: int | None = lane
+    newest: int | None = None
+    while index is not None:
+        here = scene.lanes[index]
+        ids = sorted({*here.ids, *here.tags})
+        places = [Place(index, each) for each in ids if newest is None or each <= newest]
+        at = bisect_right(places, time_ms, key=records.time_of)
+        if at:
+            return places[at - 1]
+        index, newest = here.parent, here.fork
+    return None
+
+
+def around(lane: Lane, snapshot_id: int, each_side: int) -> Opened:
+    """The commits about a snapshot, to be shown one by one."""
+    at = bisect_left(lane.ids, snapshot_id)
+    there = lane.ids[max(0, at - each_side) : at + each_side + 1]
+    return Opened(lane.root, there[0] if there else snapshot_id, there[-1] if there else snapshot_id)

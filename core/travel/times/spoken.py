@@ -1,0 +1,38 @@
+"""Times as people say them: `yesterday 03:10`, `2 h ago`, `2026-11-20 03:00`."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta
+
+from core.durations import parse_duration
+from core.errors import UsageError
+from core.travel.times.literals import read_timestamp
+
+HINT = "Write it like yesterday 03:10, 2 h ago, 03:10 or 2026-11-20 03:00."
+_AGO = re.compile(r"(.+?)\s+ago", re.IGNORECASE)
+_DAYS = {"today": 0, "yesterday": 1}
+_DAY = re.compile(r"(today|yesterday)(?:\s+(?:at\s+)?(.+))?", re.IGNORECASE)
+
+
+def read_spoken_time(text: str, now_ms: int) -> int:
+    """Epoch milliseconds, in this machine's zone where none is written. A day alone is its beginning.
+
+    Raises `UsageError`.
+    """
+    said = " ".join(text.split())
+    now = datetime.fromtimestamp(now_ms / 1000)
+    try:
+        if said.lower() == "now":
+            return now_ms
+        if match := _AGO.fullmatch(said):
+            return now_ms - parse_duration(match[1])
+        day = now.date()
+        if match := _DAY.fullmatch(said):
+            day -= timedelta(days=_DAYS[match[1].lower()])
+            said = match[2] or "00:00"
+            if ":" not in said:
+                raise ValueError("no time of day")
+        return int(read_timestamp(said, day).timestamp() * 1000)
+    except (ValueError, OverflowError, OSError, UsageError) as error:
+        raise UsageError(f"{text!r} is not a time", HINT) from error

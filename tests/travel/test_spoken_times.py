@@ -1,0 +1,64 @@
+"""Times as people say them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import pytest
+
+from core.errors import UsageError
+from core.travel.times.spoken import read_spoken_time
+
+NOW = int(datetime(2026, 11, 22, 10, 30, tzinfo=UTC).timestamp() * 1000)
+
+
+@pytest.fixture(autouse=True)
+def in_berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("now", "2026-11-22T10:30:00+00:00"),
+        ("2 h ago", "2026-11-22T08:30:00+00:00"),
+        ("90min  AGO", "2026-11-22T09:00:00+00:00"),
+        ("yesterday 03:10", "2026-11-21T02:10:00+00:00"),
+        ("Yesterday at 3:10", "2026-11-21T02:10:00+00:00"),
+        ("yesterday", "2026-11-20T23:00:00+00:00"),
+        ("today 09:00:30", "2026-11-22T08:00:30+00:00"),
+        ("03:10", "2026-11-22T02:10:00+00:00"),
+        ("2026-07-20 03:00", "2026-07-20T01:00:00+00:00"),
+        ("2026-11-20", "2026-11-19T23:00:00+00:00"),
+        ("2026-11-20T03:00:00Z", "2026-11-20T03:00:00+00:00"),
+        ("2026-11-20 03:00:00 America/New_York", "2026-11-20T08:00:00+00:00"),
+    ],
+)
+def test_a_time_is_understood(said: str, meant: str) -> None:
+    assert datetime.fromtimestamp(read_spoken_time(said, NOW) / 1000, UTC).isoformat() == meant
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "",
+        "soon",
+        "2 ago",
+        "5 moons ago",
+        "yesterday noon",
+        "yesterday 2026-11-20",
+        "25:00",
+        "2026-13-01",
+        "0000",
+    ],
+)
+def test_what_is_no_time_is_refused_with_examples(said: str) -> None:
+    with pytest.raises(UsageError, match="is not a time") as caught:
+        read_spoken_time(said, NOW)
+    assert "2 h ago" in caught.value.hint
