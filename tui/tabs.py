@@ -14,11 +14,20 @@ class Tab(IntEnum):
     TAGS = 3
     SCHEMA = 4
     QUERY = 5
+    TIMELINE = 6
 
     @property
     def title(self) -> str:
         return self.name.capitalize()
 
     @property
+    def short_title(self) -> str:
+        """For a narrow terminal."""
+        return _SHORT.get(self, self.title)
+
+    @property
     def key(self) -> str:
         return str(self + 1)
+
+
+_SHORT = {Tab.SNAPSHOTS: "Snaps", Tab.SAVEPOINTS: "Saves", Tab.BRANCHES: "Branch", Tab.TIMELINE: "Time"}

@@ -46,7 +46,7 @@ TABLE = TablePath("shop", "orders")
     ],
 )
 def test_which_two_are_compared(marks: list[Mark], here: Mark | None, pair: tuple[Mark, Mark] | None) -> None:
-    assert pair_to_compare(marks, here, Target(TABLE)) == pair
+    assert pair_to_compare(marks, here) == pair
 
 
 def test_a_mark_stays_until_it_is_taken_away() -> None:

@@ -11,6 +11,7 @@ from textual.binding import Binding, BindingType
 
 from core.errors import PaimarkError
 from core.figures import counted
+from core.storage.files import Files
 from core.table.layout import MAIN, Root, TablePath
 from core.table.lineage import branches
 from core.table.lineage.lineage import Lineage
@@ -75,7 +76,7 @@ class BranchesPane(RecordPane[BranchRows]):
     def read(self, target: Target, report: ThreadReport[PaneRows[BranchRows]]) -> None:
         # Branches are the table's, whichever of them is in view.
         opened = self.session.open(Target(target.table))
-        seen = self._seen(opened)
+        seen = branches_seen(self.session.files, opened)
         rows = [
             _branch_row(self.session, target.table, opened.root, known)
             for known in branches.branch_rows(self.session.files, target.table)
@@ -85,14 +86,7 @@ class BranchesPane(RecordPane[BranchRows]):
 
     def fingerprint(self, target: Target) -> Hashable:
         opened = self.session.open(Target(target.table))
-        return opened.root, self._seen(opened)
-
-    def _seen(self, opened: Opened) -> Hashable:
-        """The branches, and the newest snapshot of each as its hint says: a listing and a small read each."""
-        table = opened.target.table
-        names = branch_names(self.session.files, table)
-        hints = [root.latest_hint for root in (opened.root, *map(table.root, names))]
-        return tuple(names), tuple(self.session.files.read_many(hints))
+        return opened.root, branches_seen(self.session.files, opened)
 
     def detail(self, index: int) -> Detail:
         row = self.rows.records[index]
@@ -126,6 +120,14 @@ class BranchesPane(RecordPane[BranchRows]):
             return
         row = self.rows.records[self.grid.index]
         await self.desk.view_branch(None if row.is_main else row.name)
+
+
+def branches_seen(files: Files, main: Opened) -> Hashable:
+    """The branches, and the newest snapshot of each as its hint says: a listing and a small read each."""
+    table = main.target.table
+    names = branch_names(files, table)
+    hints = [root.latest_hint for root in (main.root, *map(table.root, names))]
+    return tuple(names), tuple(files.read_many(hints))
 
 
 def _branch_row(session: Session, table: TablePath, main: Root, known: branches.BranchRow) -> BranchLine:

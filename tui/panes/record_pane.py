@@ -97,6 +97,11 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
         """The version that Enter queries and actions start from; None for a row that is no version."""
         return None
 
+    def acts_on_newest(self, action: str) -> bool:
+        """Whether an action takes the newest snapshot, and not the one that the row stands for."""
+        # A savepoint is made of the newest snapshot wherever none is pointed at.
+        return action == "create-savepoint"
+
     def sign(self, index: int) -> str:
         """One cell before the row: `!` where something is wrong with the record."""
         return " "

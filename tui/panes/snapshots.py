@@ -209,9 +209,8 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
     def name_of(self, index: int) -> str:
         return f"snapshot.{self.rows.records[index].snapshot_id}"
 
-    @property
-    def at_newest(self) -> bool:
-        """Whether the cursor was left on the newest snapshot, not put there."""
+    def acts_on_newest(self, action: str) -> bool:
+        """Where the cursor was left on the newest snapshot, not put there."""
         return self.grid.index == 0 and not self.has_focus_within
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:

@@ -69,10 +69,12 @@ def mark_of(target: Target, version: RowVersion | None) -> Mark | None:
         return None
     if version.version is None:
         return Mark(Wanted(None if version.branch == MAIN else version.branch))
-    return Mark(Wanted(target.branch, version.version), version.snapshot_id, version.commit_time)
+    branch = target.branch if version.branch is None else version.branch
+    wanted = Wanted(None if branch == MAIN else branch, version.version)
+    return Mark(wanted, version.snapshot_id, version.commit_time)
 
 
-def pair_to_compare(marks: list[Mark], here: Mark | None, target: Target) -> tuple[Mark, Mark] | None:
+def pair_to_compare(marks: list[Mark], here: Mark | None) -> tuple[Mark, Mark] | None:
     """The old and the new one: two marked, or one marked and the row under the cursor.
 
     With nothing marked: main and the branch under the cursor, or a version and the head of its branch.
@@ -83,7 +85,7 @@ def pair_to_compare(marks: list[Mark], here: Mark | None, target: Target) -> tup
         return None
     if len(marks) == 1:
         return _in_order(marks[0], here) if marks[0] != here else None
-    head = Mark(Wanted(None if here.wanted.version is None else target.branch))
+    head = Mark(Wanted(None if here.wanted.version is None else here.wanted.branch))
     return _in_order(head, here) if head != here else None
 
 

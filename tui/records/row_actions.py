@@ -34,9 +34,11 @@ def arguments_from(
         return {"id": (row.tag or "").removeprefix(SAVEPOINT_TAG_PREFIX)}
     if name in _OF_A_BRANCH and of_branch:
         return {"name": branch}
-    if name == "create-branch" and row.tag is not None:
+    # Both know versions of main alone: a name of another branch may be another commit there.
+    is_of_other = row.version is not None and row.branch not in (None, MAIN)
+    if name == "create-branch" and row.tag is not None and not is_of_other:
         return {"tag": row.tag}
-    if name == "rollback" and row.version is not None:
+    if name == "rollback" and row.version is not None and not is_of_other:
         return {"to": row.version}
     return {}
 

@@ -65,7 +65,7 @@ class BrowseScreen(Screen[None]):
         self.detail = DetailStrip()
         self.breadcrumb = Breadcrumb(Location(session.name, read_only=session.read_only))
         self.key_bar = KeyBar()
-        self._tab_bar = TabBar([tab.title for tab in Tab])
+        self._tab_bar = TabBar([(tab.title, tab.short_title) for tab in Tab])
         self._right = Vertical(id="right")
         self.tabs = OpenTabs(session, self, self.snapshots, self._tab_bar, self._right)
         self.rows = SelectedRows(self.tabs, self.say)
@@ -163,8 +163,8 @@ class BrowseScreen(Screen[None]):
             self._history.add(self.target, self.tabs.current)
 
     def _make_room(self, tab: Tab) -> None:
-        """The columns of savepoints need the width of a narrow terminal: until Escape, without the tables."""
-        self.set_class(tab is Tab.SAVEPOINTS, "-savepoints")
+        """Savepoints and lanes need the width of a narrow terminal: until Escape, without the tables."""
+        self.set_class(tab in (Tab.SAVEPOINTS, Tab.TIMELINE), "-savepoints")
 
     def _opened(self, stage: Stage) -> None:
         match stage:

@@ -14,6 +14,7 @@ FOR_ROWS = (
     "pane.",
     "branches.",
     "schema.",
+    "timeline.",
     "act.",
     "browse.diff",
     "browse.mark",

@@ -44,7 +44,7 @@ class DifferenceLookup:
         marks = self._rows.marks
         if len(marks) != 2 and self._rows.says_no_row():
             return
-        pair = pair_to_compare(marks, self._rows.under_cursor, target)
+        pair = pair_to_compare(marks, self._rows.under_cursor)
         if pair is None:
             self._say(why_no_pair(marks), "warn")
             return

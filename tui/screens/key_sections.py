@@ -12,6 +12,7 @@ from tui.panes.query import QueryPane
 from tui.panes.record_pane import RecordPane
 from tui.panes.schema import SchemaPane
 from tui.panes.tables import TablesPane
+from tui.panes.timeline import TimelinePane
 from tui.screens.browse import BrowseScreen
 from tui.widgets.grid.record_grid import RecordGrid
 from tui.widgets.sql_editor import SqlEditor
@@ -25,6 +26,7 @@ def key_sections(everywhere: Sequence[BindingType]) -> list[KeySection]:
         ("On a snapshot, savepoint, branch or tag", RecordPane.BINDINGS),
         ("Branches", BranchesPane.BINDINGS),
         ("Schema", SchemaPane.BINDINGS),
+        ("Timeline", TimelinePane.BINDINGS),
         ("Tables", TablesPane.BINDINGS),
         ("Query", [*QueryPane.BINDINGS, *SqlEditor.BINDINGS]),
     ]

@@ -9,7 +9,6 @@ from textual.app import App
 from core.table.layout import MAIN
 from tui.messages import Say
 from tui.panes.record_pane import RecordPane
-from tui.panes.snapshots import SnapshotsPane
 from tui.records.row_actions import OF_THE_TABLE, PROTECTING, arguments_from, protection_of
 from tui.screens.open_tabs import OpenTabs
 from tui.screens.selected_rows import SelectedRows
@@ -43,8 +42,7 @@ class RowDialogs:
         if target is None or (name not in OF_THE_TABLE and self._rows.says_not_one()):
             return
         pane = self._tabs.pane
-        # A savepoint is made of the newest snapshot wherever none is pointed at.
-        newest = pane.at_newest if isinstance(pane, SnapshotsPane) else name == "create-savepoint"
+        newest = pane.acts_on_newest(name) if isinstance(pane, RecordPane) else name == "create-savepoint"
         await self._plan(name, target, arguments_from(name, target, self._version, newest=newest))
 
     async def open_protection(self) -> None:

@@ -11,7 +11,8 @@ from tui.widgets.lines import Lines, line_width
 class TabBar(Lines):
     """Shows which tab is open: brackets say it where colour can't."""
 
-    def __init__(self, names: Sequence[str]) -> None:
+    def __init__(self, names: Sequence[tuple[str, str]]) -> None:
+        """`names` are titles, each with a short one for where not all of them fit."""
         super().__init__()
         self._names = names
         self._counts: dict[int, str] = {}
@@ -32,11 +33,14 @@ class TabBar(Lines):
         if line_width(roomy) <= width:
             return [roomy]
         wide = self._line("  ", counted=False)
-        return [wide if line_width(wide) <= width else self._line(" ", counted=False)]
+        tight = self._line(" ", counted=False)
+        fitting = (each for each in (wide, tight) if line_width(each) <= width)
+        return [next(fitting, self._line(" ", counted=False, short=True))]
 
-    def _line(self, gap: str, *, counted: bool) -> list[Piece]:
+    def _line(self, gap: str, *, counted: bool, short: bool = False) -> list[Piece]:
         pieces: list[Piece] = []
-        for index, name in enumerate(self._names):
+        for index, (title, short_title) in enumerate(self._names):
+            name = short_title if short and index != self.current else title
             count = f" {self._counts.get(index, '')}".rstrip() if counted else ""
             pieces.append((gap if index else "", ""))
             if index == self.current:

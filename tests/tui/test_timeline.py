@@ -1,0 +1,185 @@
+"""Tab 7: the history as lanes, and what a row of it is good for."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from core.table.layout import TablePath
+from tests.conftest import ORDERS
+from tests.paimon import commit, create_table, open_table
+from tests.table.branches import create_branch
+from tests.table.lineages import write_lineage
+from tests.tui.driving import Sitting, sitting
+from tests.tui.test_hostile_text import MARKUP, assert_harmless
+from tui.panes.timeline import TimelinePane
+from tui.panes.timeline_rows import bar
+from tui.widgets.ask_line import AskLine
+
+HOUR = 3_600_000
+# 2023-11-14 22:00 in UTC.
+BEGUN = 1_699_999_200_000
+ROOT = TablePath("shop", "orders").root()
+
+
+@pytest.fixture
+def forked(warehouse: Path) -> Path:
+    """Branch `fix` of `shop.orders` from tag `v2`, with a commit; tag `old`, whose snapshot expired."""
+    open_table(warehouse, "shop.orders").create_tag("old", 1)
+    (warehouse / ROOT.snapshot(1)).unlink()
+    create_branch(warehouse, "shop.orders", "fix", "v2")
+    row = {"order_id": [1], "customer": ["fixed"], "price": [0.5]}
+    commit(warehouse, "shop.orders$branch_fix", pa.table(row, schema=ORDERS))
+    return warehouse
+
+
+@pytest.fixture
+def hourly(tmp_path: Path) -> Path:
+    """`shop.t` alone: 300 commits, an hour apart."""
+    write_lineage(tmp_path, {each: BEGUN + each * HOUR for each in range(1, 301)})
+    return tmp_path
+
+
+async def open_timeline(console: Sitting, table: str = "orders") -> TimelinePane:
+    if table == "orders":
+        await console.sees("● events")
+        await console.press("j")
+    await console.sees(f"● {table}")
+    await console.press("enter", "7")
+    pane = console.app.browse.tabs.pane
+    assert isinstance(pane, TimelinePane)
+    await console.until(lambda: pane.loaded is not None and pane.loaded.fingerprint is not None, "all lanes")
+    return pane
+
+
+async def test_branches_tags_and_what_expired_are_on_one_page(forked: Path) -> None:
+    async with sitting(forked) as console:
+        await open_timeline(console)
+        await console.sees(
+            "[7 Timeline]", " ●   3  fix", "◇─╯   2  main    v2", "○     1  main    old (expired, kept)"
+        )
+        assert "▾ shop" not in console.text
+
+
+async def test_keys_act_on_the_commit_and_on_its_branch(forked: Path) -> None:
+    async with sitting(forked, (120, 40)) as console:
+        await open_timeline(console)
+        await console.press("g")
+        await console.sees("snapshot 3", "branch fix")
+        await console.press("y")
+        await console.sees("Sent to terminal: snapshot.3")
+        await console.press("space", "j", "space")
+        await console.sees("Marked fix:snapshot.3 and snapshot.5")
+        await console.press("escape", "g", "s")
+        await console.sees("Save snapshot 3 of fix")
+        await console.press("escape", "G", "b")
+        await console.sees("create-branch", "old     ", "Fill in: name")
+        await console.press("escape", "enter")
+        await console.sees("FROM shop.orders VERSION AS OF 'old'")
+        await console.press("escape", "7", "g", "enter")
+        await console.sees("FROM shop.`orders$branch_fix` VERSION AS OF 'snapshot.3'")
+
+
+async def test_what_knows_versions_of_main_alone_takes_none_of_a_branch(forked: Path) -> None:
+    async with sitting(forked, (120, 40)) as console:
+        await open_timeline(console)
+        await console.press("g", "B")
+        await console.sees("rollback · shop.orders")
+        assert "snapshot.3" not in console.text.split("rollback · shop.orders")[1].split("──")[0]
+
+
+async def test_a_long_run_folds_unfolds_and_no_key_takes_it_for_a_commit(hourly: Path) -> None:
+    async with sitting(hourly, (100, 40)) as console:
+        pane = await open_timeline(console, "t")
+        await console.press("G")
+        await console.sees("┊", "… 290 commits, 12 d …", "snapshots 1 to 290")
+        for key in ("s", "t", "space", "p", "y"):
+            console.app.browse.key_bar.hush()
+            await console.press(key)
+            await console.sees("These are 290 commits: Enter shows them")
+        await console.press("enter")
+        await console.sees("snapshot 290 ", "11 of 61")
+        await console.press("G")
+        await console.sees("… 240 commits, 9 d …")
+        await console.press("k", "f")
+        await console.sees("… 290 commits, 12 d …", "11 of 11")
+        assert pane.grid.count == 11
+
+
+async def test_older_rows_are_read_where_one_asks(hourly: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tui.panes.timeline._ROWS", 8)
+    async with sitting(hourly, (100, 40)) as console:
+        await open_timeline(console, "t")
+        await console.press("G")
+        await console.sees("… 3 older rows …", "9 of 9")
+        await console.press("s")
+        await console.sees("These are older rows: Enter shows them")
+        await console.press("enter")
+        await console.sees("… 290 commits, 12 d …", "of 11")
+
+
+async def test_a_time_leads_to_the_commit_that_was_newest_then(hourly: Path) -> None:
+    async with sitting(hourly, (100, 40)) as console:
+        await open_timeline(console, "t")
+        await console.press("at")
+        await console.type("soon")
+        await console.press("enter")
+        await console.sees("'soon' is not a time", "2 h ago")
+        console.app.query_one(AskLine).input.value = "2023-11-18 02:10Z"
+        await console.press("enter")
+        await console.sees("snapshot 76 ", "Snapshot 76 of main, committed", "… 210 commits", "… 71 commits")
+        await console.press("at", *"2020", "enter")
+        await console.sees("Nothing here is as old as 2020-01-01")
+        await console.press("at", "escape", "j")
+        await console.sees("snapshot 75 ")
+
+
+async def test_a_new_commit_and_a_new_tag_appear_without_a_key(forked: Path) -> None:
+    async with sitting(forked, (120, 40)) as console:
+        await open_timeline(console)
+        open_table(forked, "shop.orders").create_tag("later", 4)
+        row = {"order_id": [1], "customer": ["fixed"], "price": [0.5]}
+        commit(forked, "shop.orders", pa.table(row, schema=ORDERS))
+        console.app.browse.follow()
+        await console.sees("6  main", "later")
+
+
+async def test_a_table_without_commits_says_what_to_do(tmp_path: Path) -> None:
+    create_table(tmp_path, "shop.empty", ORDERS)
+    async with sitting(tmp_path) as console:
+        await open_timeline(console, "empty")
+        await console.sees("No commits yet: 6 opens the query pane")
+
+
+async def test_hostile_names_of_branches_and_tags_have_no_effect(forked: Path) -> None:
+    table = forked / ROOT.directory
+    name = MARKUP.replace("/", "") + "\u202e"
+    (table / "branch" / "branch-fix").rename(table / "branch" / f"branch-{name}")
+    shutil.copy(table / "tag" / "tag-v2", table / "tag" / "tag-[b]x[")
+    async with sitting(forked, (120, 40)) as console:
+        await open_timeline(console)
+        await console.press("g")
+        await console.sees("a[b][red]x[li", "[b]x[, v2", f"branch {MARKUP.replace('/', '')}�")
+        assert_harmless(console)
+
+
+def test_a_bar_says_added_and_removed_without_colour() -> None:
+    assert [bar(each, 600) for each in (600, 150, 1, -600, -1, 0, None)] == [
+        "+━━━━━━",
+        "+━━━",
+        "+╸",
+        "-┄┄┄┄┄┄",
+        "-┄",
+        None,
+        None,
+    ]
+
+
+async def test_a_broken_merge_record_is_said_and_hides_nothing(forked: Path) -> None:
+    (forked / ROOT.table.merges).write_text("{\n")
+    async with sitting(forked, (120, 40)) as console:
+        await open_timeline(console)
+        await console.sees("◇─╯", "! 1 file unreadable: L says which")

@@ -1,0 +1,70 @@
+"""Merges, replacements and rollbacks as words on the commits that they made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.errors import Corrupt
+from core.storage.files import Files
+from core.table.layout import MAIN, TablePath
+from core.table.operations import Operation, Undoable, operation_names
+from core.table.records import Point
+from core.table.timeline.scene import PastEvent
+
+# So many of each kind are looked up, the newest.
+_MOST = 200
+
+
+def read_past_events(files: Files, table: TablePath) -> tuple[list[PastEvent], list[str]]:
+    """The newest merges and operations, and a sentence for each record that can't be read."""
+    events: list[PastEvent] = []
+    left_out: list[str] = []
+    for read in (_merges, lambda files, table: _of_operations(_operations(files, table))):
+        try:
+            events += read(files, table)
+        except Corrupt as error:
+            left_out.append(error.message)
+    return events, left_out
+
+
+def _merges(files: Files, table: TablePath) -> list[PastEvent]:
+    from core.actions.merge import history
+
+    return [
+        PastEvent(
+            each.root,
+            each.main,
+            f"{'fast-forward to' if each.is_forward else 'merge of'} {each.branch}",
+            source=each.branch,
+            head=None if each.is_forward else each.head,
+        )
+        for each in history.events(files, table)[-_MOST:]
+        if each.kind == "merge"
+    ]
+
+
+def _operations(files: Files, table: TablePath) -> list[Operation]:
+    names = [name for _, _, name in operation_names(files, table)[-_MOST:]]
+    paths = [f"{table.operations}/{name}" for name in names]
+    read = zip(paths, files.read_many(paths), strict=True)
+    return [Operation.from_json(data, path) for path, data in read if data is not None]
+
+
+def _of_operations(operations: Sequence[Operation]) -> list[PastEvent]:
+    undone: set[str | None] = set()
+    for each in operations:
+        undone.add(each.undoes)
+        undone.discard(each.redoes)
+    entries = [each.way_back for each in operations if each.way_back and each.token not in undone]
+    return [event for each in entries for event in _of_entry(each)]
+
+
+def _of_entry(entry: Undoable) -> list[PastEvent]:
+    if entry.is_replacement and entry.head is not None:
+        before = entry.kept_as or entry.previous or MAIN
+        at = Point(id=entry.head, delta_manifest_list="")
+        return [PastEvent(entry.branch, at, f"became main in place of {before}", entry.time)]
+    # Merges have a record of their own, which says more.
+    if entry.moved_main and entry.after is not None and entry.action != "merge-branch":
+        return [PastEvent(entry.root, entry.after, entry.description)]
+    return []

@@ -1,0 +1,259 @@
+"""Tab 7: the history of a table with all its branches, drawn as lanes, newest first."""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_left, bisect_right
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+
+from core.errors import PaimarkError
+from core.figures import age, counted, exact_time
+from core.table.operations import operation_names
+from core.table.timeline.lanes import NEWEST_SHOWN, Lane, Place
+from core.table.timeline.lanes import Opened as OpenedRun
+from core.table.timeline.scene import Scene, read_scene
+from core.table.timeline.weaving import RecordReader, around, place_at, weave
+from core.travel.times.spoken import HINT, read_spoken_time
+from tui.messages import StatusShown
+from tui.panes.branches import branches_seen
+from tui.panes.pane import Desk
+from tui.panes.past_events import read_past_events
+from tui.panes.record_pane import PaneRows, RecordPane
+from tui.panes.snapshots import tags_seen
+from tui.panes.timeline_rows import COLUMNS, TimelineRows, Woven, detail_of, version_of
+from tui.records.sources import GridColumn
+from tui.session import Opened, RowVersion, Session, Target
+from tui.widgets.ask_line import AskLine
+from tui.widgets.detail_strip import Detail
+from tui.widgets.grid.record_grid import RecordGrid
+from tui.work.background import Slot, ThreadReport
+
+# So many rows at first, and more with each Enter on the last.
+_ROWS = 500
+# So many commits of a folded run with each Enter.
+_UNFOLDED = 50
+# So many on each side of the commit that a jump goes to.
+_AROUND = 4
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """How much of a history is shown: the runs that were unfolded, and how many rows."""
+
+    limit: int
+    unfolded: tuple[OpenedRun, ...] = ()
+    until: Place | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Jump:
+    """Where a time leads: the view that shows it, and a sentence. `place` is None where all is younger."""
+
+    loaded: PaneRows[TimelineRows]
+    view: View
+    place: Place | None
+    said: str
+
+
+class TimelineGrid(RecordGrid):
+    """Lanes can only be read in the order of time."""
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return action not in ("sort", "reverse")
+
+
+class TimelinePane(RecordPane[TimelineRows]):
+    """Main's newest commits at once, then all lanes; records are read for the rows that are shown."""
+
+    TITLE = "Timeline"
+    EMPTY = "No commits yet: 6 opens the query pane, for an INSERT; each commit is a row here."
+    COLUMNS: ClassVar[tuple[GridColumn, ...]] = COLUMNS
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("@", "jump", "jump", tooltip="go to a time: yesterday 03:10, 2 h ago", id="timeline.jump"),
+        Binding("f", "fold", "fold", tooltip="fold the commits of this branch again", id="timeline.fold"),
+    ]
+
+    def __init__(self, session: Session, desk: Desk) -> None:
+        super().__init__(session, desk)
+        self.grid = TimelineGrid(self.COLUMNS, frozen=self.FROZEN, at_edge=self._at_edge, sign=self._sign)
+        self._view = View(_ROWS)
+        self._go_to: Place | None = None
+
+    def on_mount(self) -> None:
+        self._jumping: Slot[Jump] = Slot(self.app, "jump", self._jumped, self._not_found)
+
+    def aim(self, target: Target) -> None:
+        if self.target is None or self.target.table != target.table:
+            self._view, self._go_to = View(_ROWS), None
+        super().aim(target)
+
+    def read(self, target: Target, report: ThreadReport[PaneRows[TimelineRows]]) -> None:
+        # The history is the table's, whichever of its branches is in view.
+        main, viewed, view = self.session.open(Target(target.table)), self.session.open(target), self._view
+        if self.loaded is None:
+            report(PaneRows(viewed, TimelineRows(_newest_of_main(main)), None))
+        seen = self._seen(main)
+        events, left_out = read_past_events(self.session.files, target.table)
+        scene = read_scene(self.session.files, target.table, main.root, events)
+        scene = replace(scene, unreadable=(*scene.unreadable, *left_out))
+        report(_woven(viewed, scene, RecordReader(self.session.files, scene), view, seen))
+
+    def fingerprint(self, target: Target) -> Hashable:
+        main = self.session.open(Target(target.table))
+        ids = self.loaded.rows.woven.scene.lanes[0].ids if self.loaded is not None else ()
+        # Expiry takes the oldest; which of those there are that is may cost a listing.
+        return self._seen(main, oldest_left=not ids or main.lineage.has_snapshot(ids[0]))
+
+    def _seen(self, main: Opened, *, oldest_left: bool = True) -> Hashable:
+        files, table = self.session.files, main.target.table
+        return (
+            branches_seen(files, main),
+            main.lineage.latest_id(),
+            oldest_left,
+            tags_seen(main),
+            len(operation_names(files, table)),
+        )
+
+    def take(self, loaded: PaneRows[TimelineRows]) -> None:
+        super().take(loaded)
+        # What a jump brought stays, also where lanes are numbered anew.
+        self._view = replace(self._view, limit=max(self._view.limit, len(loaded.rows)), until=None)
+        if self._go_to is not None and (index := loaded.rows.index_of(self._go_to)) is not None:
+            self.grid.move_to(index)
+        self._go_to = None
+
+    @property
+    def count_text(self) -> str:
+        """Rows are of no use in the title: a run is one of them."""
+        return ""
+
+    def detail(self, index: int) -> Detail:
+        return detail_of(self.rows.records[index], int(time.time() * 1000))
+
+    def version(self, index: int) -> RowVersion | None:
+        return version_of(self.rows.records[index])
+
+    def name_of(self, index: int) -> str:
+        version = self.version(index)
+        return "" if version is None else version.version or ""
+
+    def acts_on_newest(self, action: str) -> bool:
+        return False
+
+    def says_no_row(self) -> bool:
+        """Also where the row stands for many commits: no key may act on one that nobody pointed at."""
+        index = self.grid.index
+        if index is None or self.version(index) is not None:
+            return super().says_no_row()
+        row = self.rows.records[index]
+        many = "These are older rows" if row is None else f"These are {counted(row.run.length, 'commit')}"
+        why = "Its record can't be read" if row and not row.run.is_folded else f"{many}: Enter shows them"
+        self.post_message(StatusShown(why, "warn"))
+        return True
+
+    async def action_choose(self) -> None:
+        """Query the commit, unfold a run, or read on."""
+        index = self.grid.index
+        if index is None or self.version(index) is not None:
+            await super().action_choose()
+            return
+        row = self.rows.records[index]
+        if row is None:
+            self._change_view(replace(self._view, limit=self._view.limit + _ROWS))
+        elif row.run.is_folded:
+            end = bisect_right(row.lane.ids, row.run.newest)
+            start = max(bisect_left(row.lane.ids, row.run.oldest), end - _UNFOLDED)
+            opened = OpenedRun(row.lane.root, row.lane.ids[start], row.run.newest)
+            self._change_view(replace(self._view, unfolded=(*self._view.unfolded, opened)), row.run.place)
+        else:
+            self.says_no_row()
+
+    def action_fold(self) -> None:
+        index = self.grid.index
+        row = None if index is None else self.rows.records[index]
+        if row is None:
+            self.says_no_row()
+            return
+        left = tuple(each for each in self._view.unfolded if each.root != row.lane.root)
+        if left == self._view.unfolded:
+            self.post_message(StatusShown("Nothing of this branch is unfolded", "warn"))
+        else:
+            self._change_view(replace(self._view, unfolded=left), row.run.place)
+
+    def _change_view(self, view: View, go_to: Place | None = None) -> None:
+        """Make other rows of the history that was read; the cursor goes to a commit of it."""
+        loaded = self.loaded
+        if loaded is None or loaded.fingerprint is None:
+            return
+        self._view, self._go_to = view, go_to
+        woven = loaded.rows.woven
+        self._reading.ask(
+            lambda report: report(_woven(loaded.opened, woven.scene, woven.reader, view, loaded.fingerprint))
+        )
+
+    # Jumping to a time
+
+    async def action_jump(self) -> None:
+        await AskLine(self.grid, "@", HINT, self._jump).open()
+
+    def _jump(self, text: str) -> bool:
+        loaded, view = self.loaded, self._view
+        try:
+            time_ms = read_spoken_time(text, int(time.time() * 1000))
+        except PaimarkError as error:
+            self.post_message(StatusShown(f"{error.message}. {error.hint}", "warn"))
+            return False
+        if loaded is None or loaded.fingerprint is None:
+            self.post_message(StatusShown("The branches are still being read: try again in a moment", "warn"))
+            return False
+        self._jumping.ask(lambda report: report(_look_up(loaded, view, time_ms)))
+        return True
+
+    def _jumped(self, jump: Jump) -> None:
+        if self.loaded is not jump.loaded:
+            self.post_message(StatusShown("The table changed meanwhile: jump again", "warn"))
+            return
+        self.post_message(StatusShown(jump.said, "" if jump.place else "warn"))
+        if jump.place is not None:
+            self._change_view(jump.view, jump.place)
+
+    def _not_found(self, error: PaimarkError) -> None:
+        self.post_message(StatusShown(error.message, "bad"))
+
+
+def _newest_of_main(main: Opened) -> Woven:
+    """What is there without listing anything: it is on the screen while the rest is read."""
+    rows = main.lineage.newest(NEWEST_SHOWN)
+    lane = Lane(main.root, [row.snapshot_id for row in reversed(rows)])
+    scene = Scene(main.root, [lane], [{}])
+    reader = RecordReader(main.lineage.files, scene)
+    reader.take(0, rows)
+    return Woven(scene, reader, *weave(scene, reader))
+
+
+def _woven(
+    viewed: Opened, scene: Scene, reader: RecordReader, view: View, seen: Hashable
+) -> PaneRows[TimelineRows]:
+    rows, total = weave(scene, reader, view.unfolded, view.limit, view.until)
+    left_out = (*scene.unreadable, *reader.unreadable.values())
+    return PaneRows(viewed, TimelineRows(Woven(scene, reader, rows, total)), seen, left_out=left_out)
+
+
+def _look_up(loaded: PaneRows[TimelineRows], view: View, time_ms: int) -> Jump:
+    """On the branch in view, and before its fork on main."""
+    woven, now_ms = loaded.rows.woven, int(time.time() * 1000)
+    lanes = woven.scene.lanes
+    start = next((index for index, lane in enumerate(lanes) if lane.root == loaded.opened.root), 0)
+    place = place_at(woven.scene, woven.reader, start, time_ms)
+    asked = exact_time(time_ms, now_ms)
+    if place is None:
+        return Jump(loaded, view, None, f"Nothing here is as old as {asked}")
+    lane = lanes[place.lane]
+    view = replace(view, unfolded=(*view.unfolded, around(lane, place.id, _AROUND)), until=place)
+    committed = age(woven.reader.time_of(place), now_ms)
+    said = f"Snapshot {place.id} of {lane.root.label}, committed {committed}: the newest at {asked}"
+    return Jump(loaded, view, place, said)

@@ -1,0 +1,184 @@
+"""The rows of the timeline's grid, and what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import sqrt
+
+from core.figures import counted, distance, exact_time
+from core.table.layout import MAIN
+from core.table.timeline.drawing import FOLDED
+from core.table.timeline.lanes import Place
+from core.table.timeline.scene import Scene
+from core.table.timeline.weaving import RecordReader, Row, covers
+from tui.formats import format_value
+from tui.records.record_key import RecordKey, commit_of_row, snapshot_key
+from tui.records.sources import GridColumn, Records
+from tui.session import RowVersion
+from tui.widgets.detail_strip import Detail
+
+COLUMNS = (
+    GridColumn("", style="accent", most=24),
+    GridColumn("id", "id", "accent"),
+    GridColumn("branch", style="quiet", most=18),
+    GridColumn("what", style="second", most=34),
+    GridColumn("age", "age", "quiet"),
+    GridColumn("change", "number"),
+    GridColumn("", style="quiet"),
+    GridColumn("committed", "time"),
+    GridColumn("rows", "number"),
+    GridColumn("kind", most=9),
+    GridColumn("schema", "id", "quiet"),
+    GridColumn("commit user", style="quiet"),
+)
+_BAR = 6
+_ADDED, _HALF, _REMOVED = "━", "╸", "┄"
+
+
+@dataclass(frozen=True, slots=True)
+class Woven:
+    """Rows, how many there are, and all that it takes to make others of the same history."""
+
+    scene: Scene
+    reader: RecordReader
+    rows: Sequence[Row]
+    total: int
+
+
+class TimelineRows(Records[Row | None]):
+    """The last one is None where there are more."""
+
+    def __init__(self, woven: Woven) -> None:
+        rows: list[Row | None] = [*woven.rows]
+        if woven.total > len(rows):
+            rows.append(None)
+        super().__init__(rows, self._values_of, _key)
+        self.woven = woven
+        self._largest = max((abs(row.change or 0) for row in woven.rows if not row.run.is_folded), default=0)
+
+    def find(self, key: Hashable) -> int | None:
+        return self._places.get(key)
+
+    def index_of(self, place: Place) -> int | None:
+        """The row of a commit, or of the run that it is folded into."""
+        at = (index for index, row in enumerate(self.records) if row is not None and covers(row.run, place))
+        return next(at, None)
+
+    @cached_property
+    def _places(self) -> Mapping[Hashable, int]:
+        return {_key(row): index for index, row in enumerate(self.records)}
+
+    def _values_of(self, row: Row | None) -> Sequence[object]:
+        if row is None:
+            left = self.woven.total - len(self.woven.rows)
+            return (FOLDED, None, None, f"… {counted(left, 'older row')} …", *[None] * (len(COLUMNS) - 4))
+        newest = row.newest
+        shown = None if row.run.is_folded else newest
+        return (
+            row.graph,
+            None if row.run.is_folded else row.run.newest,
+            _branch(row),
+            _words(row),
+            newest.commit_time if newest else None,
+            row.change,
+            bar(shown.delta_record_count, self._largest) if shown else None,
+            newest.commit_time if newest else None,
+            newest.total_record_count if newest else None,
+            shown.commit_kind if shown else None,
+            shown.schema_id if shown else None,
+            shown.commit_user if shown else None,
+        )
+
+
+def version_of(row: Row | None) -> RowVersion | None:
+    """The version that a row stands for, on its own branch; None for a folded run."""
+    if row is None or row.run.is_folded or row.newest is None:
+        return None
+    number, tag = row.run.newest, row.tags[0] if row.tags else None
+    if row.is_expired and tag is None:
+        return None
+    return RowVersion(
+        version=tag if row.is_expired else f"snapshot.{number}",
+        branch=MAIN if row.is_main else row.lane.root.label,
+        tag=tag,
+        snapshot_id=number,
+        commit_time=row.newest.commit_time,
+    )
+
+
+def detail_of(row: Row | None, now_ms: int) -> Detail:
+    if row is None:
+        return Detail("older rows", (("Enter", "shows more of them"),))
+    run, newest, oldest = row.run, row.newest, row.oldest
+    facts = [("branch", _branch(row))]
+    if run.is_folded:
+        facts += [("snapshots", f"{run.oldest} to {run.newest}"), ("Enter", "shows the newest of them")]
+        facts += [("from", exact_time(oldest.commit_time, now_ms))] if oldest else []
+        facts += [("to", exact_time(newest.commit_time, now_ms))] if newest else []
+    elif newest is None:
+        facts += [("unreadable", "its record can't be read: L says why")]
+    else:
+        facts += [
+            ("committed", exact_time(newest.commit_time, now_ms)),
+            ("kind", newest.commit_kind),
+            ("rows", format_value("number", newest.total_record_count, now_ms)),
+            ("schema", str(newest.schema_id)),
+            ("user", newest.commit_user),
+        ]
+    if row.change is not None:
+        facts.append(("change", f"{row.change:+,}"))
+    if row.tags:
+        facts.append(("kept by", ", ".join(row.tags)))
+    if row.is_expired:
+        facts.append(("expired", "its snapshot is gone, and what keeps it reads it still"))
+    facts += [("history", words) for words in row.lane.notes.get(run.newest, ())]
+    title = f"{counted(run.length, 'commit')}" if run.is_folded else f"snapshot {run.newest}"
+    return Detail(title, tuple(facts))
+
+
+def bar(change: int | None, largest: int) -> str | None:
+    """`+━━━╸`, `-┄┄`: as wide as the root of the change is, so that small ones are seen beside large ones."""
+    if not change:
+        return None
+    whole, half = divmod(max(1, round(sqrt(abs(change) / max(largest, 1)) * 2 * _BAR)), 2)
+    if change < 0:
+        return "-" + _REMOVED * (whole + half)
+    return "+" + _ADDED * whole + _HALF * half
+
+
+def _key(row: Row | None) -> RecordKey | str:
+    if row is None:
+        return "older"
+    root, run = row.lane.root, row.run
+    if run.is_folded:
+        return RecordKey(root, "run", f"run to snapshot {run.oldest}")
+    if row.newest is None:
+        return RecordKey(root, "snapshot", f"snapshot.{run.newest}")
+    return snapshot_key(root, commit_of_row(row.newest))
+
+
+def _branch(row: Row) -> str:
+    label = row.lane.root.label
+    return f"MAIN {label}" if row.is_main and label != MAIN else label
+
+
+def _words(row: Row) -> str | None:
+    if row.run.is_folded:
+        return f"… {counted(row.run.length, 'commit')}{_span(row)} …"
+    kept = ", ".join(row.tags) + (" (expired, kept)" if row.is_expired else "")
+    words = [*([kept] if kept else []), *row.lane.notes.get(row.run.newest, ())]
+    words += [f"{name} is of another history" for name in row.others]
+    if row.newest is None:
+        words.append("! can't be read")
+    return ", ".join(words) or None
+
+
+def _span(row: Row) -> str:
+    """How long a folded run took: `, 3 d`."""
+    if row.newest is None or row.oldest is None:
+        return ""
+    times = sorted((row.newest.commit_time, row.oldest.commit_time))
+    took = distance(times[0], times[1])
+    return "" if took == "now" else f", {took}"
