@@ -269,10 +269,13 @@ def test_an_append_table_by_day_is_saved_and_proven_by_its_partitions(
 
 
 def test_ten_processes_at_once_make_ten_savepoints(warehouse: Path, orders: Path) -> None:
+    # Nothing that takes a second to import: they are to meet.
     code = (
-        "import sys; from pathlib import Path\n"
-        "from tests.actions.acting import context_on, done\n"
-        "print(done(context_on(Path(sys.argv[1])), 'create-savepoint').result['savepoint_id'])"
+        "import sys; from core.actions.context import open_context\n"
+        "from core.actions.registry import action; from core.table.layout import TablePath\n"
+        "context = open_context(sys.argv[1], {}, read_only=False); create = action('create-savepoint')\n"
+        "plan = create.plan(context, TablePath('shop', 'orders'), {})\n"
+        "print(create.apply(context, plan, lambda line: None).result['savepoint_id'])"
     )
     command = [sys.executable, "-c", code, str(warehouse)]
     processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(10)]

