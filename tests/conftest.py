@@ -13,6 +13,7 @@ from tests.paimon import commit, create_table, open_table
 from tests.spark.engine_fixture import engine, engine_warehouse
 from tests.spark.standalone import SPARING
 from tests.storage.hdfs_fixture import hdfs
+from tests.storage.stores import S3Server, s3_server
 
 __all__ = ["engine", "engine_warehouse", "hdfs"]
 
@@ -50,6 +51,12 @@ def _sparing_java(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SPARK_CONF_DIR", str(place))
         yield
+
+
+@pytest.fixture(scope="session")
+def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
+    with s3_server(tmp_path_factory.mktemp("s3")) as server:
+        yield server
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -17,13 +16,7 @@ from core.table.lineage.main_branch import branch_names, main_root
 from core.table.savepoints import SavepointManager
 from tests.actions.acting import ORDERS, contents, context_on, done, planned
 from tests.faults.fault_files import Death, FaultFiles
-from tests.storage.stores import BUCKET, s3_server
-
-
-@pytest.fixture(scope="module")
-def s3_options(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    with s3_server(tmp_path_factory.mktemp("s3")) as server:
-        yield server.options()
+from tests.storage.stores import BUCKET
 
 
 @pytest.fixture(params=["memory", "s3", "hdfs"])
@@ -34,7 +27,7 @@ def store(request: pytest.FixtureRequest, warehouse: Path, tmp_path: Path) -> Fi
     elif request.param == "hdfs":
         files = open_files(f"{request.getfixturevalue('hdfs')}/{uuid.uuid4().hex}/warehouse")
     else:
-        options = request.getfixturevalue("s3_options")
+        options = request.getfixturevalue("s3").options()
         files = open_files(f"s3://{BUCKET}/{tmp_path.name}/warehouse", options)
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda item: files.create(*item), contents(warehouse).items()))

@@ -23,26 +23,27 @@ from core.table.layout import TablePath
 from tests.actions.acting import contents, context_on, done
 from tests.paimon import commit, create_table, open_table
 from tests.spark.engine_fixture import rows
-from tests.storage.stores import BUCKET, s3_server
+from tests.storage.stores import BUCKET, S3Server
 
 
 @pytest.fixture(scope="module")
-def on_s3(warehouse_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+def on_s3(
+    s3: S3Server, warehouse_template: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Engine]:
     """An engine on the template's tables, in an S3 bucket."""
-    with s3_server(tmp_path_factory.mktemp("s3")) as server:
-        uri = f"s3://{BUCKET}/warehouse"
-        files = open_files(uri, server.options())
-        with ThreadPoolExecutor(8) as pool:
-            list(pool.map(lambda item: files.create(*item), contents(warehouse_template).items()))
-        settings = Settings(
-            uri,
-            options=server.options(),
-            spark_master="local[2]",
-            spark_conf={"spark.driver.memory": "1g"},
-        )
-        engine = Engine(settings, tmp_path_factory.mktemp("log") / "engine.log")
-        yield engine
-        engine.close()
+    uri = f"s3://{BUCKET}/warehouse"
+    files = open_files(uri, s3.options())
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda item: files.create(*item), contents(warehouse_template).items()))
+    settings = Settings(
+        uri,
+        options=s3.options(),
+        spark_master="local[2]",
+        spark_conf={"spark.driver.memory": "1g"},
+    )
+    engine = Engine(settings, tmp_path_factory.mktemp("log") / "engine.log")
+    yield engine
+    engine.close()
 
 
 @pytest.fixture

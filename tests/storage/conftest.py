@@ -1,22 +1,16 @@
-"""Fixtures: an S3 server for the session, and every kind of store by one name."""
+"""Every kind of store by one name."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from core.storage.files import Files
 from core.storage.open import open_files
-from tests.storage.stores import BUCKET, S3Server, s3_server
-
-
-@pytest.fixture(scope="session")
-def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
-    with s3_server(tmp_path_factory.mktemp("s3")) as server:
-        yield server
+from tests.storage.stores import BUCKET
 
 
 @pytest.fixture(params=["local", "memory", "s3", "hdfs"])

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 
 import pytest
 
@@ -35,6 +39,42 @@ def test_creating_what_exists_says_so_and_changes_nothing(store: Files) -> None:
     assert not store.create("t/a", b"second")
     assert store.read("t/a") == b"first"
     assert store.names("t") == ["a"]
+
+
+def test_of_ten_creators_one_wins(open_warehouse: Callable[[str], Files]) -> None:
+    creators = [open_warehouse("warehouse") for _ in range(10)]
+    barrier = Barrier(10)
+
+    def create(number: int) -> bool:
+        barrier.wait()
+        return creators[number].create("t/savepoint/CLAIM-1", f"creator {number}".encode())
+
+    with ThreadPoolExecutor(10) as threads:
+        won = list(threads.map(create, range(10)))
+    assert won.count(True) == 1
+    assert creators[0].read("t/savepoint/CLAIM-1") == f"creator {won.index(True)}".encode()
+    assert creators[0].names("t/savepoint") == ["CLAIM-1"]
+
+
+def test_files_tell_when_they_were_written(store: Files) -> None:
+    store.create("t/a", b"")
+    assert store.entries("t")[0].modified > 1_600_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("library", "address", "extra"),
+    [("hdfs_native", "hdfs://namenode:8020/x", "hdfs"), ("s3fs", "s3://lake/x", "s3")],
+)
+def test_a_library_that_is_not_installed_is_named(library: str, address: str, extra: str) -> None:
+    program = (
+        f"import sys; sys.modules[{library!r}] = None\n"
+        "from core.errors import Unavailable; from core.storage.open import open_files\n"
+        f"try: open_files({address!r})\n"
+        "except Unavailable as error: print(error.message, '|', error.hint)"
+    )
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    missing = f"{address} needs a library that is not installed"
+    assert told == f"{missing} | Install it: pip install 'paimark[{extra}]'.\n"
 
 
 def test_a_replaced_file_has_the_new_bytes_alone(store: Files) -> None:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import uuid
 from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier, Event
+from threading import Event
 
 import pytest
 
@@ -100,27 +100,6 @@ def test_a_reader_sees_the_old_or_the_new_bytes_while_a_file_is_replaced(address
     assert files.names("shop.db/orders/branch") == ["MAIN-BRANCH"]
 
 
-def test_of_ten_creators_one_wins(address: str) -> None:
-    creators = [open_files(address) for _ in range(10)]
-    barrier = Barrier(10)
-
-    def create(number: int) -> bool:
-        barrier.wait()
-        return creators[number].create("t/savepoint/CLAIM-1", f"creator {number}".encode())
-
-    with ThreadPoolExecutor(10) as threads:
-        won = list(threads.map(create, range(10)))
-    assert won.count(True) == 1
-    assert creators[0].read("t/savepoint/CLAIM-1") == f"creator {won.index(True)}".encode()
-    assert creators[0].names("t/savepoint") == ["CLAIM-1"]
-
-
-def test_files_tell_when_they_were_written(address: str) -> None:
-    files = open_files(address)
-    files.create("t/a", b"")
-    assert files.entries("t")[0].modified > 1_600_000_000_000
-
-
 def test_an_error_of_the_namenode_is_one_sentence(address: str) -> None:
     with pytest.raises(Unavailable, match=r"can't be used: The maximum path component name limit") as caught:
         open_files(address).create("x" * 300, b"")
@@ -141,17 +120,3 @@ def test_an_address_that_names_no_namenode_is_a_usage_error(
     monkeypatch.delenv("HADOOP_CONF_DIR", raising=False)
     with pytest.raises(UsageError):
         open_files(uri)
-
-
-def test_a_library_that_is_not_installed_is_named() -> None:
-    program = (
-        "import sys; sys.modules['hdfs_native'] = None\n"
-        "from core.errors import Unavailable; from core.storage.open import open_files\n"
-        "try: open_files('hdfs://namenode:8020/x')\n"
-        "except Unavailable as error: print(error.message, '|', error.hint)"
-    )
-    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-    assert told == (
-        "hdfs://namenode:8020/x needs a library that is not installed | "
-        "Install it: pip install 'paimark[hdfs]'.\n"
-    )

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import socket
 import subprocess
-import sys
 import uuid
 from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
 
 import pytest
 
@@ -75,26 +73,6 @@ def test_a_marker_of_a_directory_is_no_entry(s3: S3Server, address: str) -> None
     )
     assert files.names("t/snapshot") == ["snapshot-1"]
     assert files.names("t") == ["snapshot"]
-
-
-def test_files_tell_when_they_were_written(s3: S3Server, address: str) -> None:
-    files = open_s3(s3, address)
-    files.create("t/a", b"")
-    assert files.entries("t")[0].modified > 1_600_000_000_000
-
-
-def test_of_ten_creators_one_wins(s3: S3Server, address: str) -> None:
-    creators = [open_s3(s3, address) for _ in range(10)]
-    barrier = Barrier(10)
-
-    def create(number: int) -> bool:
-        barrier.wait()
-        return creators[number].create("t/savepoint/CLAIM-1", f"creator {number}".encode())
-
-    with ThreadPoolExecutor(10) as threads:
-        won = list(threads.map(create, range(10)))
-    assert won.count(True) == 1
-    assert creators[0].read("t/savepoint/CLAIM-1") == f"creator {won.index(True)}".encode()
 
 
 def test_the_winner_is_told_so_when_the_first_answer_was_lost(s3: S3Server, address: str) -> None:
@@ -246,19 +224,6 @@ def test_a_time_limit_that_is_no_number_is_a_usage_error() -> None:
 def test_an_address_that_names_no_store_is_a_usage_error(uri: str) -> None:
     with pytest.raises(UsageError):
         open_files(uri)
-
-
-def test_a_library_that_is_not_installed_is_named() -> None:
-    program = (
-        "import sys; sys.modules['s3fs'] = None\n"
-        "from core.errors import Unavailable; from core.storage.open import open_files, require_conditions\n"
-        "try: open_files('s3://lake/x')\n"
-        "except Unavailable as error: print(error.message, '|', error.hint)"
-    )
-    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-    assert (
-        told == "s3://lake/x needs a library that is not installed | Install it: pip install 'paimark[s3]'.\n"
-    )
 
 
 def test_an_object_larger_than_metadata_can_be_is_damaged_and_never_read(

@@ -170,10 +170,9 @@ async def test_all_of_many_snapshots_are_read_once_the_rows_have_the_keys(many: 
         await console.sees("snapshot 1 ", "250 of 250")
 
 
-async def test_the_end_of_many_is_where_g_goes_once_it_is_read(
-    many: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """No key acts on the row that is the last one meanwhile."""
+@pytest.fixture
+def go_on(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """The rows behind the first page are read only after this is set."""
     go_on = threading.Event()
     newest = Lineage.newest
 
@@ -183,6 +182,13 @@ async def test_the_end_of_many_is_where_g_goes_once_it_is_read(
         return newest(lineage, count, before)
 
     monkeypatch.setattr(Lineage, "newest", slowly)
+    return go_on
+
+
+async def test_the_end_of_many_is_where_g_goes_once_it_is_read(
+    many: Path, go_on: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No key acts on the row that is the last one meanwhile."""
     monkeypatch.setattr("tui.panes.snapshots._CHUNK", 60)
     async with sitting(many, (120, 40)) as console:
         await console.sees("1 of 100, 250 in all")
@@ -195,16 +201,7 @@ async def test_the_end_of_many_is_where_g_goes_once_it_is_read(
         await console.sees("Save snapshot 1 of main")
 
 
-async def test_another_key_gives_up_the_end_of_many(many: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    go_on = threading.Event()
-    newest = Lineage.newest
-
-    def slowly(lineage: Lineage, count: int, before: int | None = None) -> list[SnapshotRow]:
-        if before is not None:
-            go_on.wait(20)
-        return newest(lineage, count, before)
-
-    monkeypatch.setattr(Lineage, "newest", slowly)
+async def test_another_key_gives_up_the_end_of_many(many: Path, go_on: threading.Event) -> None:
     async with sitting(many, (120, 40)) as console:
         await console.sees("1 of 100, 250 in all")
         await console.press("enter", "G", "k")
