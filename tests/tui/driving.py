@@ -13,9 +13,12 @@ from textual.keys import key_to_character
 from textual.pilot import Pilot
 
 from core.config import Settings
+from core.spark.client.client import Engine
 from tui.console import Console
 from tui.opening import Opening
+from tui.panes.query import QueryPane
 from tui.session import Session
+from tui.work.engine_room import EngineRoom
 
 # A statement of a freshly started Spark on a busy machine takes its time.
 PATIENCE = 60.0
@@ -100,4 +103,43 @@ async def at_orders(*place: Any, **more: Any) -> AsyncIterator[Sitting]:
     async with at_events(*place, **more) as console:
         await console.press("j", "enter")
         await console.sees("● orders", "1 of 5")
+        yield console
+
+
+def with_engine(warehouse: Path, engine: Engine) -> Session:
+    """A session whose Spark is the suite's."""
+    engine.wait_ready(120)
+    settings = Settings(str(warehouse))
+    return Session(settings, EngineRoom(settings, engine))
+
+
+@asynccontextmanager
+async def querying(*place: Any, **more: Any) -> AsyncIterator[tuple[Sitting, QueryPane]]:
+    """As `sitting`, with the query pane open on the second table."""
+    async with sitting(*place, **more) as console:
+        # The first table there is: a shared warehouse has databases of other tests as well.
+        await console.sees("● ")
+        await console.press("j", "6")
+        await console.sees("[6 Query]", "SELECT *")
+        yield console, console.app.query_one(QueryPane)
+
+
+async def run(console: Sitting, pane: QueryPane, sql: str) -> None:
+    pane.prepare(sql)
+    await console.press("ctrl+r")
+
+
+@asynccontextmanager
+async def planning_merge(table: str, *place: Any, **more: Any) -> AsyncIterator[Sitting]:
+    """As `sitting`, with the plan of a merge of the table's branch fix on the screen."""
+    async with sitting(*place, **more) as console:
+        await console.sees("▾ ")
+        await console.press("colon")
+        await console.type(table)
+        await console.press("enter")
+        await console.sees("● orders", "1 of ")
+        await console.press("3")
+        await console.sees("fix")
+        await console.press("j", "m")
+        await console.sees("Merge what branch fix", "type fix to confirm")
         yield console

@@ -2,30 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
-from tests.tui.driving import Sitting, at_events
-from tui.panes.query import QueryPane
-
-
-@asynccontextmanager
-async def querying(warehouse: Path) -> AsyncIterator[tuple[Sitting, QueryPane]]:
-    async with at_events(warehouse, (100, 30)) as console:
-        await console.press("j", "6")
-        await console.sees("[6 Query]", "SELECT *")
-        yield console, console.app.query_one(QueryPane)
-
-
-async def run(console: Sitting, pane: QueryPane, sql: str) -> None:
-    pane.prepare(sql)
-    await console.press("ctrl+r")
+from tests.tui.driving import querying, run
 
 
 async def test_a_call_is_planned_and_done_in_the_dialog(warehouse: Path) -> None:
     tag = warehouse / "shop.db" / "orders" / "tag" / "tag-v5"
-    async with querying(warehouse) as (console, pane):
+    async with querying(warehouse, (100, 30)) as (console, pane):
         await run(console, pane, "CALL sys.create_tag('orders', 'v5', snapshot => 4)")
         await console.sees("create-tag · shop.orders", "tag-v5", "[ Apply ]")
         assert not tag.exists()
@@ -37,7 +21,7 @@ async def test_a_call_is_planned_and_done_in_the_dialog(warehouse: Path) -> None
 
 async def test_what_is_destructive_wants_its_name_typed(warehouse: Path) -> None:
     tag = warehouse / "shop.db" / "orders" / "tag" / "tag-v2"
-    async with querying(warehouse) as (console, pane):
+    async with querying(warehouse, (100, 30)) as (console, pane):
         await run(console, pane, "CALL sys.delete_tag(table => 'shop.orders', name => 'v2')")
         await console.sees("delete-tag · shop.orders", "type v2 to confirm")
         await console.press("a", "escape")
@@ -46,7 +30,7 @@ async def test_what_is_destructive_wants_its_name_typed(warehouse: Path) -> None
 
 
 async def test_a_call_that_can_not_be_done_is_pointed_at(warehouse: Path) -> None:
-    async with querying(warehouse) as (console, pane):
+    async with querying(warehouse, (100, 30)) as (console, pane):
         await run(console, pane, "SELECT 1;\nCALL sys.create_tag('shop.orders',\n  nam => 'v5')")
         await console.sees("✗", "has no nam")
         assert pane.editor.cursor_location == (2, 2)

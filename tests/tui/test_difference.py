@@ -7,15 +7,12 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from core.config import Settings
 from core.spark.client.client import Engine
 from tests.conftest import ORDERS
 from tests.paimon import commit, create_table, open_table
 from tests.table.branches import create_branch
-from tests.tui.driving import sitting
+from tests.tui.driving import sitting, with_engine
 from tui.panes.query import QueryPane
-from tui.session import Session
-from tui.work.engine_room import EngineRoom
 
 
 def orders(*rows: tuple[int, str, float]) -> pa.Table:
@@ -30,9 +27,7 @@ async def test_a_branch_is_compared_with_main_and_the_rows_exported(
     open_table(engine_warehouse, "looked.t").create_tag("start", 1)
     create_branch(engine_warehouse, "looked.t", "fix", "start")
     commit(engine_warehouse, "looked.t$branch_fix", orders((2, "b", -2.0), (3, "c", 3.0)))
-    engine.wait_ready(120)
-    settings = Settings(str(engine_warehouse))
-    session = Session(settings, EngineRoom(settings, engine))
+    session = with_engine(engine_warehouse, engine)
     async with sitting(engine_warehouse, (120, 40), session=session) as console:
         await console.sees("▾ ")
         await console.press("colon")
@@ -87,9 +82,7 @@ async def test_the_totals_of_a_difference_are_of_all_its_rows_not_of_those_shown
     create_table(engine_warehouse, "looked.log", ORDERS)
     for count in (2, 600):
         commit(engine_warehouse, "looked.log", orders(*((number, "a", 1.0) for number in range(count))))
-    engine.wait_ready(120)
-    settings = Settings(str(engine_warehouse))
-    session = Session(settings, EngineRoom(settings, engine))
+    session = with_engine(engine_warehouse, engine)
     async with sitting(engine_warehouse, (120, 40), session=session) as console:
         await console.sees("▾ ")
         for table, counts in {

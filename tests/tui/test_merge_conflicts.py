@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
 from core.actions.merge import conflicts as merge_conflicts
-from core.config import Settings
 from core.spark.client.client import Engine
 from tests.paimon import commit
 from tests.table.branches import create_branch
-from tests.tui.driving import Sitting, sitting
+from tests.tui.driving import planning_merge, with_engine
 from tests.tui.test_hostile_text import COPIES, MARKUP, assert_harmless
 from tests.tui.test_running_change import orders
-from tui.session import Session
-from tui.work.engine_room import EngineRoom
 
 
 def in_conflict(warehouse: Path, table: str) -> Path:
@@ -30,27 +25,9 @@ def in_conflict(warehouse: Path, table: str) -> Path:
     return warehouse / f"{database}.db" / name / "snapshot"
 
 
-@asynccontextmanager
-async def planning(
-    warehouse: Path, table: str, session: Session | None = None, size: tuple[int, int] = (120, 36)
-) -> AsyncIterator[Sitting]:
-    """The plan of the merge is on the screen."""
-    async with sitting(warehouse, size, session=session) as console:
-        await console.sees("▾ ")
-        await console.press("colon")
-        await console.type(table)
-        await console.press("enter")
-        await console.sees("● orders", "snapshot 6")
-        await console.press("3")
-        await console.sees("fix")
-        await console.press("j", "m")
-        await console.sees("Merge what branch fix", "type fix to confirm", "v conflicts")
-        yield console
-
-
 async def test_what_the_looking_waits_for_is_said_and_it_can_be_cancelled(warehouse: Path) -> None:
     in_conflict(warehouse, "shop.orders")
-    async with planning(warehouse, "shop.orders", size=(80, 24)) as console:
+    async with planning_merge("shop.orders", warehouse) as console:
         await console.press("v")
         await console.sees("Spark is starting, 1 s", "ctrl+c cancels")
         await console.press("ctrl+c")
@@ -67,10 +44,8 @@ async def test_conflicts_are_shown_before_the_merge_and_after_it_was_refused(
     database = f"beside{shown}"
     shutil.copytree(engine_warehouse / "shop.db/orders", engine_warehouse / f"{database}.db/orders")
     snapshots = in_conflict(engine_warehouse, f"{database}.orders")
-    engine.wait_ready(120)
-    settings = Settings(str(engine_warehouse))
-    session = Session(settings, EngineRoom(settings, engine))
-    async with planning(engine_warehouse, f"{database}.orders", session) as console:
+    session = with_engine(engine_warehouse, engine)
+    async with planning_merge(f"{database}.orders", engine_warehouse, (120, 36), session=session) as console:
         await console.press("v")
         if shown == 1:
             await console.sees("the first 1 of 2 keys in conflict")

@@ -5,42 +5,23 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
-from core.config import Settings
 from core.spark.client.client import Engine
 from tests.paimon import read_rows
-from tests.tui.driving import Sitting, sitting
+from tests.tui.driving import Sitting, querying, run, with_engine
 from tui.panes.query import QueryPane
-from tui.session import Session
-from tui.work.engine_room import EngineRoom
 
 
-@asynccontextmanager
-async def querying(
+def asking(
     warehouse: Path, engine: Engine, size: tuple[int, int] = (120, 40)
-) -> AsyncIterator[tuple[Sitting, QueryPane]]:
-    """The console with its query pane open."""
-    engine.wait_ready(120)
-    settings = Settings(str(warehouse))
-    session = Session(settings, EngineRoom(settings, engine))
-    async with sitting(warehouse, size, session=session) as console:
-        # The first table there is: other tests have databases of their own in the warehouse.
-        await console.sees("● ")
-        await console.press("j", "6")
-        await console.sees("[6 Query]", "SELECT *")
-        yield console, console.app.query_one(QueryPane)
-
-
-async def run(console: Sitting, pane: QueryPane, sql: str) -> None:
-    pane.prepare(sql)
-    await console.press("ctrl+r")
+) -> AbstractAsyncContextManager[tuple[Sitting, QueryPane]]:
+    return querying(warehouse, size, session=with_engine(warehouse, engine))
 
 
 async def test_rows_come_with_what_they_were_read_at(engine_warehouse: Path, engine: Engine) -> None:
-    async with querying(engine_warehouse, engine, (80, 24)) as (console, pane):
+    async with asking(engine_warehouse, engine, (80, 24)) as (console, pane):
         await run(console, pane, "SELECT * FROM shop.orders VERSION AS OF 'snapshot.2' ORDER BY order_id")
         await console.sees("✓ 5 rows", "read shop.orders at snapshot.2", "customer", "order_id")
         assert [pane.grid.source.row(i)[0] for i in range(5)] == [1, 2, 3, 4, 5]
@@ -55,7 +36,10 @@ async def test_rows_come_with_what_they_were_read_at(engine_warehouse: Path, eng
 
 
 async def test_a_limit_is_said_honestly(engine_warehouse: Path, engine: Engine) -> None:
-    async with querying(engine_warehouse, engine) as (console, pane):
+    async with asking(engine_warehouse, engine) as (
+        console,
+        pane,
+    ):
         await run(console, pane, "SELECT id FROM range(10000)")
         await console.sees("first 500 rows of more", "1 of 500")
         await console.press("escape", "G")
@@ -63,7 +47,10 @@ async def test_a_limit_is_said_honestly(engine_warehouse: Path, engine: Engine) 
 
 
 async def test_an_error_points_at_its_place(engine_warehouse: Path, engine: Engine) -> None:
-    async with querying(engine_warehouse, engine) as (console, pane):
+    async with asking(engine_warehouse, engine) as (
+        console,
+        pane,
+    ):
         await run(console, pane, "SELECT 1;\nSELECT order_id,\n  nothing\nFROM shop.orders")
         await console.sees("✗", "nothing")
         assert pane.editor.cursor_location == (2, 2)
@@ -77,14 +64,20 @@ async def test_an_error_points_at_its_place(engine_warehouse: Path, engine: Engi
 
 
 async def test_values_of_all_kinds_are_told_apart(engine_warehouse: Path, engine: Engine) -> None:
-    async with querying(engine_warehouse, engine) as (console, pane):
+    async with asking(engine_warehouse, engine) as (
+        console,
+        pane,
+    ):
         sql = "SELECT NULL AS n, '' AS b, array(1, NULL) AS l, '[red]' || char(27) AS evil, true AS y"
         await run(console, pane, sql)
         await console.sees("✓ 1 row", "null", "[1,null]", "[red]�", "true")
 
 
 async def test_explain_shows_its_lines(engine_warehouse: Path, engine: Engine) -> None:
-    async with querying(engine_warehouse, engine) as (console, pane):
+    async with asking(engine_warehouse, engine) as (
+        console,
+        pane,
+    ):
         await run(console, pane, "EXPLAIN SELECT * FROM shop.orders")
         await console.sees("✓ the plan", "scan:", "Physical Plan")
 
@@ -92,7 +85,10 @@ async def test_explain_shows_its_lines(engine_warehouse: Path, engine: Engine) -
 async def test_a_running_statement_is_cancelled_and_the_next_one_runs(
     engine_warehouse: Path, engine: Engine
 ) -> None:
-    async with querying(engine_warehouse, engine) as (console, pane):
+    async with asking(engine_warehouse, engine) as (
+        console,
+        pane,
+    ):
         await run(console, pane, "SELECT count(*) FROM range(100000000000) a CROSS JOIN range(10) b")
         await console.sees("running")
         await console.press("ctrl+r")
@@ -107,7 +103,10 @@ async def test_a_running_statement_is_cancelled_and_the_next_one_runs(
 async def test_a_dead_engine_leaves_the_console_and_the_next_statement_works(
     engine_warehouse: Path, engine: Engine
 ) -> None:
-    async with querying(engine_warehouse, engine) as (console, pane):
+    async with asking(engine_warehouse, engine) as (
+        console,
+        pane,
+    ):
         await run(console, pane, "SELECT count(*) FROM range(100000000000) a CROSS JOIN range(10) b")
         await console.sees("running")
         process = engine._process
@@ -122,7 +121,10 @@ async def test_a_dead_engine_leaves_the_console_and_the_next_statement_works(
 
 
 async def test_statements_that_remove_rows_are_asked_about(engine_warehouse: Path, engine: Engine) -> None:
-    async with querying(engine_warehouse, engine) as (console, pane):
+    async with asking(engine_warehouse, engine) as (
+        console,
+        pane,
+    ):
         await run(console, pane, "INSERT OVERWRITE shop.orders SELECT * FROM shop.orders WHERE false")
         await console.sees("insert-overwrite · shop.orders", "type shop.orders to confirm", "replace")
         await console.press("escape")
@@ -135,7 +137,10 @@ async def test_rows_are_inserted_at_once_and_replaced_by_a_plan(
 ) -> None:
     shutil.copytree(engine_warehouse / "shop.db" / "orders", engine_warehouse / "typed.db" / "orders")
     name = "typed.orders"
-    async with querying(engine_warehouse, engine) as (console, pane):
+    async with asking(engine_warehouse, engine) as (
+        console,
+        pane,
+    ):
         await run(console, pane, f"INSERT INTO {name} VALUES (77, 'typed', 1)")
         await console.sees("✓ Committed snapshot 6 of typed.orders, with 1 row", "insert-into")
         await run(console, pane, f"INSERT OVERWRITE {name} SELECT * FROM {name} WHERE order_id = 77")
@@ -148,7 +153,10 @@ async def test_rows_are_inserted_at_once_and_replaced_by_a_plan(
 
 
 async def test_history_brings_a_statement_back(engine_warehouse: Path, engine: Engine) -> None:
-    async with querying(engine_warehouse, engine) as (console, pane):
+    async with asking(engine_warehouse, engine) as (
+        console,
+        pane,
+    ):
         await run(console, pane, "SELECT 'first'")
         await console.sees("✓ 1 row")
         await run(console, pane, "SELECT 'second'")

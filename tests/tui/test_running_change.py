@@ -14,7 +14,7 @@ from core.spark.client.client import Engine
 from tests.conftest import ORDERS
 from tests.paimon import commit
 from tests.table.branches import create_branch
-from tests.tui.driving import Sitting, sitting
+from tests.tui.driving import Sitting, planning_merge, with_engine
 from tui.session import Session
 from tui.work.cancelling import PATIENCE, Cancelling
 from tui.work.engine_room import EngineRoom
@@ -37,16 +37,7 @@ async def merging(
     warehouse: Path, session: Session | None = None, table: str = "shop.orders"
 ) -> AsyncIterator[Sitting]:
     """The merge was begun; Spark is not started yet, unless the session has one."""
-    async with sitting(warehouse, (110, 36), session=session) as console:
-        await console.sees("▾ ")
-        await console.press("colon")
-        await console.type(table)
-        await console.press("enter")
-        await console.sees("● orders", "snapshot 5")
-        await console.press("3")
-        await console.sees("fix")
-        await console.press("j", "m")
-        await console.sees("Merge what branch fix", "type fix to confirm")
+    async with planning_merge(table, warehouse, (110, 36), session=session) as console:
         await console.press("c")
         await console.type("fix")
         await console.press("enter")
@@ -92,9 +83,7 @@ async def test_what_ends_in_the_background_is_told_and_its_rows_are_shown(
     # A copy: the warehouse is the whole suite's.
     shutil.copytree(engine_warehouse / "shop.db" / "orders", engine_warehouse / "left.db" / "orders")
     snapshots = parted(engine_warehouse, "left.orders")
-    engine.wait_ready(120)
-    settings = Settings(str(engine_warehouse))
-    session = Session(settings, EngineRoom(settings, engine))
+    session = with_engine(engine_warehouse, engine)
     async with merging(engine_warehouse, session, "left.orders") as console:
         await console.sees("To the background")
         await console.press("escape")
