@@ -17,9 +17,9 @@ def is_in_the_way(path: str | os.PathLike[str]) -> bool:
         return False
 
 
-def open_regular(path: str | os.PathLike[str], flags: int, mode: int = 0o600) -> int:
+def open_regular(path: str | os.PathLike[str], flags: int) -> int:
     """A descriptor, without waiting. Raises `OSError`, also for what is no regular file."""
-    descriptor = os.open(path, flags | _NEVER_WAIT, mode)
+    descriptor = os.open(path, flags | _NEVER_WAIT, 0o600)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(errno.EINVAL, "it is no regular file")

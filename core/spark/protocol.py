@@ -79,7 +79,6 @@ class Run(msgspec.Struct, frozen=True, tag=True):
     sql: str
     database: str | None = None
     limit: int | None = None
-    time_zone: str | None = None
     inserting: Inserting | None = None
 
 

@@ -43,13 +43,12 @@ from core.travel.statements.inserts import Insert, read_insert
 
 @dataclass(frozen=True)
 class Inserts:
-    """One INSERT statement. The zone is the session's; `database` is that of plain names."""
+    """One INSERT statement; `database` is that of plain names."""
 
     insert: Insert
     table: TablePath
     branch: str | None
     database: str | None
-    time_zone: str | None
 
     @property
     def name(self) -> str:
@@ -129,7 +128,7 @@ class Inserts:
             # Two writers at once would give one key two buckets.
             pinned = head.data.decode() if head else ""
         inserting = Inserting(str(uuid.uuid4()), root.branch, pinned)
-        run = Run(0, insert.sql, self.database, None, self.time_zone, inserting)
+        run = Run(0, insert.sql, self.database, None, inserting)
         answer = Told()
         with engine_of(context) as engine:
             for event in engine.do(run):
@@ -180,14 +179,12 @@ class Inserts:
         return fingerprint(root.directory, schema.to_json(), head.data if head else b"")
 
 
-def inserting_action(
-    statement: Statement, database: str | None = None, time_zone: str | None = None
-) -> tuple[Called, Inserts]:
+def inserting_action(statement: Statement, database: str | None = None) -> tuple[Called, Inserts]:
     """The action of an INSERT; `database` is that of a table's plain name. Raises `StatementFailed`."""
     insert = read_insert(statement)
     with failing_at(insert.table_position):
         table, branch = named_table(insert.parts, database)
-    inserts = Inserts(insert, table, branch, database, time_zone)
+    inserts = Inserts(insert, table, branch, database)
     return Called(inserts.action(), table, {}, insert.table_position, insert.table_position), inserts
 
 

@@ -59,7 +59,6 @@ def run_statement(
     *,
     database: str | None = None,
     limit: int | None = None,
-    time_zone: str | None = None,
     call: CallMode | None = None,
 ) -> Generator[Event]:
     """The events of `Engine.run`. What needs no Spark is answered without starting it; a text is read first.
@@ -74,7 +73,7 @@ def run_statement(
     if statement.kind == "empty":
         yield Failed("There is no statement to run", "Write one, such as SELECT * FROM database.table.")
     elif is_action(statement):
-        yield from _run_action(engine, statement, database, limit, time_zone, call or CallMode())
+        yield from _run_action(engine, statement, database, limit, call or CallMode())
     else:
         if engine.state in _ASLEEP:
             try:
@@ -84,7 +83,7 @@ def run_statement(
                 # Before half a minute of Spark's start.
                 yield Failed.of(error)
                 return
-        yield from engine.run(statement.sql, database=database, limit=limit, time_zone=time_zone)
+        yield from engine.run(statement.sql, database=database, limit=limit)
 
 
 def action_called(statement: Statement, database: str | None = None) -> Called | None:
@@ -102,9 +101,7 @@ def is_action(statement: Statement) -> bool:
     return statement.kind in ("call", "alter", "insert", "overwrite")
 
 
-def _called(
-    statement: Statement, database: str | None, time_zone: str | None = None
-) -> tuple[Called, Inserts | None]:
+def _called(statement: Statement, database: str | None) -> tuple[Called, Inserts | None]:
     """What does a statement, and where that is an INSERT, the INSERT."""
     match statement.kind:
         case "alter":
@@ -115,7 +112,7 @@ def _called(
         case "insert" | "overwrite":
             from core.statements.insert import inserting_action
 
-            return inserting_action(statement, database, time_zone)
+            return inserting_action(statement, database)
     return called_action(statement, database), None
 
 
@@ -124,14 +121,13 @@ def _run_action(
     statement: Statement,
     database: str | None,
     limit: int | None,
-    time_zone: str | None,
     mode: CallMode,
 ) -> Iterator[Event]:
     began = time.monotonic()
     position = None
     worded: Callable[[str], str] = IN_SQL.said if statement.kind == "call" else str
     try:
-        called, inserts = _called(statement, database, time_zone)
+        called, inserts = _called(statement, database)
         settings = engine.settings
         context = open_context(settings.warehouse, settings.options, settings.read_only, lambda: engine)
         position = called.table_position

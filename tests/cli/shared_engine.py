@@ -21,10 +21,8 @@ class Shared:
         self._engine = engine
         self.settings = engine.settings
 
-    def run(
-        self, sql: str, *, database: str | None = None, limit: int | None = None, time_zone: str | None = None
-    ) -> Iterator[Event]:
-        return self._engine.run(sql, database=database, limit=limit, time_zone=time_zone)
+    def run(self, sql: str, *, database: str | None = None, limit: int | None = None) -> Iterator[Event]:
+        return self._engine.run(sql, database=database, limit=limit)
 
     def do(self, task: Task) -> Iterator[Event]:
         return self._engine.do(task)

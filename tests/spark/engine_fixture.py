@@ -93,6 +93,16 @@ def by_pypaimon(engine: Engine) -> Iterator[None]:
         rows(engine, f"RESET {SCAN}")
 
 
+@contextmanager
+def in_zone(engine: Engine, zone: str) -> Iterator[None]:
+    """Inside, the session's time zone is this one."""
+    rows(engine, f"SET TIME ZONE '{zone}'")
+    try:
+        yield
+    finally:
+        rows(engine, "RESET spark.sql.session.timeZone")
+
+
 @pytest.fixture(scope="session")
 def engine_warehouse(warehouse_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The template's `shop`, copied. A test that changes tables makes a database of its own in it."""

@@ -107,9 +107,9 @@ class SqlEditor(TextArea):
     class Completing(Message):
         """Tab was pressed."""
 
-    def __init__(self, text: str = "") -> None:
+    def __init__(self) -> None:
         super().__init__(
-            text, theme="css", soft_wrap=True, show_line_numbers=False, compact=True, max_checkpoints=200
+            theme="css", soft_wrap=True, show_line_numbers=False, compact=True, max_checkpoints=200
         )
         self._spans_of: tuple[str, dict[int, list[Highlight]]] = ("\x00", {})
 

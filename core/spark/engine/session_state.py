@@ -27,14 +27,12 @@ class SessionState:
 
     def __init__(self, spark: SparkSession) -> None:
         self._conf = spark.conf
-        self.zone = self._chosen_zone = self._conf.get(_ZONE) or "UTC"
+        self.zone = self._conf.get(_ZONE) or "UTC"
         self.database: str | None = None
         self._given_database: str | None = None
 
     def settle(self, order: Run) -> None:
         """Before each statement."""
-        self.zone = order.time_zone or self._chosen_zone
-        self._conf.set(_ZONE, self.zone)
         # A USE holds until whoever asks comes with another database.
         if order.database != self._given_database or self.database is None:
             self._given_database = self.database = order.database
@@ -51,7 +49,7 @@ class SessionState:
             raise StatementFailed(
                 f"{zone} is no time zone that is known here", "Write a region: 'America/Los_Angeles'."
             ) from error
-        self._chosen_zone = zone
+        self.zone = zone
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from core.spark.client.client import Engine
 from tests.paimon import commit, create_table
-from tests.spark.engine_fixture import ask, rows
+from tests.spark.engine_fixture import ask, in_zone, rows
 
 SCHEMA = pa.schema(
     [
@@ -122,8 +122,10 @@ def test_results_of_types_without_arrow_come_as_text(engine: Engine) -> None:
 
 def test_moments_are_shown_in_the_zone_asked_for(engine: Engine) -> None:
     sql = "SELECT TIMESTAMP'2026-07-01 12:00:00+00:00' AS at, hour(TIMESTAMP'2026-07-01 12:00:00Z') AS hour"
-    (found,) = rows(engine, sql, time_zone="Asia/Tokyo")
+    with in_zone(engine, "Asia/Tokyo"):
+        (found,) = rows(engine, sql)
     assert found["at"].isoformat() == "2026-07-01T21:00:00+09:00"
     assert found["hour"] == 21
-    (again,) = rows(engine, sql, time_zone="America/New_York")
+    with in_zone(engine, "America/New_York"):
+        (again,) = rows(engine, sql)
     assert again["hour"] == 8

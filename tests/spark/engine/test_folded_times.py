@@ -9,7 +9,7 @@ import pytest
 
 from core.spark.client.client import Engine
 from tests.paimon import open_table
-from tests.spark.engine_fixture import ask
+from tests.spark.engine_fixture import ask, in_zone
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,8 @@ def read(engine: Engine, expression: str) -> list[str]:
     """The versions that two tables are read at, by one expression."""
     sql = f"""SELECT * FROM shop.orders TIMESTAMP AS OF {expression} AS o
         JOIN shop.orders AS OF TIMESTAMP {expression} USING (order_id)"""
-    answer = ask(engine, sql, time_zone="Asia/Tokyo", limit=1)
+    with in_zone(engine, "Asia/Tokyo"):
+        answer = ask(engine, sql, limit=1)
     assert answer.finish
     return [reading.version.partition(",")[0] for reading in answer.readings]
 

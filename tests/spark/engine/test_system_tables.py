@@ -118,8 +118,8 @@ def test_expired_versions_and_times_say_which_savepoint_served_and_how_far_it_is
     saved_ms = Lineage(context.files, root).tag("savepoint.1").time_millis
     live_ms = Lineage(context.files, root).snapshot(earliest).time_millis
     between = saved_ms + (live_ms - saved_ms) // 2
-    asked = f"{datetime.fromtimestamp(between / 1000, UTC):%Y-%m-%d %H:%M:%S.%f}"
-    by_time = ask(engine, f"SELECT count(*) AS n FROM past.orders TIMESTAMP AS OF '{asked}'", time_zone="UTC")
+    asked = f"{datetime.fromtimestamp(between / 1000, UTC):%Y-%m-%d %H:%M:%S.%f}+00:00"
+    by_time = ask(engine, f"SELECT count(*) AS n FROM past.orders TIMESTAMP AS OF '{asked}'")
     assert by_time.rows == [{"n": 5}]
     note = by_time.readings[0].note
     assert "No snapshot from then is left: savepoint.1 (snapshot 2) serves, " in note

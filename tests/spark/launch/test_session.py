@@ -36,8 +36,6 @@ def test_the_time_zone_that_is_set_holds(zoned: Engine, statement: str, zone: st
     machine = rows(zoned, ZONE)
     assert ask(zoned, statement).finish
     assert rows(zoned, ZONE) == [{"zone": zone}]
-    assert rows(zoned, ZONE, time_zone="UTC") == [{"zone": "UTC"}]
-    assert rows(zoned, ZONE) == [{"zone": zone}]
     assert ask(zoned, "RESET spark.sql.session.timeZone").finish
     assert rows(zoned, ZONE) == machine
 
