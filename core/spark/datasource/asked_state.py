@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 
 from core.errors import UsageError
 from core.spark.datasource.options import STARTS, STATES
@@ -53,7 +53,7 @@ def asked_state(files: Files, root: Root, options: Mapping[str, str]) -> Resolve
         case "scan.watermark":
             return resolve_version(files, root, f"watermark-{value}")
         case "scan.timestamp" | "scan.timestamp-millis" | "timestampAsOf":
-            return resolve_time(files, root, _time(name, value), value)
+            return resolve_time(files, root, named_time(name, value), value)
     return resolve_version(files, root, value)
 
 
@@ -68,12 +68,12 @@ def _require_mode(mode: str, given: list[str]) -> None:
     raise UsageError(f"scan.mode {mode} takes {takes}", "Each of them can stand without scan.mode, too.")
 
 
-def _time(name: str, text: str) -> int:
-    """Epoch milliseconds."""
+def named_time(name: str, text: str) -> int:
+    """The value of an option that names a time, as epoch milliseconds. Raises `UsageError`."""
     try:
         if name == "scan.timestamp-millis":
             return int(text)
-        time = read_timestamp(text, datetime.now(UTC).date())
+        time = read_timestamp(text, datetime.now().date())
         if name == "timestampAsOf" and time.tzinfo is None:
             raise UsageError(
                 f"timestampAsOf {text} has no time zone, and which one the session has is not known here",

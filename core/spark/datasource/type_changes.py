@@ -90,8 +90,8 @@ def require_convertible(table: str, fields: Iterable[Any], written: Sequence[Any
         if old is None or all(converts_alike(*pair) for pair in _leaves(old.type, field.type)):
             continue
         raise Refused(
-            f"Column {field.name} of {table} was {_text(old.type)} and is {_text(field.type)}: what files "
-            "from before hold of it nothing here converts as stock Paimon does",
+            f"Column {field.name} of {table} was {type_words(old.type)} and is {type_words(field.type)}: "
+            "what files from before hold of it nothing here converts as stock Paimon does",
             "Leave it out, or read a version from before the change; a stock engine's full compaction "
             "writes the values anew (CALL sys.compact).",
         )
@@ -154,5 +154,6 @@ def _leaves(old: Any, new: Any) -> Iterator[tuple[ColumnType, ColumnType]]:
                 yield ColumnType(old_kind, None, None, False), ColumnType(new_kind, 0, None, False)
 
 
-def _text(kind: Any) -> str:
+def type_words(kind: Any) -> str:
+    """A type of pypaimon's as Paimon writes it."""
     return str(getattr(kind, "type", kind))

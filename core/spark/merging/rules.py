@@ -9,7 +9,7 @@ from core.cancelling import check_cancelled
 from core.spark.merging.keys import KeyReader
 from core.spark.merging.model import MergeColumns, MergeFile, MergeRules, Unmergeable
 from core.table.definition.column_types import ColumnType
-from core.table.definition.kind_signs import ignored_deletes
+from core.table.definition.kind_signs import ignored_deletes, is_on
 from core.table.records import SchemaField, TableSchema
 
 _KEY_PREFIX = "_KEY_"
@@ -27,7 +27,7 @@ def merge_rules(schema: TableSchema, schemas: Mapping[int, TableSchema]) -> Merg
         raise Unmergeable("the table has no primary key")
     if engine != "deduplicate":
         raise Unmergeable(f"merge-engine {engine}")
-    if _is_true(options, "sequence.snapshot-ordering"):
+    if is_on(options, "sequence.snapshot-ordering"):
         raise Unmergeable("sequence.snapshot-ordering")
     # Within a partition its columns are the same in every key, and files do not hold them as keys.
     key = [name for name in schema.primary_keys if name not in schema.partition_keys]
@@ -96,7 +96,3 @@ def _compares_as(written: str, now: str) -> bool:
 
 def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",")]
-
-
-def _is_true(options: Mapping[str, str], name: str) -> bool:
-    return options.get(name, "").strip().lower() == "true"

@@ -39,9 +39,7 @@ def survivors(group: MergeGroup, open_file: OpenFile) -> list[Bits]:
     if len(files) == 1:
         kinds = read_kinds(files[0], open_file)
         return [_bits(files[0], _living(files[0], kinds.retracts), kinds.numbers)]
-    by_age = sorted(
-        range(len(files)), key=lambda index: (files[index].min_sequence, files[index].max_sequence)
-    )
+    by_age = _by_age(files)
     aged = [files[index] for index in by_age]
     with_numbers = ages_overlap(files) or not all(file.has_row_numbers for file in files)
     rows = [read_rows(file, rules, open_file, with_numbers=with_numbers) for file in aged]
@@ -61,9 +59,7 @@ def first_survivors(group: MergeGroup, open_file: OpenFile, first: int) -> list[
     with_numbers = ages_overlap(files)
     rows = [read_rows(file, rules, open_file, with_numbers=with_numbers, first=first) for file in files]
     heads = [replace(file, row_count=len(each.key[0])) for file, each in zip(files, rows, strict=True)]
-    by_age = sorted(
-        range(len(files)), key=lambda index: (files[index].min_sequence, files[index].max_sequence)
-    )
+    by_age = _by_age(files)
     if len(files) == 1:
         aged = [_living(heads[0], rows[0].retracts)]
     else:
@@ -77,6 +73,11 @@ def first_survivors(group: MergeGroup, open_file: OpenFile, first: int) -> list[
     ]
     told = [np.searchsorted(rank, min(ends), side="right") if ends else len(rank) for rank in ranks]
     return [Bits.of(truths[index][: told[index]]) for index in range(len(files))]
+
+
+def _by_age(files: Sequence[MergeFile]) -> list[int]:
+    """Their indexes, from the oldest to the newest."""
+    return sorted(range(len(files)), key=lambda each: (files[each].min_sequence, files[each].max_sequence))
 
 
 def _ranks(rules: MergeRules, rows: Sequence[KeyRows]) -> list[NDArray[np.int64]]:

@@ -13,6 +13,7 @@ from typing import Any
 from pyspark.sql.types import StructType
 
 from core.errors import StatementFailed
+from core.spark.datasource.type_changes import type_words
 from core.spark.datasource.types import spark_schema
 from core.table.definition.column_types import ColumnType
 
@@ -87,7 +88,9 @@ def _check(wanted: Any, in_file: Any, file_format: str) -> None:
         if kind.name in _UNREAD or (file_format == "orc" and is_unread):
             raise NotNative(f"column {wanted.name} of type {each} in {file_format} files")
     if not _is_wider(wanted.type, in_file.type):
-        raise NotNative(f"column {wanted.name} was {_text(in_file.type)} and is {_text(wanted.type)}")
+        raise NotNative(
+            f"column {wanted.name} was {type_words(in_file.type)} and is {type_words(wanted.type)}"
+        )
 
 
 def _atoms(kind: Any) -> list[str]:
@@ -134,7 +137,3 @@ def _shape(kind: Any) -> object:
         case "RowType":
             return "ROW", tuple((field.id, field.name, _shape(field.type)) for field in kind.fields)
     return str(kind)
-
-
-def _text(kind: Any) -> str:
-    return str(getattr(kind, "type", kind))

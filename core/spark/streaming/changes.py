@@ -21,6 +21,7 @@ from core.errors import Refused
 from core.spark.datasource.paimon import open_table, plan_splits, read_splits, require_readable
 from core.spark.datasource.scan import Scan
 from core.storage.files import Files
+from core.table.definition.kind_signs import is_on
 from core.table.manifests.manifests import read_manifest_list, read_manifests
 from core.table.records import Snapshot, TableSchema
 
@@ -66,7 +67,7 @@ class MicroBatch:
         if self._has_changelog:
             return bool(snapshot.changelog_manifest_list)
         if snapshot.commit_kind == "OVERWRITE" and not self._schema.primary_keys:
-            return _is_set(self._schema, "streaming-read-append-overwrite")
+            return is_on(self._schema.options, "streaming-read-append-overwrite")
         return snapshot.commit_kind == "APPEND"
 
     def _whole_splits(self) -> list[Any]:
@@ -148,9 +149,9 @@ def require_streamable(scan: Scan, *, begins_whole: bool) -> None:
     """Raises `Refused` for a table whose changes can't be told from its commits."""
     schema = scan.table_schema
     name = scan.name
-    if _is_set(schema, "data-evolution.enabled"):
+    if is_on(schema.options, "data-evolution.enabled"):
         raise Refused(f"{name} has data-evolution.enabled: its commits write parts of rows")
-    if _is_set(schema, "streaming-read-overwrite"):
+    if is_on(schema.options, "streaming-read-overwrite"):
         raise Refused(f"{name} has streaming-read-overwrite: what an overwrite takes out can't be told here")
     if not schema.primary_keys:
         return
@@ -219,7 +220,3 @@ def _at(scan: Scan, snapshot: Snapshot) -> Scan:
 
 def _paimons(snapshot: Snapshot) -> Any:
     return JSON.from_json(snapshot.to_json().decode(), PaimonSnapshot)
-
-
-def _is_set(schema: TableSchema, option: str) -> bool:
-    return schema.options.get(option, "false").lower() == "true"

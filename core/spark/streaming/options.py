@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Literal, get_args
 
 from core.errors import UsageError
+from core.spark.datasource.asked_state import named_time
 from core.text import whole_number
-from core.travel.times.literals import read_timestamp
-from core.travel.times.zones import epoch_ms
 
 Mode = Literal["latest-full", "latest", "from-snapshot", "from-snapshot-full", "from-timestamp"]
 
@@ -70,18 +68,10 @@ def _implied(version: str | None, time_ms: int | None) -> str:
 
 
 def _time(options: Mapping[str, str]) -> int | None:
-    written, millis = options.get("scan.timestamp"), options.get("scan.timestamp-millis")
-    if written is not None and millis is not None:
-        raise UsageError("scan.timestamp and scan.timestamp-millis are both given", "Give one of them.")
-    try:
-        if millis is not None:
-            return int(millis)
-        if written is not None:
-            # Without a zone it is this machine's, as in Paimon.
-            return epoch_ms(read_timestamp(written, datetime.now().date()).astimezone())
-    except (ValueError, OverflowError) as error:
-        raise UsageError(f"The stream's start is not a time: {error}") from error
-    return None
+    given = [name for name in ("scan.timestamp", "scan.timestamp-millis") if name in options]
+    if len(given) > 1:
+        raise UsageError(f"{' and '.join(given)} are both given", "Give one of them.")
+    return named_time(given[0], options[given[0]]) if given else None
 
 
 def _most(text: str | None) -> int | None:

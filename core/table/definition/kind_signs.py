@@ -27,11 +27,16 @@ _LOSSY = re.compile(
 _WITHOUT_PATH = ("FLOAT", "DOUBLE", "BINARY", "VARBINARY", "BYTES")
 
 
+def is_on(options: Mapping[str, str], name: str) -> bool:
+    """Whether an option is set to `true`, in any case."""
+    return options.get(name, "").strip().lower() == "true"
+
+
 def ignored_deletes(options: Mapping[str, str]) -> str | None:
     """The option by which deletes in files count for nothing, where one is set."""
     for option in _IGNORE_DELETE:
         if option in options:
-            return option if options[option].strip().lower() == "true" else None
+            return option if is_on(options, option) else None
     return None
 
 
