@@ -13,9 +13,9 @@ _NO_CALENDAR = (OverflowError, ValueError, OSError)
 _LENGTHS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s"), (1, "ms"))
 
 
-def counted(count: int, one: str) -> str:
-    """`1 row`, `1,200 rows`."""
-    return f"{intcomma(count)} {one if count == 1 else one + 's'}"
+def counted(count: int, one: str, many: str = "") -> str:
+    """`1 row`, `1,200 rows`, `2 branches`."""
+    return f"{intcomma(count)} {one if count == 1 else many or one + 's'}"
 
 
 def size(count: int) -> str:

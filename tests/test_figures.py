@@ -47,7 +47,11 @@ def test_sizes_read_as_people_say_them(count: int, words: str) -> None:
 
 
 def test_counts_have_their_noun_and_their_thousands() -> None:
-    assert [counted(1, "row"), counted(16_200, "row")] == ["1 row", "16,200 rows"]
+    assert [counted(1, "row"), counted(16_200, "row"), counted(2, "branch", "branches")] == [
+        "1 row",
+        "16,200 rows",
+        "2 branches",
+    ]
 
 
 def test_lengths_of_time_have_two_units() -> None:
