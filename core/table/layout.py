@@ -226,3 +226,13 @@ def number_in(name: str, prefix: str) -> int | None:
 def savepoint_tag(savepoint_id: int) -> str:
     """The name of the stock tag that protects a savepoint's files."""
     return f"{SAVEPOINT_TAG_PREFIX}{savepoint_id}"
+
+
+def merge_tag(branch: str, snapshot_id: int) -> str:
+    """The tag of main that pins what a merge shares with the branch, or needs to tell main's changes by."""
+    return f"paimark.merge.{branch}.{snapshot_id}"
+
+
+def truncation_tag(branch: str, snapshot_id: int) -> str:
+    """The tag of main's newest snapshot that it shares with the branch that has what came later."""
+    return f"paimark.truncate.{branch}.{snapshot_id}"

@@ -23,8 +23,7 @@ from core.actions.merge.history import MergeEvent
 from core.actions.plan import Plan, Refusal, Step
 from core.actions.replace import replace_main_branch
 from core.actions.rewrite import rewrite_main
-from core.actions.roots import merge_tags
-from core.actions.roots.notices import notice
+from core.actions.roots.barrier import notice
 from core.actions.roots.savepoint_claim import Claim
 from core.actions.tags import rename_tag
 from core.actions.undo import replacement as undo_replacement
@@ -140,7 +139,7 @@ def names_on_disk() -> set[str]:
     patterns = {re.sub(r"[\x007]", "[^/`]*", path) for path in given if path not in ("<t>", "<root>")}
     names = {value for name, value in vars(layout).items() if name.isupper() and isinstance(value, str)}
     names |= {SCRATCH, MARKER, READ_TAG_PREFIX, f"{layout.CONSUMER_PREFIX}{landing._READER}<token>"}
-    names |= {merge_tags.merge_tag("<branch>", 7)[:-1], merge_tags.truncation_tag("<archive>", 7)[:-1]}
+    names |= {layout.merge_tag("<branch>", 7)[:-1], layout.truncation_tag("<archive>", 7)[:-1]}
     names |= {landing.commit_user("<token>")}
     return patterns | {re.escape(each) for each in names}
 

@@ -17,26 +17,10 @@ from core.storage.files import Files
 from core.table.layout import Root, TablePath
 from core.table.records import commit_key
 
-__all__ = ["FileCount", "Freed", "freed_by"]
+__all__ = ["FileCount", "Freed"]
 
 # Seconds before it is read again: an expiry that is at work takes the snapshot away last.
 _WAITS = (0.05, 0.2, 0.5)
-
-
-def freed_by(
-    files: Files,
-    table: TablePath,
-    to_delete: ToDelete,
-    *,
-    with_data: bool = True,
-    progress: Progress = lambda line: None,
-) -> Freed:
-    """Every file that only the references to delete keep, with its size; files that are gone are left out.
-
-    Without data, manifests of the leaving ones may be gone. Raises `Refused` when anything that may keep
-    files can't be read.
-    """
-    return FileCount(files, table, to_delete, progress, with_data=with_data).freed()
 
 
 class FileCount:
@@ -68,7 +52,11 @@ class FileCount:
         return _held_by(to_delete) <= self._of
 
     def freed(self) -> Freed:
-        """As `freed_by`, now."""
+        """Every file that only the references to delete keep now, with its size; without those that are gone.
+
+        Without data, manifests of the leaving ones may be gone. Raises `Refused` when anything that may keep
+        files can't be read.
+        """
         return self._retried(exactly=True)
 
     def still_freed(self, among: Collection[Root] | None = None) -> Freed:

@@ -9,11 +9,10 @@ from __future__ import annotations
 from core.actions.context import Context, Progress
 from core.actions.merge.survey import Survey
 from core.actions.roots.guard_tags import guard, unguard
-from core.actions.roots.merge_tags import merge_tag
 from core.errors import FileMissing, Refused
 from core.storage.files import Files
 from core.table.landed import Landed
-from core.table.layout import SNAPSHOT_PREFIX, Root
+from core.table.layout import SNAPSHOT_PREFIX, Root, merge_tag
 from core.table.lineage.commits import is_kept
 from core.table.lineage.forks import Side
 from core.table.lineage.lineage import Lineage

@@ -33,10 +33,9 @@ from core.actions.rewrite.column_compatibility import column_refusals
 from core.actions.rewrite.rewrite_main import TRY, RewriteMain, as_planned_or_gone_on, snapshot_of
 from core.actions.rewrite.spark_rewrite import QueryRows, RewriteBase
 from core.actions.roots import savepoint_claim
-from core.actions.roots.merge_tags import merge_tag
 from core.errors import UsageError
 from core.figures import counted
-from core.table.layout import Root, TablePath
+from core.table.layout import Root, TablePath, merge_tag
 from core.table.records import Point, Snapshot, is_same_commit, point_of
 
 _CHOICES = ("fail", "branch", "main")

@@ -6,7 +6,7 @@ from core.actions.context import Context
 from core.actions.merge.history import MergeEvent, record
 from core.actions.merge.survey import Survey
 from core.actions.roots.guard_tags import guard
-from core.actions.roots.merge_tags import merge_tag
+from core.table.layout import merge_tag
 from core.table.records import Point, Snapshot, is_same_commit, point_of
 
 

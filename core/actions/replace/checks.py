@@ -8,13 +8,12 @@ from core.actions.context import Context, Progress, Remark
 from core.actions.plan import Plan, Refusal, raise_first
 from core.actions.replace.pointer import Replacement, Sides, replacement_of, sides
 from core.actions.replace.takeover import Takeover, moved, savepoints_held_alone, survey_takeover
-from core.actions.roots.json_edit import with_options
+from core.actions.roots.branch_files import is_protected
 from core.actions.roots.root_state import RootState, state
 from core.actions.roots.savepoint_claim import claimed_ids, read_claim
 from core.actions.roots.stray_commits import stray_commits
 from core.errors import NotFound, Refused
 from core.storage.files import Files
-from core.table.definition.retention import RETENTION_OFF
 from core.table.layout import SNAPSHOT_PREFIX, Root, TablePath, savepoint_tag
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import branch_root, main_root
@@ -134,10 +133,7 @@ def _has_expired(files: Files, between: Sides, replacement: Replacement) -> bool
 def _went_on(files: Files, replacement: Replacement, now: RootState) -> bool:
     """Whether the branch still holds what was planned, and stock retention is off in its newest schema."""
     path = now.root.schema(now.schema_id)
-    if (
-        with_options(now.schema, RETENTION_OFF, path) != now.schema
-        or now.schema_id != replacement.branch_schema_id
-    ):
+    if not is_protected(now.schema, path) or now.schema_id != replacement.branch_schema_id:
         return False
     if replacement.branch_head is None or now.head is None or now.head.snapshot.id < replacement.branch_head:
         return False

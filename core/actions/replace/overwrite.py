@@ -10,11 +10,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Self
 
-from core.actions.change import journal
 from core.actions.change.change import Done, Work
 from core.actions.change.journal import Hold
-from core.actions.change.operations import REPLACEMENT, Undoable
-from core.actions.checks import read_only_refusals
+from core.actions.change.operations import Undoable
 from core.actions.context import Context
 from core.actions.merge.fast_forward import remove_schemas, write_schemas
 from core.actions.merge.journal import MergeState, state_of, survey_of
@@ -47,10 +45,9 @@ def plan(context: Context, table: TablePath, name: str, arguments: Mapping[str, 
     files, survey = context.files, survey_merge(context.files, table, name, whole=True)
     start, head = survey.start, survey.branch.snapshot
     main = start.head.snapshot
-    refusals = [*read_only_refusals(context), *survey.schema_refusals, *rewriting_refusals(survey.target)]
+    refusals = [*survey.schema_refusals, *rewriting_refusals(survey.target)]
     if newest := Lineage(files, survey.branch.root).latest_schema():
         refusals += column_refusals(newest, f"Branch {name}", survey.target)
-    refusals += journal.refusals(context, table)
     rows = size = 0
     try:
         rows, size = size_of(files, table, head)
@@ -58,9 +55,7 @@ def plan(context: Context, table: TablePath, name: str, arguments: Mapping[str, 
         refusals.append(Refusal(f"Branch {name} is not whole: {error.message}", "Repair it first."))
     safety = savepoint_claim.next_id(files, table)
     return Plan(
-        action=REPLACEMENT,
         change="overwrite-main",
-        table=table.full_name,
         summary=f"Give main of {table.full_name} the rows of branch {name} (its snapshot {head.id}), "
         f"instead of those of snapshot {main.id}",
         arguments={"name": name, "layout": OVERWRITE},

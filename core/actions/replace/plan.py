@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from core.actions.change import journal
-from core.actions.checks import read_only_refusals
 from core.actions.context import Context
 from core.actions.features import changelog_refusals, feature_refusals
 from core.actions.garbage.deletion import freed_steps
 from core.actions.garbage.drop_root import root_to_delete
-from core.actions.garbage.unreferenced import Freed, freed_by
+from core.actions.garbage.unreferenced import FileCount, Freed
 from core.actions.plan import Plan, Refusal, Step
 from core.actions.replace.checks import claim_refusals, clash_refusals, loss_refusals
 from core.actions.replace.takeover import Takeover, unreadable_refusals
-from core.actions.roots.json_edit import with_options
+from core.actions.roots.branch_files import is_protected
 from core.actions.roots.root_files import part_of, root_files
 from core.errors import Refused
 from core.figures import counted
-from core.table.definition.retention import RETENTION_OFF
 from core.table.layout import SAVEPOINT_TAG_PREFIX, TAG_PREFIX, savepoint_tag
 from core.table.records import TableSchema
 from core.table.savepoints import SavepointManager
@@ -28,15 +25,11 @@ _OURS = "paimark"
 _SHOWN = 5
 
 
-def describe(
-    context: Context, action: str, takeover: Takeover, archive: str | None, *, drops_previous: bool
-) -> Plan:
+def describe(context: Context, takeover: Takeover, archive: str | None, *, drops_previous: bool) -> Plan:
     """`archive` is the branch that the table directory's main is kept as; None when main is a branch."""
     main, branch = takeover.main, takeover.branch
     table, name = main.root.table, branch.root.label
-    refusals = read_only_refusals(context)
-    refusals += journal.refusals(context, table)
-    refusals += unreadable_refusals(context, branch)
+    refusals = unreadable_refusals(context, branch)
     refusals += clash_refusals(takeover)
     refusals += claim_refusals(context, main.root)
     freed = Freed()
@@ -45,8 +38,6 @@ def describe(
         refusals += more
     undo = "" if drops_previous else f"paimark undo {table.word}"
     return Plan(
-        action=action,
-        table=table.full_name,
         summary=f"Make branch {name} main of {table.full_name}: {main.description} -> {branch.description}",
         arguments={
             "name": name,
@@ -80,7 +71,7 @@ def _freed(context: Context, takeover: Takeover, archive: str | None) -> tuple[F
     kept = [main.snapshot(each) for each in takeover.older] + [main.tag(each) for each in takeover.tags]
     try:
         to_delete = root_to_delete(files, main, frozenset(kept))
-        freed = freed_by(files, main.table, to_delete, progress=context.progress)
+        freed = FileCount(files, main.table, to_delete, context.progress).freed()
     except Refused as error:
         return Freed(), [*refusals, Refusal(error.message, error.hint)]
     return freed, refusals
@@ -94,7 +85,7 @@ def _steps(
     of_main = root_files(files, main)
     steps = _copy_steps(takeover, of_main)
     schema = branch.schema(takeover.branch.schema_id)
-    if with_options(takeover.branch.schema, RETENTION_OFF, schema) != takeover.branch.schema:
+    if not is_protected(takeover.branch.schema, schema):
         steps.append(Step("replace", schema, "stock retention off: it would destroy savepoints"))
     if archive is not None:
         detail = f"into branch {archive}: {_counted(of_main)}; no data file is touched"

@@ -14,9 +14,8 @@ from core.actions.context import Progress
 from core.actions.merge.fast_forward import point_at_newest
 from core.actions.replace.takeover import Takeover
 from core.actions.roots import guard_tags
-from core.actions.roots.barrier import put_barrier, remove_barrier
+from core.actions.roots.barrier import notice, put_barrier, remove_barrier
 from core.actions.roots.json_edit import decoded, with_options
-from core.actions.roots.notices import notice
 from core.actions.roots.root_files import (
     PARTS,
     SCHEMAS,
@@ -30,9 +29,8 @@ from core.actions.roots.root_files import (
     take_back_copy,
 )
 from core.actions.temp_files import delete_temporaries
-from core.errors import FileMissing
 from core.figures import counted
-from core.storage.files import Files
+from core.storage.files import Files, read_if_there
 from core.table.definition.retention import RETENTION_OFF
 from core.table.layout import BARRIER, SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root, TablePath
 from core.table.lineage.lineage import Lineage
@@ -207,7 +205,7 @@ def take_back(files: Files, table: TablePath, replacement: Replacement, progress
     schema = branch.schema(replacement.branch_schema_id)
     original = replacement.branch_schema.encode()
     switched_off = _switched_off(branch, replacement)
-    if switched_off != original and _read(files, schema) == switched_off:
+    if switched_off != original and read_if_there(files, schema) == switched_off:
         files.replace(schema, original)
     schemas = {f"{SCHEMA_PREFIX}{each}" for each in (*replacement.schema_ids, replacement.branch_schema_id)}
     delete_temporaries(files, branch.schemas, schemas)
@@ -255,7 +253,7 @@ def clear_table_directory(files: Files, table: TablePath, main: Root, archive: R
     own = table.root()
     if archive is not None:
         _keep_late(files, own, main, archive)
-    if _read(files, own.schema(0)) != notice(main.label):
+    if read_if_there(files, own.schema(0)) != notice(main.label):
         files.replace(own.schema(0), notice(main.label))
     put_barrier(files, table, main.label)
     if archive is None:
@@ -310,7 +308,7 @@ def _keep_late(files: Files, own: Root, main: Root, archive: Root) -> None:
         for name in root_files(files, own)
         if name not in known and name not in guarded and name.partition("/")[0] != SNAPSHOTS
     ]
-    if _read(files, own.schema(0)) == notice(main.label) and _FIRST_SCHEMA in late:
+    if read_if_there(files, own.schema(0)) == notice(main.label) and _FIRST_SCHEMA in late:
         late.remove(_FIRST_SCHEMA)
     changed = {}
     for name in part_of(late, SCHEMAS):
@@ -390,12 +388,5 @@ def _digests(files: Files, paths: list[str]) -> list[str]:
 
 
 def _hint(files: Files, root: Root) -> str | None:
-    data = _read(files, root.earliest_hint)
+    data = read_if_there(files, root.earliest_hint)
     return None if data is None else data.decode(errors="replace")
-
-
-def _read(files: Files, path: str) -> bytes | None:
-    try:
-        return files.read(path)
-    except FileMissing:
-        return None

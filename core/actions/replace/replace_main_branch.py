@@ -14,7 +14,7 @@ from core.actions.change.change import Change, Done, Landed, Work
 from core.actions.change.journal import Hold
 from core.actions.change.landing import hold_expiry, release_expiry
 from core.actions.change.operations import REPLACEMENT, Undoable
-from core.actions.checks import read_only_refusals, required_text, text_argument
+from core.actions.checks import required_text, text_argument
 from core.actions.context import Context, Remark
 from core.actions.garbage.drop_root import drop_root
 from core.actions.merge import history as merge_history
@@ -64,19 +64,15 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     branch = branch_root(context.files, table, name)
     if branch == main:
         return Plan(
-            action=ACTION,
-            table=table.full_name,
             summary=f"Branch {main.label} of {table.full_name} is main already",
             arguments={"name": name},
-            fingerprint="",
-            refusals=tuple(read_only_refusals(context)),
             empty=True,
         )
     if layout == replace_overwrite.OVERWRITE:
         return replace_overwrite.plan(context, table, name, arguments)
     takeover = survey_takeover(context.files, main, branch)
     archive = archive_name(context) if main.branch is None else None
-    return describe(context, ACTION, takeover, archive, drops_previous=drops)
+    return describe(context, takeover, archive, drops_previous=drops)
 
 
 class ReplaceMain(Change[Replacement]):
@@ -90,12 +86,11 @@ class ReplaceMain(Change[Replacement]):
 
     @classmethod
     def begin(cls, work: Work) -> Self:
-        archive = work.plan.arguments["archive"]
         takeover = as_planned(work.context, work.table, work.plan)
         replacement = replacement_of(
             takeover,
             work.files,
-            None if archive is None else str(archive),
+            text_argument(work.plan.arguments, "archive"),
             drops_previous=work.plan.arguments["drop_previous"] is True,
         )
         return cls(work, replacement)

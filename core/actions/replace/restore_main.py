@@ -10,10 +10,9 @@ from typing import Self
 
 import msgspec
 
-from core.actions.change import journal
 from core.actions.change.change import Change, Done, Landed, Work
 from core.actions.change.journal import Hold, JournaledChange
-from core.actions.checks import fingerprint, read_only_refusals, require_unmoved
+from core.actions.checks import fingerprint, require_unmoved
 from core.actions.context import Context
 from core.actions.plan import Plan, Step
 from core.actions.replace.pointer import clean_table_directory, clear_table_directory
@@ -30,12 +29,8 @@ def plan(context: Context, table: TablePath, name: str) -> Plan:
     """Raises `Refused` where the branch that is main is there, and for no such branch."""
     branch_state = _find(context.files, table, name)
     gone = main_branch_name(context.files, table)
-    refusals = [*read_only_refusals(context), *unreadable_refusals(context, branch_state)]
-    refusals += journal.refusals(context, table)
     return Plan(
-        action="recover",
         change="restore-main",
-        table=table.full_name,
         summary=f"Make branch {name} main of {table.full_name}: branch {gone}, which was main, is gone",
         arguments={"main": name, "gone": gone},
         fingerprint=fingerprint(str(gone), branch_state.fingerprint),
@@ -45,7 +40,7 @@ def plan(context: Context, table: TablePath, name: str) -> Plan:
         ),
         kept=(f"Every snapshot, tag and savepoint of branch {name}",),
         warnings=(f"What was committed to branch {gone} after it became main is not part of it",),
-        refusals=tuple(refusals),
+        refusals=tuple(unreadable_refusals(context, branch_state)),
     )
 
 

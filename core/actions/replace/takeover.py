@@ -9,14 +9,14 @@ from core.actions.checks import fingerprint
 from core.actions.context import Context
 from core.actions.plan import Refusal
 from core.actions.roots.root_state import RootState, state
-from core.errors import Corrupt, FileMissing, Refused
+from core.errors import Corrupt, NotFound, Refused
 from core.figures import counted
 from core.storage.files import Files
 from core.storage.parallel import each_of
 from core.table.layout import Root, TablePath
 from core.table.lineage.forks import Fork, Side, find_fork
 from core.table.lineage.main_branch import all_roots
-from core.table.manifests.files import each_needed_file, missing_files
+from core.table.manifests.files import missing_of
 from core.table.records import is_same_commit
 from core.table.savepoints import SavepointManager, tagged_savepoints
 
@@ -75,8 +75,8 @@ def unreadable_refusals(context: Context, branch: RootState) -> list[Refusal]:
     if branch.head is None:
         return [Refusal(f"{name} has no snapshot: main would be empty", "Commit rows to the branch first.")]
     try:
-        missing = missing_files(files, each_needed_file(files, branch.root, branch.head.snapshot))
-    except (FileMissing, Corrupt, Refused) as error:
+        missing = missing_of(files, branch.root, branch.head.snapshot)
+    except (Corrupt, NotFound, Refused) as error:
         return [Refusal(f"{name} can't be read: {error.message}", "Repair the branch first.")]
     if missing:
         more = f" and {counted(len(missing) - 1, 'more file')}" if len(missing) > 1 else ""

@@ -14,14 +14,12 @@ from typing import Any
 
 import msgspec
 
-from core.actions.change.journal import new_token
 from core.actions.change.landing import commit_user, find_commit
-from core.actions.change.owner import running
-from core.actions.checks import fingerprint, undone_on_failure
+from core.actions.checks import fingerprint
 from core.actions.context import Context, Counting, Progress
 from core.actions.plan import Refusal, Step
 from core.actions.roots import savepoint_claim
-from core.actions.roots.pin_snapshot import ChosenSnapshot, choose, require_whole
+from core.actions.roots.pin_snapshot import ChosenSnapshot, choose
 from core.config import Settings
 from core.errors import PaimarkError, Refused, Unavailable
 from core.figures import counted
@@ -114,15 +112,11 @@ def saved(files: Files, root: Root, snapshot_id: int) -> int | None:
 
 def keep_safe(context: Context, start: RewriteBase, comment: str, progress: Progress) -> tuple[int, bool]:
     """The id of a savepoint that holds main as it is, and whether it is a new one."""
-    head, table = start.head, start.root.table
+    head = start.head
     if (there := saved(context.files, start.root, head.snapshot.id)) is not None:
         progress(f"savepoint {there} keeps snapshot {head.snapshot.id} already")
         return there, False
-    needed, token = require_whole(context, head, progress), new_token()
-    with running(context, table, token):
-        claim = savepoint_claim.claim_and_tag(context, head, token, comment, "safety")
-        with undone_on_failure(table, lambda: savepoint_claim.undo(context, table, claim)):
-            return savepoint_claim.complete(context, head, claim, needed, progress).id, True
+    return savepoint_claim.save(context, head, comment, "safety", progress).id, True
 
 
 def rewrite(

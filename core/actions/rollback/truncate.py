@@ -15,12 +15,11 @@ from core.actions.replace.checks import claim_refusals
 from core.actions.rollback import truncation
 from core.actions.rollback.truncation import Cut, cut_of
 from core.actions.rollback.way import way_as_planned
-from core.actions.roots.merge_tags import truncation_tag
 from core.actions.roots.pin_snapshot import ChosenSnapshot
 from core.errors import Corrupt
 from core.figures import counted
 from core.storage.files import Files
-from core.table.layout import Root
+from core.table.layout import Root, truncation_tag
 from core.table.manifests.files import missing_of
 from core.table.records import Consumer, Snapshot, point_of
 

@@ -13,7 +13,6 @@ from core.actions.context import Progress
 from core.actions.merge import history as merge_history
 from core.actions.merge.fast_forward import append_between, has_appended, point_at_newest
 from core.actions.roots.json_edit import with_options
-from core.actions.roots.merge_tags import truncation_tag
 from core.actions.roots.root_files import (
     SCHEMAS,
     SNAPSHOTS,
@@ -36,6 +35,7 @@ from core.table.layout import (
     TAG_PREFIX,
     Root,
     TablePath,
+    truncation_tag,
 )
 from core.table.lineage.forks import Side, find_forks
 from core.table.lineage.lineage import Lineage

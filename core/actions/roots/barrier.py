@@ -1,17 +1,31 @@
-"""The barrier: makes a session fail that had the table open when a branch became main.
+"""The notice and the barrier: by them stock engines fail in the table directory while a branch is main.
 
-Such a session remembers the table's definition, so the notice in `schema/` does not stop it. Without
-snapshots it would find an empty table: no rows to read, and a job that copies them elsewhere empties that. So
-LATEST names a snapshot that can't be read, and reading and writing fail.
+The notice stands where they look for the first schema. A session that had the table open remembers its
+definition, so the notice does not stop it. Without snapshots it would find an empty table: no rows to read,
+and a job that copies them elsewhere empties that. So LATEST names a snapshot that can't be read, the barrier,
+and reading and writing fail.
 """
 
 from __future__ import annotations
 
-from core.actions.roots.notices import notice
+import re
+
 from core.storage.files import Files
 from core.table.layout import BARRIER_ID, TablePath
 
 _HINT = str(BARRIER_ID).encode()
+
+
+def notice(branch: str) -> bytes:
+    """The content of the notice, and of the barrier: one line that is no JSON.
+
+    Stock engines show only its first word in their error, so that word has the whole message.
+    """
+    word = re.sub(r"\W", "_", branch)
+    return (
+        f"MAIN_OF_THIS_TABLE_IS_NOW_ITS_BRANCH_{word}: it is read and written as $branch_{branch}. "
+        "`paimark undo` makes this directory main again.\n"
+    ).encode()
 
 
 def put_barrier(files: Files, table: TablePath, main: str) -> None:

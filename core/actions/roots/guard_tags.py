@@ -14,9 +14,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from core.actions.plan import Step
-from core.actions.roots.barrier import has_barrier, put_barrier, remove_barrier
+from core.actions.roots.barrier import has_barrier, notice, put_barrier, remove_barrier
 from core.actions.roots.json_edit import without_time_to_live
-from core.actions.roots.notices import notice
 from core.errors import Corrupt
 from core.storage.files import Files, read_if_there
 from core.storage.parallel import each_of

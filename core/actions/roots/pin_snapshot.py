@@ -18,7 +18,9 @@ from core.actions.plan import Plan
 from core.errors import FileMissing, NotFound, Refused, Unavailable
 from core.figures import counted
 from core.storage.files import Files, read_if_there
+from core.table.definition.retention import NEVER
 from core.table.layout import Root, TablePath
+from core.table.lineage.branches import branch_health
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import branch_root, root_exists
 from core.table.manifests.files import NeededNames, each_needed_file, missing_names, needed_names
@@ -114,6 +116,16 @@ def slow_check_warning(context: Context, chosen: ChosenSnapshot) -> list[str]:
     return [
         f"Snapshot {chosen.snapshot.id} is not the newest: every file of it is looked for twice, "
         f"{context.verify_wait:g} s apart"
+    ]
+
+
+def stock_expiry_warnings(files: Files, root: Root) -> list[str]:
+    """Warnings before something on this root is to be kept. Raises `Corrupt`."""
+    if branch_health(files, root) == "ok":
+        return []
+    return [
+        f"Stock expiry on branch {root.branch} can destroy savepoints: "
+        f"its schema lacks snapshot.num-retained.min and .max = {NEVER}"
     ]
 
 

@@ -7,19 +7,21 @@ from __future__ import annotations
 
 import hashlib
 import uuid
+from collections.abc import Callable
 from functools import partial
 from typing import ClassVar, Literal
 
-from core.actions.change.owner import Owner, this_process
+from core.actions.change.journal import new_token
+from core.actions.change.owner import Owner, running, this_process
 from core.actions.checks import undone_on_failure
 from core.actions.context import Context, Progress, Remark
 from core.actions.roots import guard_tags
-from core.actions.roots.pin_snapshot import ChosenSnapshot, prune_gone
+from core.actions.roots.pin_snapshot import ChosenSnapshot, prune_gone, require_whole
 from core.actions.roots.shared_snapshots import hold_with_main
 from core.actions.temp_files import delete_temporaries
 from core.errors import FileMissing, Refused
 from core.figures import size
-from core.storage.files import Files
+from core.storage.files import Files, read_if_there
 from core.storage.parallel import each_of
 from core.table.layout import (
     CLAIM_PREFIX,
@@ -71,11 +73,8 @@ def claimed_ids(context: Context, table: TablePath) -> list[int]:
 def read_claim(context: Context, table: TablePath, savepoint_id: int) -> Claim | None:
     """One claim; None when there is none. Raises `Corrupt`."""
     path = table.savepoint_claim(savepoint_id)
-    try:
-        data = context.files.read(path)
-    except FileMissing:
-        return None
-    return Claim.from_json(data, path)
+    data = read_if_there(context.files, path)
+    return None if data is None else Claim.from_json(data, path)
 
 
 def next_id(files: Files, table: TablePath) -> int:
@@ -120,6 +119,27 @@ def _claimed_and_tagged(context: Context, chosen: ChosenSnapshot, claim: Claim) 
             return True
     _drop(context, table, claim)
     return False
+
+
+def save(
+    context: Context,
+    chosen: ChosenSnapshot,
+    comment: str | None,
+    created_by: CreatedBy,
+    progress: Progress,
+    tagged: Callable[[Claim], None] = lambda claim: None,
+) -> Savepoint:
+    """Make a savepoint of the snapshot. What raises, be it `tagged` once its tag is there, takes it back.
+
+    Raises `SnapshotLost`, and `Refused`.
+    """
+    table, token = chosen.root.table, new_token()
+    needed = require_whole(context, chosen, progress)
+    with running(context, table, token):
+        claim = claim_and_tag(context, chosen, token, comment, created_by)
+        with undone_on_failure(table, lambda: undo(context, table, claim)):
+            tagged(claim)
+            return complete(context, chosen, claim, needed, progress)
 
 
 def complete(
@@ -225,10 +245,8 @@ def _tagged_roots(files: Files, table: TablePath, claim: Claim) -> set[Root]:
 
 def tag_is_of(files: Files, root: Root, claim: Claim) -> bool:
     """Whether the tag with the claim's id is there and holds what the claim was to save."""
-    try:
-        return _digest(files.read(root.tag(savepoint_tag(claim.id)))) == claim.tag_digest
-    except FileMissing:
-        return False
+    data = read_if_there(files, root.tag(savepoint_tag(claim.id)))
+    return data is not None and _digest(data) == claim.tag_digest
 
 
 def _is_ours(context: Context, table: TablePath, claim: Claim) -> bool:
@@ -246,10 +264,7 @@ def _digest(data: bytes) -> str:
 
 
 def _hinted(files: Files, table: TablePath) -> int:
-    try:
-        return whole_number(files.read(table.latest_savepoint_hint)) or 0
-    except FileMissing:
-        return 0
+    return whole_number(read_if_there(files, table.latest_savepoint_hint) or b"") or 0
 
 
 def _taken(files: Files, table: TablePath, *, claims: bool = True) -> set[int]:

@@ -13,14 +13,13 @@ from threading import Event
 import msgspec
 
 from core.actions import audit
-from core.actions.change.journal import new_token
-from core.actions.change.owner import running, standing
-from core.actions.checks import read_only_refusals, require_allowed, text_argument, undone_on_failure
+from core.actions.change.owner import standing
+from core.actions.checks import read_only_refusals, require_allowed, text_argument
 from core.actions.context import Context, Progress, Remark, open_context
 from core.actions.features import newest_options
 from core.actions.plan import Outcome, Plan
 from core.actions.roots import guard_tags, savepoint_claim
-from core.actions.roots.pin_snapshot import ChosenSnapshot, choose_as_planned, keep, require_whole
+from core.actions.roots.pin_snapshot import ChosenSnapshot, choose_as_planned, keep
 from core.actions.savepoints import create_savepoint
 from core.durations import parse_duration
 from core.errors import PaimarkError, UsageError
@@ -93,9 +92,8 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     root, now = branch_root(context.files, table, branch), context.clock()
     due = schedule(context.files, root, now)
     if due.is_due(now):
-        return msgspec.structs.replace(
-            create_savepoint.plan(context, table, {"branch": branch}), action=ACTION
-        )
+        saving = create_savepoint.plan(context, table, {"branch": branch})
+        return msgspec.structs.replace(saving, action=ACTION, table=table.full_name)
     return Plan(
         action=ACTION,
         table=table.full_name,
@@ -211,17 +209,12 @@ def _until_next(context: Context, tables: Callable[[], Sequence[TablePath]]) -> 
 
 
 def _save(context: Context, chosen: ChosenSnapshot, progress: Progress) -> Savepoint:
-    table = chosen.root.table
-    needed = require_whole(context, chosen, progress)
-    token = new_token()
-    with running(context, table, token):
-        claim = savepoint_claim.claim_and_tag(context, chosen, token, None, "interval")
-        with undone_on_failure(table, lambda: savepoint_claim.undo(context, table, claim)):
-            if not _is_first(context, chosen.root, claim):
-                savepoint_claim.undo(context, table, claim)
-                raise _Beaten
-            progress(f"tagged snapshot {chosen.snapshot.id} as {savepoint_tag(claim.id)}")
-            return savepoint_claim.complete(context, chosen, claim, needed, progress)
+    def tagged(claim: savepoint_claim.Claim) -> None:
+        if not _is_first(context, chosen.root, claim):
+            raise _Beaten
+        progress(f"tagged snapshot {chosen.snapshot.id} as {savepoint_tag(claim.id)}")
+
+    return savepoint_claim.save(context, chosen, None, "interval", progress, tagged)
 
 
 def _is_first(context: Context, root: Root, mine: savepoint_claim.Claim) -> bool:

@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from core.actions import audit
-from core.actions.change.journal import new_token
-from core.actions.change.owner import running
 from core.actions.checks import (
     integer_argument,
     read_only_refusals,
     require_allowed,
     text_argument,
-    undone_on_failure,
 )
 from core.actions.context import Context, Progress
-from core.actions.garbage.retention import stock_expiry_warnings
 from core.actions.plan import Outcome, Plan, Refusal, Step
 from core.actions.roots import guard_tags, savepoint_claim
 from core.actions.roots.as_made import log
@@ -24,8 +20,8 @@ from core.actions.roots.pin_snapshot import (
     choose,
     choose_as_planned,
     keep,
-    require_whole,
     slow_check_warning,
+    stock_expiry_warnings,
 )
 from core.figures import counted
 from core.table.catalog import parse_table_name
@@ -49,8 +45,6 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     new_id = savepoint_claim.next_id(files, table)
     number, rows = chosen.snapshot.id, chosen.snapshot.total_record_count
     return Plan(
-        action=ACTION,
-        table=table.full_name,
         summary=f"Save snapshot {number} of {root.label} of {table.full_name} as savepoint {new_id}",
         arguments={
             "snapshot": number,
@@ -109,16 +103,11 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
 
 
 def _save(context: Context, chosen: ChosenSnapshot, plan: Plan, progress: Progress) -> Savepoint:
-    table = chosen.root.table
-    needed = require_whole(context, chosen, progress)
-    token, comment = new_token(), plan.arguments["comment"]
-    with running(context, table, token):
-        claim = savepoint_claim.claim_and_tag(
-            context, chosen, token, None if comment is None else str(comment), "manual"
-        )
-        with undone_on_failure(table, lambda: savepoint_claim.undo(context, table, claim)):
-            progress(f"tagged snapshot {chosen.snapshot.id} as {savepoint_tag(claim.id)}")
-            return savepoint_claim.complete(context, chosen, claim, needed, progress)
+    def tagged(claim: savepoint_claim.Claim) -> None:
+        progress(f"tagged snapshot {chosen.snapshot.id} as {savepoint_tag(claim.id)}")
+
+    comment = text_argument(plan.arguments, "comment")
+    return savepoint_claim.save(context, chosen, comment, "manual", progress, tagged)
 
 
 def _rows(count: int | None) -> str:
@@ -138,8 +127,6 @@ def _nothing_to_save(context: Context, root: Root) -> Plan:
     name = root.table.full_name
     refusal = Refusal(f"{root.label} of {name} has no snapshot to save", "Commit some rows first.")
     return Plan(
-        action=ACTION,
-        table=name,
         summary=f"Save the newest snapshot of {root.label} of {name}",
         arguments={},
         fingerprint="",

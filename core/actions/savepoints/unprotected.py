@@ -16,7 +16,7 @@ from core.table.layout import MAIN, Root, TablePath, savepoint_tag
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import all_roots, branch_root, root_exists
 from core.table.manifests.apart import INSTEAD, endangered, marked_unless_proven
-from core.table.manifests.files import each_needed_file, missing_files
+from core.table.manifests.files import missing_of
 from core.table.records import Savepoint, Snapshot, is_apart
 from core.table.savepoints import SavepointManager, tagged_savepoints
 
@@ -98,6 +98,6 @@ def _snapshot_of(files: Files, table: TablePath, savepoint: Savepoint) -> Snapsh
 
 def _missing(files: Files, root: Root, snapshot: Snapshot) -> list[str]:
     try:
-        return missing_files(files, each_needed_file(files, root, snapshot))
-    except (FileMissing, Corrupt, Refused) as error:
+        return missing_of(files, root, snapshot)
+    except (Corrupt, NotFound, Refused) as error:
         return [error.message]

@@ -7,20 +7,17 @@ from collections.abc import Mapping, Sequence
 from core.actions import audit
 from core.actions.checks import (
     integer_argument,
-    read_only_refusals,
     require_allowed,
     required_text,
     text_argument,
     undone_on_failure,
 )
 from core.actions.context import Context, Progress
-from core.actions.garbage.retention import stock_expiry_warnings
 from core.actions.names import name_refusal
 from core.actions.plan import Outcome, Plan, Refusal, Step
 from core.actions.roots import guard_tags
 from core.actions.roots.as_made import log
 from core.actions.roots.json_edit import without_time_to_live
-from core.actions.roots.merge_tags import merge_tag
 from core.actions.roots.pin_snapshot import (
     ChosenSnapshot,
     choose,
@@ -29,14 +26,15 @@ from core.actions.roots.pin_snapshot import (
     prune_gone,
     require_whole,
     slow_check_warning,
+    stock_expiry_warnings,
 )
 from core.actions.roots.shared_snapshots import hold_with_main
 from core.durations import parse_duration
-from core.errors import FileMissing, Refused
+from core.errors import Refused
 from core.figures import moment
-from core.storage.files import Files
+from core.storage.files import Files, read_if_there
 from core.table.catalog import parse_table_name
-from core.table.layout import TAG_PREFIX, Root, TablePath
+from core.table.layout import TAG_PREFIX, Root, TablePath, merge_tag
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import all_roots, branch_root, main_root
 from core.table.records import Tag
@@ -54,8 +52,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     retain_ms = None if retain is None else parse_duration(retain)
     root = branch_root(files, table, branch)
     chosen = choose(files, root, wanted)
-    refusals = read_only_refusals(context)
-    refusals += _name_refusals(context, root, name, chosen)
+    refusals = _name_refusals(context, root, name, chosen)
     if chosen is None:
         refusals.append(
             Refusal(f"{root.label} of {table.full_name} has no snapshot to tag", "Commit some rows first.")
@@ -64,8 +61,6 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         refusals.append(Refusal("A tag kept for no time would be deleted at once", "Leave --retain out."))
     number = "the newest snapshot" if chosen is None else f"snapshot {chosen.snapshot.id}"
     return Plan(
-        action=ACTION,
-        table=table.full_name,
         summary=f"Tag {number} of {root.label} of {table.full_name} as {name}",
         arguments={
             "name": name,
@@ -171,9 +166,8 @@ def _name_refusals(context: Context, root: Root, name: str, chosen: ChosenSnapsh
     if refusal := name_refusal(name, "tag"):
         return [refusal]
     path = root.tag(name)
-    try:
-        data = context.files.read(path)
-    except FileMissing:
+    data = read_if_there(context.files, path)
+    if data is None:
         return []
     kept = Tag.from_json(data, path).id
     same = " of this very snapshot" if chosen and kept == chosen.snapshot.id else f", of snapshot {kept}"

@@ -13,8 +13,8 @@ from core.actions import recover
 from core.actions.branches.create_branch import root_being_made
 from core.actions.context import Context, open_context
 from core.actions.garbage.dependents import unprotected_fork
-from core.actions.garbage.retention import stock_expiry_warnings
 from core.actions.roots.guard_tags import mismatches
+from core.actions.roots.pin_snapshot import stock_expiry_warnings
 from core.actions.roots.stray_commits import stray_commits
 from core.actions.savepoints.auto_savepoint import schedule
 from core.cli.checks.doctor_spark import cluster_has, cluster_needs

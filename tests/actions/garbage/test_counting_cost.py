@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.actions.garbage.references import ToDelete
-from core.actions.garbage.unreferenced import FileCount, freed_by
+from core.actions.garbage.unreferenced import FileCount
 from core.storage.files import Files
 from core.table.layout import Root
 from core.table.lineage.lineage import Lineage
@@ -52,7 +52,7 @@ def test_an_entry_takes_some_hundred_bytes(tmp_path: Path) -> None:
     tracemalloc.start()
     try:
         # None of them is there, but a data file's size is known.
-        assert len(freed_by(history.files, TABLE, to_delete).data) == ENTRIES
+        assert len(FileCount(history.files, TABLE, to_delete).freed().data) == ENTRIES
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -170,5 +170,5 @@ def test_many_roots_are_looked_at_at_once(tmp_path: Path) -> None:
         history.fork(f"b{number}", "t")
     files = Crowd(history.files)
     history.tag("goes", 3)
-    freed_by(files, TABLE, of_tag(history, TABLE.root(), "goes"))
+    FileCount(files, TABLE, of_tag(history, TABLE.root(), "goes")).freed()
     assert files.most > 8

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from core.actions.garbage.references import ToDelete
-from core.actions.garbage.unreferenced import freed_by
+from core.actions.garbage.unreferenced import FileCount
 from core.storage.files import DirectoryEntry, Files
 from core.table.layout import Root
 from core.table.lineage.lineage import Lineage
@@ -69,7 +69,7 @@ def expected(history: History, to_delete: ToDelete, root: Root) -> set[str]:
 
 
 def found(history: History, to_delete: ToDelete) -> set[str]:
-    return {each.path for each in freed_by(history.files, TABLE, to_delete).files}
+    return {each.path for each in FileCount(history.files, TABLE, to_delete).freed().files}
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -149,7 +149,7 @@ def test_only_the_manifests_that_decide_are_read(tmp_path: Path) -> None:
             beside.append(Lineage(history.files, root).snapshot(115))
         states = [manifests(history, record) for record in (tag, *beside)]
         files = CountingFiles(history.files)
-        freed = freed_by(files, TABLE, ToDelete((root,), 0, (tag,), frozenset({root.tag(name)})))
+        freed = FileCount(files, TABLE, ToDelete((root,), 0, (tag,), frozenset({root.tag(name)}))).freed()
         read = {path for path in files.reads if path.startswith(f"{TABLE.manifests}/manifest-0")}
         # Nor any that deletes nothing and that another has too, unless somebody deletes a file of it.
         assert read <= {
@@ -198,4 +198,4 @@ def test_a_savepoint_made_while_references_are_read_keeps_no_more_than_its_tag(t
     )
     alone, context = found(history, to_delete), context_on(history.warehouse)
     files = AfterTags(history.files, lambda: done(context, "create-savepoint", TABLE))
-    assert {each.path for each in freed_by(files, TABLE, to_delete).files} == alone
+    assert {each.path for each in FileCount(files, TABLE, to_delete).freed().files} == alone
