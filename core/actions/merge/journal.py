@@ -1,17 +1,20 @@
-"""The state of a merge in the journal, by which it is finished or taken back."""
+"""The state of a merge in the journal, by which it is finished or taken back, and what goes by it alone."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 
+from core.actions.change.journal import Hold
+from core.actions.merge.fast_forward import remove_schemas, write_schemas
 from core.actions.merge.survey import Kind, Survey
-from core.actions.rewrite.rewrite_main import snapshot_of
+from core.actions.rewrite.rewrite_main import RewriteMain, snapshot_of
 from core.actions.rewrite.spark_rewrite import RewriteBase
 from core.actions.roots.pin_snapshot import ChosenSnapshot
 from core.storage.files import Files
-from core.table.layout import TablePath
+from core.table.layout import Root
 from core.table.records import Snapshot, TableSchema
 
 
@@ -53,21 +56,49 @@ def state_of(survey: Survey) -> MergeState:
     )
 
 
-def survey_of(files: Files, table: TablePath, state: MergeState, main: Snapshot) -> Survey:
-    """The survey that the merge started from, on this snapshot of main, though either has expired since."""
-    root, branch = table.root(state.root), table.root(state.branch)
-    head, base = snapshot_of(state.head), snapshot_of(state.base)
-    schema = TableSchema.from_json(files.read(root.schema(main.schema_id)), root.schemas)
-    return Survey(
-        start=RewriteBase(ChosenSnapshot(root, main, main.to_json()), schema),
-        branch=ChosenSnapshot(branch, head, _as_stored(files, branch.snapshot(head.id), head)),
-        base=base,
-        main_base=snapshot_of(state.main_base),
-        base_root=branch,
-        kind=state.kind,
-        new_schemas=tuple(state.new_schemas),
-        schema_refusals=(),
-    )
+class RewriteByBranch(RewriteMain[MergeState]):
+    """Main gets rows of a branch and follows to its schemas: what a merge and an overwrite share."""
+
+    State = MergeState
+
+    @property
+    def root(self) -> Root:
+        return self.work.table.root(self.state.root)
+
+    @property
+    def first_head(self) -> Snapshot:
+        return snapshot_of(self.state.main)
+
+    def survey(self, main: Snapshot) -> Survey:
+        """The survey that it started from, on this snapshot of main, though either has expired since."""
+        files, state, root = self.work.files, self.state, self.root
+        branch, head = self.work.table.root(state.branch), snapshot_of(state.head)
+        schema = TableSchema.from_json(files.read(root.schema(main.schema_id)), root.schemas)
+        return Survey(
+            start=RewriteBase(ChosenSnapshot(root, main, main.to_json()), schema),
+            branch=ChosenSnapshot(branch, head, _as_stored(files, branch.snapshot(head.id), head)),
+            base=snapshot_of(state.base),
+            main_base=snapshot_of(state.main_base),
+            base_root=branch,
+            kind=state.kind,
+            new_schemas=tuple(state.new_schemas),
+            schema_refusals=(),
+        )
+
+    def survey_on(self, start: RewriteBase) -> Survey:
+        """The same, on main as it is now."""
+        return replace(self.survey(start.head.snapshot), start=start)
+
+    def target(self, start: RewriteBase) -> RewriteBase:
+        return self.survey_on(start).target
+
+    def prepare(self, hold: Hold) -> None:
+        super().prepare(hold)
+        write_schemas(self.work.files, self.survey(self.first_head), self.work.progress)
+
+    def take_back(self, hold: Hold) -> None:
+        super().take_back(hold)
+        remove_schemas(self.work.files, self.root, self.state.new_schemas, self.first_head.id)
 
 
 def _as_stored(files: Files, path: str, snapshot: Snapshot) -> bytes:

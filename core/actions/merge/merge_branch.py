@@ -6,7 +6,6 @@ When main has not moved it goes on along the branch; else the rows are merged, a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Self
 
 from core.actions.change.change import Done, Landed, Work
@@ -20,23 +19,21 @@ from core.actions.merge.fast_forward import (
     copy_tags,
     has_appended,
     new_tags,
-    remove_schemas,
     take_back_pin,
-    write_schemas,
 )
-from core.actions.merge.journal import MergeState, state_of, survey_of
+from core.actions.merge.journal import MergeState, RewriteByBranch, state_of
 from core.actions.merge.record import record_merge
 from core.actions.merge.rows import merged_rows, rewriting
 from core.actions.merge.survey import Survey, survey_merge
 from core.actions.plan import Plan, Refusal, Step, raise_first
 from core.actions.rewrite.column_compatibility import column_refusals
-from core.actions.rewrite.rewrite_main import TRY, RewriteMain, as_planned_or_gone_on, snapshot_of
+from core.actions.rewrite.rewrite_main import TRY, as_planned_or_gone_on, snapshot_of
 from core.actions.rewrite.spark_rewrite import QueryRows, RewriteBase
 from core.actions.roots import savepoint_claim
 from core.errors import UsageError
 from core.figures import counted
-from core.table.layout import Root, TablePath, merge_tag
-from core.table.records import Point, Snapshot, is_same_commit, point_of
+from core.table.layout import TablePath, merge_tag
+from core.table.records import Point, is_same_commit, point_of
 
 _CHOICES = ("fail", "branch", "main")
 _LOST = "The branch dropped a column of main's, or made it narrower: the merge can't be taken back"
@@ -81,13 +78,12 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     )
 
 
-class MergeBranch(RewriteMain[MergeState]):
+class MergeBranch(RewriteByBranch):
     """Rows of a branch come to main as one commit; or main is appended the branch's own snapshots.
 
     Then the first of these is the commit.
     """
 
-    State = MergeState
     fails_when_nothing_written = False
 
     def __init__(self, work: Work, state: MergeState) -> None:
@@ -99,19 +95,8 @@ class MergeBranch(RewriteMain[MergeState]):
         return cls(work, state_of(_as_planned(work)))
 
     @property
-    def root(self) -> Root:
-        return self.work.table.root(self.state.root)
-
-    @property
-    def first_head(self) -> Snapshot:
-        return snapshot_of(self.state.main)
-
-    @property
     def _is_append(self) -> bool:
         return self.state.kind == "fast-forward"
-
-    def _survey(self, main: Snapshot) -> Survey:
-        return survey_of(self.work.files, self.work.table, self.state, main)
 
     def check(self, hold: Hold) -> None:
         survey = _as_planned(self.work)
@@ -125,16 +110,13 @@ class MergeBranch(RewriteMain[MergeState]):
         # Columns may come without a commit.
         now = point_of(start.head.snapshot), start.schema_text
         if self._rows is None or self._rows[0] != now:
-            work, survey = self.work, self._on(start)
+            work, survey = self.work, self.survey_on(start)
             choice = str(work.plan.arguments["on_conflict"])
             self._rows = now, merged_rows(work.context, survey, choice, work.progress)
         return self._rows[1]
 
     def safety_comment(self) -> str:
         return f"before merge of {self.state.branch}"
-
-    def target(self, start: RewriteBase) -> RewriteBase:
-        return self._on(start).target
 
     def follow(self, start: RewriteBase) -> None:
         state, survey = self.state, survey_merge(self.work.files, self.work.table, self.state.branch)
@@ -143,13 +125,6 @@ class MergeBranch(RewriteMain[MergeState]):
         if not is_same_branch or not is_same_base or start.schema_text not in state.schema_texts:
             super().follow(start)
 
-    def _on(self, start: RewriteBase) -> Survey:
-        return replace(self._survey(start.head.snapshot), start=start)
-
-    def prepare(self, hold: Hold) -> None:
-        super().prepare(hold)
-        write_schemas(self.work.files, self._survey(self.first_head), self.work.progress)
-
     def commit(self, hold: Hold) -> Mapping[str, Any]:
         if not self._is_append:
             return super().commit(hold)
@@ -157,7 +132,7 @@ class MergeBranch(RewriteMain[MergeState]):
         hold_expiry(self.work.files, self.root, self.work.token, main.id + 1)
         hold.note(TRY, {"head": main.as_written()})
         hold.require()
-        self.made = append_snapshots(self.work.context, self._survey(main), self.work.progress)
+        self.made = append_snapshots(self.work.context, self.survey(main), self.work.progress)
         return {"made": self.made.as_written()}
 
     def landed(self, hold: Hold) -> Landed:
@@ -178,7 +153,7 @@ class MergeBranch(RewriteMain[MergeState]):
         return None not in (first, copy) and first != copy and self.landed(hold) is Landed.NO
 
     def record(self, hold: Hold) -> None:
-        survey = self._survey(self.head(hold))
+        survey = self.survey(self.head(hold))
         if self._is_append:
             if self.made is None and self.landed(hold) is Landed.YES:
                 # A recovery goes on where the first of them landed.
@@ -192,11 +167,10 @@ class MergeBranch(RewriteMain[MergeState]):
 
     def take_back(self, hold: Hold) -> None:
         super().take_back(hold)
-        files, root = self.work.files, self.root
-        remove_schemas(files, root, self.state.new_schemas, self.first_head.id)
         if self._is_append:
             # Nobody but the person who says so knows that main does not stand on it: the pin stays then.
-            take_back_pin(files, root, self.state.branch, snapshot_of(self.state.head), stays=self.is_assumed)
+            head = snapshot_of(self.state.head)
+            take_back_pin(self.work.files, self.root, self.state.branch, head, stays=self.is_assumed)
 
     def _changed(self) -> bool:
         before, made = self.moved

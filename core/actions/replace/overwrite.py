@@ -7,20 +7,18 @@ it is. Taking it back is a rollback.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Self
 
 from core.actions.change.change import Done, Work
 from core.actions.change.journal import Hold
 from core.actions.change.operations import Undoable
 from core.actions.context import Context
-from core.actions.merge.fast_forward import remove_schemas, write_schemas
-from core.actions.merge.journal import MergeState, state_of, survey_of
+from core.actions.merge.journal import RewriteByBranch, state_of
 from core.actions.merge.record import record_merge
 from core.actions.merge.survey import Survey, survey_merge
 from core.actions.plan import Plan, Refusal, Step
 from core.actions.rewrite.column_compatibility import column_refusals
-from core.actions.rewrite.rewrite_main import RewriteMain, as_planned_or_gone_on, snapshot_of
+from core.actions.rewrite.rewrite_main import as_planned_or_gone_on, snapshot_of
 from core.actions.rewrite.spark_rewrite import (
     QueryRows,
     RewriteBase,
@@ -30,10 +28,10 @@ from core.actions.rewrite.spark_rewrite import (
 )
 from core.actions.roots import savepoint_claim
 from core.errors import FileMissing, UsageError
-from core.table.layout import Root, TablePath
+from core.table.layout import TablePath
 from core.table.lineage.lineage import Lineage
 from core.table.manifests.files import size_of
-from core.table.records import Snapshot, point_of
+from core.table.records import point_of
 
 OVERWRITE = "overwrite"
 
@@ -78,25 +76,12 @@ def plan(context: Context, table: TablePath, name: str, arguments: Mapping[str, 
     )
 
 
-class OverwriteMain(RewriteMain[MergeState]):
+class OverwriteMain(RewriteByBranch):
     """Main gets the rows of the branch's newest snapshot, and its schema."""
-
-    State = MergeState
 
     @classmethod
     def begin(cls, work: Work) -> Self:
         return cls(work, state_of(_as_planned(work)))
-
-    @property
-    def root(self) -> Root:
-        return self.work.table.root(self.state.root)
-
-    @property
-    def first_head(self) -> Snapshot:
-        return snapshot_of(self.state.main)
-
-    def _survey(self, main: Snapshot) -> Survey:
-        return survey_of(self.work.files, self.work.table, self.state, main)
 
     def check(self, hold: Hold) -> None:
         _as_planned(self.work)
@@ -107,23 +92,12 @@ class OverwriteMain(RewriteMain[MergeState]):
     def safety_comment(self) -> str:
         return f"before main got the rows of {self.state.branch}"
 
-    def target(self, start: RewriteBase) -> RewriteBase:
-        return replace(self._survey(start.head.snapshot), start=start).target
-
     def follow(self, start: RewriteBase) -> None:
         if start.schema_text not in self.state.schema_texts:
             super().follow(start)
 
-    def prepare(self, hold: Hold) -> None:
-        super().prepare(hold)
-        write_schemas(self.work.files, self._survey(self.first_head), self.work.progress)
-
     def record(self, hold: Hold) -> None:
-        record_merge(self.work.context, self._survey(self.head(hold)), self.made or self.moved[1])
-
-    def take_back(self, hold: Hold) -> None:
-        super().take_back(hold)
-        remove_schemas(self.work.files, self.root, self.state.new_schemas, self.first_head.id)
+        record_merge(self.work.context, self.survey(self.head(hold)), self.made or self.moved[1])
 
     def way_back(self) -> Undoable | None:
         return self.moved_back(branch=self.state.branch)
