@@ -15,12 +15,7 @@ from core.actions.change.journal import JournaledChange
 from core.actions.change.landing import left_readers
 from core.actions.change.owner import Owner, Standing, running, silent, standing
 from core.actions.change.registry import change_named
-from core.actions.checks import (
-    fingerprint,
-    require_allowed,
-    require_unmoved,
-    text_argument,
-)
+from core.actions.checks import fingerprint, require_allowed, require_unmoved, text_argument
 from core.actions.context import Context, Progress, Remark
 from core.actions.plan import Outcome, Plan, Refusal, Step
 from core.actions.replace import restore_main

@@ -22,13 +22,7 @@ from core.errors import Corrupt, FileMissing, Refused
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
 from core.table.lineage.lineage import Lineage
-from core.table.manifests.files import (
-    StoredFile,
-    data_manifests,
-    each_needed_file,
-    live_facts,
-    missing_files,
-)
+from core.table.manifests.files import StoredFile, data_manifests, each_needed_file, live_facts, missing_files
 from core.table.manifests.manifests import read_manifests
 from core.table.manifests.partitions import PartitionNames
 from core.table.records import SchemaField, Snapshot, TableSchema

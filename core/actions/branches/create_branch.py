@@ -11,10 +11,7 @@ from core.actions.change import journal
 from core.actions.change.change import Change, Done, Landed, Work
 from core.actions.change.journal import Hold, JournaledChange
 from core.actions.change.operations import Undoable
-from core.actions.checks import (
-    require_unmoved,
-    required_text,
-)
+from core.actions.checks import require_unmoved, required_text
 from core.actions.context import Context, Remark
 from core.actions.names import name_refusal
 from core.actions.plan import Plan, Refusal, Step, raise_first

@@ -16,11 +16,7 @@ import msgspec
 from core.actions.change import operations
 from core.actions.change.change import Change, Done, Work
 from core.actions.change.journal import Hold, JournaledChange
-from core.actions.checks import (
-    fingerprint,
-    require_unmoved,
-    required_text,
-)
+from core.actions.checks import fingerprint, require_unmoved, required_text
 from core.actions.context import Context, Progress
 from core.actions.features import changelog_refusals, feature_refusals
 from core.actions.garbage import release_pins

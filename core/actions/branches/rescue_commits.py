@@ -14,11 +14,7 @@ import msgspec
 from core.actions.change import operations
 from core.actions.change.change import Change, Done, Work
 from core.actions.change.journal import Hold, JournaledChange
-from core.actions.checks import (
-    fingerprint,
-    require_unmoved,
-    required_text,
-)
+from core.actions.checks import fingerprint, require_unmoved, required_text
 from core.actions.context import Context, Remark
 from core.actions.names import name_refusal
 from core.actions.plan import Plan, Refusal, Step, raise_first

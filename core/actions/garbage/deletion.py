@@ -15,10 +15,7 @@ import msgspec
 
 from core.actions.change.change import Change, Done, Work
 from core.actions.change.journal import Hold, JournaledChange
-from core.actions.checks import (
-    fingerprint,
-    require_unmoved,
-)
+from core.actions.checks import fingerprint, require_unmoved
 from core.actions.context import Context, Progress
 from core.actions.features import feature_refusals
 from core.actions.garbage.dependents import dependents

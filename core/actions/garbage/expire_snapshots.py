@@ -18,12 +18,7 @@ import msgspec
 
 from core.actions.change.change import Change, Done, Work
 from core.actions.change.journal import Hold, JournaledChange
-from core.actions.checks import (
-    fingerprint,
-    integer_argument,
-    require_unmoved,
-    text_argument,
-)
+from core.actions.checks import fingerprint, integer_argument, require_unmoved, text_argument
 from core.actions.context import Context
 from core.actions.features import changelog_refusals, feature_refusals, newest_options
 from core.actions.garbage.deletion import counted_before, freed_steps, kept_by, what_goes

@@ -14,13 +14,7 @@ from core.actions.change.landing import hold_expiry
 from core.actions.change.operations import Undoable
 from core.actions.checks import required_text, text_argument
 from core.actions.context import Context
-from core.actions.merge.fast_forward import (
-    append_snapshots,
-    copy_tags,
-    has_appended,
-    new_tags,
-    take_back_pin,
-)
+from core.actions.merge.fast_forward import append_snapshots, copy_tags, has_appended, new_tags, take_back_pin
 from core.actions.merge.journal import MergeState, RewriteByBranch, state_of
 from core.actions.merge.record import record_merge
 from core.actions.merge.rows import merged_rows, rewriting

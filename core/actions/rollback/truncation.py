@@ -29,14 +29,7 @@ from core.storage.files import Files
 from core.storage.parallel import each_of
 from core.table.definition.retention import RETENTION_OFF
 from core.table.landed import Landed
-from core.table.layout import (
-    SCHEMA_PREFIX,
-    SNAPSHOT_PREFIX,
-    TAG_PREFIX,
-    Root,
-    TablePath,
-    truncation_tag,
-)
+from core.table.layout import SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root, TablePath, truncation_tag
 from core.table.lineage.forks import Side, find_forks
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import all_roots, root_exists

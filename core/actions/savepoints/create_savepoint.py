@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from core.actions import audit
-from core.actions.checks import (
-    integer_argument,
-    read_only_refusals,
-    require_allowed,
-    text_argument,
-)
+from core.actions.checks import integer_argument, read_only_refusals, require_allowed, text_argument
 from core.actions.context import Context, Progress
 from core.actions.plan import Outcome, Plan, Refusal, Step
 from core.actions.roots import guard_tags, savepoint_claim

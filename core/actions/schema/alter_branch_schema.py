@@ -10,11 +10,7 @@ import msgspec
 
 from core.actions.change.change import Change, Done, Landed, Work
 from core.actions.change.journal import Hold, JournaledChange
-from core.actions.checks import (
-    fingerprint,
-    require_unmoved,
-    text_argument,
-)
+from core.actions.checks import fingerprint, require_unmoved, text_argument
 from core.actions.context import Context
 from core.actions.plan import Plan, Refusal, Step
 from core.actions.schema.changes import Changed, changed

@@ -6,12 +6,7 @@ from collections.abc import Mapping
 
 from core.actions.change import operations
 from core.actions.change.operations import Stacks
-from core.actions.checks import (
-    fingerprint,
-    integer_argument,
-    require_allowed,
-    require_unmoved,
-)
+from core.actions.checks import fingerprint, integer_argument, require_allowed, require_unmoved
 from core.actions.context import Context, Progress, Remark
 from core.actions.plan import Outcome, Plan, Refusal, Step
 from core.errors import NotFound, Refused, UsageError
