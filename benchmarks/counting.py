@@ -24,7 +24,6 @@ the other before every 32 files, and did not end within hours; delete-tag, which
 from __future__ import annotations
 
 import argparse
-import io
 import json
 import os
 import random
@@ -40,7 +39,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import fastavro
 from fsspec.implementations.local import LocalFileSystem
 
 from core.actions.context import Context, open_context
@@ -48,6 +46,7 @@ from core.actions.registry import action
 from core.storage.remote import RemoteFiles
 from core.table.layout import Root, TablePath
 from core.verify import verify
+from tests.table.avro_files import MANIFEST, avro, manifest_record, record
 
 TABLE = TablePath("shop", "t")
 PER_MANIFEST = 40_000
@@ -86,53 +85,31 @@ _SAVEPOINT = {
     "branch": "main",
     "createdBy": "manual",
 }
-_STATS = {
-    "type": "record",
-    "name": "stats",
-    "fields": [
-        {"name": "_MIN_VALUES", "type": "bytes"},
-        {"name": "_MAX_VALUES", "type": "bytes"},
-        {"name": "_NULL_COUNTS", "type": ["null", {"type": "array", "items": ["null", "long"]}]},
-    ],
-}
-_FILE = {
-    "type": "record",
-    "name": "file",
-    "fields": [
-        *({"name": name, "type": "string"} for name in ("_FILE_NAME",)),
-        *({"name": name, "type": "long"} for name in ("_FILE_SIZE", "_ROW_COUNT")),
-        *({"name": name, "type": "bytes"} for name in ("_MIN_KEY", "_MAX_KEY")),
-        {"name": "_KEY_STATS", "type": _STATS},
-        {"name": "_VALUE_STATS", "type": "stats"},
-        *({"name": name, "type": "long"} for name in ("_MIN_SEQUENCE_NUMBER", "_MAX_SEQUENCE_NUMBER")),
-        {"name": "_SCHEMA_ID", "type": "long"},
-        {"name": "_LEVEL", "type": "int"},
-        {"name": "_EXTRA_FILES", "type": {"type": "array", "items": "string"}},
-        {"name": "_EXTERNAL_PATH", "type": ["null", "string"]},
-    ],
-}
-_ENTRY = {
-    "type": "record",
-    "name": "entry",
-    "fields": [
-        *({"name": name, "type": "int"} for name in ("_VERSION", "_KIND")),
-        {"name": "_PARTITION", "type": "bytes"},
-        *({"name": name, "type": "int"} for name in ("_BUCKET", "_TOTAL_BUCKETS")),
-        {"name": "_FILE", "type": _FILE},
-    ],
-}
-_META = {
-    "type": "record",
-    "name": "meta",
-    "fields": [
-        {"name": "_VERSION", "type": "int"},
-        {"name": "_FILE_NAME", "type": "string"},
-        *(
-            {"name": name, "type": "long"}
-            for name in ("_FILE_SIZE", "_NUM_ADDED_FILES", "_NUM_DELETED_FILES", "_SCHEMA_ID")
-        ),
-    ],
-}
+_STATS = record(
+    "stats",
+    _MIN_VALUES="bytes",
+    _MAX_VALUES="bytes",
+    _NULL_COUNTS=["null", {"type": "array", "items": ["null", "long"]}],
+)
+_FILE = record(
+    "file",
+    _FILE_NAME="string",
+    _FILE_SIZE="long",
+    _ROW_COUNT="long",
+    _MIN_KEY="bytes",
+    _MAX_KEY="bytes",
+    _KEY_STATS=_STATS,
+    _VALUE_STATS="stats",
+    _MIN_SEQUENCE_NUMBER="long",
+    _MAX_SEQUENCE_NUMBER="long",
+    _SCHEMA_ID="long",
+    _LEVEL="int",
+    _EXTRA_FILES={"type": "array", "items": "string"},
+    _EXTERNAL_PATH=["null", "string"],
+)
+_ENTRY = record(
+    "entry", _VERSION="int", _KIND="int", _PARTITION="bytes", _BUCKET="int", _TOTAL_BUCKETS="int", _FILE=_FILE
+)
 
 Meta = dict[str, Any]
 
@@ -187,14 +164,7 @@ class Maker:
                     }
 
         size = self._avro(name, _ENTRY, records())
-        return {
-            "_VERSION": 2,
-            "_FILE_NAME": name,
-            "_FILE_SIZE": size,
-            "_NUM_ADDED_FILES": len(added),
-            "_NUM_DELETED_FILES": len(deleted),
-            "_SCHEMA_ID": 0,
-        }
+        return manifest_record(name, size, len(added), len(deleted))
 
     def snapshot(self, root: Root, number: int, base: list[Meta], delta: list[Meta]) -> bytes:
         """A commit: its bytes, also written as a snapshot of the root."""
@@ -202,7 +172,7 @@ class Maker:
         for metas in (base, delta):
             self.made += 1
             lists.append(f"manifest-list-{self.made:08d}-5ec5d4cd-5a37-4a4b-9f5c-0b3c8f5bb8a1-0")
-            self._avro(lists[-1], _META, iter(metas))
+            self._avro(lists[-1], MANIFEST, iter(metas))
         fields = {
             "version": 3,
             "id": number,
@@ -220,10 +190,9 @@ class Maker:
         return data
 
     def _avro(self, name: str, schema: dict[str, Any], records: Iterator[dict[str, Any]]) -> int:
-        buffer = io.BytesIO()
-        fastavro.writer(buffer, schema, records, codec="zstandard")
-        self.write(TABLE.manifest(name), buffer.getvalue())
-        return buffer.tell()
+        data = avro(schema, records, codec="zstandard")
+        self.write(TABLE.manifest(name), data)
+        return len(data)
 
 
 def make(warehouse: Path, files: int, branches: int) -> None:
@@ -253,9 +222,7 @@ def make(warehouse: Path, files: int, branches: int) -> None:
             maker.write(main.tag(name), data)
         if number == 40:
             maker.write(TABLE.savepoint(1), json.dumps(_SAVEPOINT).encode())
-            buffer = io.BytesIO()
-            fastavro.writer(buffer, _META, iter(base))
-            maker.write(TABLE.savepoint_file("manifest-list-full"), buffer.getvalue())
+            maker.write(TABLE.savepoint_file("manifest-list-full"), avro(MANIFEST, base))
         if number <= 90:
             (warehouse / main.snapshot(number)).unlink()
     maker.write(main.latest_hint, str(COMMITS).encode())

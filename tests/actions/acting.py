@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import getpass
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,12 +14,13 @@ from core.actions.change.operations import Undoable
 from core.actions.context import Context
 from core.actions.plan import Outcome, Plan
 from core.actions.registry import action
-from core.storage.files import DirectoryEntry, Files
+from core.storage.files import Files
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
 from paimark.results import result_of
 from tests.conftest import ORDERS as ORDERS_SCHEMA
 from tests.paimon import commit
+from tests.storage.wrapped import Wrapped
 
 ORDERS = TablePath("shop", "orders")
 EVENTS = TablePath("shop", "events")
@@ -79,53 +80,6 @@ def contents(directory: Path) -> dict[str, bytes]:
 def undoable(context: Context, table: TablePath = ORDERS) -> list[Undoable]:
     """What can be undone of main and its branches, the newest last, without the references that were made."""
     return [entry for entry in operations.undoable(context, table) if entry.inverse is None]
-
-
-class Wrapped:
-    """A store that passes everything on to another."""
-
-    def __init__(self, inner: Files) -> None:
-        self.inner = inner
-
-    @property
-    def uri(self) -> str:
-        return self.inner.uri
-
-    def entries(self, directory: str) -> list[DirectoryEntry]:
-        return self.inner.entries(directory)
-
-    def names(self, directory: str) -> list[str]:
-        return self.inner.names(directory)
-
-    def etags(self, directory: str) -> dict[str, str | None]:
-        return self.inner.etags(directory)
-
-    def read(self, path: str) -> bytes:
-        return self.inner.read(path)
-
-    def read_many(self, paths: Iterable[str]) -> Iterator[bytes | None]:
-        return self.inner.read_many(paths)
-
-    def exists(self, path: str) -> bool:
-        return self.inner.exists(path)
-
-    def size(self, path: str) -> int | None:
-        return self.inner.size(path)
-
-    def links(self, directories: Iterable[str]) -> list[str]:
-        return self.inner.links(directories)
-
-    def create(self, path: str, data: bytes) -> bool:
-        return self.inner.create(path, data)
-
-    def replace(self, path: str, data: bytes) -> None:
-        self.inner.replace(path, data)
-
-    def delete(self, path: str) -> None:
-        self.inner.delete(path)
-
-    def prune(self, directory: str) -> None:
-        self.inner.prune(directory)
 
 
 class NoWrites(Wrapped):

@@ -6,7 +6,6 @@ Paimon's readers need, and every file that is named exists.
 
 from __future__ import annotations
 
-import io
 import itertools
 import json
 from collections.abc import Iterator
@@ -14,8 +13,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 from typing import Any
-
-import fastavro
 
 from core.storage.files import Files
 from core.storage.local import LocalFiles
@@ -26,6 +23,7 @@ from core.table.manifests.files import each_needed_file
 from core.table.manifests.manifests import read_facts, read_manifest_list
 from core.table.records import Snapshot
 from core.table.savepoints import SavepointManager
+from tests.table.avro_files import MANIFEST, avro, manifest_record, record
 
 TABLE = TablePath("shop", "t")
 _SCHEMA = {
@@ -39,21 +37,7 @@ _SCHEMA = {
 }
 
 
-def _record(name: str, **fields: Any) -> dict[str, Any]:
-    columns = [{"name": key, "type": kind} for key, kind in fields.items()]
-    return {"type": "record", "name": name, "fields": columns}
-
-
-_META = _record(
-    "meta",
-    _VERSION="int",
-    _FILE_NAME="string",
-    _FILE_SIZE="long",
-    _NUM_ADDED_FILES="long",
-    _NUM_DELETED_FILES="long",
-    _SCHEMA_ID="long",
-)
-_FILE = _record(
+_FILE = record(
     "file",
     _FILE_NAME="string",
     _FILE_SIZE="long",
@@ -66,8 +50,8 @@ _FILE = _record(
     _MAX_SEQUENCE_NUMBER="long",
     _EXTRA_FILES={"type": "array", "items": "string"},
 )
-_ENTRY = _record("entry", _VERSION="int", _KIND="int", _PARTITION="bytes", _BUCKET="int", _FILE=_FILE)
-_INDEX = _record(
+_ENTRY = record("entry", _VERSION="int", _KIND="int", _PARTITION="bytes", _BUCKET="int", _FILE=_FILE)
+_INDEX = record(
     "index",
     _VERSION="int",
     _KIND="int",
@@ -266,22 +250,13 @@ class History:
 
     def _list(self, names: list[str]) -> str:
         records = [
-            {
-                "_VERSION": 2,
-                "_FILE_NAME": name,
-                "_FILE_SIZE": self.files.size(TABLE.manifest(name)),
-                "_NUM_ADDED_FILES": self._counts[name][0],
-                "_NUM_DELETED_FILES": self._counts[name][1],
-                "_SCHEMA_ID": 0,
-            }
+            manifest_record(name, self.files.size(TABLE.manifest(name)), *self._counts[name])
             for name in names
         ]
-        return self._avro(f"manifest-list-{self._serial()}", _META, records)
+        return self._avro(f"manifest-list-{self._serial()}", MANIFEST, records)
 
     def _avro(self, name: str, schema: dict[str, Any], records: list[dict[str, Any]]) -> str:
-        buffer = io.BytesIO()
-        fastavro.writer(buffer, schema, records)
-        self._write(TABLE.manifest(name), buffer.getvalue())
+        self._write(TABLE.manifest(name), avro(schema, records))
         return name
 
     def _write(self, path: str, data: bytes) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from core.storage.files import Files
-from tests.actions.acting import Wrapped
 from tests.faults.trees import Tree, TreeOnDisk
+from tests.storage.wrapped import Wrapped
 
 Mode = Literal["before", "after", "half"]
 _EVERY = 3

@@ -17,10 +17,10 @@ from core.storage.known_options import VERIFY_WAIT_OPTION
 from core.storage.local import LocalFiles
 from core.table.catalog import parse_table_name
 from core.table.savepoints import SavepointManager
-from tests.actions.acting import Wrapped
 from tests.interop.judge import Judge, Row
 from tests.interop.ours import act
 from tests.interop.test_garbage_collection import grow, make_table
+from tests.storage.wrapped import Wrapped
 
 KINDS = ("primary key", "append", "append in partitions")
 # Of the stock expiry's deletions, or of ours, those before which the other one comes.

@@ -37,7 +37,8 @@ from core.table.definition.retention import RETENTION_OFF
 from core.table.operations import Operation, Undoable
 from core.table.read_tags import READ_TAG_PREFIX
 from core.table.records import Consumer, Point, Record, Savepoint, SchemaField, Snapshot, TableSchema, Tag
-from tests.actions.acting import ORDERS, Wrapped, context_on, done
+from tests.actions.acting import ORDERS, context_on, done
+from tests.storage.wrapped import Wrapped
 
 PAGE = (Path(__file__).parents[2] / "docs/table-format.md").read_text()
 # What is written, by the name that the page gives it.

@@ -16,6 +16,8 @@ from typing import Any, NamedTuple, Protocol
 import fastavro
 import msgspec
 
+from tests.table.avro_files import MANIFEST, avro, manifest_record, record
+
 KEY, VALUE = "k", "v"
 ADD, DELETE = 0, 1
 # Rows as any reader gives them, sorted: a row that is there twice is there twice.
@@ -93,10 +95,10 @@ class Lean:
         return [Change(*each) for each in msgspec.json.decode(data)]
 
     def manifest(self, entries: Iterable[Entry], *, keyed: bool) -> bytes:
-        return _avro(_LEAN_ENTRY, [_entry(each) for each in entries])
+        return avro(_LEAN_ENTRY, [_entry(each) for each in entries])
 
     def manifest_list(self, manifests: Iterable[Manifest], *, keyed: bool) -> bytes:
-        return _avro(_LEAN_META, [_meta(each) for each in manifests])
+        return avro(_LEAN_META, [_meta(each) for each in manifests])
 
 
 def entries_of(data: bytes) -> list[Entry]:
@@ -166,23 +168,8 @@ def schema_json(number: int, *, keyed: bool, options: Mapping[str, str], more: S
     ).encode()
 
 
-def _record(name: str, **fields: Any) -> Any:
-    columns = [{"name": key, "type": kind} for key, kind in fields.items()]
-    return {"type": "record", "name": name, "fields": columns}
-
-
-_LEAN_META = fastavro.parse_schema(
-    _record(
-        "meta",
-        _VERSION="int",
-        _FILE_NAME="string",
-        _FILE_SIZE="long",
-        _NUM_ADDED_FILES="long",
-        _NUM_DELETED_FILES="long",
-        _SCHEMA_ID="long",
-    )
-)
-_LEAN_FILE = _record(
+_LEAN_META = fastavro.parse_schema(MANIFEST)
+_LEAN_FILE = record(
     "file",
     _FILE_NAME="string",
     _FILE_SIZE="long",
@@ -195,7 +182,7 @@ _LEAN_FILE = _record(
     _SCHEMA_ID="long",
 )
 _LEAN_ENTRY = fastavro.parse_schema(
-    _record("entry", _VERSION="int", _KIND="int", _PARTITION="bytes", _BUCKET="int", _FILE=_LEAN_FILE)
+    record("entry", _VERSION="int", _KIND="int", _PARTITION="bytes", _BUCKET="int", _FILE=_LEAN_FILE)
 )
 
 
@@ -220,15 +207,8 @@ def _entry(entry: Entry) -> dict[str, Any]:
     }
 
 
-def _meta(manifest: Manifest) -> dict[str, Any]:
-    return {
-        "_VERSION": 2,
-        "_FILE_NAME": manifest.name,
-        "_FILE_SIZE": manifest.size,
-        "_NUM_ADDED_FILES": manifest.added,
-        "_NUM_DELETED_FILES": manifest.deleted,
-        "_SCHEMA_ID": manifest.schema_id,
-    }
+def _meta(each: Manifest) -> dict[str, Any]:
+    return manifest_record(each.name, each.size, each.added, each.deleted, each.schema_id)
 
 
 def _file(found: Mapping[str, Any]) -> DataFile:
@@ -247,9 +227,3 @@ def _file(found: Mapping[str, Any]) -> DataFile:
 def _key(row: bytes | None) -> int:
     """Of a keyed table's file; 0 where nobody wrote it down."""
     return struct.unpack("<q", row[12:])[0] if row is not None and len(row) == 20 else 0
-
-
-def _avro(schema: Any, records: Iterable[Mapping[str, Any]]) -> bytes:
-    buffer = io.BytesIO()
-    fastavro.writer(buffer, schema, records, codec="null")
-    return buffer.getvalue()

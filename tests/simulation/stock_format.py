@@ -15,6 +15,7 @@ from pypaimon.manifest.schema.manifest_file_meta import MANIFEST_FILE_META_SCHEM
 
 from tests.simulation.formats import KEY, VALUE, Change, Entry, Manifest
 from tests.simulation.scheduler import BEGINNING_MS
+from tests.table.avro_files import avro, manifest_record
 
 _ENTRY = fastavro.parse_schema(MANIFEST_ENTRY_SCHEMA)
 _META = fastavro.parse_schema(MANIFEST_FILE_META_SCHEMA)
@@ -54,10 +55,10 @@ class Stock:
         ]
 
     def manifest(self, entries: Iterable[Entry], *, keyed: bool) -> bytes:
-        return _avro(_ENTRY, [_entry(each, keyed=keyed) for each in entries])
+        return avro(_ENTRY, [_entry(each, keyed=keyed) for each in entries])
 
     def manifest_list(self, manifests: Iterable[Manifest], *, keyed: bool) -> bytes:
-        return _avro(_META, [_meta(each, keyed=keyed) for each in manifests])
+        return avro(_META, [_meta(each, keyed=keyed) for each in manifests])
 
 
 def _entry(entry: Entry, *, keyed: bool) -> dict[str, Any]:
@@ -91,14 +92,9 @@ def _entry(entry: Entry, *, keyed: bool) -> dict[str, Any]:
 
 
 def _meta(manifest: Manifest, *, keyed: bool) -> dict[str, Any]:
-    return {
-        "_VERSION": 2,
-        "_FILE_NAME": manifest.name,
-        "_FILE_SIZE": manifest.size,
-        "_NUM_ADDED_FILES": manifest.added,
-        "_NUM_DELETED_FILES": manifest.deleted,
+    lean = manifest_record(manifest.name, manifest.size, manifest.added, manifest.deleted, manifest.schema_id)
+    return lean | {
         "_PARTITION_STATS": _stats(_NO_ROW, _NO_ROW, []),
-        "_SCHEMA_ID": manifest.schema_id,
         "_MIN_BUCKET": 0,
         "_MAX_BUCKET": 0,
         "_MIN_LEVEL": 0,
@@ -114,9 +110,3 @@ def _stats(first: bytes, last: bytes, nulls: list[int]) -> dict[str, Any]:
 def _key_row(key: int) -> bytes:
     """A row of one BIGINT as Paimon serialises it: its arity, a header of null bits, the value."""
     return struct.pack(">i", 1) + bytes(8) + struct.pack("<q", key)
-
-
-def _avro(schema: Any, records: Iterable[dict[str, Any]]) -> bytes:
-    buffer = io.BytesIO()
-    fastavro.writer(buffer, schema, records, codec="null")
-    return buffer.getvalue()

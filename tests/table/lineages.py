@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from core.storage.files import DirectoryEntry, Files
 from core.storage.local import LocalFiles
 from core.table.layout import Root, TablePath
 from core.table.lineage.lineage import Lineage
+from tests.storage.wrapped import Wrapped
 
 TABLE = TablePath("shop", "t")
 SNAPSHOT = """{{
@@ -52,58 +52,39 @@ def write_lineage(warehouse: Path, times: Mapping[int, int], root: Root | None =
     return Lineage(LocalFiles(str(warehouse)), root)
 
 
-@dataclass
-class CountingFiles:
-    """Passes everything on to `files`, and counts."""
+class CountingFiles(Wrapped):
+    """Passes everything on, and counts."""
 
-    files: Files
-    reads: list[str] = field(default_factory=list)
-    listings: list[str] = field(default_factory=list)
-
-    @property
-    def uri(self) -> str:
-        return self.files.uri
+    def __init__(self, inner: Files) -> None:
+        super().__init__(inner)
+        self.reads: list[str] = []
+        self.listings: list[str] = []
 
     def entries(self, directory: str) -> list[DirectoryEntry]:
         self.listings.append(directory)
-        return self.files.entries(directory)
+        return super().entries(directory)
 
     def names(self, directory: str) -> list[str]:
         self.listings.append(directory)
-        return self.files.names(directory)
+        return super().names(directory)
 
     def etags(self, directory: str) -> dict[str, str | None]:
         self.listings.append(directory)
-        return self.files.etags(directory)
+        return super().etags(directory)
 
     def read(self, path: str) -> bytes:
         self.reads.append(path)
-        return self.files.read(path)
+        return super().read(path)
 
     def read_many(self, paths: Iterable[str]) -> Iterator[bytes | None]:
         asked = list(paths)
         self.reads += asked
-        return self.files.read_many(asked)
+        return super().read_many(asked)
 
     def exists(self, path: str) -> bool:
         self.reads.append(path)
-        return self.files.exists(path)
+        return super().exists(path)
 
     def size(self, path: str) -> int | None:
         self.reads.append(path)
-        return self.files.size(path)
-
-    def links(self, directories: Iterable[str]) -> list[str]:
-        return self.files.links(directories)
-
-    def create(self, path: str, data: bytes) -> bool:
-        return self.files.create(path, data)
-
-    def replace(self, path: str, data: bytes) -> None:
-        self.files.replace(path, data)
-
-    def delete(self, path: str) -> None:
-        self.files.delete(path)
-
-    def prune(self, directory: str) -> None:
-        self.files.prune(directory)
+        return super().size(path)

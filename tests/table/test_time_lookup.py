@@ -62,7 +62,7 @@ class Etagged(CountingFiles):
 
     def etags(self, directory: str) -> dict[str, str | None]:
         names = super().etags(directory)
-        return {name: sha256(self.files.read(f"{directory}/{name}")).hexdigest() for name in names}
+        return {name: sha256(self.inner.read(f"{directory}/{name}")).hexdigest() for name in names}
 
 
 def test_where_a_listing_tells_etags_each_snapshot_is_read_once(tmp_path: Path) -> None:

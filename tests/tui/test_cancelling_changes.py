@@ -12,7 +12,8 @@ import pytest
 from core.actions.garbage import estimate
 from core.config import Settings
 from core.storage.files import Files
-from tests.actions.acting import Wrapped, contents, context_on, done
+from tests.actions.acting import contents, context_on, done
+from tests.storage.wrapped import Wrapped
 from tests.tui.driving import at_events
 from tui.session import Session
 

@@ -22,13 +22,14 @@ from core.verify import Problem, VerifyReport, problems, verify
 from core.verify.located import locate
 from core.verify.needs import needs_of
 from core.verify.versions import StoredVersion, versions
-from tests.actions.acting import EVENTS, ORDERS, NoWrites, Wrapped, context_on, done
+from tests.actions.acting import EVENTS, ORDERS, NoWrites, context_on, done
 from tests.actions.garbage.test_counting_cost import with_a_large_manifest
 from tests.actions.garbage.test_unreferenced import random_history
 from tests.actions.histories import TABLE, History, needed_by_all, reached
 from tests.actions.taking_over import branched
 from tests.conftest import ORDERS as ORDERS_SCHEMA
 from tests.paimon import commit
+from tests.storage.wrapped import Wrapped
 
 DAY = 24 * 3600 * 1000
 

@@ -22,9 +22,10 @@ from core.storage.local import LocalFiles
 from core.table.layout import TablePath
 from core.verify import Problem, data, verify
 from core.verify.reading_process import ReadingProcess
-from tests.actions.acting import EVENTS, ORDERS, Wrapped, context_on
+from tests.actions.acting import EVENTS, ORDERS, context_on
 from tests.conftest import ORDERS as ORDERS_SCHEMA
 from tests.paimon import commit, create_table
+from tests.storage.wrapped import Wrapped
 
 KEYED = pa.schema(
     [

@@ -24,9 +24,10 @@ from core.storage.files import Files
 from core.storage.local import LocalFiles
 from core.table.lineage.main_branch import branch_names
 from core.table.savepoints import SavepointManager
-from tests.actions.acting import ORDERS, Wrapped, applied, contents, context_on, done, planned
+from tests.actions.acting import ORDERS, applied, contents, context_on, done, planned
 from tests.faults.fault_files import Death, FaultFiles
 from tests.paimon import read_rows
+from tests.storage.wrapped import Wrapped
 
 # A process that makes a savepoint (or a branch) and stops for good when it tells a line that begins so.
 SLEEPER = """

@@ -19,9 +19,9 @@ from core.actions.garbage.unreferenced import FileCount
 from core.storage.files import Files
 from core.table.layout import Root
 from core.table.lineage.lineage import Lineage
-from tests.actions.acting import Wrapped
 from tests.actions.garbage.test_unreferenced import expected, random_history
 from tests.actions.histories import TABLE, History, needed_by_all
+from tests.storage.wrapped import Wrapped
 from tests.table.lineages import CountingFiles
 
 ENTRIES = 20_000

@@ -26,7 +26,6 @@ from tests.actions.acting import (
     EVENTS,
     ORDERS,
     Meanwhile,
-    Wrapped,
     applied,
     contents,
     context_on,
@@ -37,6 +36,7 @@ from tests.actions.acting import (
 from tests.actions.histories import needed_by_all
 from tests.conftest import ORDERS as ORDERS_SCHEMA
 from tests.paimon import commit, read_rows
+from tests.storage.wrapped import Wrapped
 
 
 def snapshots(orders: Path) -> list[int]:

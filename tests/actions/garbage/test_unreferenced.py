@@ -20,8 +20,9 @@ from core.table.lineage.lineage import Lineage
 from core.table.manifests.apart import marked_unless_proven
 from core.table.manifests.files import data_manifests
 from core.table.records import Snapshot
-from tests.actions.acting import Wrapped, context_on, done
+from tests.actions.acting import context_on, done
 from tests.actions.histories import TABLE, History, needed_by_all, reached
+from tests.storage.wrapped import Wrapped
 from tests.table.lineages import CountingFiles
 
 BRANCHES = (None, "a", "b")

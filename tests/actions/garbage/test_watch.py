@@ -14,9 +14,10 @@ from core.errors import Refused
 from core.storage.files import Files
 from core.table.lineage.lineage import Lineage
 from core.table.manifests.files import each_needed_file
-from tests.actions.acting import Wrapped, applied, contents, context_on, planned
+from tests.actions.acting import applied, contents, context_on, planned
 from tests.actions.garbage.test_counting_cost import Crowd, metadata
 from tests.actions.histories import TABLE, History
+from tests.storage.wrapped import Wrapped
 from tests.table.lineages import CountingFiles
 
 BRANCHES = 20

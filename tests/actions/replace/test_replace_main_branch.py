@@ -20,20 +20,11 @@ from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import all_roots, branch_names, main_root
 from core.table.savepoints import SavepointManager
 from core.travel.version import resolve_version
-from tests.actions.acting import (
-    ORDERS,
-    Meanwhile,
-    Wrapped,
-    applied,
-    contents,
-    context_on,
-    done,
-    planned,
-    undoable,
-)
+from tests.actions.acting import ORDERS, Meanwhile, applied, contents, context_on, done, planned, undoable
 from tests.actions.taking_over import add, branched, left_stray, main_rows, rows_of
 from tests.faults.fault_files import Death, FaultFiles
 from tests.paimon import open_table
+from tests.storage.wrapped import Wrapped
 
 ACTION = "replace-main-branch"
 NEVER = "2147483647"

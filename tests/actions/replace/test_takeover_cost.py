@@ -11,8 +11,9 @@ import pytest
 from core.actions.context import Context
 from core.storage.files import DirectoryEntry, Files
 from core.table.layout import SNAPSHOT_PREFIX
-from tests.actions.acting import ORDERS, Wrapped, applied, context_on, planned
+from tests.actions.acting import ORDERS, applied, context_on, planned
 from tests.actions.taking_over import branched
+from tests.storage.wrapped import Wrapped
 
 
 class Calls(Wrapped):

@@ -15,20 +15,11 @@ from core.table.layout import Root
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import branch_names
 from core.table.savepoints import SavepointManager
-from tests.actions.acting import (
-    ORDERS,
-    NoWrites,
-    Wrapped,
-    applied,
-    contents,
-    context_on,
-    done,
-    planned,
-    undoable,
-)
+from tests.actions.acting import ORDERS, NoWrites, applied, contents, context_on, done, planned, undoable
 from tests.actions.taking_over import add, branched, main_rows, rows_of
 from tests.actions.undo.test_undo_replacement import of_main
 from tests.spark.engine.test_reads import at
+from tests.storage.wrapped import Wrapped
 
 ACTION = "rollback"
 

@@ -21,8 +21,9 @@ from core.table.layout import TablePath
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import main_branch_name
 from core.verify import verify
-from tests.actions.acting import ORDERS, Wrapped, applied, contents, context_on, done, planned
+from tests.actions.acting import ORDERS, applied, contents, context_on, done, planned
 from tests.actions.taking_over import add, branched, left_stray
+from tests.storage.wrapped import Wrapped
 
 
 @pytest.fixture

@@ -1,0 +1,54 @@
+"""What tests put between the code and a store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from core.storage.files import DirectoryEntry, Files
+
+
+class Wrapped:
+    """A store that passes everything on to another."""
+
+    def __init__(self, inner: Files) -> None:
+        self.inner = inner
+
+    @property
+    def uri(self) -> str:
+        return self.inner.uri
+
+    def entries(self, directory: str) -> list[DirectoryEntry]:
+        return self.inner.entries(directory)
+
+    def names(self, directory: str) -> list[str]:
+        return self.inner.names(directory)
+
+    def etags(self, directory: str) -> dict[str, str | None]:
+        return self.inner.etags(directory)
+
+    def read(self, path: str) -> bytes:
+        return self.inner.read(path)
+
+    def read_many(self, paths: Iterable[str]) -> Iterator[bytes | None]:
+        return self.inner.read_many(paths)
+
+    def exists(self, path: str) -> bool:
+        return self.inner.exists(path)
+
+    def size(self, path: str) -> int | None:
+        return self.inner.size(path)
+
+    def links(self, directories: Iterable[str]) -> list[str]:
+        return self.inner.links(directories)
+
+    def create(self, path: str, data: bytes) -> bool:
+        return self.inner.create(path, data)
+
+    def replace(self, path: str, data: bytes) -> None:
+        self.inner.replace(path, data)
+
+    def delete(self, path: str) -> None:
+        self.inner.delete(path)
+
+    def prune(self, directory: str) -> None:
+        self.inner.prune(directory)
