@@ -132,7 +132,7 @@ def detail_of(row: Row | None, now_ms: int) -> Detail:
     if row.tags:
         facts.append(("kept by", ", ".join(row.tags)))
     if row.is_expired:
-        facts.append(("expired", "its snapshot is gone, and what keeps it reads it still"))
+        facts.append(("expired", "its snapshot file is gone: the tag keeps its rows"))
     facts += [("history", words) for words in row.lane.notes.get(run.newest, ())]
     title = f"{counted(run.length, 'commit')}" if run.is_folded else f"snapshot {run.newest}"
     return Detail(title, tuple(facts))
