@@ -13,11 +13,31 @@ from core.actions.plan import Plan
 from core.actions.registry import action as action_named
 from core.errors import UsageError
 from core.table.layout import TablePath
-from paimark import results
 from paimark.arguments import checked_arguments
+from paimark.results import (
+    AutoSavepointDone,
+    BranchCreated,
+    BranchDeleted,
+    BranchMerged,
+    CommitsRescued,
+    MainReplaced,
+    Recovered,
+    Restored,
+    Result,
+    RolledBack,
+    SavepointCreated,
+    SavepointDeleted,
+    SchemaAltered,
+    SnapshotsExpired,
+    TagCreated,
+    TagDeleted,
+    TagRenamed,
+    Undone,
+    result_of,
+)
 from paimark.session import Session, tell, warn
 
-R = TypeVar("R", bound=results.Result)
+R = TypeVar("R", bound=Result)
 
 
 class TableActions:
@@ -55,7 +75,7 @@ class TableActions:
         with self._session.acting() as context:
             return chosen.plan(context, self._path, given)
 
-    def apply(self, plan: Plan) -> results.Result:
+    def apply(self, plan: Plan) -> Result:
         """Do what was planned on this table. Raises `Refused` when anything that it stands on moved since."""
         if plan.table != self.name:
             raise UsageError(f"The plan is for {plan.table}, and this is {self.name}")
@@ -64,15 +84,15 @@ class TableActions:
 
     def create_savepoint(
         self, *, snapshot: int | None = None, branch: str | None = None, comment: str | None = None
-    ) -> results.SavepointCreated:
+    ) -> SavepointCreated:
         """Keep the full state of a table at one snapshot (None: the newest), through expiry and clean-up."""
         return self._do(
-            "create-savepoint", results.SavepointCreated, snapshot=snapshot, branch=branch, comment=comment
+            "create-savepoint", SavepointCreated, snapshot=snapshot, branch=branch, comment=comment
         )
 
-    def auto_savepoint(self, *, branch: str | None = None) -> results.AutoSavepointDone:
+    def auto_savepoint(self, *, branch: str | None = None) -> AutoSavepointDone:
         """Make the savepoint that the table's option savepoint.create-interval says is due."""
-        return self._do("auto-savepoint", results.AutoSavepointDone, branch=branch)
+        return self._do("auto-savepoint", AutoSavepointDone, branch=branch)
 
     def create_tag(
         self,
@@ -81,19 +101,17 @@ class TableActions:
         snapshot: int | None = None,
         branch: str | None = None,
         retain: str | None = None,
-    ) -> results.TagCreated:
+    ) -> TagCreated:
         """Name a snapshot (None: the newest) with a stock tag, kept for `retain` (`7 d`; None: for good)."""
-        return self._do(
-            "create-tag", results.TagCreated, name=name, snapshot=snapshot, branch=branch, retain=retain
-        )
+        return self._do("create-tag", TagCreated, name=name, snapshot=snapshot, branch=branch, retain=retain)
 
-    def rename_tag(self, *, name: str, to: str, branch: str | None = None) -> results.TagRenamed:
+    def rename_tag(self, *, name: str, to: str, branch: str | None = None) -> TagRenamed:
         """Give a tag another name; its snapshot is kept all the time. Takes some seconds."""
-        return self._do("rename-tag", results.TagRenamed, name=name, to=to, branch=branch)
+        return self._do("rename-tag", TagRenamed, name=name, to=to, branch=branch)
 
-    def create_branch(self, *, name: str, tag: str) -> results.BranchCreated:
+    def create_branch(self, *, name: str, tag: str) -> BranchCreated:
         """Create a branch from a tag of main; a savepoint is one: `savepoint.3`."""
-        return self._do("create-branch", results.BranchCreated, name=name, tag=tag)
+        return self._do("create-branch", BranchCreated, name=name, tag=tag)
 
     def alter_branch_schema(
         self,
@@ -106,7 +124,7 @@ class TableActions:
         set: str | None = None,
         unset: str | None = None,
         branch: str | None = None,
-    ) -> results.SchemaAltered:
+    ) -> SchemaAltered:
         """Change the columns or options of a table, on any branch.
 
         `add` is `c INT, d STRING COMMENT 'why' AFTER c`, `drop` and `nullable` are `a, b`, `rename` is
@@ -114,7 +132,7 @@ class TableActions:
         """
         return self._do(
             "alter-branch-schema",
-            results.SchemaAltered,
+            SchemaAltered,
             add=add,
             drop=drop,
             rename=rename,
@@ -125,17 +143,17 @@ class TableActions:
             branch=branch,
         )
 
-    def delete_savepoint(self, *, id: int) -> results.SavepointDeleted:
+    def delete_savepoint(self, *, id: int) -> SavepointDeleted:
         """Delete a savepoint, and every file that only it keeps."""
-        return self._do("delete-savepoint", results.SavepointDeleted, id=id)
+        return self._do("delete-savepoint", SavepointDeleted, id=id)
 
-    def delete_tag(self, *, name: str, branch: str | None = None) -> results.TagDeleted:
+    def delete_tag(self, *, name: str, branch: str | None = None) -> TagDeleted:
         """Delete a tag, and every file that only it keeps."""
-        return self._do("delete-tag", results.TagDeleted, name=name, branch=branch)
+        return self._do("delete-tag", TagDeleted, name=name, branch=branch)
 
     def expire_snapshots(
         self, *, retain_last: int | None = None, older_than: str | None = None, branch: str | None = None
-    ) -> results.SnapshotsExpired:
+    ) -> SnapshotsExpired:
         """Delete the oldest snapshots, and every file that only they keep.
 
         `retain_last` of the newest stay; only those older than `older_than` (`7 d`, `2026-05-01 12:00`) go.
@@ -143,68 +161,68 @@ class TableActions:
         """
         return self._do(
             "expire-snapshots",
-            results.SnapshotsExpired,
+            SnapshotsExpired,
             retain_last=retain_last,
             older_than=older_than,
             branch=branch,
         )
 
-    def delete_branch(self, *, name: str, keep: bool = False) -> results.BranchDeleted:
+    def delete_branch(self, *, name: str, keep: bool = False) -> BranchDeleted:
         """Delete a branch, and every file that only it keeps; `keep` only retires it under another name."""
-        return self._do("delete-branch", results.BranchDeleted, name=name, keep=keep)
+        return self._do("delete-branch", BranchDeleted, name=name, keep=keep)
 
     def replace_main_branch(
         self, *, name: str, layout: str = "pointer", drop_previous: bool = False
-    ) -> results.MainReplaced:
+    ) -> MainReplaced:
         """Make a branch main; its jobs keep running.
 
         `layout` is `pointer`, or `overwrite`: main gets the branch's rows, which starts Spark. The previous
         main stays as a branch, unless `drop_previous`.
         """
         return self._do(
-            "replace-main-branch", results.MainReplaced, name=name, layout=layout, drop_previous=drop_previous
+            "replace-main-branch", MainReplaced, name=name, layout=layout, drop_previous=drop_previous
         )
 
-    def rescue_commits(self, *, name: str) -> results.CommitsRescued:
+    def rescue_commits(self, *, name: str) -> CommitsRescued:
         """Make a branch of what a stale writer left in the table directory while a branch is main."""
-        return self._do("rescue-commits", results.CommitsRescued, name=name)
+        return self._do("rescue-commits", CommitsRescued, name=name)
 
-    def undo(self, *, replacement: bool = False) -> results.Undone:
+    def undo(self, *, replacement: bool = False) -> Undone:
         """Take back the last change that can be taken back; or the last replacement of main, though main
         moved on since a merge.
         """
-        return self._do("undo", results.Undone, replacement=replacement)
+        return self._do("undo", Undone, replacement=replacement)
 
-    def redo(self) -> results.Result:
+    def redo(self) -> Result:
         """Do again what the last undo took back: the result is of that action."""
-        return self._do("redo", results.Result)
+        return self._do("redo", Result)
 
-    def restore(self, *, to: int) -> results.Restored:
+    def restore(self, *, to: int) -> Restored:
         """Undo or redo until an operation of the log is the last that counts; 0 is before all of them."""
-        return self._do("restore", results.Restored, to=to)
+        return self._do("restore", Restored, to=to)
 
-    def merge_branch(self, *, name: str, on_conflict: str = "fail") -> results.BranchMerged:
+    def merge_branch(self, *, name: str, on_conflict: str = "fail") -> BranchMerged:
         """Bring into main what a branch changed since its fork, or its last merge. Starts Spark.
 
         Where both changed a key to different rows `on_conflict` decides: `fail`, `branch` or `main` wins.
         """
-        return self._do("merge-branch", results.BranchMerged, name=name, on_conflict=on_conflict)
+        return self._do("merge-branch", BranchMerged, name=name, on_conflict=on_conflict)
 
-    def rollback(self, *, to: str, truncate: bool = False) -> results.RolledBack:
+    def rollback(self, *, to: str, truncate: bool = False) -> RolledBack:
         """Give main the rows of an earlier version (`snapshot.12`, `savepoint.3`, a tag, a time).
 
         That is one new commit, made by Spark. With `truncate` main ends at the version instead, and what came
         later becomes a branch: stop the writers first.
         """
-        return self._do("rollback", results.RolledBack, to=to, truncate=truncate)
+        return self._do("rollback", RolledBack, to=to, truncate=truncate)
 
-    def recover(self, *, assume: str | None = None, main: str | None = None) -> results.Recovered:
+    def recover(self, *, assume: str | None = None, main: str | None = None) -> Recovered:
         """Finish or undo a change that was interrupted.
 
         `assume` is `committed` or `not-committed`, where nothing tells any more; `main` is the branch to be
         main, where the one that was is gone.
         """
-        return self._do("recover", results.Recovered, assume=assume, main=main)
+        return self._do("recover", Recovered, assume=assume, main=main)
 
     def _do(self, action: str, kind: type[R], **arguments: object) -> R:
         """Plan and apply. `kind` is what the action returns."""
@@ -216,6 +234,6 @@ class TableActions:
         assert isinstance(result, kind)
         return result
 
-    def _applied(self, context: Context, plan: Plan) -> results.Result:
+    def _applied(self, context: Context, plan: Plan) -> Result:
         warn(plan.warnings)
-        return results.result_of(plan, action_named(plan.action).apply(context, plan, tell))
+        return result_of(plan, action_named(plan.action).apply(context, plan, tell))
