@@ -8,11 +8,16 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from core.actions.merge.history import MergeEvent, record
+from core.storage.local import LocalFiles
 from core.table.layout import TablePath
+from core.table.lineage.lineage import Lineage
+from core.table.records import point_of
 from tests.conftest import ORDERS
 from tests.paimon import commit, create_table, open_table
 from tests.table.branches import create_branch
 from tests.table.lineages import write_lineage
+from tests.tui.conftest import act
 from tests.tui.driving import Sitting, sitting
 from tests.tui.test_hostile_text import MARKUP, assert_harmless
 from tui.panes.timeline import TimelinePane
@@ -176,6 +181,26 @@ def test_a_bar_says_added_and_removed_without_colour() -> None:
         None,
         None,
     ]
+
+
+async def test_merges_and_replacements_are_said_at_their_commits(warehouse: Path) -> None:
+    """As the actions record them; an undone replacement is no longer said."""
+    files, table = LocalFiles(str(warehouse)), ROOT.table
+    act(warehouse, "create-branch", name="fix", tag="v2")
+    row = {"order_id": [1], "customer": ["fixed"], "price": [0.5]}
+    commit(warehouse, "shop.orders$branch_fix", pa.table(row, schema=ORDERS))
+    main, head = Lineage(files, ROOT).snapshot(5), Lineage(files, table.root("fix")).snapshot(3)
+    merge = MergeEvent(kind="merge", main=point_of(main), branch="fix", head=point_of(head))
+    record(files, table, merge)
+    async with sitting(warehouse, (120, 40)) as console:
+        await open_timeline(console)
+        await console.sees("●─╮   5  main    merge of fix", "│ ●   3  fix", "◇─╯   2")
+        act(warehouse, "replace-main-branch", name="fix")
+        await console.press("r")
+        await console.sees("MAIN fix", "became main in place of main-")
+        act(warehouse, "undo")
+        await console.press("r")
+        await console.loses("became main")
 
 
 async def test_a_broken_merge_record_is_said_and_hides_nothing(forked: Path) -> None:
