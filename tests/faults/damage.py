@@ -45,9 +45,10 @@ def of_any_file(data: bytes) -> Iterator[Damage]:
     yield Damage("not UTF-8", b"\xff\xfe\x00" + data[:20])
     yield Damage("digits", DIGITS.encode())
     yield Damage("deep", DEEP.encode())
-    for place in range(len(data) // 7, len(data), max(1, len(data) // 5)):
+    for position in range(len(data) // 7, len(data), max(1, len(data) // 5)):
         yield Damage(
-            f"bit flipped at {place}", data[:place] + bytes([data[place] ^ 0x15]) + data[place + 1 :]
+            f"bit flipped at {position}",
+            data[:position] + bytes([data[position] ^ 0x15]) + data[position + 1 :],
         )
 
 
@@ -136,7 +137,7 @@ def _changed(schema: Any, path: Path, kind: str | None) -> Any:
     record = _record(result)
     for name in path[:-1]:
         record = _record(next(each["type"] for each in record["fields"] if each["name"] == name))
-    at = next(place for place, each in enumerate(record["fields"]) if each["name"] == path[-1])
+    at = next(index for index, each in enumerate(record["fields"]) if each["name"] == path[-1])
     if kind is None:
         del record["fields"][at]
     else:

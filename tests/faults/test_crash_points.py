@@ -159,16 +159,16 @@ class Scene(KilledScene):
 
     def state(self) -> dict[str, object]:
         """What lies in the table, apart from names and bytes that chance decides."""
-        found = contents(self._directory)
+        files = contents(self._directory)
         owners = {
             name: f"list of {path}"
-            for path, data in found.items()
+            for path, data in files.items()
             if path.startswith("savepoint/savepoint-")
             for name in _LIST_NAME.findall(data.decode())
         }
         return {
             owners.get(path.removeprefix("savepoint/"), path): _told(path, data)
-            for path, data in found.items()
+            for path, data in files.items()
             if not _ANYBODYS.search(path)
         }
 

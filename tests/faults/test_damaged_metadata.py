@@ -134,15 +134,15 @@ def newest_files(context: Context, table: TablePath) -> Iterator[tuple[Any, ...]
 
 def faults(warehouse: Path, table: TablePath) -> list[str]:
     """The uses that end in anything but an answer or a sentence."""
-    found = []
+    faulty = []
     for name, use in uses(warehouse, table):
         try:
             use()
         except PaimarkError as error:
             assert error.message
         except Exception as error:
-            found.append(f"{name}: {type(error).__name__}: {str(error)[:100]}")
-    return found
+            faulty.append(f"{name}: {type(error).__name__}: {str(error)[:100]}")
+    return faulty
 
 
 def damages(path: Path) -> Iterator[Damage]:
@@ -169,7 +169,7 @@ def test_every_damage_of_a_file_is_said_in_a_sentence(
     damaged: Path, table: TablePath, directory: str, pytestconfig: pytest.Config
 ) -> None:
     share = LONG_SHARE if pytestconfig.getoption("--long") else SHARES[directory]
-    found = []
+    faulty = []
     before = contents(damaged)
     for path in metadata_files(damaged / table.directory / directory):
         data, seed = path.read_bytes(), f"{table.name}/{path.name.rstrip('0123456789abcdef-')}"
@@ -177,9 +177,9 @@ def test_every_damage_of_a_file_is_said_in_a_sentence(
             if zlib.crc32(f"{seed}{each.name}".encode()) % share:
                 continue
             path.write_bytes(each.data)
-            found += [f"{path.name}, {each.name}: {fault}" for fault in faults(damaged, table)]
+            faulty += [f"{path.name}, {each.name}: {fault}" for fault in faults(damaged, table)]
         path.write_bytes(data)
-    assert found == []
+    assert faulty == []
     assert contents(damaged) == before
 
 

@@ -86,10 +86,10 @@ def makes_old_anew(scene: Scene) -> None:
 
 
 def gives_new_a_time_to_live(scene: Scene) -> None:
-    found = scene.there(NEW)
-    if found is not None:
+    tag = scene.there(NEW)
+    if tag is not None:
         lives = b', "tagCreateTime": [2099, 1, 1, 0, 0], "tagTimeRetained": 60.0}'
-        scene.put(NEW, found.rstrip(b"}\n ") + lives)
+        scene.put(NEW, tag.rstrip(b"}\n ") + lives)
 
 
 def takes_new_for_another(scene: Scene) -> None:
@@ -197,8 +197,8 @@ class Scene(KilledScene):
             self._path(name).write_bytes(data)
 
     def is_kept(self) -> bool:
-        found = [each for each in map(self.there, (OLD, NEW)) if each is not None]
-        return any(Tag.from_json(each, "tag").id == 2 for each in found)
+        tags = [each for each in map(self.there, (OLD, NEW)) if each is not None]
+        return any(Tag.from_json(each, "tag").id == 2 for each in tags)
 
     def assert_kept(self, when: str) -> None:
         lineage = Lineage(LocalFiles(str(self._warehouse)), self.root)
@@ -213,9 +213,9 @@ class Scene(KilledScene):
             return
         guard_tags.repair(LocalFiles(str(self._warehouse)), ORDERS)
         for name in (OLD, NEW):
-            if (found := self.there(name)) is not None:
+            if (tag := self.there(name)) is not None:
                 guard = self._warehouse / ORDERS.root().tag(name)
-                assert Tag.from_json(guard.read_bytes(), "guard").id == Tag.from_json(found, "tag").id, when
+                assert Tag.from_json(guard.read_bytes(), "guard").id == Tag.from_json(tag, "tag").id, when
 
     def _path(self, name: str) -> Path:
         return self._warehouse / self.root.tag(name)

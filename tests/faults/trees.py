@@ -45,12 +45,12 @@ class TreeOnDisk:
             if path not in tree or (tree[path] is None) != (data is None):
                 _remove(self._directory / path)
         for path, data in tree.items():
-            place = self._directory / path
+            target = self._directory / path
             if data is None:
-                place.mkdir(parents=True, exist_ok=True)
+                target.mkdir(parents=True, exist_ok=True)
             elif there.get(path) != data:
-                place.parent.mkdir(parents=True, exist_ok=True)
-                place.write_bytes(data)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(data)
 
 
 def _remove(path: Path) -> None:

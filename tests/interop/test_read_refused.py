@@ -21,8 +21,8 @@ COLUMNS = {"k": "INT", "v": "INT", "s": "STRING"}
 def ours(warehouse: Path, **wanted: Any) -> list[list[Any]]:
     """All rows of `d.t` as the Python source reads them."""
     files, root = LocalFiles(str(warehouse)), TablePath("d", "t").root()
-    place = WarehouseAccess(files, str(warehouse), {})
-    scan = make_scan(place, root, Lineage(files, root).latest(), pinned=False)
+    access = WarehouseAccess(files, str(warehouse), {})
+    scan = make_scan(access, root, Lineage(files, root).latest(), pinned=False)
     batches = read_splits(scan, [], plan_splits(scan, []))
     return sorted(list(row.values()) for batch in batches for row in batch.to_pylist())
 

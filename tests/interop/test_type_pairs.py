@@ -70,8 +70,8 @@ def test_values_at_the_edges_of_each_type_as_every_other(tmp_path: Path, judge: 
 def differing(warehouse: Path, judge: Judge, old: str, values: Sequence[Any]) -> list[str]:
     """What we read otherwise than stock Paimon, a line each. Each value is in a column for each new type."""
     columns = {
-        f"c{place}_{number}": (value, new)
-        for place, value in enumerate(values)
+        f"c{index}_{number}": (value, new)
+        for index, value in enumerate(values)
         for number, new in enumerate(VALUES)
         if new != old
     }
@@ -105,6 +105,6 @@ def read(warehouse: Path, column: str) -> Iterator[Any]:
 
 def scan_of(warehouse: Path, column: str) -> Scan:
     files, root = LocalFiles(str(warehouse)), TablePath("d", "t").root()
-    place = WarehouseAccess(files, str(warehouse), {})
-    scan = make_scan(place, root, Lineage(files, root).latest(), pinned=False)
+    access = WarehouseAccess(files, str(warehouse), {})
+    scan = make_scan(access, root, Lineage(files, root).latest(), pinned=False)
     return msgspec.structs.replace(scan, columns=(column,))

@@ -71,27 +71,27 @@ DYNAMIC = {"bucket": "-1", "dynamic-bucket.target-row-num": "3"}
 
 def goes_on(judge: Judge, table: Table, rows: Sequence[Sequence[Any]], *, looks_up: bool = True) -> None:
     """Stock Paimon has the rows where it looks for them, writes and deletes by their keys, and compacts."""
-    place, name = table.warehouse, table.name
-    there = judge.rows(place, name)
+    warehouse, name = table.warehouse, table.name
+    there = judge.rows(warehouse, name)
     assert sorted(there, key=repr) == as_judged(rows)
-    assert judge.misplaced(place, name) == []
+    assert judge.misplaced(warehouse, name) == []
     if looks_up:
-        assert judge.look_up(place, name, there) == there
+        assert judge.look_up(warehouse, name, there) == there
     newer = [[*row[:-1], 99] for row in there]
-    judge.put(place, name, [("+I", row) for row in newer])
-    assert sorted(judge.rows(place, name), key=repr) == sorted(newer, key=repr)
+    judge.put(warehouse, name, [("+I", row) for row in newer])
+    assert sorted(judge.rows(warehouse, name), key=repr) == sorted(newer, key=repr)
     # And ours over theirs.
     table.write(rows)
-    assert sorted(judge.rows(place, name), key=repr) == as_judged(rows)
-    judge.compact(place, name)
-    assert sorted(judge.rows(place, name), key=repr) == as_judged(rows)
-    judge.put(place, name, [("-D", row) for row in newer])
-    assert judge.rows(place, name) == []
+    assert sorted(judge.rows(warehouse, name), key=repr) == as_judged(rows)
+    judge.compact(warehouse, name)
+    assert sorted(judge.rows(warehouse, name), key=repr) == as_judged(rows)
+    judge.put(warehouse, name, [("-D", row) for row in newer])
+    assert judge.rows(warehouse, name) == []
 
 
 @pytest.mark.parametrize("kind", KEYS)
 def test_a_key_of_every_type_goes_to_its_bucket(tmp_path: Path, judge: Judge, kind: str) -> None:
-    rows = [(value, place) for place, value in enumerate(KEYS[kind])]
+    rows = [(value, index) for index, value in enumerate(KEYS[kind])]
     columns = {"k": kind, "v": "INT"}
     for number, options in enumerate(({"bucket": "5"}, DYNAMIC)):
         table = Table(tmp_path, f"d.t{number}", columns, keys=["k"], options=options)
@@ -101,7 +101,7 @@ def test_a_key_of_every_type_goes_to_its_bucket(tmp_path: Path, judge: Judge, ki
 
 @pytest.mark.parametrize("kind", [kind for kind in KEYS if kind not in NO_PARTITIONS])
 def test_a_partition_of_every_type_is_in_its_directory(tmp_path: Path, judge: Judge, kind: str) -> None:
-    rows = [(value, place, place) for place, value in enumerate(KEYS[kind])]
+    rows = [(value, index, index) for index, value in enumerate(KEYS[kind])]
     columns = {"p": kind, "k": "INT", "v": "INT"}
     for legacy in ("true", "false"):
         options = {"bucket": "2", "partition.legacy-name": legacy}
@@ -121,7 +121,7 @@ def test_rows_without_a_key_go_to_their_bucket_and_partition_also_by_null(
     tmp_path: Path, judge: Judge, kind: str
 ) -> None:
     is_wide, is_path = kind in WIDE or kind == "DECIMAL(38, 10)", kind not in NO_PARTITIONS
-    rows = [(value, place) for place, value in enumerate([*KEYS[kind], *([] if is_wide else [None])])]
+    rows = [(value, index) for index, value in enumerate([*KEYS[kind], *([] if is_wide else [None])])]
     columns = {"k": kind, "v": "INT"}
     hashed = Table(tmp_path, "d.hashed", columns, options={"bucket": "5", "bucket-key": "k"})
     tables = [hashed, *([Table(tmp_path, "d.parted", columns, partition_keys=["k"])] if is_path else [])]
@@ -183,7 +183,7 @@ def test_keys_of_several_columns(
 
 def test_partitions_of_odd_names(tmp_path: Path, judge: Judge) -> None:
     odd = ["", " ", "a b", "a=b", "%", "\u00fc", ".", "..", "a:b", "a\nb", "a'\"", "*", "{}", "null"]
-    rows = [(value, place, place) for place, value in enumerate(odd)]
+    rows = [(value, index, index) for index, value in enumerate(odd)]
     columns = {"p": "STRING", "k": "INT", "v": "INT"}
     table = Table(tmp_path, "d.t", columns, keys=["p", "k"], partition_keys=["p"], options={"bucket": "2"})
     table.write(rows)

@@ -162,7 +162,7 @@ def test_each_function_of_aggregation_gives_what_it_gives_stock(
 ) -> None:
     chance = random.Random(7)
     kinds = TYPES_OF.get(function, [*ORDERED, "BOOLEAN"])
-    columns = {"k": "INT", **{f"v{place}": kind for place, kind in enumerate(kinds)}}
+    columns = {"k": "INT", **{f"v{index}": kind for index, kind in enumerate(kinds)}}
     options = {"bucket": "1", "merge-engine": "aggregation", "fields.default-aggregate-function": function}
     ours, theirs = (Table(tmp_path, f"d.{name}", columns, keys=["k"], options=options) for name in "ab")
     for _ in range(2):

@@ -35,8 +35,8 @@ class Table:
         self.warehouse = warehouse
         self.name = name
         fields = [
-            DataField(place, column, AtomicType(kind, nullable=column not in keys))
-            for place, (column, kind) in enumerate(columns.items())
+            DataField(index, column, AtomicType(kind, nullable=column not in keys))
+            for index, (column, kind) in enumerate(columns.items())
         ]
         definition = Schema(
             fields=fields,
@@ -58,7 +58,7 @@ class Table:
         """One commit of rows in the columns' order."""
         target = looked_up({"warehouse": str(self.warehouse), "table": self.name}, overwrite)
         arrays = [
-            pa.array([row[place] for row in rows], field.type) for place, field in enumerate(self._schema)
+            pa.array([row[index] for row in rows], field.type) for index, field in enumerate(self._schema)
         ]
         batch = pa.RecordBatch.from_arrays(arrays, schema=self._schema)
         commit_rows(target, [write_rows(target, [batch])])

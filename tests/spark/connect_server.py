@@ -18,10 +18,10 @@ from tests.spark.standalone import SPARING, said
 
 
 @contextmanager
-def connect_server(place: Path) -> Iterator[str]:
+def connect_server(directory: Path) -> Iterator[str]:
     """Its address, `sc://host:port`."""
-    place.mkdir(parents=True)
-    spark, log = find_spark({}), place / "server.log"
+    directory.mkdir(parents=True)
+    spark, log = find_spark({}), directory / "server.log"
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     settings = {
@@ -31,8 +31,8 @@ def connect_server(place: Path) -> Iterator[str]:
         "spark.driver.host": "127.0.0.1",
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.grpc.binding.port": str(port),
-        "spark.local.dir": str(place / "blocks"),
-        "spark.sql.warehouse.dir": str(place / "warehouse"),
+        "spark.local.dir": str(directory / "blocks"),
+        "spark.sql.warehouse.dir": str(directory / "warehouse"),
         "spark.sql.shuffle.partitions": "2",
     }
     command = [
@@ -46,7 +46,7 @@ def connect_server(place: Path) -> Iterator[str]:
     }
     with open(log, "wb") as out:
         server = subprocess.Popen(
-            command, stdout=out, stderr=out, env=environment, cwd=place, start_new_session=True
+            command, stdout=out, stderr=out, env=environment, cwd=directory, start_new_session=True
         )
     try:
         said("(Spark Connect server started)", log, server)

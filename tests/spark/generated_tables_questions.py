@@ -35,7 +35,7 @@ def condition(random: Random, columns: Sequence[Column], rows: Sequence[Sequence
 
 def key_condition(columns: Sequence[Column], key: Sequence[str], row: Sequence[Plain]) -> Condition:
     """The one row of a whole key."""
-    found = [_equal(each, place, row[place]) for place, each in enumerate(columns) if each.name in key]
+    found = [_equal(each, index, row[index]) for index, each in enumerate(columns) if each.name in key]
     whole = found[0]
     for each in found[1:]:
         whole = _both(whole, each)
@@ -43,16 +43,16 @@ def key_condition(columns: Sequence[Column], key: Sequence[str], row: Sequence[P
 
 
 def _simple(random: Random, columns: Sequence[Column], rows: Sequence[Sequence[Plain]]) -> Condition:
-    atomic = [place for place, each in enumerate(columns) if not pa.types.is_nested(each.type)]
-    place = random.choice(atomic or range(len(columns)))
-    column = columns[place]
+    atomic = [index for index, each in enumerate(columns) if not pa.types.is_nested(each.type)]
+    index = random.choice(atomic or range(len(columns)))
+    column = columns[index]
     name = quoted(column.name)
     kind = random.choice(["=", "=", "<", ">=", "<>", "IN", "NULL", "NOT NULL"])
     if kind == "NULL" or not atomic:
-        return Condition(f"{name} IS NULL", lambda row: row[place] is None)
+        return Condition(f"{name} IS NULL", lambda row: row[index] is None)
     if kind == "NOT NULL":
-        return Condition(f"{name} IS NOT NULL", lambda row: row[place] is not None)
-    there = [row[place] for row in rows if row[place] is not None]
+        return Condition(f"{name} IS NOT NULL", lambda row: row[index] is not None)
+    there = [row[index] for row in rows if row[index] is not None]
     wanted = [
         random.choice(there)
         if there and random.random() < 0.8
@@ -63,10 +63,10 @@ def _simple(random: Random, columns: Sequence[Column], rows: Sequence[Sequence[P
         sql = f"{name} IN ({', '.join(literal(each, column.type) for each in wanted)})"
         among = [order(each, column.type) for each in wanted]
         return Condition(
-            sql, lambda row: None if row[place] is None else order(row[place], column.type) in among
+            sql, lambda row: None if row[index] is None else order(row[index], column.type) in among
         )
     if kind == "=":
-        return _equal(column, place, wanted[0])
+        return _equal(column, index, wanted[0])
     other = order(wanted[0], column.type)
     compares: Callable[[Any], bool] = {
         "<": lambda mine: bool(mine < other),
@@ -75,17 +75,17 @@ def _simple(random: Random, columns: Sequence[Column], rows: Sequence[Sequence[P
     }[kind]
     return Condition(
         f"{name} {kind} {literal(wanted[0], column.type)}",
-        lambda row: None if row[place] is None else compares(order(row[place], column.type)),
+        lambda row: None if row[index] is None else compares(order(row[index], column.type)),
     )
 
 
-def _equal(column: Column, place: int, wanted: Plain) -> Condition:
+def _equal(column: Column, index: int, wanted: Plain) -> Condition:
     if wanted is None:
-        return Condition(f"{quoted(column.name)} IS NULL", lambda row: row[place] is None)
+        return Condition(f"{quoted(column.name)} IS NULL", lambda row: row[index] is None)
     other = order(wanted, column.type)
     return Condition(
         f"{quoted(column.name)} = {literal(wanted, column.type)}",
-        lambda row: None if row[place] is None else order(row[place], column.type) == other,
+        lambda row: None if row[index] is None else order(row[index], column.type) == other,
     )
 
 

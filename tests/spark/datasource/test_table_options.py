@@ -236,9 +236,9 @@ def test_every_option_that_stock_paimon_knows_has_an_outcome(judge: Judge) -> No
 
 def test_no_rule_hides_behind_another() -> None:
     """Of two that fit the first counts."""
-    for place, rule in enumerate(RULES):
+    for number, rule in enumerate(RULES):
         first = rule_of(rule.option.replace("*", "x-"), rule.engine or "deduplicate")
-        assert first is rule, f"{rule.option} (rule {place}) is hidden by {first and first.option}"
+        assert first is rule, f"{rule.option} (rule {number}) is hidden by {first and first.option}"
 
 
 def test_values_are_told_apart() -> None:

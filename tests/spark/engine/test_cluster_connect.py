@@ -19,9 +19,9 @@ from tests.spark.engine_fixture import ask, in_order, rows
 @pytest.fixture(scope="module")
 def remote(engine_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     """An engine whose Spark is a server's."""
-    place = tmp_path_factory.mktemp("connect")
-    with connect_server(place / "server") as master:
-        engine = Engine(Settings(str(engine_warehouse), spark_master=master), place / "engine.log")
+    directory = tmp_path_factory.mktemp("connect")
+    with connect_server(directory / "server") as master:
+        engine = Engine(Settings(str(engine_warehouse), spark_master=master), directory / "engine.log")
         yield engine
         engine.close()
 
