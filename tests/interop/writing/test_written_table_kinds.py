@@ -16,7 +16,7 @@ from core.spark.writing.write import clustered_for, looked_up
 from core.table.definition.kinds import FUNCTIONS
 from tests.interop.judge import Judge
 from tests.interop.written import Table, as_judged
-from tests.table.test_table_kinds import unclassified
+from tests.table.definition.test_table_kinds import unclassified
 
 COLUMNS = {"k": "INT", "v": "INT", "s": "STRING"}
 FIRST = [(key, key, f"a{key}") for key in range(6)]

@@ -13,7 +13,7 @@ from tests.paimon import commit
 from tests.table.branches import create_branch
 from tests.tui.driving import planning_merge, with_engine
 from tests.tui.test_hostile_text import COPIES, MARKUP, assert_harmless
-from tests.tui.test_running_change import orders
+from tests.tui.work.test_running_change import orders
 
 
 def in_conflict(warehouse: Path, table: str) -> Path:

@@ -15,8 +15,8 @@ from core.table.manifests.chain import breaks
 from core.table.manifests.manifests import read_manifest_list
 from core.table.records import Snapshot
 from tests.conftest import ORDERS
+from tests.interop.actions.test_garbage_collection import KINDS, grow, make_table
 from tests.interop.judge import Judge
-from tests.interop.test_garbage_collection import KINDS, grow, make_table
 from tests.paimon import commit
 
 TABLE = TablePath("shop", "t")

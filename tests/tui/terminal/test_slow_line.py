@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.table.branches import create_branch
-from tests.tui.test_terminal import PATIENCE, Tmux, terminal_in
+from tests.tui.terminal.test_terminal import PATIENCE, Tmux, terminal_in
 
 ONE_WAY = "0.1"
 MOVES = 4

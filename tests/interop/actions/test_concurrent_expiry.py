@@ -17,9 +17,9 @@ from core.storage.known_options import VERIFY_WAIT_OPTION
 from core.storage.local import LocalFiles
 from core.table.catalog import parse_table_name
 from core.table.savepoints import SavepointManager
+from tests.interop.actions.test_garbage_collection import grow, make_table
 from tests.interop.judge import Judge, Row
 from tests.interop.ours import act
-from tests.interop.test_garbage_collection import grow, make_table
 from tests.storage.wrapped import Wrapped
 
 KINDS = ("primary key", "append", "append in partitions")

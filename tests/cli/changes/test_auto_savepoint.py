@@ -17,7 +17,7 @@ from core.storage.local import LocalFiles
 from core.table.layout import TablePath
 from core.table.savepoints import SavepointManager
 from tests.cli.command import PROGRAM, Paimark, bare_environment
-from tests.cli.test_sql import wait_for
+from tests.cli.query.test_sql import wait_for
 from tests.conftest import EVENTS, ORDERS
 from tests.paimon import commit
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.interop.actions.test_garbage_collection import grow, make_table
 from tests.interop.judge import Judge, JudgeError, Row, comparable
 from tests.interop.ours import act
-from tests.interop.test_garbage_collection import grow, make_table
 from tests.paimon import read_rows
 
 TABLES = ["shop.orders", "shop.events"]

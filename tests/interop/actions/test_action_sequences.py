@@ -225,6 +225,6 @@ def expired_as_main(chain: Chain) -> None:
 
 
 def test_the_documentation_says_what_works_on_each_kind() -> None:
-    text = (Path(__file__).parents[2] / "docs" / "tables.md").read_text()
+    text = (Path(__file__).parents[3] / "docs" / "tables.md").read_text()
     missing = [line for kind in KINDS if (line := documented(kind, KINDS[kind])) not in text.splitlines()]
     assert not missing, "docs/tables.md lacks:\n" + "\n".join(missing)

@@ -12,8 +12,8 @@ from core.spark.protocol import Reading
 from core.storage.local import LocalFiles
 from core.table.catalog import parse_table_name
 from core.table.lineage.lineage import Lineage
+from tests.interop.actions.test_garbage_collection import grow, make_table
 from tests.interop.judge import Judge
-from tests.interop.test_garbage_collection import grow, make_table
 from tests.spark.engine.test_repeatable_reads import awaited, context_of, read_tags, recovered
 
 

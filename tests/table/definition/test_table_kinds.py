@@ -13,7 +13,7 @@ from core.table.definition import kinds
 from core.table.definition.kinds import KINDS, WRITE_MODES, TableKind, WriteMode, reasons
 from core.table.records import SchemaField, TableSchema
 
-DOCS = Path(__file__).parents[2] / "docs" / "tables.md"
+DOCS = Path(__file__).parents[3] / "docs" / "tables.md"
 ALL: set[WriteMode] = set(WRITE_MODES)
 NONE: set[WriteMode] = set()
 

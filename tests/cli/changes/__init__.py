@@ -1,0 +1,1 @@
+"""Every action as a command; saved plans."""

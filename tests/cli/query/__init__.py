@@ -1,0 +1,1 @@
+"""sql, diff, CALL, and what is said while they run."""

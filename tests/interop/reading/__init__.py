@@ -1,0 +1,1 @@
+"""What stock engines read of ours, and we of theirs."""

@@ -1,0 +1,1 @@
+"""What we write, as stock engines read it."""

@@ -1,0 +1,1 @@
+"""What a schema says: kinds of tables, options, column types."""

@@ -1,0 +1,1 @@
+"""Manifests and the files that they name."""

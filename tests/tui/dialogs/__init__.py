@@ -1,0 +1,1 @@
+"""What opens over the panes: plans, conflicts, and the keys that close them."""

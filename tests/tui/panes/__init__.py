@@ -1,0 +1,1 @@
+"""The contents of the tabs, and which record the cursor is on."""

@@ -1,0 +1,1 @@
+"""The query pane: statements, completion, export."""

@@ -1,0 +1,1 @@
+"""The grid, its order, and colours."""

@@ -1,0 +1,1 @@
+"""Threads, and changes that run beside the screen."""
