@@ -30,8 +30,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def _keep_java_archives(config: pytest.Config, place: Path) -> None:
     """From one run to the next: to make one takes 40 s of CPU, and a start of Spark without it 3 s more."""
-    if config.cache is not None:
-        kept = config.cache.mkdir("java-archives")
+    # With `-p no:cacheprovider` there is nowhere to keep them.
+    cache = getattr(config, "cache", None)
+    if cache is not None:
+        kept = cache.mkdir("java-archives")
         # The product uses none from a directory that others can write to.
         kept.chmod(0o700)
         place.parent.mkdir(parents=True)

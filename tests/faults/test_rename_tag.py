@@ -21,11 +21,11 @@ from core.table.lineage.main_branch import main_root
 from core.table.records import Tag
 from tests.actions.acting import ORDERS, contents, done
 from tests.faults.scene import KilledScene
-from tests.simulation import ours
-from tests.simulation.bench import Bench
-from tests.simulation.deterministic import deterministic
-from tests.simulation.scheduler import Actor
-from tests.simulation.stock_expiry import StockMaintenance
+from tests.simulation.actors import ours
+from tests.simulation.actors.deterministic import deterministic
+from tests.simulation.actors.scheduler import Actor
+from tests.simulation.schedules.bench import Bench
+from tests.simulation.stock.expiry import StockMaintenance
 from tests.simulation.world import TABLE as SIMULATED
 from tests.simulation.world import Violation
 

@@ -11,12 +11,12 @@ from random import Random
 import pytest
 
 from tests.interop.judge import Judge, JudgeError, Row
-from tests.simulation import view
-from tests.simulation.bench import Bench
-from tests.simulation.deterministic import deterministic
+from tests.simulation.actors.deterministic import deterministic
 from tests.simulation.formats import KEY, VALUE, Identity, Rows
-from tests.simulation.mirror import load_expected, write_mirror
-from tests.simulation.stock_format import Stock
+from tests.simulation.judging import view
+from tests.simulation.judging.mirror import load_expected, write_mirror
+from tests.simulation.schedules.bench import Bench
+from tests.simulation.stock.format import Stock
 
 
 def as_rows(rows: list[Row]) -> Rows:

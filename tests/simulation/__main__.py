@@ -17,15 +17,15 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.simulation.cases import CASES
-from tests.simulation.crash_points import CrashPoints, is_known_fault
 from tests.simulation.formats import Lean
-from tests.simulation.hazards import ALL, COVERED, Hazard
+from tests.simulation.judging.mirror import dump
 from tests.simulation.memory import StoreKind
-from tests.simulation.mirror import dump
-from tests.simulation.planted import PLANTS, planted
-from tests.simulation.seeds import Run
-from tests.simulation.stock_format import Stock
+from tests.simulation.schedules.cases import CASES
+from tests.simulation.schedules.crash_points import CrashPoints, is_known_fault
+from tests.simulation.schedules.hazards import ALL, COVERED, Hazard
+from tests.simulation.schedules.planted import PLANTS, planted
+from tests.simulation.schedules.seeds import Run
+from tests.simulation.stock.format import Stock
 from tests.simulation.world import Violation
 
 _KINDS: tuple[StoreKind, ...] = ("local", "s3", "hdfs")

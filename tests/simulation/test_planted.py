@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.simulation import stories
-from tests.simulation.bench import Bench
-from tests.simulation.cases import CASES
-from tests.simulation.crash_points import CrashPoints
-from tests.simulation.planted import PLANTS, planted
-from tests.simulation.stories import told
+from tests.simulation.schedules import stories
+from tests.simulation.schedules.bench import Bench
+from tests.simulation.schedules.cases import CASES
+from tests.simulation.schedules.crash_points import CrashPoints
+from tests.simulation.schedules.planted import PLANTS, planted
+from tests.simulation.schedules.stories import told
 from tests.simulation.world import Violation
 
 # What finds it. A crash point replays alike each time.

@@ -13,7 +13,7 @@ import time
 import pytest
 
 from core.actions.registry import ACTIONS
-from tests.simulation.cases import CASES
+from tests.simulation.schedules.cases import CASES
 
 _SEEDS = 100
 _BATCHES = 4

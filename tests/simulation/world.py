@@ -8,9 +8,9 @@ from functools import cache
 from random import Random
 
 from core.table.layout import Root, TablePath
+from tests.simulation.actors.scheduler import Actor, Scheduler
 from tests.simulation.formats import Entry, Format, Identity, Manifest, Rows, entries_of, manifests_of
 from tests.simulation.memory import MemoryStore
-from tests.simulation.scheduler import Actor, Scheduler
 
 TABLE = TablePath("shop", "t")
 

@@ -21,7 +21,7 @@ from types import ModuleType
 from typing import Any
 
 import core.actions
-from tests.simulation.scheduler import Scheduler
+from tests.simulation.actors.scheduler import Scheduler
 
 
 class SimulatedTime:

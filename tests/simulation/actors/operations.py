@@ -7,10 +7,10 @@ from typing import Literal
 
 from core.actions.plan import Outcome
 from core.table.layout import Root
-from tests.simulation import view
+from tests.simulation.actors.scheduler import Actor
 from tests.simulation.formats import Identity
+from tests.simulation.judging import view
 from tests.simulation.memory import MemoryStore
-from tests.simulation.scheduler import Actor
 
 State = Literal["running", "acknowledged", "refused", "in doubt"]
 # Something that may change: ("head", root), ("tag", root, name), ("main",), ("savepoint", id).

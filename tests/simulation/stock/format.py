@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 from pypaimon.manifest.schema.manifest_entry import MANIFEST_ENTRY_SCHEMA
 from pypaimon.manifest.schema.manifest_file_meta import MANIFEST_FILE_META_SCHEMA
 
+from tests.simulation.actors.scheduler import BEGINNING_MS
 from tests.simulation.formats import KEY, VALUE, Change, Entry, Manifest
-from tests.simulation.scheduler import BEGINNING_MS
 from tests.table.avro_files import avro, manifest_record
 
 _ENTRY = fastavro.parse_schema(MANIFEST_ENTRY_SCHEMA)

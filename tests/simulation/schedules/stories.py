@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from tests.simulation.bench import Bench
-from tests.simulation.deterministic import deterministic
-from tests.simulation.scheduler import Actor
-from tests.simulation.stock_reader import StockReader
+from tests.simulation.actors.deterministic import deterministic
+from tests.simulation.actors.scheduler import Actor
+from tests.simulation.schedules.bench import Bench
+from tests.simulation.stock.reader import StockReader
 from tests.simulation.world import TABLE
 
 _OLDER = 3

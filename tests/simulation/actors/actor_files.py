@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from core.errors import FileMissing, Unavailable
 from core.storage.files import DirectoryEntry
-from tests.simulation.scheduler import Actor, Death, Fate
+from tests.simulation.actors.scheduler import Actor, Death, Fate
 from tests.simulation.world import World
 
 

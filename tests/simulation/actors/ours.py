@@ -9,12 +9,12 @@ from core.actions.context import NO_AUDIT, Context
 from core.actions.plan import Plan
 from core.actions.registry import action
 from core.errors import PaimarkError, Unavailable
-from tests.simulation.actor_files import ActorFiles
-from tests.simulation.engine import StandInEngine
-from tests.simulation.operations import Operation, Seen
-from tests.simulation.outcomes import OPPOSITES, Outcomes
-from tests.simulation.scheduler import Actor, Death
-from tests.simulation.watch import Watch
+from tests.simulation.actors.actor_files import ActorFiles
+from tests.simulation.actors.engine import StandInEngine
+from tests.simulation.actors.operations import Operation, Seen
+from tests.simulation.actors.scheduler import Actor, Death
+from tests.simulation.judging.outcomes import OPPOSITES, Outcomes
+from tests.simulation.judging.watch import Watch
 from tests.simulation.world import TABLE, Violation, World
 
 _VERIFY_WAIT_SECONDS = 5.0

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tests.simulation.actor_files import ActorFiles
+from tests.simulation.actors.actor_files import ActorFiles
+from tests.simulation.actors.scheduler import Actor
 from tests.simulation.formats import (
     ADD,
     Change,
@@ -22,7 +23,6 @@ from tests.simulation.formats import (
     live_files,
     merged_rows,
 )
-from tests.simulation.scheduler import Actor
 from tests.simulation.world import TABLE, Commit, World, list_manifests, manifest_entries
 
 

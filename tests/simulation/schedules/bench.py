@@ -7,18 +7,18 @@ from copy import deepcopy
 from random import Random
 
 from core.errors import PaimarkError
-from tests.simulation import view
+from tests.simulation.actors.operations import Operation
+from tests.simulation.actors.ours import Ours
+from tests.simulation.actors.scheduler import Actor, Death, Fate, Scheduler
 from tests.simulation.formats import Format, Lean, schema_json
-from tests.simulation.judge import Judge
+from tests.simulation.judging import view
+from tests.simulation.judging.judge import Judge
+from tests.simulation.judging.our_eyes import OurEyes
+from tests.simulation.judging.outcomes import Outcomes
+from tests.simulation.judging.watch import Watch
 from tests.simulation.memory import MemoryStore, StoreKind
-from tests.simulation.operations import Operation
-from tests.simulation.our_eyes import OurEyes
-from tests.simulation.ours import Ours
-from tests.simulation.outcomes import Outcomes
-from tests.simulation.scheduler import Actor, Death, Fate, Scheduler
-from tests.simulation.stock_expiry import StockMaintenance
-from tests.simulation.stock_writer import Kind, StockError, StockWriter
-from tests.simulation.watch import Watch
+from tests.simulation.stock.expiry import StockMaintenance
+from tests.simulation.stock.writer import Kind, StockError, StockWriter
 from tests.simulation.world import TABLE, Violation, World
 
 _MOST_RECOVERIES = 8

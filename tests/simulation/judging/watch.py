@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from core.actions.change.journal import Journal
 from core.table.layout import BARRIER_ID, Root
-from tests.simulation import view
+from tests.simulation.actors.operations import Key, Move, Operation, Seen
+from tests.simulation.actors.scheduler import Actor
 from tests.simulation.formats import Identity
-from tests.simulation.operations import Key, Move, Operation, Seen
-from tests.simulation.scheduler import Actor
+from tests.simulation.judging import view
 from tests.simulation.world import TABLE, StockFault, Violation, World
 
 _OUR_TAGS = "paimark."

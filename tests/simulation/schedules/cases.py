@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 
-from tests.simulation.bench import Bench
-from tests.simulation.deterministic import deterministic
-from tests.simulation.scheduler import Actor
-from tests.simulation.stock_writer import StockWriter
+from tests.simulation.actors.deterministic import deterministic
+from tests.simulation.actors.scheduler import Actor
+from tests.simulation.schedules.bench import Bench
+from tests.simulation.stock.writer import StockWriter
 from tests.simulation.world import TABLE
 
 Step = Callable[[Bench], object]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from core.table.layout import Root, savepoint_tag
-from tests.simulation import view
-from tests.simulation.expected import expected_merge
+from tests.simulation.actors.operations import Key, Move, Operation, Seen
 from tests.simulation.formats import Identity, Rows
-from tests.simulation.operations import Key, Move, Operation, Seen
-from tests.simulation.watch import Watch, said
+from tests.simulation.judging import view
+from tests.simulation.judging.expected import expected_merge
+from tests.simulation.judging.watch import Watch, said
 from tests.simulation.world import TABLE, Violation, World
 
 # What an action may leave though it was refused: it keeps main safe before it tries.

@@ -5,11 +5,11 @@ from __future__ import annotations
 from random import Random
 
 from core.table.layout import Root
-from tests.simulation import view
-from tests.simulation.hazards import Hazard
-from tests.simulation.scheduler import Actor
-from tests.simulation.stock_expiry import StockMaintenance
-from tests.simulation.stock_writer import Kind
+from tests.simulation.actors.scheduler import Actor
+from tests.simulation.judging import view
+from tests.simulation.schedules.hazards import Hazard
+from tests.simulation.stock.expiry import StockMaintenance
+from tests.simulation.stock.writer import Kind
 from tests.simulation.world import TABLE, World
 
 _ROLES = {"ours": 5, "writer": 6, "maintenance": 3, "reader": 1, "clock": 1}

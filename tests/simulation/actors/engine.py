@@ -23,12 +23,12 @@ from core.spark.writing.target import WriteTarget, require_as_begun, require_hea
 from core.table.lineage.commits import Overwritten
 from core.table.lineage.lineage import Lineage
 from core.table.records import Snapshot
-from tests.simulation.actor_files import ActorFiles
-from tests.simulation.expected import Sides, keyed_merge
+from tests.simulation.actors.actor_files import ActorFiles
+from tests.simulation.actors.scheduler import Actor
 from tests.simulation.formats import ADD, DELETE, KEY, Change, Entry, Identity, Rows
-from tests.simulation.scheduler import Actor
-from tests.simulation.stock_commit import CommitWriter
-from tests.simulation.stock_writer import StockWriter
+from tests.simulation.judging.expected import Sides, keyed_merge
+from tests.simulation.stock.commit import CommitWriter
+from tests.simulation.stock.writer import StockWriter
 from tests.simulation.world import TABLE, World
 
 _THEN = "__paimark_then"

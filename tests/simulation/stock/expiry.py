@@ -12,9 +12,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from core.errors import FileMissing
-from tests.simulation import view
 from tests.simulation.formats import DELETE, DataFile, Entry, live_files
-from tests.simulation.stock_writer import StockError, StockTable
+from tests.simulation.judging import view
+from tests.simulation.stock.writer import StockError, StockTable
 from tests.simulation.world import TABLE, list_manifests, manifest_entries
 
 _FOREVER = 2**31 - 1

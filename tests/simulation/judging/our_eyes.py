@@ -8,13 +8,13 @@ from core.errors import PaimarkError
 from core.table.layout import Root, savepoint_tag
 from core.travel.version import resolve_latest, resolve_time, resolve_version
 from core.verify.verify import verify
-from tests.simulation import view
-from tests.simulation.actor_files import ActorFiles
+from tests.simulation.actors.actor_files import ActorFiles
+from tests.simulation.actors.ours import context_of
+from tests.simulation.actors.scheduler import Actor
 from tests.simulation.formats import Identity
-from tests.simulation.judge import Judge
-from tests.simulation.ours import context_of
-from tests.simulation.scheduler import Actor
-from tests.simulation.watch import said
+from tests.simulation.judging import view
+from tests.simulation.judging.judge import Judge
+from tests.simulation.judging.watch import said
 from tests.simulation.world import TABLE, Violation, World
 
 _TIMES = 4

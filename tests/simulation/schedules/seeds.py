@@ -7,19 +7,19 @@ from random import Random
 
 from core.errors import PaimarkError
 from core.table.layout import Root
-from tests.simulation import view
-from tests.simulation.bench import Bench
-from tests.simulation.choices import Choices
-from tests.simulation.deterministic import deterministic
+from tests.simulation.actors.choices import Choices
+from tests.simulation.actors.deterministic import deterministic
+from tests.simulation.actors.operations import Operation, Seen
+from tests.simulation.actors.ours import Ours
+from tests.simulation.actors.scheduler import Actor, Fate
 from tests.simulation.formats import Format, Rows
-from tests.simulation.hazards import Hazard
+from tests.simulation.judging import view
 from tests.simulation.memory import StoreKind
-from tests.simulation.operations import Operation, Seen
-from tests.simulation.ours import Ours
-from tests.simulation.scheduler import Actor, Fate
-from tests.simulation.stock_expiry import StockMaintenance
-from tests.simulation.stock_reader import StockReader
-from tests.simulation.stock_writer import StockError, StockWriter
+from tests.simulation.schedules.bench import Bench
+from tests.simulation.schedules.hazards import Hazard
+from tests.simulation.stock.expiry import StockMaintenance
+from tests.simulation.stock.reader import StockReader
+from tests.simulation.stock.writer import StockError, StockWriter
 from tests.simulation.world import TABLE, StockFault, Violation
 
 Program = Callable[[], None]

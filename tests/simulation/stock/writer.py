@@ -11,10 +11,10 @@ from typing import Any, Literal
 
 from core.errors import FileMissing
 from core.table.layout import BARRIER_ID, Root
-from tests.simulation.actor_files import ActorFiles
+from tests.simulation.actors.actor_files import ActorFiles
+from tests.simulation.actors.scheduler import Actor
 from tests.simulation.formats import ADD, DELETE, Change, DataFile, Entry, Identity, Rows, schema_json
-from tests.simulation.scheduler import Actor
-from tests.simulation.stock_commit import CommitWriter, Prepared
+from tests.simulation.stock.commit import CommitWriter, Prepared
 from tests.simulation.world import TABLE, World
 
 Kind = Literal["append", "overwrite", "compact", "delete"]

@@ -6,8 +6,8 @@ import re
 from collections import Counter
 from typing import NamedTuple
 
-from tests.simulation import view
 from tests.simulation.formats import Identity, Rows
+from tests.simulation.judging import view
 from tests.simulation.world import World
 
 _RETIRED = re.compile(r"retired-(.+)-\d{8}T\d{6}")

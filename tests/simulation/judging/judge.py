@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator
 
 from core.table.layout import Root
-from tests.simulation import view
 from tests.simulation.formats import DataFile, Identity, Rows, live_files, merged_rows
-from tests.simulation.watch import Watch, said
+from tests.simulation.judging import view
+from tests.simulation.judging.watch import Watch, said
 from tests.simulation.world import TABLE, Violation, World, list_manifests, manifest_entries
 
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from random import Random
 from typing import NamedTuple
 
-from tests.simulation import view
-from tests.simulation.bench import Bench
-from tests.simulation.cases import Case
-from tests.simulation.deterministic import deterministic
-from tests.simulation.scheduler import Fate
+from tests.simulation.actors.deterministic import deterministic
+from tests.simulation.actors.scheduler import Fate
+from tests.simulation.judging import view
+from tests.simulation.schedules.bench import Bench
+from tests.simulation.schedules.cases import Case
 from tests.simulation.world import TABLE, Violation
 
 _LATE = ("others commit and main expires", "a recovery dies half-way")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from core.errors import FileMissing
 from core.table.layout import Root
-from tests.simulation import view
+from tests.simulation.actors.scheduler import Actor
 from tests.simulation.formats import Identity
-from tests.simulation.scheduler import Actor
-from tests.simulation.stock_commit import CommitWriter
-from tests.simulation.stock_writer import StockError, StockTable
+from tests.simulation.judging import view
+from tests.simulation.stock.commit import CommitWriter
+from tests.simulation.stock.writer import StockError, StockTable
 from tests.simulation.world import Violation, World
 
 

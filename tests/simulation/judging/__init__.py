@@ -1,0 +1,1 @@
+"""What has to be so at each step, at the end of each action, and at rest."""

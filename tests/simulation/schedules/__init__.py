@@ -1,0 +1,1 @@
+"""What is tried: seeds, crash points, stories, and faults planted again."""
