@@ -192,3 +192,28 @@ def test_what_a_stripe_of_orc_unpacks_to_is_bounded(tmp_path: Path) -> None:
             reading.read("orc", path.read_bytes(), [], 1 << 20)
         orc.write_table(pa.table({"id": [1, 3, 2], "text": ["a", "b", "c"]}), path)
         assert reading.read("orc", path.read_bytes(), ["id"], 1 << 20) == (3, False)
+
+
+def test_what_a_footer_of_parquet_lies_about_is_bounded(tmp_path: Path) -> None:
+    """It says that its rows are a byte wide."""
+    path = tmp_path / "wide.parquet"
+    text = "A" * (1 << 20)
+    wide = pa.table({"id": [*range(128)], "text": [text] * 128})
+    pq.write_table(wide, path, compression="zstd", use_dictionary=False, data_page_size=1 << 28)
+    group = pq.read_metadata(path).row_group(0)
+    lying = path.read_bytes()
+    for told in (group.total_byte_size, group.column(1).total_uncompressed_size):
+        lying = lying.replace(varint(told), varint(group.num_rows, len(varint(told))))
+    assert pq.read_metadata(pa.BufferReader(lying)).row_group(0).total_byte_size == group.num_rows
+    with ReadingProcess(most_memory=64 << 20) as reading, pytest.raises(TooLarge, match="decoding it t"):
+        reading.read("parquet", lying, ["id"], 1 << 20)
+
+
+def varint(number: int, length: int = 1) -> bytes:
+    """As Thrift's compact protocol writes a positive number; of at least so many bytes."""
+    groups: list[int] = []
+    left = number << 1
+    while left or len(groups) < length:
+        groups.append(left & 127)
+        left >>= 7
+    return bytes(each | 128 for each in groups[:-1]) + bytes(groups[-1:])
