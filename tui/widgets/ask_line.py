@@ -1,4 +1,4 @@
-"""A line below a grid on which something is typed and answered once."""
+"""A line below a grid on which something is typed."""
 
 from __future__ import annotations
 
@@ -12,40 +12,54 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 
-class AskLine(Horizontal):
-    """Enter hands the text to `answer`, which says whether it will do; Escape goes back without."""
+class LineBelow(Horizontal):
+    """Begins with a sign, and goes back to the grid when it closes."""
 
     DEFAULT_CSS = """
-    AskLine { height: 1; background: $raised; }
-    AskLine Static { width: 3; color: $primary; text-style: bold; padding-left: 1; }
-    AskLine Input { width: 1fr; background: $raised; }
+    LineBelow { height: 1; background: $raised; }
+    LineBelow Static { width: 3; color: $primary; text-style: bold; padding-left: 1; }
+    LineBelow Input { width: 1fr; background: $raised; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "close", "back", id="ask.close")]
 
-    def __init__(self, grid: Widget, sign: str, example: str, answer: Callable[[str], bool]) -> None:
+    def __init__(self, grid: Widget, sign: str, example: str, text: str = "") -> None:
         super().__init__()
         self._grid = grid
         self._sign = sign
-        self._answer = answer
-        self.input = Input(placeholder=example, compact=True)
+        self.input = Input(text, placeholder=example, compact=True)
 
     def compose(self) -> ComposeResult:
         yield Static(self._sign, markup=False)
         yield self.input
 
     async def open(self) -> None:
-        """Keys go there from now on."""
-        await self._grid.screen.mount(self, after=self._grid)
-        self._grid.screen.set_focus(self.input)
+        """Show it under the grid, or go to the one that is there already; keys go there from now on."""
+        parent = self._grid.parent
+        existing = next(iter(parent.query(type(self))), None) if parent is not None else None
+        if existing is None:
+            await self._grid.screen.mount(self, after=self._grid)
+        self._grid.screen.set_focus((existing or self).input)
 
+    # Textual calls these as well as those of a subclass.
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
-        if self._answer(event.value):
-            self.action_close()
 
     def action_close(self) -> None:
         self.screen.set_focus(self._grid)
         self.remove()
+
+
+class AskLine(LineBelow):
+    """Enter hands the text to `answer`, which says whether it will do; Escape goes back without."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "close", "back", id="ask.close")]
+
+    def __init__(self, grid: Widget, sign: str, example: str, answer: Callable[[str], bool]) -> None:
+        super().__init__(grid, sign, example)
+        self._answer = answer
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        if self._answer(event.value):
+            self.action_close()

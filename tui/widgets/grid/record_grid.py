@@ -230,7 +230,7 @@ class RecordGrid(Widget, can_focus=True):
     async def action_filter(self) -> None:
         from tui.widgets.grid.filter_line import FilterLine
 
-        await FilterLine.open_for(self, self.order.text, self.filter)
+        await FilterLine(self, self.order.text, self.filter).open()
 
     def filter(self, text: str, *, to_top: bool = False) -> None:
         """Show the rows that hold these words; `!words` for those that do not.
