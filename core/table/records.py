@@ -121,10 +121,7 @@ def decode_record(kind: type[R], data: bytes, source: str) -> R:
         _require_known(kind, fields, source)
         record = msgspec.convert(kind.with_unknown_apart(fields), kind)
     except DECODE_ERRORS as error:
-        raise Corrupt(
-            f"{source} is not a whole {kind.__name__.lower()} record ({error})",
-            UNREADABLE_HINT,
-        ) from error
+        raise Corrupt(not_whole(source, kind.__name__.lower(), error), UNREADABLE_HINT) from error
     name, recorded = source.rpartition("/")[2], getattr(record, "id", None)
     if any(number_in(name, prefix) not in (None, recorded) for prefix in kind.numbered):
         raise Corrupt(misnamed(source, recorded), "Somebody copied or edited it: put it right by hand.")
@@ -138,6 +135,11 @@ def _require_known(kind: type[Record], fields: dict[str, Any], source: str) -> N
             f"{source} has format {version}, and this version knows {kind.newest}",
             "Use the version of Paimark that wrote it.",
         )
+
+
+def not_whole(path: str, kind: str, error: Exception) -> str:
+    """The error for a file that is no record of its kind."""
+    return f"{path} is not a whole {kind} record ({error})"
 
 
 def misnamed(path: str, said_id: int | None) -> str:

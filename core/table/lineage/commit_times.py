@@ -18,7 +18,7 @@ import msgspec
 
 from core.storage.files import Files
 from core.table.layout import SNAPSHOT_PREFIX, Root, number_in
-from core.table.records import DECODE_ERRORS, misnamed
+from core.table.records import DECODE_ERRORS, misnamed, not_whole
 
 # About 50 MB.
 _MOST_REMEMBERED = 200_000
@@ -126,7 +126,7 @@ def _read(files: Files, root: Root, ids: Sequence[int]) -> tuple[dict[int, int],
         try:
             record = decode(data)
         except DECODE_ERRORS as error:
-            broken[number] = f"{root.snapshot(number)} is not a whole snapshot record ({error})"
+            broken[number] = not_whole(root.snapshot(number), "snapshot", error)
             continue
         if record.id == number:
             times[number] = record.time

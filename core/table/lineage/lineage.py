@@ -15,7 +15,7 @@ from core.table.lineage.commit_times import CommitTimes, read_commit_times
 from core.table.lineage.main_branch import root_exists
 from core.table.names import checked_name, is_safe_name, near_names, table_missing
 from core.table.reading import numbered, read_records
-from core.table.records import DECODE_ERRORS, UNREADABLE_HINT, Snapshot, TableSchema, Tag, misnamed
+from core.table.records import DECODE_ERRORS, UNREADABLE_HINT, Snapshot, TableSchema, Tag, misnamed, not_whole
 from core.table.rows import SnapshotRow, row_decoder
 from core.text import whole_number
 
@@ -230,7 +230,7 @@ class Lineage:
                 row = decode(data)
             except DECODE_ERRORS as error:
                 path = f"{prefix}{snapshot_id}"
-                unreadable[path] = f"{path} is not a whole snapshot record ({error})"
+                unreadable[path] = not_whole(path, "snapshot", error)
                 continue
             if row.snapshot_id == snapshot_id:
                 append(row)

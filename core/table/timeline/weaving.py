@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from core.storage.files import Files
 from core.table.layout import SAVEPOINT_TAG_PREFIX
-from core.table.records import DECODE_ERRORS, Tag, misnamed
+from core.table.records import DECODE_ERRORS, Tag, misnamed, not_whole
 from core.table.rows import SnapshotRow, row_decoder
 from core.table.timeline.drawing import FOLDED, Drawing
 from core.table.timeline.lanes import Lane, Opened, Place, Run, all_runs
@@ -104,7 +104,7 @@ class RecordReader:
         try:
             row = self._decode(data)
         except DECODE_ERRORS as error:
-            self.unreadable[path] = f"{path} is not a whole snapshot record ({error})"
+            self.unreadable[path] = not_whole(path, "snapshot", error)
             return None
         if row.snapshot_id != snapshot_id:
             self.unreadable[path] = misnamed(path, row.snapshot_id)
