@@ -24,6 +24,7 @@ from core.verify import verify
 from tests.actions.acting import ORDERS, Meanwhile, applied, contents, context_on, done, planned
 from tests.actions.taking_over import add, branched, main_rows, rows_of
 from tests.faults.fault_files import Death, DiesAfter
+from tests.paimon import open_table
 from tests.spark.engine.test_reads import at
 
 
@@ -424,6 +425,18 @@ def test_what_a_person_says_was_not_merged_is_merged_next_time(
     assert 900 not in {row["order_id"] for row in main_rows(context)}
     merging = planned(context, "merge-branch", name="fix")
     assert not merging.empty and not merging.refusals
+
+
+@pytest.mark.parametrize("at", [r"STEP-\w+-2$", r"consumer-paimark"])
+def test_a_pin_of_an_earlier_merge_outlives_one_that_died(context: Context, warehouse: Path, at: str) -> None:
+    """Ids are given again once main was cut back: the earlier merge's snapshot had the same."""
+    done(context, "create-tag", name="now")
+    done(context, "create-branch", name="fix", tag="now")
+    add(context, "shop.orders$branch_fix", 900)
+    open_table(warehouse, "shop.orders").create_tag("paimark.merge.fix.6", 4)
+    died(warehouse, at, "merge-branch", name="fix")
+    done(context, "recover")
+    assert dict(Lineage(context.files, ORDERS.root()).tags())["paimark.merge.fix.6"].id == 4
 
 
 def test_nothing_is_merged_twice_after_a_fast_forward_that_expired_half_way(

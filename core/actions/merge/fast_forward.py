@@ -9,8 +9,8 @@ from __future__ import annotations
 from core.actions.context import Context, Progress
 from core.actions.merge.survey import Survey
 from core.actions.roots.guard_tags import guard, unguard
-from core.errors import FileMissing, Refused
-from core.storage.files import Files
+from core.errors import Corrupt, FileMissing, Refused
+from core.storage.files import Files, read_if_there
 from core.table.landed import Landed
 from core.table.layout import SNAPSHOT_PREFIX, Root, merge_tag
 from core.table.lineage.commits import is_kept
@@ -18,7 +18,7 @@ from core.table.lineage.forks import Side
 from core.table.lineage.lineage import Lineage
 from core.table.manifests.apart import marked_unless_proven
 from core.table.reading import numbered
-from core.table.records import Snapshot, is_apart
+from core.table.records import Snapshot, is_apart, is_same_commit
 
 
 def new_tags(files: Files, survey: Survey) -> tuple[dict[str, Snapshot], list[str]]:
@@ -90,11 +90,12 @@ def append_snapshots(context: Context, survey: Survey, progress: Progress) -> Sn
 def take_back_pin(files: Files, main: Root, branch: str, head: Snapshot, *, stays: bool) -> None:
     """After a fast-forward of which main has nothing. Idempotent.
 
-    A pin that `stays`, in case main has some of it, is marked: it proves no past that both share.
+    A pin that `stays`, in case main has some of it, is marked: it proves no past that both share. One of
+    another snapshot with this id is of an earlier merge.
     """
     name = merge_tag(branch, head.id)
-    [pin] = files.read_many([main.tag(name)])
-    if pin is None:
+    pin = read_if_there(files, main.tag(name))
+    if pin is None or not _may_be_of(pin, main.tag(name), head):
         return
     if not stays:
         files.delete(main.tag(name))
@@ -104,6 +105,14 @@ def take_back_pin(files: Files, main: Root, branch: str, head: Snapshot, *, stay
     if is_apart(marked):
         files.replace(main.tag(name), marked.to_json())
         guard(files, main, name)
+
+
+def _may_be_of(pin: bytes, path: str, head: Snapshot) -> bool:
+    try:
+        return is_same_commit(Snapshot.from_json(pin, path), head)
+    except Corrupt:
+        # Half-written, by whoever died.
+        return True
 
 
 def has_appended(files: Files, source: Root, target: Root, after: int, until: int) -> Landed:
