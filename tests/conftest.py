@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,6 +34,16 @@ EVENTS = pa.schema([pa.field("day", pa.string()), pa.field("kind", pa.string())]
 def _secrets_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """A password that one test gave is an ordinary word in the next."""
     monkeypatch.setattr("core.redaction._kept", set())
+
+
+@pytest.fixture
+def in_berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """This machine's day is not UTC's."""
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
 
 
 @pytest.fixture(scope="session", autouse=True)

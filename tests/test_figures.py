@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from core.figures import age, clock_time, counted, duration, exact_time, moment, seconds, size
+
+pytestmark = pytest.mark.usefixtures("in_berlin")
 
 HOUR = 3_600_000
 ROOT = Path(__file__).parent.parent
@@ -19,15 +19,6 @@ _BY_HAND = re.compile(
 )
 # The limits of names and of files are said to the byte.
 _EXACT = re.compile(r"can't be longer than|no metadata is as large|it has \{.*and should have")
-
-
-@pytest.fixture(autouse=True)
-def in_berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv("TZ", "Europe/Berlin")
-    time.tzset()
-    yield
-    monkeypatch.undo()
-    time.tzset()
 
 
 @pytest.mark.parametrize(

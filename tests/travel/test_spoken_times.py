@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import pytest
@@ -11,16 +9,9 @@ import pytest
 from core.errors import UsageError
 from core.travel.times.spoken import read_spoken_time
 
+pytestmark = pytest.mark.usefixtures("in_berlin")
+
 NOW = int(datetime(2026, 11, 22, 10, 30, tzinfo=UTC).timestamp() * 1000)
-
-
-@pytest.fixture(autouse=True)
-def in_berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv("TZ", "Europe/Berlin")
-    time.tzset()
-    yield
-    monkeypatch.undo()
-    time.tzset()
 
 
 @pytest.mark.parametrize(
