@@ -14,7 +14,7 @@ from core.actions.merge.record import record_merge
 from core.actions.merge.survey import survey_merge
 from core.actions.roots.pin_snapshot import require_held
 from core.actions.roots.savepoint_claim import forget_savepoint
-from core.errors import Refused
+from core.errors import Corrupt, Refused
 from core.storage.local import LocalFiles
 from core.table.layout import Root
 from core.table.lineage.lineage import Lineage
@@ -268,6 +268,29 @@ def test_a_tag_of_what_was_main_until_just_then_goes_from_where_a_replacement_co
         done(context_on(warehouse, files), "create-tag", ORDERS, name="late", snapshot=1)
     assert tagged() == []
     assert verify(context, ORDERS).problems == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "tag"),
+    [("create-tag", {"name": "late"}, "late"), ("create-savepoint", {}, "savepoint.1")],
+)
+def test_a_branch_without_a_readable_name_does_not_keep_what_is_taken_back(
+    context: Context, warehouse: Path, orders: Path, name: str, asked: dict[str, str], tag: str
+) -> None:
+    """Whoever asks for all roots is refused while it is there; nothing of ours may wait for that to end."""
+    unreadable = orders / "branch/branch-a\x07b"
+
+    def stopped() -> None:
+        unreadable.mkdir(parents=True)
+        if name == "create-savepoint":
+            # A tag is looked for in all roots after it was made, which stops it.
+            raise Refused("No longer allowed to write")
+
+    with pytest.raises((Corrupt, Refused), match=r"can't be read|No longer"):
+        done(context_on(warehouse, Meanwhile(context.files, f"tag-{tag}", stopped)), name, ORDERS, **asked)
+    unreadable.rmdir()
+    assert not (orders / f"tag/tag-{tag}").exists()
+    assert planned(context, "recover").empty
 
 
 @pytest.mark.parametrize(

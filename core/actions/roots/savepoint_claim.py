@@ -32,7 +32,7 @@ from core.table.layout import (
     savepoint_tag,
 )
 from core.table.lineage.lineage import numbered
-from core.table.lineage.main_branch import all_roots, main_root
+from core.table.lineage.main_branch import all_roots, main_root, named_roots
 from core.table.manifests.files import NeededNames, data_manifests, live_facts, manifest_list_paths
 from core.table.manifests.manifests import write_manifest_list
 from core.table.records import ListName, Record, Savepoint, Snapshot
@@ -197,7 +197,7 @@ def undo(context: Context, table: TablePath, claim: Claim) -> None:
     if not _is_ours(context, table, claim) or files.exists(table.savepoint(claim.id)):
         return
     # Whatever moved main meanwhile may have copied it. No other creation ever gets this id.
-    for root in {*_tagged_roots(files, table, claim), *all_roots(files, table)}:
+    for root in named_roots(files, table):
         if tag_is_of(files, root, claim):
             files.delete(root.tag(savepoint_tag(claim.id)))
             prune_gone(files, root)

@@ -36,7 +36,7 @@ from core.storage.files import Files, read_if_there
 from core.table.catalog import parse_table_name
 from core.table.layout import TAG_PREFIX, Root, TablePath, merge_tag
 from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import all_roots, branch_root, main_root
+from core.table.lineage.main_branch import all_roots, branch_root, main_root, named_roots
 from core.table.records import Tag
 from core.table.tag_times import with_time_to_live
 
@@ -144,7 +144,7 @@ def _copies_since(files: Files, table: TablePath, name: str, data: bytes, before
 
 def _paths(files: Files, table: TablePath, name: str) -> list[str]:
     """Where the tag is, in any root."""
-    paths = [root.tag(name) for root in dict.fromkeys([table.root(), *all_roots(files, table)])]
+    paths = [root.tag(name) for root in named_roots(files, table)]
     return [path for path, there in zip(paths, files.read_many(paths), strict=True) if there is not None]
 
 

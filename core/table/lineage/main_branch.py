@@ -63,6 +63,14 @@ def branch_names(files: Files, table: TablePath) -> list[str]:
     return [name for name in _directory_names(files, table) if is_safe_name(name)]
 
 
+def named_roots(files: Files, table: TablePath) -> list[Root]:
+    """The table directory, and every branch that has a name: wherever something of ours may have been copied.
+
+    Unlike `all_roots` it passes over a branch that can't be read for its name: no action writes into one.
+    """
+    return [table.root(), *(table.root(name) for name in branch_names(files, table))]
+
+
 def all_roots(files: Files, table: TablePath) -> list[Root]:
     """Every root with snapshots or schemas: the table directory where it is one, then the branches by name.
 
