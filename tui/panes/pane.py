@@ -22,7 +22,7 @@ PANE_CLASSES: Mapping[Tab, str] = {
     Tab.TAGS: "tui.panes.tags:TagsPane",
     Tab.SCHEMA: "tui.panes.schema:SchemaPane",
     Tab.QUERY: "tui.panes.query:QueryPane",
-    Tab.TIMELINE: "tui.panes.timeline:TimelinePane",
+    Tab.TIMELINE: "tui.panes.timeline.timeline_pane:TimelinePane",
 }
 
 

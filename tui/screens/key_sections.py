@@ -12,7 +12,7 @@ from tui.panes.query import QueryPane
 from tui.panes.record_pane import RecordPane
 from tui.panes.schema import SchemaPane
 from tui.panes.tables import TablesPane
-from tui.panes.timeline import TimelinePane
+from tui.panes.timeline.timeline_pane import TimelinePane
 from tui.screens.browse import BrowseScreen
 from tui.widgets.grid.record_grid import RecordGrid
 from tui.widgets.sql_editor import SqlEditor

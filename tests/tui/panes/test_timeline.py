@@ -20,8 +20,8 @@ from tests.table.lineages import write_lineage
 from tests.tui.conftest import act
 from tests.tui.driving import Sitting, sitting
 from tests.tui.test_hostile_text import MARKUP, assert_harmless
-from tui.panes.timeline import TimelinePane
-from tui.panes.timeline_rows import bar
+from tui.panes.timeline.timeline_pane import TimelinePane
+from tui.panes.timeline.timeline_rows import bar
 from tui.widgets.ask_line import AskLine
 
 HOUR = 3_600_000
@@ -115,7 +115,7 @@ async def test_a_long_run_folds_unfolds_and_no_key_takes_it_for_a_commit(hourly:
 
 
 async def test_older_rows_are_read_where_one_asks(hourly: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tui.panes.timeline._ROWS", 8)
+    monkeypatch.setattr("tui.panes.timeline.timeline_pane._ROWS", 8)
     async with sitting(hourly, (100, 40)) as console:
         await open_timeline(console, "t")
         await console.press("G")

@@ -21,10 +21,10 @@ from core.travel.times.spoken import HINT, read_spoken_time
 from tui.messages import StatusShown
 from tui.panes.branches import branches_seen
 from tui.panes.pane import Desk
-from tui.panes.past_events import read_past_events
 from tui.panes.record_pane import PaneRows, RecordPane
 from tui.panes.snapshots import tags_seen
-from tui.panes.timeline_rows import COLUMNS, TimelineRows, Woven, detail_of, version_of
+from tui.panes.timeline.past_events import read_past_events
+from tui.panes.timeline.timeline_rows import COLUMNS, TimelineRows, Woven, detail_of, version_of
 from tui.records.sources import GridColumn
 from tui.session import Opened, RowVersion, Session, Target
 from tui.widgets.ask_line import AskLine
