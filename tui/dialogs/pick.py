@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, TypeVar
 
 from textual.app import ComposeResult
@@ -11,7 +11,7 @@ from textual.widgets import Input
 
 from tui.dialogs.dialog import Dialog
 from tui.keymap import steps
-from tui.records.sources import GridColumn
+from tui.records.sources import GridColumn, Records
 from tui.widgets.grid.record_grid import RecordGrid
 
 Picked = TypeVar("Picked")
@@ -45,3 +45,22 @@ class PickDialog(Dialog[Picked]):
 
     def action_move(self, rows: int) -> None:
         self._grid.move_to(self._grid.cursor + rows)
+
+
+class PickOne(PickDialog[Picked]):
+    """One of a few, by its label."""
+
+    def __init__(self, title: str, placeholder: str, choices: Mapping[str, Picked]) -> None:
+        super().__init__(title, placeholder, (GridColumn("", most=80),), head=False)
+        self._choices = choices
+        self._labels = list(choices)
+
+    def on_mount(self) -> None:
+        self._grid.show(Records(self._labels, lambda label: (label,)), note="Nothing of that name.")
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        self._grid.filter(event.value, to_top=True)
+
+    def on_input_submitted(self) -> None:
+        if (index := self._grid.index) is not None:
+            self.dismiss(self._choices[self._labels[index]])

@@ -18,6 +18,7 @@ from tui.messages import LogLineAdded, StatusShown
 from tui.panes.pane import Desk
 from tui.records.marks import Mark, mark_of
 from tui.records.record_key import RecordKey
+from tui.records.row_actions import RowActions
 from tui.records.sources import GridColumn, RowSource, tuples
 from tui.session import Opened, RowVersion, Session, Target
 from tui.widgets.abstract import AbstractWidget
@@ -95,6 +96,10 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
 
     def version(self, index: int) -> RowVersion | None:
         """The version that Enter queries and actions start from; None for a row that is no version."""
+        return None
+
+    def row_actions(self, action: str) -> RowActions | None:
+        """What the key of an action may act on; None where the row stands for its version alone."""
         return None
 
     def acts_on_newest(self, action: str) -> bool:

@@ -2,20 +2,69 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
 from core.table.definition.retention import retention_off
 from core.table.layout import MAIN, SAVEPOINT_TAG_PREFIX
 from tui.session import RowVersion, Target
 from tui.tabs import Tab
 
+# What `x` does on rows that stand for objects of several kinds: the pane says which.
+DELETE = "delete"
 # The action of `x`, by the tab it is pressed on.
-DELETING = {Tab.SAVEPOINTS: "delete-savepoint", Tab.BRANCHES: "delete-branch", Tab.TAGS: "delete-tag"}
-# Actions whose keys work on one tab alone.
-ONLY_ON = {"merge-branch": Tab.BRANCHES, "replace-main-branch": Tab.BRANCHES, "rename-tag": Tab.TAGS}
+DELETING = {
+    Tab.SAVEPOINTS: "delete-savepoint",
+    Tab.BRANCHES: "delete-branch",
+    Tab.TAGS: "delete-tag",
+    Tab.TIMELINE: DELETE,
+}
+# Actions whose keys work on some tabs alone.
+ONLY_ON = {
+    "merge-branch": (Tab.BRANCHES, Tab.TIMELINE),
+    "replace-main-branch": (Tab.BRANCHES, Tab.TIMELINE),
+    "rename-tag": (Tab.TAGS, Tab.TIMELINE),
+}
 # The action that switches stock expiry off on a branch.
 PROTECTING = "alter-branch-schema"
+PROTECTED_ON = (Tab.BRANCHES, Tab.TIMELINE)
 # Actions on the table, whatever row the cursor is on.
 OF_THE_TABLE = ("undo", "redo")
 _OF_A_BRANCH = ("delete-branch", "merge-branch", "replace-main-branch")
+
+
+@dataclass(frozen=True, slots=True)
+class RowAction:
+    """An action on an object that a row stands for; `label` is what a person calls the object."""
+
+    action: str
+    arguments: Mapping[str, object]
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class RowActions:
+    """What a key may act on; where there is nothing, `why_none` says so."""
+
+    choices: Sequence[RowAction]
+    why_none: str = ""
+
+
+def on_tag(action: str, name: str, branch: str | None) -> RowAction:
+    """Delete or rename a tag of a branch, None for main. To delete a savepoint's tag is to delete that."""
+    number = name.removeprefix(SAVEPOINT_TAG_PREFIX)
+    if action == DELETE and name.startswith(SAVEPOINT_TAG_PREFIX):
+        return RowAction("delete-savepoint", {"id": number}, f"savepoint {number}")
+    where = {} if branch is None else {"branch": branch}
+    what = "delete-tag" if action == DELETE else action
+    return RowAction(what, {"name": name, **where}, f"tag {name} of {branch or MAIN}")
+
+
+def on_branch(action: str, name: str) -> RowAction:
+    """Delete, merge or protect a branch, or make it main."""
+    if action == PROTECTING:
+        return RowAction(action, protection_of(name), f"branch {name}")
+    return RowAction("delete-branch" if action == DELETE else action, {"name": name}, f"branch {name}")
 
 
 def arguments_from(

@@ -21,7 +21,7 @@ from tui.panes.tables import TablesPane
 from tui.query.statements import select_all
 from tui.records.location_history import LocationHistory
 from tui.records.marks import Mark, marked_words
-from tui.records.row_actions import DELETING, ONLY_ON
+from tui.records.row_actions import DELETING, ONLY_ON, PROTECTED_ON
 from tui.screens.browse_keys import BROWSE, FOR_ROWS, NOT_FOR_ROWS
 from tui.screens.difference_lookup import DifferenceLookup
 from tui.screens.open_tabs import OpenTabs
@@ -295,9 +295,9 @@ class BrowseScreen(Screen[None]):
         tab = self.tabs.current
         if action == "delete" and tab not in DELETING:
             return False
-        if action == "act" and ONLY_ON.get(str(parameters[0]), tab) is not tab:
+        if action == "act" and tab not in ONLY_ON.get(str(parameters[0]), (tab,)):
             return False
-        if action == "protect" and tab is not Tab.BRANCHES:
+        if action == "protect" and tab not in PROTECTED_ON:
             return False
         if action in ("mark", "diff") and tab is Tab.QUERY:
             return False

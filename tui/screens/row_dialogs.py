@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from textual.app import App
@@ -9,7 +10,7 @@ from textual.app import App
 from core.table.layout import MAIN
 from tui.messages import Say
 from tui.panes.record_pane import RecordPane
-from tui.records.row_actions import OF_THE_TABLE, PROTECTING, arguments_from, protection_of
+from tui.records.row_actions import OF_THE_TABLE, PROTECTING, RowAction, arguments_from, protection_of
 from tui.screens.open_tabs import OpenTabs
 from tui.screens.selected_rows import SelectedRows
 from tui.session import RowVersion, Session, Target
@@ -41,6 +42,8 @@ class RowDialogs:
         target = self._tabs.target
         if target is None or (name not in OF_THE_TABLE and self._rows.says_not_one()):
             return
+        if await self._act_on_object(name, target):
+            return
         pane = self._tabs.pane
         newest = pane.acts_on_newest(name) if isinstance(pane, RecordPane) else name == "create-savepoint"
         await self._plan(name, target, arguments_from(name, target, self._version, newest=newest))
@@ -50,11 +53,38 @@ class RowDialogs:
         target = self._tabs.target
         if target is None or self._rows.says_not_one():
             return
+        if await self._act_on_object(PROTECTING, target):
+            return
         branch = None if self._version is None else self._version.branch
         if branch in (None, MAIN):
             self._say("Go to a branch: main is expired by its own options", "warn")
             return
         await self._plan(PROTECTING, target, protection_of(branch))
+
+    async def _act_on_object(self, name: str, target: Target) -> bool:
+        """Act on the object that the row stands for, or ask on which; whether the row has any."""
+        pane = self._tabs.pane
+        actions = pane.row_actions(name) if isinstance(pane, RecordPane) else None
+        if actions is None or not (actions.choices or actions.why_none):
+            return False
+        if not actions.choices:
+            self._say(actions.why_none, "warn")
+        elif len(actions.choices) == 1:
+            [only] = actions.choices
+            await self._plan(only.action, target, dict(only.arguments))
+        else:
+            await self._choose(name, target, actions.choices)
+        return True
+
+    async def _choose(self, name: str, target: Target, choices: Sequence[RowAction]) -> None:
+        from tui.dialogs.pick import PickOne
+
+        def chosen(choice: RowAction | None) -> None:
+            if choice is not None:
+                self._app.call_later(self._plan, choice.action, target, dict(choice.arguments))
+
+        labels = {choice.label: choice for choice in choices}
+        await self._app.push_screen(PickOne(f"{name}: which one?", "part of its name", labels), chosen)
 
     async def open_call(self, called: Called) -> None:
         """The dialog of an action that a CALL names."""

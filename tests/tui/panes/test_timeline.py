@@ -208,3 +208,54 @@ async def test_a_broken_merge_record_is_said_and_hides_nothing(forked: Path) -> 
     async with sitting(forked, (120, 40)) as console:
         await open_timeline(console)
         await console.sees("◇─╯", "! 1 file unreadable: L says which")
+
+
+async def test_keys_act_on_what_a_row_stands_for(forked: Path) -> None:
+    """Tags, the savepoint and branches of the row itself, and never one of the same name elsewhere."""
+    act(forked, "create-savepoint", snapshot=4)
+    act(forked, "create-tag", name="old", snapshot=3, branch="fix")
+    act(forked, "create-branch", name="newborn", tag="v2")
+    async with sitting(forked, (120, 40)) as console:
+        pane = await open_timeline(console)
+
+        async def at(snapshot: int, branch: str) -> None:
+            rows = pane.rows.records
+            pane.grid.move_to(
+                next(
+                    i
+                    for i, r in enumerate(rows)
+                    if r and (r.run.newest, r.lane.root.label) == (snapshot, branch)
+                )
+            )
+            await console.sees(f"snapshot {snapshot} ")
+
+        async def leads_to(key: str, *words: str) -> None:
+            await console.press(key)
+            await console.sees(*words)
+            await console.press("escape")
+            await console.until(lambda: console.app.screen is console.app.browse, "it closes")
+
+        await at(4, "main")
+        await leads_to("x", "delete-savepoint · shop.orders", "Delete savepoint 1 of shop.orders")
+        await at(1, "main")
+        await leads_to("x", "delete-tag · shop.orders", "Delete tag old of shop.orders")
+        await leads_to("T", "rename-tag · shop.orders", "old", "Fill in: to")
+        await at(3, "fix")
+        await leads_to("m", "merge-branch · shop.orders", "type fix to confirm")
+        await leads_to("R", "replace-main-branch · shop.orders", "type fix to confirm")
+        await leads_to("P", "alter-branch-schema · shop.orders", "snapshot.num-retained.max")
+        await leads_to("T", "rename-tag · shop.orders", "old ", "branch        fix")
+        await leads_to("x", "delete: which one?", "tag old of fix", "branch fix")
+        await console.press("x", "o", "l", "d", "enter")
+        await console.sees("delete-tag · shop.orders", "branch        fix")
+        await console.press("escape")
+        await at(2, "main")
+        await leads_to("m", "merge-branch · shop.orders", "type newborn to confirm")
+        await console.press("x", "down", "enter")
+        await console.sees("delete-branch · shop.orders", "Delete branch newborn of shop.orders")
+        await console.press("escape")
+        await at(5, "main")
+        await console.press("x")
+        await console.sees("No tag or savepoint is here, and no branch ends here")
+        await console.press("P")
+        await console.sees("Go to a row of a branch: main is expired by its own options")

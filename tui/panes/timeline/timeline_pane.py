@@ -24,7 +24,9 @@ from tui.panes.pane import Desk
 from tui.panes.record_pane import PaneRows, RecordPane
 from tui.panes.snapshots import tags_seen
 from tui.panes.timeline.past_events import read_past_events
+from tui.panes.timeline.row_objects import actions_of
 from tui.panes.timeline.timeline_rows import COLUMNS, TimelineRows, Woven, detail_of, version_of
+from tui.records.row_actions import RowActions
 from tui.records.sources import GridColumn
 from tui.session import Opened, RowVersion, Session, Target
 from tui.widgets.ask_line import AskLine
@@ -38,6 +40,7 @@ _ROWS = 500
 _UNFOLDED = 50
 # So many on each side of the commit that a jump goes to.
 _AROUND = 4
+_STILL_READING = "The branches are still being read: try again in a moment"
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +144,15 @@ class TimelinePane(RecordPane[TimelineRows]):
         version = self.version(index)
         return "" if version is None else version.version or ""
 
+    def row_actions(self, action: str) -> RowActions | None:
+        index = self.grid.index
+        row = None if index is None else self.rows.records[index]
+        if row is None:
+            return None
+        if self.loaded is None or self.loaded.fingerprint is None:
+            return RowActions((), _STILL_READING)
+        return actions_of(action, row, self.rows.woven.scene)
+
     def acts_on_newest(self, action: str) -> bool:
         return False
 
@@ -208,7 +220,7 @@ class TimelinePane(RecordPane[TimelineRows]):
             self.post_message(StatusShown(f"{error.message}. {error.hint}", "warn"))
             return False
         if loaded is None or loaded.fingerprint is None:
-            self.post_message(StatusShown("The branches are still being read: try again in a moment", "warn"))
+            self.post_message(StatusShown(_STILL_READING, "warn"))
             return False
         self._jumping.ask(lambda report: report(_look_up(loaded, view, time_ms)))
         return True

@@ -1,0 +1,46 @@
+"""The tags, savepoints and branches that a row of the timeline stands for: what its keys act on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from core.table.layout import SAVEPOINT_TAG_PREFIX
+from core.table.timeline.scene import Scene
+from core.table.timeline.weaving import Row
+from tui.records.row_actions import DELETE, PROTECTING, RowAction, RowActions, on_branch, on_tag
+
+_OF_A_BRANCH = ("merge-branch", "replace-main-branch", PROTECTING)
+_NOTHING_TO_DELETE = "No tag or savepoint is here, and no branch ends here: x deletes those"
+_NO_BRANCH = "Go to a row of a branch: main is expired by its own options"
+
+
+def actions_of(action: str, row: Row, scene: Scene) -> RowActions | None:
+    """What the key of an action may act on; None where the row says nothing of it."""
+    if action == DELETE:
+        return RowActions(
+            [*_tags(action, row), *_branches(action, row, scene, ends=True)], _NOTHING_TO_DELETE
+        )
+    if action == "rename-tag":
+        return RowActions(list(_tags(action, row)))
+    if action in _OF_A_BRANCH:
+        return RowActions(list(_branches(action, row, scene)), _NO_BRANCH if action == PROTECTING else "")
+    return None
+
+
+def _tags(action: str, row: Row) -> Iterator[RowAction]:
+    branch = None if row.is_main else row.lane.root.label
+    for name in row.tags:
+        if action == DELETE or not name.startswith(SAVEPOINT_TAG_PREFIX):
+            yield on_tag(action, name, branch)
+
+
+def _branches(action: str, row: Row, scene: Scene, *, ends: bool = False) -> Iterator[RowAction]:
+    """The branch of the row, with `ends` at its newest commit alone, and those without a commit of their own
+    that begin here."""
+    lane = row.lane
+    is_newest = row.run.newest == max([*lane.ids[-1:], *lane.tags])
+    if not row.is_main and (is_newest or not ends):
+        yield on_branch(action, lane.root.label)
+    for other in scene.lanes:
+        if not other.ids and not other.tags and (other.parent, other.fork) == row.run.place:
+            yield on_branch(action, other.root.label)
