@@ -26,6 +26,7 @@ class Screen:
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         self._left = ""
         self._x = self._y = 0
+        self._region: range | None = None
         self._ink: dict[str, str] = {}
 
     @property
@@ -59,8 +60,21 @@ class Screen:
             self._y, self._x = int(line or 1) - 1, int(column or 1) - 1
         elif command == "J":
             self.cells.clear()
+        elif command == "r":
+            top, _, bottom = codes.partition(";")
+            self._region = range(int(top or 1) - 1, int(bottom)) if bottom else None
+            self._x = self._y = 0
+        elif command in "ML":
+            self._move(int(codes or 1) * (1 if command == "M" else -1))
         elif command == "m":
             self._colour([each for each in codes.split(";") if each] or ["0"])
+
+    def _move(self, by: int) -> None:
+        """Delete lines at the cursor, or insert them: those below it in the region move up, or down."""
+        assert self._region is not None
+        moving = range(self._y, self._region.stop)
+        there = {place: self.cells.pop(place) for place in list(self.cells) if place[0] in moving}
+        self.cells |= {(y - by, x): cell for (y, x), cell in there.items() if y - by in moving}
 
     def _put(self, character: str) -> None:
         ink = frozenset(self._ink.values())

@@ -8,9 +8,9 @@ and characters that are missing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import cast
 
 from rich.cells import cell_len
 from rich.color import ColorSystem
@@ -18,6 +18,9 @@ from rich.console import Console
 from rich.style import Style
 from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
 from textual.strip import Strip
+
+from tui.terminal.cells import Ink, Line, ScreenCell
+from tui.terminal.scrolling import find_scroll
 
 _CODES = re.compile("\x1b\\[([0-9;]*)m")
 # What a terminal may show in another width than we count, or join with its neighbour.
@@ -28,16 +31,6 @@ _GAP = 4
 _UNSEEN = frozenset(("", "1", "2", "3"))
 
 
-class Ink(NamedTuple):
-    """The codes that set a style on a reset terminal: attributes, foreground, background."""
-
-    attributes: str = ""
-    foreground: str = ""
-    background: str = ""
-
-
-# A character, with those that combine with it, and its ink. A wide one is followed by an empty one.
-ScreenCell = tuple[str, Ink]
 _PLAIN = Ink()
 
 
@@ -45,7 +38,7 @@ class SentCells:
     """The cells that the terminal shows, as they were sent."""
 
     def __init__(self) -> None:
-        self._lines: dict[int, list[ScreenCell | None]] = {}
+        self._lines: dict[int, Line] = {}
         # By line, where pieces begin whose characters' width is not sure; what is behind them is not either.
         self._odd: dict[int, set[int]] = {}
         self._size = (0, 0)
@@ -67,6 +60,8 @@ class SentCells:
 
     def send(self, update: LayoutUpdate | ChopsUpdate, system: ColorSystem | None) -> str:
         """Make the bytes that show the update, and note its cells as sent."""
+        before = {y: list(line) for y, line in self._lines.items()}
+        unsure = self._unsure
         pen = _Pen()
         for y, x, strip in _pieces(update):
             cells = _cells_of(strip, system)
@@ -82,7 +77,25 @@ class SentCells:
             (odd.add if is_odd else odd.discard)(x)
             for start, end in spans:
                 pen.write(x + start, y, cells[start:end])
-        return pen.text
+        return min(pen.text, self._scrolled(before, unsure) or pen.text, key=len)
+
+    @property
+    def _unsure(self) -> set[int]:
+        """The lines of which the terminal may show something else."""
+        return {y for y, pieces in self._odd.items() if pieces}
+
+    def _scrolled(self, before: Mapping[int, Line], unsure: set[int]) -> str | None:
+        """The same by moving lines that are there already; None where no lines only moved."""
+        scroll = find_scroll(before, self._lines, self._size[0])
+        touched = {y for y, line in self._lines.items() if before.get(y) != line}
+        if scroll is None or not (unsure | self._unsure).isdisjoint(touched.union(scroll.lines)):
+            return None
+        pen = _Pen()
+        for y, line in self._lines.items():
+            old = scroll.after(before, y)
+            for start, end in _changes(old + [None] * (len(line) - len(old)), line):
+                pen.write(start, y, cast("list[ScreenCell]", line[start:end]))
+        return scroll.codes + pen.text
 
 
 class _Reduced(CompositorUpdate):
@@ -147,7 +160,7 @@ def _pieces(update: LayoutUpdate | ChopsUpdate) -> Iterator[tuple[int, int, Stri
                 yield y, x, piece
 
 
-def _changes(old: Sequence[ScreenCell | None], new: Sequence[ScreenCell]) -> list[tuple[int, int]]:
+def _changes(old: Sequence[ScreenCell | None], new: Sequence[ScreenCell | None]) -> list[tuple[int, int]]:
     """Where they differ, from and to."""
     spans: list[tuple[int, int]] = []
     for column, (before, after) in enumerate(zip(old, new, strict=True)):

@@ -58,6 +58,55 @@ def test_what_differs_is_enough(shown: list[LayoutUpdate]) -> None:
         assert less.cells == whole.cells
 
 
+TALL = 12
+
+
+def painted(x: int, y: int, lines: list[Strip]) -> LayoutUpdate:
+    return LayoutUpdate([[line] for line in lines], Region(x, y, lines[0].cell_length, len(lines)))
+
+
+@st.composite
+def scrolls(draw: st.DrawFn) -> list[LayoutUpdate]:
+    """A screen of lines, then again and again lines of which most have moved; here and there an odd one."""
+    left = draw(st.sampled_from((0, 0, 5)))
+    texts = [Strip([Segment(f"{n * 7919:<{WIDTH - left}}", STYLES[n % 4])]) for n in range(TALL + 8)]
+    beside = [Strip([Segment(f"{y:<5}", STYLES[1])]) for y in range(TALL)]
+    whole = [painted(0, 0, beside)] if left else []
+    for top in draw(st.lists(st.integers(0, 8), min_size=2, max_size=4)):
+        first = draw(st.sampled_from((0, 1)))
+        lines = texts[top + first : top + TALL - 1]
+        if draw(st.booleans()):
+            lines[draw(st.integers(0, len(lines) - 1))] = draw(strips(WIDTH - left))
+        whole.append(painted(left, first, lines))
+    return whole
+
+
+@given(scrolls())
+def test_lines_that_moved_are_where_they_should_be(shown: list[LayoutUpdate]) -> None:
+    sent, whole, less = SentCells(), Screen(), Screen()
+    for update in shown:
+        whole.feed(update.render_segments(CONSOLE))
+        less.feed(sent.reduced(update, (WIDTH, TALL)).render_segments(CONSOLE))
+        assert less.cells == whole.cells
+
+
+def test_a_row_that_scrolls_into_sight_is_all_that_is_sent() -> None:
+    """Beside it stands what does not move."""
+    sent = SentCells()
+    texts = [f"{number * 7919:<19}" for number in range(TALL + 1)]
+
+    def bytes_of(x: int, lines: list[str]) -> str:
+        update = painted(x, 0, [Strip([Segment(line, STYLES[1])]) for line in lines])
+        return sent.reduced(update, (WIDTH, TALL)).render_segments(CONSOLE)
+
+    bytes_of(0, ["orde "] + ["     "] * (TALL - 1))
+    first = len(bytes_of(5, texts[:TALL]))
+    scrolled = bytes_of(5, texts[1:])
+    assert "\x1b[1M" in scrolled and texts[TALL].strip() in scrolled
+    assert len(scrolled) < first / 3
+    assert "\x1b[1L" in bytes_of(5, texts[:TALL])
+
+
 def one_line(*pieces: tuple[str, int]) -> LayoutUpdate:
     strip = Strip([Segment(text, STYLES[style]) for text, style in pieces]).adjust_cell_length(WIDTH)
     return LayoutUpdate([[strip]], Region(0, 0, WIDTH, 1))

@@ -1,0 +1,78 @@
+"""Lines that only moved up or down: the terminal moves them, and only the others are sent.
+
+A grid that scrolls by one row changes every line of it, though nearly all of them are on the screen already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tui.terminal.cells import Line
+
+# Fewer lines are as soon sent as moved.
+_FEWEST = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Scroll:
+    """The `lines` of the screen move up by `by`, down where it is negative, over the whole width."""
+
+    lines: range
+    by: int
+
+    @property
+    def codes(self) -> str:
+        """Sets the region, deletes or inserts lines at its top, and takes the region away.
+
+        Older terminals know no code that scrolls, but all know these.
+        """
+        first, last = self.lines[0] + 1, self.lines[-1] + 1
+        moving = f"\x1b[{self.by}M" if self.by > 0 else f"\x1b[{-self.by}L"
+        return f"\x1b[{first};{last}r\x1b[{first};1H{moving}\x1b[r"
+
+    def after(self, before: Mapping[int, Line], y: int) -> Line:
+        """What a line shows then. One that comes into sight: nobody knows of which colour."""
+        if y not in self.lines:
+            return before.get(y, [])
+        return before[y + self.by] if y + self.by in self.lines else []
+
+
+def find_scroll(before: Mapping[int, Line], now: Mapping[int, Line], width: int) -> Scroll | None:
+    """The scroll after which most lines that changed are right; None where it is not most of them.
+
+    Also None where some of them are not known over the whole width: they move as a whole.
+    """
+    lines = _longest_run([y for y, line in now.items() if before.get(y) != line])
+    known = all(len(before.get(y, ())) == width and None not in before[y] for y in lines)
+    if len(lines) < _FEWEST or not known:
+        return None
+    first, last = _columns(before, now, lines)
+    old = {y: before[y][first:last] for y in lines}
+    new = {y: now[y][first:last] for y in lines}
+
+    def moved(by: int) -> int:
+        return sum(new[y] == old.get(y + by) for y in lines)
+
+    reach = len(lines) // 2
+    best = max((by for by in range(-reach, reach + 1) if by), key=moved)
+    return Scroll(lines, best) if moved(best) * 2 > len(lines) else None
+
+
+def _longest_run(lines: list[int]) -> range:
+    best = run = range(0)
+    for y in sorted(lines):
+        run = range(run.start, y + 1) if y == run.stop and run else range(y, y + 1)
+        best = max(best, run, key=len)
+    return best
+
+
+def _columns(before: Mapping[int, Line], now: Mapping[int, Line], lines: range) -> tuple[int, int]:
+    """From the first column in which any of the lines changed to behind the last."""
+    changed = [
+        column
+        for y in lines
+        for column, (old, new) in enumerate(zip(before[y], now[y], strict=False))
+        if old != new
+    ]
+    return min(changed, default=0), max(changed, default=-1) + 1
