@@ -10,6 +10,7 @@ The file is `$XDG_CONFIG_HOME/paimark/config.toml`:
     spark_master = "local[4]"
     options = { "s3.endpoint" = "http://minio:9000" }
     spark_conf = { "spark.driver.memory" = "4g" }
+    start = "shop.orders"
 
 `tui.app.run` and every command take the `Settings` that come out of it.
 """
@@ -39,6 +40,7 @@ class Settings:
 
     `warehouse` is an absolute path or a URI with a scheme, `options` are Paimon catalog options. Both may
     hold secrets, so they are never printed. `context` is the config file's name for it, None for none.
+    `start` is the place that the console opens on, as `core.travel.place` reads it; empty for none.
     """
 
     warehouse: str = field(repr=False)
@@ -47,6 +49,7 @@ class Settings:
     spark_master: str | None = None
     spark_conf: Mapping[str, str] = field(default_factory=dict, repr=False)
     context: str | None = None
+    start: str = ""
 
 
 @dataclass(slots=True)
@@ -59,6 +62,7 @@ class Flags:
     read_only: bool = False
     spark_master: str | None = None
     spark_conf: dict[str, str] = field(default_factory=dict, repr=False)
+    start: str | None = None
 
 
 class WarehouseContext(HidesSecrets, frozen=True, forbid_unknown_fields=True):
@@ -69,6 +73,7 @@ class WarehouseContext(HidesSecrets, frozen=True, forbid_unknown_fields=True):
     read_only: bool = False
     spark_master: str | None = None
     spark_conf: dict[str, str] = msgspec.field(default_factory=dict)
+    start: str = ""
 
 
 class ConfigFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -167,6 +172,7 @@ def load_settings(flags: Flags, environment: Mapping[str, str] = os.environ) -> 
         spark_master=flags.spark_master or (chosen.spark_master if chosen else None),
         spark_conf=spark_conf,
         context=name if chosen else None,
+        start=flags.start or (chosen.start if chosen and not named_warehouse else ""),
     )
 
 

@@ -1,7 +1,7 @@
 """The first things read, started before Textual is even imported.
 
-Databases, the first one's tables, the first table's newest snapshots: each is kept until the app asks, then
-handed over as it comes. Imports nothing of Textual.
+Databases, the tables of one, a table's newest snapshots: each is kept until the app asks, then handed over
+as it comes. That table is the one asked for, else the first. Imports nothing of Textual.
 """
 
 from __future__ import annotations
@@ -9,13 +9,18 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from core.errors import PaimarkError
+from core.errors import NotFound, PaimarkError
 from core.table.catalog import databases, tables
 from core.table.layout import TablePath
 from core.table.rows import SnapshotRow
 from tui.session import Opened, Session, Target
+from tui.tabs import Tab
 from tui.work.unexpected_errors import problem_of
+
+if TYPE_CHECKING:
+    from core.travel.place import Place
 
 # As many as a tall terminal shows; the rest is read when somebody looks.
 PAGE = 100
@@ -33,9 +38,27 @@ class Tables:
 
 
 @dataclass(frozen=True, slots=True)
+class Chosen:
+    """The table and branch to begin with. `problem` says why it is not the one asked for."""
+
+    target: Target
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Newest:
     opened: Opened
     rows: list[SnapshotRow]
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """The row of the version asked for: its tab, and the record's name there. `note` says what served."""
+
+    target: Target
+    tab: Tab
+    row: str
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +69,8 @@ class Stopped:
     error: PaimarkError
 
 
-Stage = Databases | Tables | Newest | Stopped
+Stage = Databases | Tables | Chosen | Newest | Arrived | Stopped
+_TABS = {"snapshot": Tab.SNAPSHOTS, "savepoint": Tab.SAVEPOINTS, "tag": Tab.TAGS}
 
 
 class Opening:
@@ -82,15 +106,65 @@ class Opening:
             names = databases(self._session.files)
             self._put(Databases(names))
             at = "tables"
-            for database in names:
-                listed = tables(self._session.files, database)
-                self._put(Tables(database, listed))
-                if listed:
-                    break
-            else:
+            place = self._place()
+            target = self._choose(names, place)
+            if target is None:
                 return
             at = "snapshots"
-            opened = self._session.open(Target(listed[0]))
+            opened = self._open(target)
             self._put(Newest(opened, opened.lineage.newest(PAGE)))
+            if place is not None and place.version and opened.target == _target_of(place):
+                self._put(self._arrival(opened, place.version))
         except Exception as error:
             self._put(Stopped(at, problem_of(error)))
+
+    def _place(self) -> Place | None:
+        """The place asked for."""
+        if not self._session.settings.start:
+            return None
+        from core.travel.place import parse_place
+
+        return parse_place(self._session.settings.start)
+
+    def _choose(self, names: list[str], place: Place | None) -> Target | None:
+        """The table to begin with, else the nearest: the first of its database, then of any."""
+        wanted = None if place is None else place.table
+        first = [name for name in names if wanted is not None and name == wanted.database]
+        for database in dict.fromkeys([*first, *names]):
+            listed = tables(self._session.files, database)
+            self._put(Tables(database, listed))
+            if listed:
+                break
+        else:
+            return None
+        if place is not None and place.table in listed:
+            target, problem = _target_of(place), ""
+        else:
+            target = Target(listed[0])
+            problem = f"There is no table {wanted.full_name}: this is the first one" if wanted else ""
+        self._put(Chosen(target, problem))
+        return target
+
+    def _open(self, target: Target) -> Opened:
+        """Main, where there is no such branch."""
+        try:
+            return self._session.open(target)
+        except NotFound as error:
+            main = Target(target.table)
+            if target == main:
+                raise
+            self._put(Chosen(main, f"{error.message}: this is main"))
+            return self._session.open(main)
+
+    def _arrival(self, opened: Opened, version: str) -> Stage:
+        from core.travel.version import resolve_version
+
+        try:
+            resolved = resolve_version(self._session.files, opened.root, version)
+        except PaimarkError as error:
+            return Chosen(opened.target, f"{error.message}: this is the newest")
+        return Arrived(opened.target, _TABS[resolved.kind], resolved.name, resolved.note)
+
+
+def _target_of(place: Place) -> Target:
+    return Target(place.table, place.branch)

@@ -77,7 +77,7 @@ def demo(ctx: click.Context, directory: str, no_open: bool) -> int:
     if no_open:
         _say_where(target, as_json=options.as_json)
     elif has_terminal():
-        options.warehouse, options.context = str(target), None
+        options.warehouse, options.context, options.start = str(target), None, "shop.orders"
         return open_console(options.settings())
     else:
         _tour(target, options)

@@ -6,6 +6,7 @@ import importlib
 import os
 import sys
 
+from core.cli.places import require_place
 from core.config import Settings
 from core.errors import NotFound, UsageError
 from core.storage.known_options import require_known
@@ -14,7 +15,7 @@ from core.storage.known_options import require_known
 def open_console(settings: Settings) -> int:
     """Run the console until it is closed; its exit code.
 
-    Raises `UsageError` without a terminal, and for an option that nobody obeys.
+    Raises `UsageError` without a terminal, and for an option that nobody obeys; `NotFound` without the place.
     """
     require_known(settings.options, settings.warehouse)
     if "://" not in settings.warehouse and not os.path.isdir(settings.warehouse):
@@ -22,6 +23,7 @@ def open_console(settings: Settings) -> int:
             f"There is no warehouse {settings.warehouse}",
             "Name a directory or a URI; `paimark --help` lists the commands.",
         )
+    require_place(settings)
     if not has_terminal():
         raise UsageError(
             "The console needs a terminal",

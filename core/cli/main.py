@@ -52,7 +52,12 @@ def _dispatch(words: list[str]) -> int:
         from core.cli.launch import open_console
         from core.config import Flags, load_settings
 
-        return open_console(load_settings(Flags(warehouse=words[0] if words else None)))
+        flags = Flags()
+        if words:
+            from core.cli.places import go_to
+
+            go_to(words[0], flags)
+        return open_console(load_settings(flags))
     return _click(words)
 
 

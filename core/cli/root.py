@@ -11,6 +11,7 @@ import click
 
 from core.cli.launch import open_console
 from core.cli.options import GLOBAL_OPTIONS, GlobalCommand, given, write_options
+from core.cli.places import go_to, looks_like_place
 
 # In the order of `--help`; the actions of the registry follow, but for those that have more than one form.
 COMMANDS = {
@@ -35,7 +36,7 @@ COMMANDS = {
 def open_warehouse(place: str | None = None) -> int:
     options = given(click.get_current_context())
     if place is not None:
-        options.warehouse = place
+        go_to(place, options)
     return open_console(options.settings())
 
 
@@ -83,7 +84,7 @@ class RootGroup(click.Group):
 
 
 def _is_a_place(word: str) -> bool:
-    return "/" in word or os.sep in word or os.path.exists(word)
+    return "/" in word or os.path.exists(word) or looks_like_place(word)
 
 
 def _near(word: str, commands: list[str]) -> str | None:
@@ -114,10 +115,13 @@ root = RootGroup(
         )
     ],
     invoke_without_command=True,
-    subcommand_metavar="[WAREHOUSE | COMMAND ...]",
+    subcommand_metavar="[WAREHOUSE | PLACE | COMMAND ...]",
     context_settings={"help_option_names": ["-h", "--help"]},
     help="A console for Apache Paimon tables: savepoints, branches and time travel.\n\n"
-    "With a WAREHOUSE (a path or a URI), or none where one is configured, the console opens.",
+    "With a WAREHOUSE (a path or a URI), or none where one is configured, the console opens.\n\n"
+    "It opens on a PLACE, a table with or without a branch and a version: shop.orders:fix@savepoint.1. "
+    "Before it may stand a context or a directory and a slash (prod/shop.orders@12), or a URI and two "
+    "(s3://lake/warehouse//shop.orders).",
 )
 
 

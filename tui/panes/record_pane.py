@@ -69,6 +69,7 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
         self.problem: PaimarkError | None = None
         self.grid = RecordGrid(self.COLUMNS, frozen=self.FROZEN, at_edge=self._at_edge, sign=self._sign)
         self._asked: Target | None = None
+        self._going_to = ""
         self._ready = False
 
     def compose(self) -> ComposeResult:
@@ -156,10 +157,33 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
         self.loaded = loaded
         self.problem = None
         self._show(loaded)
+        self._go()
         self.post_message(self.Changed(self))
 
     def _show(self, loaded: PaneRows[S]) -> None:
         self.grid.show(loaded.rows, note=self.EMPTY, total=loaded.total)
+
+    def go_to(self, name: str) -> None:
+        """Put the cursor on the record of this name once it is there, unless a person moves it first."""
+        self._going_to = name
+        self._go()
+
+    def _go(self) -> None:
+        if self.loaded is None or not self._going_to:
+            return
+        index = self.index_of(self._going_to)
+        moved = self.grid.cursor > 0 or not self.grid.order.natural
+        if index is not None and not moved:
+            self.grid.move_to(index)
+        if index is not None or moved:
+            self._going_to = ""
+
+    def index_of(self, name: str) -> int | None:
+        """Where the record of this name is."""
+        keys = (self.rows.key(index) for index in range(len(self.rows)))
+        return next(
+            (i for i, key in enumerate(keys) if isinstance(key, RecordKey) and key.name == name), None
+        )
 
     def fail(self, error: PaimarkError) -> None:
         self.problem = error
@@ -268,6 +292,11 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
     def expect(self, target: Target) -> None:
         """Its first rows are on their way from elsewhere."""
         self.target = self._asked = target
+
+    @property
+    def awaited(self) -> Target | None:
+        """What its first rows will be of."""
+        return self._asked if self.loaded is None else None
 
     async def action_choose(self) -> None:
         version = self.current_version

@@ -14,7 +14,7 @@ from textual.timer import Timer
 
 from core.errors import PaimarkError
 from core.figures import exact_time
-from core.table.layout import SAVEPOINT_TAG_PREFIX, Root
+from core.table.layout import SAVEPOINT_TAG_PREFIX, Root, number_in
 from core.table.lineage.lineage import Lineage
 from core.table.records import Snapshot
 from core.table.rows import SnapshotRow
@@ -66,11 +66,15 @@ class SnapshotRows(Records[SnapshotRow]):
         self._kept_ids = {commit.id for commit in kept_by}
 
     def find(self, key: Hashable) -> int | None:
-        """By bisection: there may be a hundred thousand."""
         if not isinstance(key, RecordKey) or not isinstance(key.made, CommitKey):
             return None
-        index = bisect_left(self.records, -key.made.id, key=lambda row: -row.snapshot_id)
-        return index if index < len(self) and self.key(index) == key else None
+        index = self.find_id(key.made.id)
+        return index if index is not None and self.key(index) == key else None
+
+    def find_id(self, snapshot_id: int) -> int | None:
+        """By bisection: there may be a hundred thousand."""
+        index = bisect_left(self.records, -snapshot_id, key=lambda row: -row.snapshot_id)
+        return index if index < len(self) and self.records[index].snapshot_id == snapshot_id else None
 
     def kept_by(self, index: int) -> str:
         """The tags that keep its files."""
@@ -208,6 +212,10 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
 
     def name_of(self, index: int) -> str:
         return f"snapshot.{self.rows.records[index].snapshot_id}"
+
+    def index_of(self, name: str) -> int | None:
+        number = number_in(name, "snapshot.")
+        return None if number is None else self.rows.find_id(number)
 
     def acts_on_newest(self, action: str) -> bool:
         """Where the cursor was left on the newest snapshot, not put there."""

@@ -12,7 +12,7 @@ from textual.screen import Screen
 
 from core.table.layout import TablePath
 from tui.messages import Copied, StatusShown
-from tui.opening import Databases, Newest, Opening, Stage, Stopped, Tables
+from tui.opening import Opening
 from tui.panes.log import Log
 from tui.panes.pane import Pane
 from tui.panes.record_pane import RecordPane
@@ -22,6 +22,7 @@ from tui.query.statements import select_all
 from tui.records.location_history import LocationHistory
 from tui.records.marks import Mark, marked_words
 from tui.records.row_actions import DELETING, ONLY_ON, PROTECTED_ON
+from tui.screens.beginning import Beginning
 from tui.screens.browse_keys import BROWSE, FOR_ROWS, NOT_FOR_ROWS
 from tui.screens.difference_lookup import DifferenceLookup
 from tui.screens.open_tabs import OpenTabs
@@ -91,8 +92,9 @@ class BrowseScreen(Screen[None]):
             lambda difference: self.call_later(self._show_difference, difference),
         )
         self.set_focus(self.tables.grid)
-        for stage in self._opening.listen(lambda stage: post(self.app, lambda: self._opened(stage))):
-            self._opened(stage)
+        begin = Beginning(self).take
+        for stage in self._opening.listen(lambda stage: post(self.app, lambda: begin(stage))):
+            begin(stage)
         self.set_interval(FOLLOW_SECONDS, self.follow)
         self.set_interval(_ENGINE_SECONDS, self._summary.show_engine)
 
@@ -166,24 +168,8 @@ class BrowseScreen(Screen[None]):
         """Savepoints and lanes need the width of a narrow terminal: until Escape, without the tables."""
         self.set_class(tab in (Tab.SAVEPOINTS, Tab.TIMELINE), "-savepoints")
 
-    def _opened(self, stage: Stage) -> None:
-        match stage:
-            case Databases(names):
-                self.tables.take_databases(names)
-            case Tables(database, tables):
-                self.tables.take_tables(database, tables)
-                if tables and self.target is None:
-                    self._await_first(Target(tables[0]))
-            case Newest(opened, _) if opened.target == self.target:
-                self.snapshots.first_page(stage)
-            case Stopped("snapshots", error):
-                self.snapshots.fail(error)
-            case Stopped(_, error):
-                self.tables.fail(error)
-                self.snapshots.grid.say("")
-
-    def _await_first(self, target: Target) -> None:
-        """The first table: its newest snapshots are on their way, so nothing reads them a second time."""
+    def expect(self, target: Target) -> None:
+        """Show a table whose newest snapshots are on their way, so that nothing reads them a second time."""
         self._show_name(target)
         self.snapshots.expect(target)
         self._summary.read()

@@ -1,0 +1,99 @@
+"""`paimark prod/shop.orders@savepoint.1`: which warehouse a word means, and where in it to begin.
+
+Read in this order, so that every path and URI means what it always did:
+
+1. A word with `://` is a URI. Two slashes in its path end the warehouse: `s3://lake/w//shop.orders`.
+2. A directory that exists is a warehouse.
+3. `NAME/PLACE` where NAME is a context of the config file, else `DIRECTORY/PLACE` where that exists.
+4. `PLACE` alone is in the warehouse that options, the environment or the default context name.
+5. The name of a context. All else is a warehouse that is not there.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from core.config import Flags, Settings, config_path, read_config
+from core.errors import NotFound, UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What a word says; None is what it leaves open."""
+
+    warehouse: str | None = None
+    context: str | None = None
+    start: str | None = None
+
+
+def go_to(word: str, flags: Flags) -> None:
+    """Put what the word means into the flags. Raises `UsageError` where an option says something else."""
+    meaning = meaning_of(word)
+    for name in ("warehouse", "context"):
+        asked, given = getattr(meaning, name), getattr(flags, name)
+        if asked is not None and given not in (None, asked):
+            raise UsageError(f"{word!r} names one {name} and --{name} another", "Name one of the two.")
+    if meaning.context is not None and flags.warehouse is not None:
+        raise UsageError(f"{word!r} names a context and --warehouse a warehouse", "Name one of the two.")
+    flags.warehouse = meaning.warehouse or flags.warehouse
+    flags.context = meaning.context or flags.context
+    flags.start = meaning.start or flags.start
+
+
+def meaning_of(word: str) -> Meaning:
+    """Raises `UsageError` for a config file that can't be read."""
+    if "://" in word:
+        return _in_uri(word)
+    if _is_directory(word):
+        return Meaning(word)
+    contexts = read_config(config_path()).contexts
+    before, slash, last = word.rpartition("/")
+    if looks_like_place(last):
+        if not slash:
+            return Meaning(start=last)
+        if before in contexts:
+            return Meaning(context=before, start=last)
+        if _is_directory(before or "/"):
+            return Meaning(before or "/", start=last)
+    return Meaning(context=word) if word in contexts else Meaning(word)
+
+
+def looks_like_place(word: str) -> bool:
+    # Imported late: most starts name a directory, and what a version means costs them nothing.
+    from core.travel.place import looks_like_place
+
+    return looks_like_place(word)
+
+
+def require_place(settings: Settings) -> None:
+    """Look whether a place is there, where that is cheap: on this machine.
+
+    Raises `UsageError` for what is no place, `NotFound` for one that is not there."""
+    if not settings.start:
+        return
+    from core.travel.place import find_place, parse_place
+
+    place = parse_place(settings.start)
+    if "://" in settings.warehouse:
+        return
+    from core.storage.open import open_files
+
+    try:
+        find_place(open_files(settings.warehouse, settings.options), place)
+    except NotFound as error:
+        raise NotFound(
+            error.message, f"{error.hint} The warehouse is {settings.warehouse}.".strip()
+        ) from error
+
+
+def _in_uri(word: str) -> Meaning:
+    scheme, _, path = word.partition("://")
+    address, slashes, last = path.rpartition("//")
+    if slashes and address.strip("/") and looks_like_place(last):
+        return Meaning(f"{scheme}://{address}", start=last)
+    return Meaning(word)
+
+
+def _is_directory(word: str) -> bool:
+    return os.path.isdir(os.path.expanduser(word))

@@ -1,0 +1,58 @@
+"""A place in a warehouse as a person writes it: `shop.orders:fix@savepoint.1`.
+
+A table, then a branch behind `:` (or `$branch_` as in SQL), then a version behind `@`, as `VERSION AS OF`
+takes it. A name with one of these signs in it stands in backticks.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from core.errors import UsageError
+from core.storage.files import Files
+from core.table.catalog import find_table
+from core.table.layout import MAIN, TablePath
+from core.table.lineage.main_branch import branch_root
+from core.table.names import checked_name, named_table, split_name
+from core.travel.version import Resolved, resolve_version
+
+_PART = r"(?:`(?:[^`]|``)+`|[^`/:@.]+)"
+_PLACE = re.compile(rf"(?P<table>{_PART}\.{_PART})(?::(?P<branch>[^@/]+))?(?:@(?P<version>[^/]+))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """`branch` is None for main; `version` is empty for the newest."""
+
+    table: TablePath
+    branch: str | None = None
+    version: str = ""
+
+
+def looks_like_place(word: str) -> bool:
+    """Whether a word has the form of a place; whether it is there is another question."""
+    return _PLACE.fullmatch(word) is not None
+
+
+def parse_place(word: str) -> Place:
+    """Raises `UsageError`."""
+    match = _PLACE.fullmatch(word)
+    if match is None:
+        raise UsageError(
+            f"{word!r} is not a place in a warehouse",
+            "Write database.table, then :branch and @version where you want one: shop.orders@savepoint.1.",
+        )
+    table, branch = named_table(tuple(split_name(match["table"])), None)
+    if match["branch"] is not None:
+        if branch is not None:
+            raise UsageError(f"{word!r} names two branches", "Write $branch_NAME or :NAME.")
+        branch = checked_name(match["branch"], "branch")
+    return Place(table, None if branch == MAIN else branch, match["version"] or "")
+
+
+def find_place(files: Files, place: Place) -> Resolved | None:
+    """The version that a place names; None where it names none. Raises `NotFound` for what is not there."""
+    find_table(files, place.table.full_name)
+    root = branch_root(files, place.table, place.branch)
+    return resolve_version(files, root, place.version) if place.version else None

@@ -1,0 +1,1 @@
+"""Tests of the one screen: where it begins, and what it remembers."""

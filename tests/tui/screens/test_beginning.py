@@ -1,0 +1,59 @@
+"""Where the console begins."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.config import Settings
+from tests.tui.conftest import act
+from tests.tui.driving import sitting
+from tui.session import Session
+
+
+def at(warehouse: Path, start: str) -> Session:
+    return Session(Settings(str(warehouse), start=start))
+
+
+async def test_the_table_asked_for_is_open_and_its_snapshots_are_read_once(warehouse: Path) -> None:
+    async with sitting(warehouse, session=at(warehouse, "shop.orders")) as console:
+        await console.sees("● orders", "1 of 5", "snapshot 5")
+        assert "events" in console.text
+
+
+@pytest.mark.parametrize(
+    ("version", "tab", "title"),
+    [
+        ("3", "[1 Snap", "snapshot 3"),
+        ("v2", "[4 Tags]", "tag v2"),
+        ("savepoint.1", "[2 Sav", "savepoint 1"),
+    ],
+)
+async def test_the_cursor_is_on_the_row_of_the_version_asked_for(
+    warehouse: Path, version: str, tab: str, title: str
+) -> None:
+    act(warehouse, "create-savepoint", snapshot=4)
+    async with sitting(warehouse, session=at(warehouse, f"shop.orders@{version}")) as console:
+        await console.sees("● orders" if version in "3 v2" else "orders", tab, title)
+        assert console.app.browse.pane.grid.has_focus
+
+
+async def test_the_row_may_be_far_behind_the_first_page(many: Path) -> None:
+    async with sitting(many, session=at(many, "shop.events@7")) as console:
+        await console.sees("snapshot 7 ", "244 of 250")
+
+
+@pytest.mark.parametrize(
+    ("start", "sentence", "open_"),
+    [
+        ("shop.ordrs@3", "There is no table shop.ordrs: this is the first one", "● events"),
+        ("shop.orders:fix", "has no branch fix: this is main", "● orders"),
+        ("shop.orders@99", "this is the newest", "snapshot 5"),
+    ],
+)
+async def test_the_nearest_place_is_open_where_the_one_asked_for_is_gone(
+    warehouse: Path, start: str, sentence: str, open_: str
+) -> None:
+    async with sitting(warehouse, (140, 24), session=at(warehouse, start)) as console:
+        await console.sees(sentence, open_)

@@ -1,0 +1,53 @@
+"""Where the screen begins: on the place asked for, else the first table, with what was read meanwhile."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tui.opening import Arrived, Chosen, Databases, Newest, Stage, Stopped, Tables
+from tui.panes.record_pane import RecordPane
+from tui.tabs import Tab
+
+if TYPE_CHECKING:
+    from tui.screens.browse import BrowseScreen
+
+
+class Beginning:
+    """Puts each stage of the opening on the screen, as long as nobody has gone elsewhere meanwhile."""
+
+    def __init__(self, browse: BrowseScreen) -> None:
+        self._browse = browse
+
+    def take(self, stage: Stage) -> None:
+        browse = self._browse
+        match stage:
+            case Databases(names):
+                browse.tables.take_databases(names)
+            case Tables(database, tables):
+                browse.tables.take_tables(database, tables)
+            case Chosen():
+                self._choose(stage)
+            case Newest(opened) if opened.target == browse.target:
+                browse.snapshots.first_page(stage)
+            case Arrived(target) if target == browse.target and browse.tabs.current is Tab.SNAPSHOTS:
+                browse.call_after_refresh(self._arrive, stage)
+            case Stopped("snapshots", error):
+                browse.snapshots.fail(error)
+            case Stopped(_, error):
+                browse.tables.fail(error)
+                browse.snapshots.grid.say("")
+
+    def _choose(self, chosen: Chosen) -> None:
+        browse = self._browse
+        if browse.target in (None, browse.snapshots.awaited):
+            browse.expect(chosen.target)
+        if chosen.problem:
+            browse.say(chosen.problem, "warn")
+
+    async def _arrive(self, at: Arrived) -> None:
+        """To the row of the version that was asked for."""
+        pane = await self._browse.open_tab(at.tab)
+        if isinstance(pane, RecordPane):
+            pane.go_to(at.row)
+        if at.note:
+            self._browse.say(at.note)
