@@ -125,7 +125,7 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
 
     def aim(self, target: Target) -> None:
         """Show another table or branch, now if this pane is in view, else when it is."""
-        self.target = target
+        self.target, self._going_to = target, ""
         if self._ready:
             # Rows that are still being read are the other one's.
             self._asked = None if self._reading.busy else self._asked
