@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol
 
 from tui.opening import Arrived, Chosen, Databases, Newest, Stage, Stopped, Tables
+from tui.panes.pane import Pane
 from tui.panes.record_pane import RecordPane
+from tui.panes.snapshots import SnapshotsPane
+from tui.panes.tables import TablesPane
+from tui.screens.open_tabs import OpenTabs
+from tui.session import Target
 from tui.tabs import Tab
 
-if TYPE_CHECKING:
-    from tui.screens.browse import BrowseScreen
+
+class Beginner(Protocol):
+    """The screen that begins."""
+
+    tables: TablesPane
+    snapshots: SnapshotsPane
+    tabs: OpenTabs
+
+    def expect(self, target: Target) -> None: ...
+    def say(self, text: str, ink: str = "") -> None: ...
+    def open_tab(self, tab: Tab) -> Awaitable[Pane]: ...
+    def call_after_refresh(self, callback: Callable[..., Any], *args: Any) -> bool: ...
 
 
 class Beginning:
     """Puts each stage of the opening on the screen, as long as nobody has gone elsewhere meanwhile."""
 
-    def __init__(self, browse: BrowseScreen) -> None:
+    def __init__(self, browse: Beginner) -> None:
         self._browse = browse
 
     def take(self, stage: Stage) -> None:
@@ -27,9 +43,9 @@ class Beginning:
                 browse.tables.take_tables(database, tables)
             case Chosen():
                 self._choose(stage)
-            case Newest(opened) if opened.target == browse.target:
+            case Newest(opened) if opened.target == browse.tabs.target:
                 browse.snapshots.first_page(stage)
-            case Arrived(target) if target == browse.target and browse.tabs.current is Tab.SNAPSHOTS:
+            case Arrived(target) if target == browse.tabs.target and browse.tabs.current is Tab.SNAPSHOTS:
                 browse.call_after_refresh(self._arrive, stage)
             case Stopped("snapshots", error):
                 browse.snapshots.fail(error)
@@ -39,7 +55,7 @@ class Beginning:
 
     def _choose(self, chosen: Chosen) -> None:
         browse = self._browse
-        if browse.target in (None, browse.snapshots.awaited):
+        if browse.tabs.target in (None, browse.snapshots.awaited):
             browse.expect(chosen.target)
         if chosen.problem:
             browse.say(chosen.problem, "warn")
