@@ -158,11 +158,13 @@ class PlanDialog(Dialog[Outcome | None]):
         if self._timer is not None:
             self._timer.stop()
         self._state, self._plan, self._change = "planning", None, None
-        if not self._told:
-            self._show([[(_READING, "quiet")]])
         self._counting.cancel()
         self._counting = Cancellation()
-        self._planning.ask(partial(self._make_plan, self._counting, self._fields.values))
+        self._planning.ask(partial(self._make_plan, self._counting, self._fields.values), self._is_slow)
+
+    def _is_slow(self) -> None:
+        if not self._told:
+            self._show([[(_READING, "quiet")]])
 
     def _make_plan(
         self, counting: Cancellation, arguments: dict[str, object], report: ThreadReport[Plan]

@@ -136,7 +136,7 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
     def load_if_stale(self) -> None:
         if self._ready and self.display and self.target is not None and self._asked != self.target:
             self.loaded = self.problem = None
-            self.grid.clear(f"Reading {self.TITLE.lower()} …")
+            self.grid.clear("")
             self.load()
 
     def load(self) -> None:
@@ -146,7 +146,11 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
             return
         self._asked = target
         self._checking.drop()
-        self._reading.ask(lambda report: self.read(target, report))
+        self._reading.ask(lambda report: self.read(target, report), self._is_slow)
+
+    def _is_slow(self) -> None:
+        if self.loaded is None:
+            self.grid.say(f"Reading {self.TITLE.lower()} …")
 
     def take(self, loaded: PaneRows[S]) -> None:
         self._asked = loaded.opened.target

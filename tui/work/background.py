@@ -17,6 +17,8 @@ from core.errors import PaimarkError
 from tui.work.unexpected_errors import problem_of
 
 T = TypeVar("T")
+# Seconds.
+_SLOW = 0.1
 
 
 class ThreadResult(Message):
@@ -49,7 +51,7 @@ class ThreadReport(Generic[T]):
         return self._slot.generation == self._generation
 
     def __call__(self, result: T) -> None:
-        self._slot.post(self._generation, lambda: self._slot.take(result))
+        self._slot.post(self._generation, lambda: self._slot.hear(result))
 
     def meanwhile(self, deliver: Callable[[], None]) -> None:
         """Run `deliver` in the app, as long as this is wanted: for how far it is."""
@@ -63,21 +65,36 @@ class Slot(Generic[T]):
         self, app: App[Any], name: str, take: Callable[[T], None], failed: Callable[[PaimarkError], None]
     ) -> None:
         self.generation = 0
-        self.busy = False
+        self.busy = self._has_heard = False
         self.take = take
         self._failed = failed
         self._app = app
         self._name = name
 
-    def ask(self, work: Callable[[ThreadReport[T]], None]) -> None:
-        """Start `work` in a thread; forget what was asked before."""
+    def ask(self, work: Callable[[ThreadReport[T]], None], slow: Callable[[], None] | None = None) -> None:
+        """Start `work` in a thread; forget what was asked before.
+
+        `slow` says that it is being waited for. It is called when nothing was reported within a tenth of a
+        second: over a slow line what is soon painted over costs as much as what stays.
+        """
         self.generation += 1
         self.busy = True
+        self._has_heard = False
         generation = self.generation
+        if slow is not None:
+            self._app.set_timer(_SLOW, lambda: self._wait(generation, slow))
         thread = threading.Thread(
             target=self._run, args=(work, generation), name=f"paimark-{self._name}", daemon=True
         )
         thread.start()
+
+    def hear(self, result: T) -> None:
+        self._has_heard = True
+        self.take(result)
+
+    def _wait(self, generation: int, slow: Callable[[], None]) -> None:
+        if self.busy and self.generation == generation and not self._has_heard:
+            slow()
 
     def drop(self) -> None:
         """Nothing asked so far is wanted any more."""

@@ -52,6 +52,31 @@ async def test_a_stale_answer_never_replaces_a_newer_one() -> None:
         assert not slot.busy
 
 
+async def test_only_what_takes_long_is_said_to_be_waited_for() -> None:
+    app = Listener()
+    async with app.run_test() as pilot:
+        said: list[str] = []
+        slot: Slot[str] = Slot(app, "test", said.append, lambda error: None)
+        gate = threading.Event()
+
+        def in_pieces(report: ThreadReport[str]) -> None:
+            report("first")
+            gate.wait(10)
+
+        def late(report: ThreadReport[str]) -> None:
+            gate.wait(10)
+
+        slot.ask(in_pieces, lambda: said.append("in pieces is slow"))
+        await wait_for(pilot, lambda: said == ["first"])
+        await pilot.pause(0.3)
+        slot.ask(lambda report: None, lambda: said.append("forgotten is slow"))
+        slot.ask(late, lambda: said.append("late is slow"))
+        await wait_for(pilot, lambda: len(said) > 1)
+        await pilot.pause(0.3)
+        gate.set()
+        assert said == ["first", "late is slow"]
+
+
 async def test_what_is_foreseen_and_what_is_not_both_end_as_sentences() -> None:
     app = Listener()
     async with app.run_test() as pilot:
