@@ -25,7 +25,7 @@ from tui.dialogs.help import HelpScreen
 from tui.dialogs.history import HistoryScreen
 from tui.dialogs.palette import PaletteEntry, PaletteScreen
 from tui.dialogs.peek import PeekScreen
-from tui.dialogs.pick import PickDialog
+from tui.dialogs.pick import PickDialog, PickOne
 from tui.dialogs.plan_dialog import PlanDialog
 from tui.dialogs.record import RecordScreen
 from tui.query.history import QueryExecution
@@ -46,6 +46,7 @@ MAKE: dict[type[Screen[Any]], Callable[[Session, Path], Dialog[Any]]] = {
     HistoryScreen: lambda session, place: HistoryScreen([QueryExecution(0, "SELECT 1", "1 row")]),
     PaletteScreen: lambda session, place: PaletteScreen(lambda: [PaletteEntry("one", "of one", "", int)]),
     PeekScreen: lambda session, place: PeekScreen("t", Peeking(session, Target(NO_TABLE), Wanted())),
+    PickOne: lambda session, place: PickOne("Which?", "its name", {"one": 1}),
     PlanDialog: lambda session, place: PlanDialog(session, action("create-savepoint"), TABLE, {}),
     RecordScreen: lambda session, place: RecordScreen(Detail("snapshot 1", (("id", "1"),))),
 }
