@@ -40,7 +40,8 @@ class Settings:
 
     `warehouse` is an absolute path or a URI with a scheme, `options` are Paimon catalog options. Both may
     hold secrets, so they are never printed. `context` is the config file's name for it, None for none.
-    `start` is the place that the console opens on, as `core.travel.place` reads it; empty for none.
+    `start` is the place that the console opens on, as `core.travel.place` reads it; empty for none. Then,
+    with `resume`, it opens where one left off.
     """
 
     warehouse: str = field(repr=False)
@@ -50,6 +51,7 @@ class Settings:
     spark_conf: Mapping[str, str] = field(default_factory=dict, repr=False)
     context: str | None = None
     start: str = ""
+    resume: bool = True
 
 
 @dataclass(slots=True)
@@ -78,6 +80,7 @@ class WarehouseContext(HidesSecrets, frozen=True, forbid_unknown_fields=True):
 
 class ConfigFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     default_context: str | None = None
+    resume: bool = True
     contexts: dict[str, WarehouseContext] = {}
 
 
@@ -173,6 +176,7 @@ def load_settings(flags: Flags, environment: Mapping[str, str] = os.environ) -> 
         spark_conf=spark_conf,
         context=name if chosen else None,
         start=flags.start or (chosen.start if chosen and not named_warehouse else ""),
+        resume=config.resume,
     )
 
 

@@ -27,5 +27,6 @@ def run(settings: Settings) -> int:
     try:
         console.run(mouse=False)
     finally:
+        session.memory.save()
         session.room.close()
     return console.return_code or 0

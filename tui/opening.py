@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from core.errors import NotFound, PaimarkError
 from core.table.catalog import databases, tables
@@ -18,9 +17,6 @@ from core.table.rows import SnapshotRow
 from tui.session import Opened, Session, Target
 from tui.tabs import Tab
 from tui.work.unexpected_errors import problem_of
-
-if TYPE_CHECKING:
-    from core.travel.place import Place
 
 # As many as a tall terminal shows; the rest is read when somebody looks.
 PAGE = 100
@@ -53,12 +49,19 @@ class Newest:
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """The row of the version asked for: its tab, and the record's name there. `note` says what served."""
+    """The tab asked for, and where it was a version, the record's name there. `note` says what served."""
 
     target: Target
     tab: Tab
-    row: str
+    row: str = ""
     note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """A sentence for the log."""
+
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,14 @@ class Stopped:
     error: PaimarkError
 
 
-Stage = Databases | Tables | Chosen | Newest | Arrived | Stopped
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    target: Target
+    version: str = ""
+    tab: Tab = Tab.SNAPSHOTS
+
+
+Stage = Databases | Tables | Chosen | Newest | Arrived | Noted | Stopped
 _TABS = {"snapshot": Tab.SNAPSHOTS, "savepoint": Tab.SAVEPOINTS, "tag": Tab.TAGS}
 
 
@@ -103,33 +113,44 @@ class Opening:
     def _read(self) -> None:
         at = "databases"
         try:
+            wanted = self._wanted()
             names = databases(self._session.files)
             self._put(Databases(names))
             at = "tables"
-            place = self._place()
-            target = self._choose(names, place)
+            target = self._choose(names, None if wanted is None else wanted.target)
             if target is None:
                 return
             at = "snapshots"
             opened = self._open(target)
+            is_there = wanted is not None and opened.target == wanted.target
+            if wanted is not None and is_there and wanted.tab is not Tab.SNAPSHOTS:
+                self._put(Arrived(opened.target, wanted.tab))
             self._put(Newest(opened, opened.lineage.newest(PAGE)))
-            if place is not None and place.version and opened.target == _target_of(place):
-                self._put(self._arrival(opened, place.version))
+            if wanted is not None and is_there and wanted.version:
+                self._put(self._arrival(opened, wanted.version))
         except Exception as error:
             self._put(Stopped(at, problem_of(error)))
 
-    def _place(self) -> Place | None:
-        """The place asked for."""
-        if not self._session.settings.start:
+    def _wanted(self) -> _Wanted | None:
+        """The place asked for, else where one left off."""
+        memory = self._session.memory
+        memory.load()
+        if memory.problem:
+            self._put(Noted(memory.problem))
+        if self._session.settings.start:
+            from core.travel.place import parse_place
+
+            place = parse_place(self._session.settings.start)
+            return _Wanted(Target(place.table, place.branch), place.version)
+        spot = memory.spot
+        if spot is None:
             return None
-        from core.travel.place import parse_place
+        tab = Tab.__members__.get(spot.tab.upper(), Tab.SNAPSHOTS)
+        return _Wanted(Target(TablePath(spot.database, spot.table), spot.branch), tab=tab)
 
-        return parse_place(self._session.settings.start)
-
-    def _choose(self, names: list[str], place: Place | None) -> Target | None:
+    def _choose(self, names: list[str], wanted: Target | None) -> Target | None:
         """The table to begin with, else the nearest: the first of its database, then of any."""
-        wanted = None if place is None else place.table
-        first = [name for name in names if wanted is not None and name == wanted.database]
+        first = [name for name in names if wanted is not None and name == wanted.table.database]
         for database in dict.fromkeys([*first, *names]):
             listed = tables(self._session.files, database)
             self._put(Tables(database, listed))
@@ -137,11 +158,11 @@ class Opening:
                 break
         else:
             return None
-        if place is not None and place.table in listed:
-            target, problem = _target_of(place), ""
+        if wanted is not None and wanted.table in listed:
+            target, problem = wanted, ""
         else:
             target = Target(listed[0])
-            problem = f"There is no table {wanted.full_name}: this is the first one" if wanted else ""
+            problem = f"There is no table {wanted.table.full_name}: this is the first one" if wanted else ""
         self._put(Chosen(target, problem))
         return target
 
@@ -164,7 +185,3 @@ class Opening:
         except PaimarkError as error:
             return Chosen(opened.target, f"{error.message}: this is the newest")
         return Arrived(opened.target, _TABS[resolved.kind], resolved.name, resolved.note)
-
-
-def _target_of(place: Place) -> Target:
-    return Target(place.table, place.branch)

@@ -15,6 +15,7 @@ from core.storage.open import open_files
 from core.table.layout import MAIN, Root, TablePath
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import branch_root, main_root
+from tui.remembered.memory import Memory
 from tui.work.engine_room import EngineRoom
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ class Session:
     def __init__(self, settings: Settings, room: EngineRoom | None = None) -> None:
         self.settings = settings
         self.room = room or EngineRoom(settings)
+        self.memory = Memory(settings)
         self.changes: list[RunningChange] = []
 
     @cached_property

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tui.remembered.memory import Memory
+from tui.remembered.state import Spot
 from tui.session import Target
 from tui.tabs import Tab
 
@@ -29,3 +31,9 @@ class LocationHistory:
             return None
         self._index += by
         return self._visits[self._index]
+
+
+def keep_place(memory: Memory, target: Target, tab: Tab) -> None:
+    """Where the next sitting begins. Not in the query pane: the first keys of a sitting are no statement."""
+    shown = Tab.SNAPSHOTS if tab is Tab.QUERY else tab
+    memory.keep_spot(Spot(target.table.database, target.table.name, target.branch, shown.name.lower()))

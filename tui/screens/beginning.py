@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
-from tui.opening import Arrived, Chosen, Databases, Newest, Stage, Stopped, Tables
+from textual.message import Message
+
+from tui.messages import LogLineAdded
+from tui.opening import Arrived, Chosen, Databases, Newest, Noted, Stage, Stopped, Tables
 from tui.panes.pane import Pane
 from tui.panes.record_pane import RecordPane
 from tui.panes.snapshots import SnapshotsPane
@@ -25,6 +28,7 @@ class Beginner(Protocol):
     def expect(self, target: Target) -> None: ...
     def say(self, text: str, ink: str = "") -> None: ...
     def open_tab(self, tab: Tab) -> Awaitable[Pane]: ...
+    def post_message(self, message: Message) -> bool: ...
     def call_after_refresh(self, callback: Callable[..., Any], *args: Any) -> bool: ...
 
 
@@ -47,6 +51,8 @@ class Beginning:
                 browse.snapshots.first_page(stage)
             case Arrived(target) if target == browse.tabs.target and browse.tabs.current is Tab.SNAPSHOTS:
                 browse.call_after_refresh(self._arrive, stage)
+            case Noted(text):
+                browse.post_message(LogLineAdded(text, "warn"))
             case Stopped("snapshots", error):
                 browse.snapshots.fail(error)
             case Stopped(_, error):
@@ -63,7 +69,7 @@ class Beginning:
     async def _arrive(self, at: Arrived) -> None:
         """To the row of the version that was asked for."""
         pane = await self._browse.open_tab(at.tab)
-        if isinstance(pane, RecordPane):
+        if at.row and isinstance(pane, RecordPane):
             pane.go_to(at.row)
         if at.note:
             self._browse.say(at.note)

@@ -19,7 +19,7 @@ from tui.panes.record_pane import RecordPane
 from tui.panes.snapshots import SnapshotsPane
 from tui.panes.tables import TablesPane
 from tui.query.statements import select_all
-from tui.records.location_history import LocationHistory
+from tui.records.location_history import LocationHistory, keep_place
 from tui.records.marks import Mark, marked_words
 from tui.records.row_actions import DELETING, ONLY_ON, PROTECTED_ON
 from tui.screens.beginning import Beginning
@@ -96,6 +96,7 @@ class BrowseScreen(Screen[None]):
         for stage in self._opening.listen(lambda stage: post(self.app, lambda: begin(stage))):
             begin(stage)
         self.set_interval(FOLLOW_SECONDS, self.follow)
+        self.set_interval(FOLLOW_SECONDS, self.session.memory.save_soon)
         self.set_interval(_ENGINE_SECONDS, self._summary.show_engine)
 
     def say(self, text: str, ink: str = "") -> None:
@@ -163,6 +164,7 @@ class BrowseScreen(Screen[None]):
     def _remember(self) -> None:
         if self.target is not None:
             self._history.add(self.target, self.tabs.current)
+            keep_place(self.session.memory, self.target, self.tabs.current)
 
     def _make_room(self, tab: Tab) -> None:
         """Savepoints and lanes need the width of a narrow terminal: until Escape, without the tables."""

@@ -1,0 +1,1 @@
+"""Tests of what the console remembers from one sitting to the next."""

@@ -1,0 +1,90 @@
+"""The state file as data: what is remembered of each warehouse, in bounded numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+import msgspec
+
+from core.redaction import redacted, without_secrets
+
+VERSION = 1
+# The least recently used go first.
+_MOST_WAREHOUSES, _MOST_TABLES, _MOST_COLUMNS = 30, 100, 200
+T = TypeVar("T", bound="TableState | WarehouseState")
+
+
+class GridLook(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How the rows of a tab are shown, by the names of columns: `order` and `hidden` as they were chosen,
+    `widths` in cells, `sort` the column that they are sorted by, or empty."""
+
+    order: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    widths: dict[str, int] = {}
+    sort: str = ""
+    descending: bool = False
+
+
+class Spot(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Where one left off. `tab` is a tab's name in small letters."""
+
+    database: str
+    table: str
+    branch: str | None = None
+    tab: str = "snapshots"
+
+
+class TableState(msgspec.Struct, frozen=True, omit_defaults=True):
+    """`used` is epoch ms; `looks` are by tab."""
+
+    used: int = 0
+    looks: dict[str, GridLook] = {}
+
+
+class WarehouseState(msgspec.Struct, frozen=True, omit_defaults=True):
+    """`used` is epoch ms; `tables` are by `database.table`, with backticks where they are needed."""
+
+    used: int = 0
+    spot: Spot | None = None
+    tables: dict[str, TableState] = {}
+
+
+class State(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The file. `warehouses` are by `warehouse_key`; `sidebar` is the width of the tables, in cells."""
+
+    version: int = VERSION
+    sidebar: int | None = None
+    warehouses: dict[str, WarehouseState] = {}
+
+
+def warehouse_key(address: str) -> str:
+    """A warehouse's name in the file: its address without what is secret in it."""
+    return redacted(without_secrets(address)).rstrip("/")
+
+
+def with_spot(state: State, key: str, spot: Spot, now_ms: int) -> State:
+    known = state.warehouses.get(key, WarehouseState())
+    return _with_warehouse(state, key, msgspec.structs.replace(known, spot=spot, used=now_ms))
+
+
+def with_look(state: State, key: str, table: str, tab: str, look: GridLook, now_ms: int) -> State:
+    """A look of more columns than a person arranges is not kept; an empty one forgets."""
+    known = state.warehouses.get(key, WarehouseState())
+    looks = {name: each for name, each in known.tables.get(table, TableState()).looks.items() if name != tab}
+    if look != GridLook() and max(len(look.order), len(look.hidden), len(look.widths)) <= _MOST_COLUMNS:
+        looks[tab] = look
+    others = {name: each for name, each in known.tables.items() if name != table}
+    tables = {**others, table: TableState(now_ms, looks)} if looks else others
+    tables = _newest(tables, _MOST_TABLES)
+    return _with_warehouse(state, key, msgspec.structs.replace(known, tables=tables, used=now_ms))
+
+
+def _with_warehouse(state: State, key: str, warehouse: WarehouseState) -> State:
+    warehouses = _newest({**state.warehouses, key: warehouse}, _MOST_WAREHOUSES)
+    return msgspec.structs.replace(state, warehouses=warehouses)
+
+
+def _newest(named: Mapping[str, T], most: int) -> dict[str, T]:
+    kept = sorted(named.items(), key=lambda each: each[1].used)[-most:]
+    return dict(kept)
