@@ -32,6 +32,7 @@ from core.errors import (
     Unavailable,
     UsageError,
 )
+from core.space.report import BucketRow, SpaceReport, SpaceRow
 from paimark.records import Branch, Field, Operation, Savepoint, Schema, Snapshot, Tag
 from paimark.results import (
     AutoSavepointDone,
@@ -67,6 +68,7 @@ __all__ = [
     "BranchCreated",
     "BranchDeleted",
     "BranchMerged",
+    "BucketRow",
     "Cancelled",
     "CommitsRescued",
     "Corrupt",
@@ -91,6 +93,8 @@ __all__ = [
     "SchemaAltered",
     "Snapshot",
     "SnapshotsExpired",
+    "SpaceReport",
+    "SpaceRow",
     "StatementFailed",
     "Step",
     "Table",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from core.errors import UsageError
+from core.space.report import SpaceReport
 from core.spark.datasource.table_options import Asked
 from core.table.layout import MAIN, Root
 from core.table.lineage.lineage import Lineage
@@ -63,6 +64,16 @@ class Table(TableActions):
     def operations(self) -> list[Operation]:
         """The operations on the table, oldest first: `undo`, `redo` and `restore` walk along it."""
         return [Operation(*row) for row in self._rows("operations", None)]
+
+    def space(self, *, branch: str | None = None) -> SpaceReport:
+        """Who holds how many bytes, alone and shared, and the buckets of a branch with the most small files.
+
+        What a row holds alone goes when it is deleted. Every list and manifest is read, every directory
+        listed: of a large table that takes minutes.
+        """
+        from core.space.space import space
+
+        return space(self._session.context, self._path, branch)
 
     def at(self, version: str | int | None = None, *, branch: str | None = None) -> Version:
         """The table at a version, the newest where none is named.

@@ -35,6 +35,7 @@ READING = {
         "savepoints": "(self, *, branch: 'str | None' = None) -> 'list[Savepoint]'",
         "schemas": "(self, *, branch: 'str | None' = None) -> 'list[Schema]'",
         "snapshots": "(self, *, branch: 'str | None' = None, limit: 'int | None' = None) -> 'list[Snapshot]'",
+        "space": "(self, *, branch: 'str | None' = None) -> 'SpaceReport'",
         "tags": "(self, *, branch: 'str | None' = None) -> 'list[Tag]'",
     },
     paimark.Version: {

@@ -28,6 +28,7 @@ COMMANDS = {
     "diff": "core.cli.query.diff:diff",
     "doctor": "core.cli.checks.doctor:doctor",
     "verify": "core.cli.checks.verify:verify",
+    "space": "core.cli.checks.space:space",
     "auto-savepoint": "core.cli.changes.auto_savepoint:auto_savepoint",
     "merge-branch": "core.cli.changes.merge_branch:merge_branch",
 }

@@ -62,8 +62,14 @@ class Located:
             self.unseen += 1
 
 
-def locate(files: Files, needs: TableNeeds, is_sampled: Callable[[str], bool]) -> Located:
-    """Takes the files out of the folds: they are held once. `is_sampled` tells by its name which to read."""
+def locate(
+    files: Files,
+    needs: TableNeeds,
+    is_sampled: Callable[[str], bool] = lambda name: False,
+    seen: Callable[[int, FileKey, Runs], None] = lambda size, key, users: None,
+) -> Located:
+    """Takes the files out of the folds: they are held once. `is_sampled` tells by its name which to read;
+    `seen` is told the size in bytes, the key and the states of each data file."""
     located = Located()
     for path, size in needs.sizes.items():
         located.add(path, size, needs.uses.users(path))
@@ -71,6 +77,7 @@ def locate(files: Files, needs: TableNeeds, is_sampled: Callable[[str], bool]) -
     by_schema: dict[int, dict[int, Runs]] = defaultdict(dict)
     for name, file, key, users in _taken(needs.data):
         by_schema[file.schema_id][file.fate] = users
+        seen(file.size, key, users)
         _add_data(located, places, name, file, key, users, is_sampled=is_sampled(name))
     for name, file, key, users in _taken(needs.indexes):
         try:

@@ -1,0 +1,74 @@
+"""`paimark space`: who holds a table's bytes, alone and shared, and its buckets with small files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import click
+
+from core.actions.context import open_context
+from core.cli.browse import branch_option, table_argument
+from core.cli.options import Given, GlobalCommand, given
+from core.cli.output import row_writer
+from core.cli.query.narrator import Narrator
+from core.cli.table_rows import Count
+from core.figures import counted, size
+from core.space.report import BucketRow, SpaceReport, SpaceRow, sentences
+from core.space.space import space as look
+from core.table.catalog import find_table
+
+_BUCKET_COLUMNS = ("partition", "bucket", "files", "bytes", "small", "level_0")
+_SIZES, _COUNTS = ("bytes", "alone_bytes"), ("files", "alone_files", "small", "level_0")
+
+
+@click.command(cls=GlobalCommand)
+@table_argument
+@branch_option
+@click.option("--buckets", is_flag=True, help="List buckets instead, those with the most small files first.")
+@click.pass_context
+def space(ctx: click.Context, table: str, branch: str | None, buckets: bool) -> None:
+    """Why is TABLE so big? What main, each branch, tag and savepoint hold, and alone: what goes with them.
+
+    A row that is `part` is in that of its branch, or of main's older snapshots, already. With --branch the
+    buckets are those of a branch. Every list and manifest is read and every directory listed; nothing is
+    written.
+    """
+    options, narrator = given(ctx), Narrator()
+    settings = options.settings()
+    context = open_context(settings.warehouse, settings.options, read_only=True)
+    report = look(context, find_table(context.files, table), branch, narrator.wait)
+    narrator.clear()
+    if buckets:
+        _print(options, _BUCKET_COLUMNS, report.buckets)
+        narrator.say(bucket_sentence(report))
+    else:
+        _print(options, SpaceRow.__struct_fields__, report.rows)
+        for line in sentences(report):
+            narrator.say(line)
+
+
+def bucket_sentence(report: SpaceReport) -> str:
+    """How many buckets there are, and which files are small."""
+    shown = len(report.buckets)
+    more = f", the worst {shown:,} shown" if shown < report.bucket_count else ""
+    return f"{counted(report.bucket_count, 'bucket')}{more}; small is under {size(report.small_below)}"
+
+
+def _print(options: Given, names: Sequence[str], rows: Iterable[SpaceRow | BucketRow]) -> None:
+    writer = row_writer(options, names)
+    writer.write(_values(options, names, rows))
+    writer.close()
+
+
+def _values(
+    options: Given, names: Sequence[str], rows: Iterable[SpaceRow | BucketRow]
+) -> Iterator[list[object]]:
+    for row in rows:
+        values = [getattr(row, name) for name in names]
+        yield values if options.as_json else list(map(_for_people, names, values))
+
+
+def _for_people(name: str, value: object) -> object:
+    if isinstance(value, int) and name in _SIZES:
+        return size(value)
+    return Count(value) if isinstance(value, int) and name in _COUNTS else value

@@ -1,0 +1,86 @@
+"""The data files of each bucket in one state: how many there are, small ones and those of level 0."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from core.errors import PaimarkError
+from core.space.report import BucketRow
+from core.table.manifests.manifests import FileKey
+from core.table.manifests.partitions import PartitionNames
+from core.table.records import TableSchema
+
+# So many of the worst are listed.
+MOST_LISTED = 1000
+_MIB = 1 << 20
+# Paimon's own, where the table says nothing: with a primary key, and without.
+_KEYED, _APPENDED = 128 * _MIB, 256 * _MIB
+_UNITS = {"": 1, "b": 1, "bytes": 1}
+_UNITS |= {unit: 1 << 10 * power for power, name in enumerate("kmgt", 1) for unit in (name, f"{name}b")}
+_SIZE = re.compile(r"(\d+)\s*([a-z]*)")
+
+
+def small_below(schema: TableSchema) -> int:
+    """Bytes under which a file is small: compaction takes it, as it is under 70 % of the target size."""
+    default = _KEYED if schema.primary_keys else _APPENDED
+    return _bytes_of(schema.options.get("target-file-size", ""), default) // 10 * 7
+
+
+def _bytes_of(text: str, default: int) -> int:
+    found = _SIZE.fullmatch(text.strip().lower())
+    unit = None if found is None else _UNITS.get(found[2])
+    return default if found is None or unit is None else int(found[1]) * unit
+
+
+class Buckets:
+    """Counts files as they come; of a million a few numbers a bucket are held."""
+
+    def __init__(self, schema: TableSchema) -> None:
+        self.small_below = small_below(schema)
+        self._schema = schema
+        self._counts: dict[tuple[bytes, int], list[int]] = {}
+
+    def add(self, size: int, key: FileKey) -> None:
+        counts = self._counts.setdefault((key.partition, key.bucket), [0, 0, 0, 0])
+        counts[0] += 1
+        counts[1] += size
+        counts[2] += size < self.small_below
+        counts[3] += key.level == 0
+
+    def __len__(self) -> int:
+        return len(self._counts)
+
+    def worst(self) -> Iterator[BucketRow]:
+        """Those with the most files that compaction would take."""
+        has_levels = bool(self._schema.primary_keys)
+        worst = sorted(self._counts.items(), key=lambda each: (-_badness(each[1]), -each[1][0], each[0]))
+        names = _Names(self._schema)
+        for (partition, bucket), (files, size, small, level_0) in worst[:MOST_LISTED]:
+            yield BucketRow(
+                partition=names.of(partition),
+                bucket=bucket,
+                files=files,
+                bytes=size,
+                small=small,
+                level_0=level_0 if has_levels else None,
+            )
+
+
+def _badness(counts: list[int]) -> int:
+    return max(counts[2], counts[3])
+
+
+class _Names:
+    def __init__(self, schema: TableSchema) -> None:
+        try:
+            self._names: PartitionNames | None = PartitionNames(schema)
+        except PaimarkError:
+            self._names = None
+
+    def of(self, partition: bytes) -> str:
+        """The partition's directories; its bytes where these can't be told."""
+        try:
+            return partition.hex() if self._names is None else self._names.path(partition)
+        except PaimarkError:
+            return partition.hex()

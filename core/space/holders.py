@@ -1,0 +1,152 @@
+"""The rows of a space report: which files of versions belong to each, and which go when it is deleted."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from typing import NamedTuple
+
+from core.actions.garbage import release_pins
+from core.errors import Corrupt
+from core.space.report import SpaceKind
+from core.storage.files import Files
+from core.table.layout import CONSUMER_PREFIX, MAIN, TAG_PREFIX, Root, TablePath, savepoint_tag
+from core.table.lineage.main_branch import main_root
+from core.table.records import Consumer
+from core.table.timeline.scene import is_archive
+from core.verify.versions import StoredVersion, Versions, same_state
+
+_PIN = re.compile(r"paimark\.(?:merge|truncate)\.(.+)\.\d+", re.DOTALL)
+
+
+class Holder(NamedTuple):
+    """`paths` are those of versions that go when it is deleted, or that it is. A savepoint's are also in the
+    branches that have copies of its tag. `is_part`: all of them are in another row too."""
+
+    kind: SpaceKind
+    name: str
+    branch: str | None
+    paths: frozenset[str]
+    is_part: bool = False
+
+
+def holders(files: Files, table: TablePath, there: Versions) -> list[Holder]:
+    """Each version is in a row that is no part. Raises `Corrupt` for a main that can't be told."""
+    main, own = main_root(files, table), table.root()
+    of_roots = _by_root(there)
+    others = [root for root in of_roots if root not in (main, own)]
+    pins = {root: _pins(files, main, root, of_roots) for root in others}
+    savepoints = list(_savepoints(table, there, of_roots))
+    taken = frozenset().union(*(each.paths for each in savepoints), *pins.values())
+    left = {root: [each for each in listed if each.path not in taken] for root, listed in of_roots.items()}
+    made = [*_of_main(files, main, left), *savepoints]
+    for root in others:
+        made += _of_branch(files, root, of_roots[root], taken, pins[root])
+    if main != own:
+        made.append(_guards(left.get(own, ()), made))
+    return [each for each in made if each.paths]
+
+
+def _by_root(there: Versions) -> dict[Root, list[StoredVersion]]:
+    roots = {part: root for root in there.roots for part in (root.snapshots, root.tags, root.changelogs)}
+    of_roots: dict[Root, list[StoredVersion]] = {root: [] for root in there.roots}
+    for version in there.all:
+        if version.kind != "savepoint":
+            of_roots[roots[version.path.rpartition("/")[0]]].append(version)
+    return of_roots
+
+
+def _savepoints(
+    table: TablePath, there: Versions, of_roots: dict[Root, list[StoredVersion]]
+) -> Iterator[Holder]:
+    """With their tags, wherever these are: a branch that was made from one has a copy."""
+    tags: dict[str, list[str]] = defaultdict(list)
+    for listed in of_roots.values():
+        for each in listed:
+            if each.kind == "tag":
+                tags[_name(each)].append(each.path)
+    for each in there.all:
+        if each.savepoint is not None:
+            number, home = each.savepoint.id, each.savepoint.branch
+            paths = frozenset([table.savepoint(number), *tags[savepoint_tag(number)]])
+            yield Holder("savepoint", savepoint_tag(number), home, paths)
+
+
+def _of_main(files: Files, main: Root, left: dict[Root, list[StoredVersion]]) -> Iterator[Holder]:
+    listed = left.get(main, [])
+    snapshots, name = _kind_of("snapshot", listed), main.branch or MAIN
+    yield _row("main", f"{name}, newest snapshot", main, snapshots[-1:])
+    yield _row("older", f"{name}, older snapshots", main, snapshots[:-1])
+    yield _row("changelogs", f"{name}, changelogs", main, _kind_of("changelog", listed))
+    guards = left.get(main.table.root(), []) if main.branch is not None else []
+    for tag in _kind_of("tag", listed):
+        same = [each for each in guards if _name(each) == _name(tag) and same_state(each) == same_state(tag)]
+        yield _row("tag", _name(tag), main, [tag, *same])
+    yield from _consumers(files, main, snapshots[:-1])
+
+
+def _of_branch(
+    files: Files,
+    root: Root,
+    listed: Sequence[StoredVersion],
+    taken: Collection[str],
+    pins: frozenset[str],
+) -> Iterator[Holder]:
+    """The branch with all that is in it, its tags once more, and what its snapshots keep for consumers."""
+    snapshots, tags = _kind_of("snapshot", listed), _kind_of("tag", listed)
+    branch = _row("past" if is_archive(root.branch) else "branch", root.label, root, [*snapshots, *tags])
+    yield branch._replace(paths=branch.paths | pins)
+    yield _row("changelogs", f"{root.label}, changelogs", root, _kind_of("changelog", listed))
+    for tag in tags:
+        if tag.path not in taken:
+            yield _row("tag", _name(tag), root, [tag])._replace(is_part=True)
+    yield from _consumers(files, root, snapshots[:-1])
+
+
+def _pins(files: Files, main: Root, root: Root, of_roots: dict[Root, list[StoredVersion]]) -> frozenset[str]:
+    """Main's tags that go with the branch, as they keep only what it stands on."""
+    names = [found[1] for each in of_roots.get(main, ()) if (found := _PIN.fullmatch(_name(each)))]
+    if not any(name in root.label for name in names):
+        return frozenset()
+    try:
+        pins = release_pins.released(files, main, root.label)
+    except Corrupt:
+        # Its deletion is refused then.
+        return frozenset()
+    return release_pins.pins_to_delete(main, pins).paths if pins else frozenset()
+
+
+def _consumers(files: Files, root: Root, snapshots: Sequence[StoredVersion]) -> Iterator[Holder]:
+    """The older snapshots that stock expiry leaves to a registered reader."""
+    names = sorted(each for each in files.names(root.consumers) if each.startswith(CONSUMER_PREFIX))
+    paths = [f"{root.consumers}/{name}" for name in names]
+    for name, path, data in zip(names, paths, files.read_many(paths), strict=True):
+        try:
+            first = None if data is None else Consumer.from_json(data, path).next_snapshot
+        except Corrupt:
+            continue
+        kept = [
+            each.path for each in snapshots if first is not None and each.record and each.record.id >= first
+        ]
+        label = name.removeprefix(CONSUMER_PREFIX)
+        yield Holder("consumer", label, root.branch, frozenset(kept), is_part=True)
+
+
+def _guards(left: Sequence[StoredVersion], made: Sequence[Holder]) -> Holder:
+    known = {path for each in made for path in each.paths}
+    paths = frozenset(each.path for each in left if each.path not in known)
+    return Holder("guards", "in the table directory", None, paths)
+
+
+def _row(kind: SpaceKind, name: str, root: Root, versions: Sequence[StoredVersion]) -> Holder:
+    return Holder(kind, name, root.branch, frozenset(each.path for each in versions))
+
+
+def _kind_of(kind: str, versions: Sequence[StoredVersion]) -> list[StoredVersion]:
+    return [each for each in versions if each.kind == kind]
+
+
+def _name(version: StoredVersion) -> str:
+    """The name of a tag."""
+    return version.path.rpartition("/")[2].removeprefix(TAG_PREFIX)

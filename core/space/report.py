@@ -1,0 +1,104 @@
+"""The report on a table's space: rows that add up, and the buckets of its newest state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+import msgspec
+
+from core.figures import counted, size
+
+# main: the newest snapshot of it; older: its other snapshots. past: a branch that was main. guards: copies of
+# main's tags in the table directory while a branch is main. records: the snapshots', tags' and schemas' own
+# files. young: nothing needs it now, and a running writer may be about to commit it. leftover: of a change
+# that runs, or did not end.
+SpaceKind = Literal[
+    "main",
+    "older",
+    "changelogs",
+    "savepoint",
+    "tag",
+    "branch",
+    "past",
+    "consumer",
+    "guards",
+    "records",
+    "orphans",
+    "young",
+    "leftover",
+]
+
+
+class SpaceRow(msgspec.Struct, frozen=True, kw_only=True):
+    """Files that `name` holds, and those of them that nothing else does: they go when it is deleted.
+
+    Sizes in bytes. `branch` is that of a tag, savepoint or consumer, None for the table directory.
+    `is_part`: its bytes are in the row of its branch, or of main's older snapshots, already.
+    """
+
+    kind: SpaceKind
+    name: str
+    branch: str | None = None
+    files: int = 0
+    bytes: int = 0
+    alone_files: int = 0
+    alone_bytes: int = 0
+    is_part: bool = False
+
+
+class BucketRow(msgspec.Struct, frozen=True, kw_only=True):
+    """The data files of one bucket in the newest state. `small` are those under the report's `small_below`;
+    `level_0` is None in a table without a primary key, which has no levels."""
+
+    partition: str
+    bucket: int
+    files: int
+    bytes: int
+    small: int
+    level_0: int | None
+
+    @property
+    def name(self) -> str:
+        return "/".join(part for part in (self.partition, f"bucket-{self.bucket}") if part)
+
+
+class SpaceReport(msgspec.Struct, frozen=True, kw_only=True):
+    """All files below a table. `alone_bytes` are those that one row alone holds, each row that is no part of
+    another; `shared_bytes` those that several do, counted once.
+
+    `buckets` are those of branch `branch` with the most small and level-0 files, the worst first, of
+    `bucket_count`. `missing` files are needed and not there; `unseen` lie outside the table. Without
+    `tells_orphans` metadata is missing or damaged that would say what else is needed.
+    """
+
+    table: str
+    branch: str | None
+    rows: tuple[SpaceRow, ...]
+    files: int
+    bytes: int
+    alone_bytes: int
+    shared_bytes: int
+    records_bytes: int
+    unneeded_bytes: int
+    buckets: tuple[BucketRow, ...]
+    bucket_count: int
+    small_below: int
+    missing: int
+    unseen: int
+    tells_orphans: bool
+
+
+def sentences(report: SpaceReport) -> Iterator[str]:
+    """How the rows add up, and what is not in them."""
+    parts = [f"{size(report.alone_bytes)} that one row alone holds", f"{size(report.shared_bytes)} shared"]
+    parts.append(f"{size(report.records_bytes)} of records")
+    if report.unneeded_bytes:
+        parts.append(f"{size(report.unneeded_bytes)} that nothing needs")
+    yield f"{size(report.bytes)} in {counted(report.files, 'file')} = {' + '.join(parts)}"
+    if report.missing:
+        yield f"{counted(report.missing, 'file')} of it missing: `paimark verify` says which"
+    if report.unseen:
+        yield f"{counted(report.unseen, 'file')} outside the table's directory: not counted"
+    if not report.tells_orphans:
+        yield "What nothing needs may be needed all the same: metadata is missing or damaged"

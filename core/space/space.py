@@ -1,0 +1,192 @@
+"""Count a table's space: read what every version needs, then list what is there."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from core.actions.context import Context, Counting
+from core.actions.roots import guard_tags
+from core.cancelling import check_cancelled
+from core.errors import NotFound
+from core.figures import counted as so_many
+from core.space.buckets import Buckets
+from core.space.counts import Count, Counts, counted
+from core.space.holders import Holder, holders
+from core.space.report import SpaceKind, SpaceReport, SpaceRow
+from core.storage.files import DirectoryEntry, Files
+from core.table.layout import Root, TablePath
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import branch_root
+from core.table.manifests.files import schema_of
+from core.table.manifests.manifests import FileKey
+from core.table.manifests.runs import Runs, minus
+from core.table.records import TableSchema
+from core.verify.located import Located, Needed, locate
+from core.verify.needs import TableNeeds, needs_of
+from core.verify.orphans import Listed, control_directories, data_directories, is_known, left_over
+from core.verify.versions import versions
+
+DAY_MS = 24 * 3600 * 1000
+_TOLD_EVERY = 200
+
+
+def space(
+    context: Context,
+    table: TablePath,
+    branch: str | None = None,
+    progress: Callable[[str], None] = lambda line: None,
+) -> SpaceReport:
+    """Who holds the bytes of a table. `branch` is the one whose buckets are counted, None for main.
+
+    It reads every list and manifest once and lists every directory; it writes nothing. What can't be read
+    is passed over, and `tells_orphans` is False then. Raises `NotFound`, `Corrupt`, `Unavailable`.
+    """
+    files = context.files
+    root = branch_root(files, table, branch)
+    there = versions(files, table)
+    rows = holders(files, table, there)
+    powerless = guard_tags.repair_needed(files, table).paths
+    needs = needs_of(files, table, there, progress)
+    buckets = Buckets(_schema(files, root))
+    located = locate(files, needs, seen=_seen_in(needs, root, buckets))
+    sizes = _Sizes(table, needs, located, context.clock())
+    for listed in _told(data_directories(files, table), progress):
+        sizes.take(listed)
+    for listed in control_directories(files, table, list(there.roots)):
+        sizes.take(listed, is_control=True)
+    sizes.take_missing()
+    counts = counted(rows, needs.states, sizes.by_users, powerless)
+    return SpaceReport(
+        table=table.full_name,
+        branch=branch,
+        rows=tuple([*_rows(rows, counts), *sizes.rows()]),
+        files=counts.alone.files + counts.shared.files + sum(each.files for each in sizes.others.values()),
+        bytes=counts.alone.bytes + counts.shared.bytes + sum(each.bytes for each in sizes.others.values()),
+        alone_bytes=counts.alone.bytes,
+        shared_bytes=counts.shared.bytes,
+        records_bytes=sizes.others["records"].bytes,
+        unneeded_bytes=sum(each.bytes for kind, each in sizes.others.items() if kind != "records"),
+        buckets=tuple(buckets.worst()),
+        bucket_count=len(buckets),
+        small_below=buckets.small_below,
+        missing=sizes.missing,
+        unseen=located.unseen,
+        tells_orphans=needs.is_whole and not there.damaged and not located.unplaced,
+    )
+
+
+def _schema(files: Files, root: Root) -> TableSchema:
+    newest = Lineage(files, root).latest()
+    if newest is not None:
+        return schema_of(files, root, newest.schema_id)
+    schema = Lineage(files, root).latest_schema()
+    if schema is None:
+        raise NotFound(f"{root.directory} has no schema")
+    return schema
+
+
+def _seen_in(needs: TableNeeds, root: Root, buckets: Buckets) -> Callable[[int, FileKey, Runs], None]:
+    """Counts the data files of the root's newest snapshot, as its number in runs tells."""
+    numbers = {
+        version.path: number
+        for number, state in enumerate(needs.states)
+        for version in state.versions
+        if version.kind == "snapshot" and state.lists and not state.is_optional
+    }
+    heads = [path for path in numbers if path.rpartition("/")[0] == root.snapshots]
+    head = numbers[heads[-1]] if heads else None
+
+    def seen(size: int, key: FileKey, users: Runs) -> None:
+        if head is not None and bisect_right(users, head) % 2:
+            buckets.add(size, key)
+
+    return seen
+
+
+def _told(listings: Iterator[Listed], progress: Callable[[str], None]) -> Iterator[Listed]:
+    for number, listed in enumerate(listings):
+        check_cancelled()
+        if number % _TOLD_EVERY == 0 and number:
+            progress(Counting(f"listed {so_many(number, 'directory', 'directories')}"))
+        yield listed
+
+
+@dataclass
+class _Sizes:
+    """`by_users`: files and bytes by the states that need them, as runs. `others` are those of no version."""
+
+    table: TablePath
+    needs: TableNeeds
+    located: Located
+    now: int
+    by_users: dict[tuple[int, ...], Count] = field(default_factory=lambda: defaultdict(Count))
+    others: dict[SpaceKind, Count] = field(default_factory=lambda: defaultdict(Count))
+    missing: int = 0
+
+    def take(self, listed: Listed, *, is_control: bool = False) -> None:
+        """A directory. `is_control`: of snapshots, tags and the like, which are no version's files."""
+        needed = self.located.files.get(listed.directory, {})
+        for entry in listed.entries:
+            if entry.is_directory:
+                continue
+            wanted = needed.pop(entry.name, None)
+            if wanted is not None:
+                self._need(wanted, entry.size)
+            else:
+                self.others[self._kind(listed.directory, entry, is_control)].add(1, entry.size)
+
+    def take_missing(self) -> None:
+        """What was listed nowhere. A deletion counts it, as far as metadata tells its size."""
+        optional = self.needs.optional
+        for needed in self.located.files.values():
+            for each in needed.values():
+                if not minus(each.users, optional):
+                    continue
+                self.missing += 1
+                if each.size is not None:
+                    self._need(each, each.size)
+
+    def _kind(self, directory: str, entry: DirectoryEntry, is_control: bool) -> SpaceKind:
+        if left_over(self.table, directory, entry.name) is not None:
+            return "leftover"
+        if is_control and is_known(self.table, directory, entry.name):
+            return "records"
+        return "orphans" if entry.modified and self.now - entry.modified >= DAY_MS else "young"
+
+    def _need(self, wanted: Needed, size: int) -> None:
+        self.by_users[tuple(wanted.users)].add(1, size if wanted.size is None else wanted.size)
+
+    def rows(self) -> Iterator[SpaceRow]:
+        """Those of files that no version needs."""
+        names = {
+            "records": "snapshots, tags, schemas",
+            "orphans": "needed by nothing",
+            "young": "needed by nothing yet: younger than a day",
+            "leftover": "of changes that run, or did not end",
+        }
+        for kind in ("records", "orphans", "young", "leftover"):
+            if count := self.others.get(kind):
+                yield _row(kind, names[kind], None, count, count)
+
+
+def _rows(rows: Sequence[Holder], counts: Counts) -> Iterator[SpaceRow]:
+    for row, held, going in zip(rows, counts.held, counts.going, strict=True):
+        yield _row(row.kind, row.name, row.branch, held, going, is_part=row.is_part)
+
+
+def _row(
+    kind: SpaceKind, name: str, branch: str | None, held: Count, alone: Count, *, is_part: bool = False
+) -> SpaceRow:
+    return SpaceRow(
+        kind=kind,
+        name=name,
+        branch=branch,
+        files=held.files,
+        bytes=held.bytes,
+        alone_files=alone.files,
+        alone_bytes=alone.bytes,
+        is_part=is_part,
+    )

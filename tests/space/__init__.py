@@ -1,0 +1,1 @@
+"""Tests of `core.space`: who holds a table's bytes."""
