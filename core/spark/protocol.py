@@ -73,6 +73,8 @@ class Run(msgspec.Struct, frozen=True, tag=True):
     """Run one statement. `limit` is the most rows to send back, None for all of them.
 
     Without `inserting` no INSERT runs. Its answer is a `Told`, whose one row says what was committed.
+    `differing`: it is a difference of two versions of a table, the older one first, and nothing in it depends
+    on rows that are the same in both. Files that hold such rows alone are not read.
     """
 
     number: int
@@ -80,6 +82,7 @@ class Run(msgspec.Struct, frozen=True, tag=True):
     database: str | None = None
     limit: int | None = None
     inserting: Inserting | None = None
+    differing: bool = False
 
 
 class Version(msgspec.Struct, frozen=True):

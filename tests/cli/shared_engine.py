@@ -21,8 +21,10 @@ class Shared:
         self._engine = engine
         self.settings = engine.settings
 
-    def run(self, sql: str, *, database: str | None = None, limit: int | None = None) -> Iterator[Event]:
-        return self._engine.run(sql, database=database, limit=limit)
+    def run(
+        self, sql: str, *, database: str | None = None, limit: int | None = None, differing: bool = False
+    ) -> Iterator[Event]:
+        return self._engine.run(sql, database=database, limit=limit, differing=differing)
 
     def do(self, task: Task) -> Iterator[Event]:
         return self._engine.do(task)

@@ -73,7 +73,8 @@ def diff(
         narrator.wait("Starting Spark")
         if difference.keys and not difference.is_unique:
             _refuse_duplicates(engine, difference)
-        events = _counted(engine.run(difference.sql, limit=limit), counts, difference)
+        found = engine.run(difference.sql, limit=limit, differing=difference.cancels)
+        events = _counted(found, counts, difference)
         if show_events(events, difference.sql, PrintedResult(options, path), narrator):
             narrator.wait("Counting all of them")
             counts = _all_counts(engine, difference)
@@ -99,7 +100,8 @@ def _counted(events: Iterator[Event], counts: Counter[str], difference: Differen
 
 
 def _all_counts(engine: Engine, difference: Difference) -> Counter[str]:
-    return Counter({str(change): int(times) for change, times in _rows(engine, difference.count_sql)})
+    rows = _rows(engine, difference.count_sql, differing=difference.cancels)
+    return Counter({str(change): int(times) for change, times in rows})
 
 
 def _refuse_duplicates(engine: Engine, difference: Difference) -> None:
@@ -110,10 +112,10 @@ def _refuse_duplicates(engine: Engine, difference: Difference) -> None:
         )
 
 
-def _rows(engine: Engine, sql: str) -> list[tuple[Any, ...]]:
+def _rows(engine: Engine, sql: str, *, differing: bool = False) -> list[tuple[Any, ...]]:
     """Raises what the statement failed with."""
     rows: list[tuple[Any, ...]] = []
-    for event in engine.run(sql):
+    for event in engine.run(sql, differing=differing):
         if isinstance(event, Batch):
             rows += zip(*(column.to_pylist() for column in read_batch(event).columns), strict=True)
         elif isinstance(event, Failed):

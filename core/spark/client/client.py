@@ -91,12 +91,15 @@ class Engine:
         process = self._process
         return process.ready.nodes if process is not None and process.ready is not None else ()
 
-    def run(self, sql: str, *, database: str | None = None, limit: int | None = None) -> Generator[Event]:
+    def run(
+        self, sql: str, *, database: str | None = None, limit: int | None = None, differing: bool = False
+    ) -> Generator[Event]:
         """One statement's events, ending with exactly one `Finished` or `Failed`. Blocks between them.
 
-        `limit` is the most rows wanted, None for all. Closing the iterator early cancels the statement.
+        `limit` is the most rows wanted, None for all; `differing` is as in `Run`. Closing the iterator early
+        cancels the statement.
         """
-        yield from self.do(Run(0, sql, database, limit))
+        yield from self.do(Run(0, sql, database, limit, differing=differing))
 
     def do(self, task: Task) -> Generator[Event]:
         """The events of any task, as of `run`. Its number is given here."""

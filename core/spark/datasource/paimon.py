@@ -62,6 +62,10 @@ def condition_columns(table: Any) -> dict[str, str]:
 def plan_splits(scan: Scan, wanted: Iterable[PypaimonCondition]) -> list[Any]:
     """The pieces to read, in pypaimon's order. Raises `Refused` where it would misread a column."""
     splits: list[Any] = _builder(scan, wanted).new_scan().plan().splits()
+    if scan.only is not None:
+        names = frozenset(scan.only)
+        parts = (split.filter_file(lambda file: file.file_name in names) for split in splits)
+        splits = [part for part in parts if part is not None]
     require_readable(scan, splits)
     if "rowkind.field" in open_table(scan).table_schema.options:
         for split in splits:
@@ -162,7 +166,7 @@ def _builder(scan: Scan, wanted: Iterable[PypaimonCondition]) -> Any:
     if scan.columns is not None:
         # Without any column of the files some readers have no rows to count.
         builder = builder.with_projection([*scan.columns, *_counted(table, scan.columns)])
-    # By this option pypaimon writes deletes that its limit counts as rows.
-    if scan.limit is not None and "rowkind.field" not in table.table_schema.options:
+    # By this option pypaimon writes deletes that its limit counts as rows. Of some files, rows of others.
+    if scan.limit is not None and scan.only is None and "rowkind.field" not in table.table_schema.options:
         builder = builder.with_limit(scan.limit)
     return builder

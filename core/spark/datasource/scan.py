@@ -60,13 +60,15 @@ class Scan(TableAddress, frozen=True):
 
     `columns` are those the statement needs, None for all: the others come back as nulls. `limit` is the most
     rows that any one reader has to give. Without `filters` the reader gives the rows of every plan that it is
-    in: Spark tells it the conditions of one of them, and would read the others by those too.
+    in: Spark tells it the conditions of one of them, and would read the others by those too. `only` are the
+    names of the data files to read, None for all of the snapshot's.
     """
 
     snapshot: str = ""
     columns: tuple[str, ...] | None = None
     limit: int | None = None
     filters: bool = True
+    only: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -175,7 +175,7 @@ class Runner:
         if order.inserting is not None and statement.kind in ("insert", "overwrite"):
             insert = read_insert(statement)
             statement = read_statement(insert.query)
-        opened, beneath = self._open(statement)
+        opened, beneath = self._open(statement, order.differing)
         job.named = session.views.names(opened)
         by_use = {table.use: name for name, table in job.named.items()}
         job.spliced = splice(statement, by_use, database=session.state.database)
@@ -192,18 +192,20 @@ class Runner:
                 self._view_tables[view] = tables
         return Finished(rows, truncated)
 
-    def _open(self, statement: Statement) -> tuple[list[OpenedTable], list[OpenedTable]]:
+    def _open(self, statement: Statement, is_difference: bool) -> tuple[list[OpenedTable], list[OpenedTable]]:
         """The statement's tables; and those that its views were made of, as they were read then."""
         opener = self._session.opener(self._backend.fold)
-        opened: list[OpenedTable] = []
+        resolved: list[OpenedTable] = []
         beneath: dict[Reading, OpenedTable] = {}
         for use in statement.uses:
             if self._is_temporary(use, statement):
                 view_tables = self._view_tables.get(_view_key(use.parts), ())
                 beneath.update((table.reading, table) for table in view_tables)
-            elif (table := opener.open(statement.sql, use)) is not None:
-                opened.append(table)
-        return opened, list(beneath.values())
+            elif (table := opener.resolve(statement.sql, use)) is not None:
+                resolved.append(table)
+        if is_difference:
+            resolved = opener.differing(resolved)
+        return [opener.open(table) for table in resolved], list(beneath.values())
 
     def _is_temporary(self, use: TableUse, statement: Statement) -> bool:
         """Whether it is a view of the session. Raises `SqlRefused` for a clause behind one."""

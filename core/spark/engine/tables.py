@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from dataclasses import replace as replace_in
 from datetime import tzinfo
 
 from msgspec.structs import replace
 
 from core.errors import StatementFailed, failing_at
+from core.spark.comparing.restricted import restricted
 from core.spark.datasource.scan import Scan, WarehouseAccess, make_scan
 from core.spark.datasource.table_options import Asked
 from core.spark.native.columns import NotNative
@@ -70,12 +72,32 @@ class Opener:
     now_ms: int
     fold: TimeFolder | None = None
 
-    def open(self, sql: str, use: TableUse) -> OpenedTable | None:
-        """None for a name that is not ours: Spark may know it. Raises `StatementFailed` at its position."""
-        with failing_at(use.position):
-            return self._open(sql, use)
+    def resolve(self, sql: str, use: TableUse) -> OpenedTable | None:
+        """The table, and nothing yet of how it is read. None for a name that is not ours: Spark may know it.
 
-    def _open(self, sql: str, use: TableUse) -> OpenedTable | None:
+        Raises `StatementFailed` at its position.
+        """
+        with failing_at(use.position):
+            return self._resolve(sql, use)
+
+    def open(self, table: OpenedTable) -> OpenedTable:
+        """By Spark's own readers, where they can. Raises `StatementFailed` at its position."""
+        if table.scan is None:
+            return table
+        with failing_at(table.use.position):
+            return opened_scan(self.natives, table.use, table.scan.root, table.scan, table.reading)
+
+    def differing(self, tables: list[OpenedTable]) -> list[OpenedTable]:
+        """The two versions of a difference, without the files that both read alike; else what was given."""
+        scans = [table.scan for table in tables if table.scan is not None]
+        if len(scans) != 2 or len(tables) != 2:
+            return tables
+        return [
+            replace_in(table, scan=side.scan, reading=replace(table.reading, note=_joined(table, side.note)))
+            for table, side in zip(tables, restricted(self.warehouse.files, *scans), strict=True)
+        ]
+
+    def _resolve(self, sql: str, use: TableUse) -> OpenedTable | None:
         files = self.warehouse.files
         named = resolve_name(files, use, self.database)
         if named is None:
@@ -93,7 +115,7 @@ class Opener:
         scan = make_scan(self.warehouse, root, snapshot, pinned=use.clause is not None, asked=asked)
         version = self._version(resolved, root, name.branch)
         reading = Reading(label, version, "", resolved.note if resolved is not None else "")
-        return opened_scan(self.natives, use, root, scan, reading)
+        return OpenedTable(use, reading.table, reading, scan)
 
     def _source(self, root: Root) -> TravelSource:
         return TravelSource(self.warehouse.files, root, self.zone, self.fold)
@@ -134,6 +156,10 @@ def opened_scan(natives: NativeScans, use: TableUse, root: Root, scan: Scan, rea
     except NotNative as why:
         return OpenedTable(use, reading.table, replace(reading, scan=SCANNED), scan, why_not=str(why))
     return OpenedTable(use, reading.table, replace(reading, scan=NATIVE), scan, native=native)
+
+
+def _joined(table: OpenedTable, note: str) -> str:
+    return f"{table.reading.note} {note}".strip()
 
 
 def _asked(use: TableUse) -> str:

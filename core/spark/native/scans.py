@@ -95,7 +95,12 @@ class NativeScans:
             raise NotNative("a Spark that is reached by Connect takes no lists of files")
         if self._session.conf.get(SCAN, "auto") == "python":
             raise NotNative(f"{SCAN} is python")
-        key = root.directory, scan.snapshot, scan.schema
+        key = (
+            root.directory,
+            scan.snapshot,
+            scan.schema,
+            *(("only", *scan.only) if scan.only is not None else ()),
+        )
         table = self._tables.pop(key, None)
         if table is None:
             try:
@@ -216,7 +221,7 @@ class NativeScans:
     def _opened(self, key: tuple[str, ...], root: Root, scan: Scan) -> NativeTable:
         schema = scan.table_schema
         snapshot = Snapshot.from_json(scan.snapshot.encode(), root.snapshots) if scan.snapshot else None
-        state = table_state(self._warehouse.files, root, snapshot, schema)
+        state = table_state(self._warehouse.files, root, snapshot, schema, scan.only)
         for scheme in {_scheme(file.address) for file in state.files}:
             if scheme not in self._unread_schemes:
                 self._unread_schemes[scheme] = self._why_unread(scheme)

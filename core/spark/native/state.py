@@ -60,10 +60,19 @@ class TableState:
     schemas: Mapping[int, TableSchema]
 
 
-def table_state(files: Files, root: Root, snapshot: Snapshot | None, schema: TableSchema) -> TableState:
-    """The table at the snapshot, in the columns of `schema`. Raises `NotNative` when it can't be read so."""
+def table_state(
+    files: Files,
+    root: Root,
+    snapshot: Snapshot | None,
+    schema: TableSchema,
+    only: Sequence[str] | None = None,
+) -> TableState:
+    """The table at the snapshot, in the columns of `schema`. Raises `NotNative` when it can't be read so.
+
+    `only` are the names of the data files to read, None for all.
+    """
     try:
-        return _table_state(files, root, snapshot, schema)
+        return _table_state(files, root, snapshot, schema, only)
     except Unmergeable as reason:
         raise NotNative(str(reason)) from reason
     except Unavailable:
@@ -73,7 +82,13 @@ def table_state(files: Files, root: Root, snapshot: Snapshot | None, schema: Tab
         raise NotNative(error.message) from error
 
 
-def _table_state(files: Files, root: Root, snapshot: Snapshot | None, schema: TableSchema) -> TableState:
+def _table_state(
+    files: Files,
+    root: Root,
+    snapshot: Snapshot | None,
+    schema: TableSchema,
+    only: Sequence[str] | None,
+) -> TableState:
     _check_options(schema, root)
     fields = _fields(schema)
     types = table_types(fields)
@@ -81,7 +96,7 @@ def _table_state(files: Files, root: Root, snapshot: Snapshot | None, schema: Ta
     columns = StructType([StructField(made, types[name].dataType) for name, made in constants.items()])
     if snapshot is None:
         return TableState((), {}, columns, (), (), {})
-    data_files = _data_files(files, root, snapshot, schema)
+    data_files = _data_files(files, root, snapshot, schema, None if only is None else frozenset(only))
     schemas = {number: _schema(files, root, number) for number in {each.schema_id for each in data_files}}
     return TableState(
         names=tuple(field.name for field in fields),
@@ -115,7 +130,9 @@ def _fields(schema: TableSchema) -> list[Any]:
     return fields
 
 
-def _data_files(files: Files, root: Root, snapshot: Snapshot, schema: TableSchema) -> list[TableFile]:
+def _data_files(
+    files: Files, root: Root, snapshot: Snapshot, schema: TableSchema, only: frozenset[str] | None
+) -> list[TableFile]:
     if snapshot.index_manifest:
         indexes = read_index_manifest(files, root.table.manifest(snapshot.index_manifest))
         if any(index.key.extra_files == ("DELETION_VECTORS",) for index in indexes):
@@ -125,6 +142,8 @@ def _data_files(files: Files, root: Root, snapshot: Snapshot, schema: TableSchem
     table_files = []
     for entry in live_entries(files, root.table, data_manifests(files, root.table, snapshot)):
         facts = entry.facts
+        if only is not None and facts.name not in only:
+            continue
         _check_file(entry, facts.name)
         table_files.append(
             TableFile(

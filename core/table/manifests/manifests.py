@@ -31,6 +31,7 @@ from core.table.manifests.manifest_fields import (
 _ADD, _DELETE = 0, 1
 # Index files have none.
 _INDEX_LEVEL = -1
+_VECTORS = "DELETION_VECTORS"
 # What is read ahead of the one who decodes: enough for every connection, little enough to hold twice.
 _BATCH_BYTES, _BATCH_FILES = 32 << 20, 256
 
@@ -211,6 +212,23 @@ def index_facts(data: bytes, path: str) -> Iterator[FileFacts]:
                 None,
             )
             yield FileFacts(True, each["_FILE_NAME"], each["_FILE_SIZE"], 0, 0, key)
+
+
+def read_deletion_vectors(files: Files, path: str) -> dict[str, tuple[Any, ...]]:
+    """Which deletion vector a data file has, by its name: the index file that holds it, and where in that.
+
+    Raises `FileMissing` and `Corrupt`.
+    """
+    vectors: dict[str, tuple[Any, ...]] = {}
+    for each in _decode(files.read(path), path, INDEX).records:
+        if each["_KIND"] == _ADD and each["_INDEX_TYPE"] == _VECTORS:
+            held_by = bytes(each["_PARTITION"]), each["_BUCKET"], each["_FILE_NAME"]
+            for vector in each.get("_DELETIONS_VECTORS_RANGES") or ():
+                try:
+                    vectors[vector["f0"]] = (*held_by, vector["f1"], vector["f2"])
+                except (KeyError, TypeError) as error:
+                    raise _corrupt(path, "a deletion vector that is not told of as one") from error
+    return vectors
 
 
 def write_manifest_list(files: Files, sources: Sequence[str]) -> bytes:

@@ -50,6 +50,11 @@ class Difference:
     is_main: tuple[bool, bool]
 
     @property
+    def cancels(self) -> bool:
+        """Whether rows that are the same in both may be missing: no row is compared with several."""
+        return self.is_unique or not self.keys
+
+    @property
     def notes(self) -> list[str]:
         """Notes on the two versions and their columns, a sentence each."""
         notes = [each.note for each in (self.old, self.new) if each.note]

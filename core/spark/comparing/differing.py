@@ -1,0 +1,180 @@
+"""Which data files two states of a table must both be read from, so that their difference is exact.
+
+Files that both states hold cancel out, as long as both read the same rows from them. In a table with a key
+the rows of a file depend on the files of its bucket that share keys with it: only such a group as a whole
+cancels out. So what is read is always part of the state's true rows, and what is left out is the same in
+both. Pure: nothing is read here.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from core.errors import Corrupt
+from core.spark.merging.keys import KeyReader
+from core.spark.merging.model import Unmergeable
+from core.table.definition.column_types import type_text
+from core.table.manifests.manifests import ManifestEntry
+from core.table.records import SchemaField, TableSchema
+
+# Which snapshots, tags and files are kept, and how rows are written: no read is another one by these.
+_NOT_OF_READS = (
+    *("snapshot.", "tag.", "consumer.", "changelog.", "savepoint.", "compaction.", "num-sorted-run."),
+    *("write-", "target-file-size", "full-compaction.", "sink.", "manifest.", "commit.", "owner", "path"),
+)
+# Of a file's record, beside what makes it that file.
+_MERGED_BY = ("_MIN_SEQUENCE_NUMBER", "_MAX_SEQUENCE_NUMBER", "_DELETE_ROW_COUNT", "_FIRST_ROW_ID")
+
+
+class ReadWhole(Exception):
+    """Why no file can be left out, in the words of a note."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """One of the two: its files, and the schema they are read by.
+
+    `written` are the schemas of its root that files were written with, those that are there. `vectors` say
+    by a data file's name which deletion vector it has.
+    """
+
+    schema: TableSchema
+    entries: Sequence[ManifestEntry]
+    written: Mapping[int, TableSchema]
+    vectors: Mapping[str, Hashable]
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """Of one or both states."""
+
+    identity: Hashable
+    entry: ManifestEntry
+    differs: bool
+
+
+def differing_files(old: State, new: State) -> tuple[frozenset[str], frozenset[str]]:
+    """The names of the files that must be read of each. Raises `ReadWhole` where that can't be told."""
+    _require_comparable(old, new)
+    left, right = _by_identity(old), _by_identity(new)
+    is_same = _reads_alike(old, new)
+    files = [
+        _File(identity, entry, not (identity in left and identity in right and is_same(entry)))
+        for identity, entry in {**left, **right}.items()
+    ]
+    kept = {file.identity for group in _groups(old.schema, new.schema, files) for file in group}
+    return _names(left, kept), _names(right, kept)
+
+
+def _names(side: Mapping[Hashable, ManifestEntry], kept: set[Hashable]) -> frozenset[str]:
+    return frozenset(entry.facts.name for identity, entry in side.items() if identity in kept)
+
+
+def _require_comparable(old: State, new: State) -> None:
+    first, second = old.schema, new.schema
+    if _read_by(first) != _read_by(second):
+        raise ReadWhole("the options by which rows are read differ")
+    if first.partition_keys != second.partition_keys or _key_types(first) != _key_types(second):
+        raise ReadWhole("the keys or the partition columns differ")
+    has_parts = any(each.file.get("_WRITE_COLS") is not None for side in (old, new) for each in side.entries)
+    if has_parts or first.options.get("data-evolution.enabled", "").strip().lower() == "true":
+        raise ReadWhole("its rows are put together from several files")
+
+
+def _read_by(schema: TableSchema) -> dict[str, str]:
+    return {name: value for name, value in schema.options.items() if not name.startswith(_NOT_OF_READS)}
+
+
+def _key_types(schema: TableSchema) -> list[tuple[int, str]]:
+    fields = {field.name: field for field in schema.fields}
+    if not fields.keys() >= {*schema.primary_keys}:
+        raise ReadWhole("the schema lacks a column of the key")
+    return [(fields[name].id, _plain_type(fields[name])) for name in schema.primary_keys]
+
+
+def _by_identity(side: State) -> dict[Hashable, ManifestEntry]:
+    found: dict[Hashable, ManifestEntry] = {}
+    for entry in side.entries:
+        facts = entry.facts
+        merged_by = tuple(entry.file.get(name) for name in _MERGED_BY)
+        found[facts, merged_by, side.vectors.get(facts.name)] = entry
+    if len({entry.facts.name for entry in side.entries}) < len(side.entries):
+        raise ReadWhole("files of one name are in it twice")
+    return found
+
+
+def _reads_alike(old: State, new: State) -> Callable[[ManifestEntry], bool]:
+    """Whether both states take the same values from a file that both hold, as far as they are compared."""
+
+    @cache
+    def same(schema_id: int) -> bool:
+        first, second = old.written.get(schema_id), new.written.get(schema_id)
+        if first is None or second is None or _columns(first) != _columns(second):
+            return False
+        return all(_same_column(field.id, old.schema, new.schema) for field in first.fields)
+
+    return lambda entry: same(entry.facts.schema_id)
+
+
+def _same_column(number: int, old: TableSchema, new: TableSchema) -> bool:
+    """Whether the column that files hold by this id is read as one and the same, or not compared."""
+    before = next((field for field in old.fields if field.id == number), None)
+    after = next((field for field in new.fields if field.id == number), None)
+    if before is None or after is None:
+        # One that was dropped is not compared, unless another has its name.
+        return after is None and (
+            before is None or all(field.name.lower() != before.name.lower() for field in new.fields)
+        )
+    return _plain_type(before) == _plain_type(after)
+
+
+def _columns(schema: TableSchema) -> list[tuple[int, str, str]]:
+    return [(field.id, field.name, _plain_type(field)) for field in schema.fields]
+
+
+def _plain_type(field: SchemaField) -> str:
+    return type_text(field.type).removesuffix(" NOT NULL")
+
+
+def _groups(old: TableSchema, new: TableSchema, files: Iterable[_File]) -> Iterator[Sequence[_File]]:
+    """The groups of files with one that differs; files of different groups have no key in common."""
+    if not new.primary_keys:
+        yield from ((file,) for file in files if file.differs)
+        return
+    buckets: defaultdict[Hashable, list[_File]] = defaultdict(list)
+    for file in files:
+        buckets[file.entry.partition, file.entry.bucket].append(file)
+    keys = zip(old.primary_keys, _key_types(old), strict=True)
+    # Within a bucket its partition's columns are the same in every key, and ranges do not hold them.
+    types = [kind for name, (_, kind) in keys if name not in old.partition_keys]
+    for bucket in buckets.values():
+        # Most buckets are in both as they are.
+        if any(file.differs for file in bucket):
+            yield from (group for group in _connected(types, bucket) if any(file.differs for file in group))
+
+
+def _connected(types: Sequence[str], bucket: Sequence[_File]) -> Iterator[list[_File]]:
+    """The files of a bucket in groups whose key ranges hang together; in one where ranges can't be read."""
+    try:
+        keys = KeyReader(types)
+        ranges = [(_range(keys, file.entry), file) for file in bucket]
+    except (Unmergeable, Corrupt):
+        yield list(bucket)
+        return
+    group: list[_File] = []
+    reach: tuple[Any, ...] = ()
+    for (first, last), file in sorted(ranges, key=lambda each: each[0]):
+        if group and first > reach:
+            yield group
+            group, reach = [], ()
+        reach = max(reach, last)
+        group.append(file)
+    yield group
+
+
+def _range(keys: KeyReader, entry: ManifestEntry) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    return keys.read(entry.file["_MIN_KEY"]), keys.read(entry.file["_MAX_KEY"])

@@ -1,0 +1,81 @@
+"""Two scans of a table as the sides of a difference: each told which files it needs to read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from core.errors import FileMissing, PaimarkError, Unavailable
+from core.figures import counted
+from core.spark.comparing.differing import ReadWhole, State, differing_files
+from core.spark.datasource.scan import Scan
+from core.storage.files import Files
+from core.table.lineage.lineage import Lineage
+from core.table.manifests.files import data_manifests, live_entries
+from core.table.manifests.manifests import read_deletion_vectors
+from core.table.records import Snapshot, TableSchema
+
+# Their names travel with every task.
+_MOST_FILES = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """`note` says how many of its files are read, or why all are."""
+
+    scan: Scan
+    note: str
+
+
+def restricted(files: Files, old: Scan, new: Scan) -> tuple[Side, Side]:
+    """The scans without the files that cancel out: rows that both have, the same in both, may be missing.
+
+    Raises `Unavailable`; metadata that can't be read is the readers' to tell of.
+    """
+    try:
+        if old.root.table != new.root.table:
+            raise ReadWhole("they are two tables")
+        left, right = _state(files, old), _state(files, new)
+        names = differing_files(left, right)
+        if max(map(len, names)) > _MOST_FILES:
+            raise ReadWhole(f"more than {_MOST_FILES:,} of them differ")
+    except ReadWhole as why:
+        return Side(old, f"All files are read: {why}."), Side(new, f"All files are read: {why}.")
+    except Unavailable:
+        raise
+    except PaimarkError as error:
+        note = f"All files are read: {error.message}."
+        return Side(old, note), Side(new, note)
+    return _side(old, left, names[0]), _side(new, right, names[1])
+
+
+def _side(scan: Scan, state: State, names: frozenset[str]) -> Side:
+    count = counted(len(state.entries), "file")
+    is_whole = len(names) == len(state.entries)
+    note = f"Reads {len(names):,} of {count}" + (": the others are in both." if not is_whole else ".")
+    return Side(replace(scan, only=None if is_whole else tuple(sorted(names))), note)
+
+
+def _state(files: Files, scan: Scan) -> State:
+    schema = scan.table_schema
+    if not scan.snapshot:
+        return State(schema, (), {}, {})
+    root = scan.root
+    snapshot = Snapshot.from_json(scan.snapshot.encode(), root.snapshots)
+    entries = live_entries(files, root.table, data_manifests(files, root.table, snapshot))
+    written = _schemas(files, scan, {entry.facts.schema_id for entry in entries})
+    path = snapshot.index_manifest
+    vectors = read_deletion_vectors(files, root.table.manifest(path)) if path else {}
+    return State(schema, entries, written, vectors)
+
+
+def _schemas(files: Files, scan: Scan, numbers: set[int]) -> dict[int, TableSchema]:
+    lineage, found = Lineage(files, scan.root), dict[int, TableSchema]()
+    for number in numbers:
+        try:
+            found[number] = TableSchema.from_path(files, lineage.root.schema(number))
+        except FileMissing:
+            # Files of such a schema never cancel out.
+            continue
+    return found
