@@ -41,7 +41,7 @@ class Settings:
     `warehouse` is an absolute path or a URI with a scheme, `options` are Paimon catalog options. Both may
     hold secrets, so they are never printed. `context` is the config file's name for it, None for none.
     `start` is the place that the console opens on, as `core.travel.place` reads it; empty for none. Then,
-    with `resume`, it opens where one left off.
+    with `resume`, it opens where one left off. `keys` are the keys bound anew, by the ids of their bindings.
     """
 
     warehouse: str = field(repr=False)
@@ -52,6 +52,7 @@ class Settings:
     context: str | None = None
     start: str = ""
     resume: bool = True
+    keys: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -81,6 +82,7 @@ class WarehouseContext(HidesSecrets, frozen=True, forbid_unknown_fields=True):
 class ConfigFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     default_context: str | None = None
     resume: bool = True
+    keys: dict[str, str] = {}
     contexts: dict[str, WarehouseContext] = {}
 
 
@@ -177,6 +179,7 @@ def load_settings(flags: Flags, environment: Mapping[str, str] = os.environ) -> 
         context=name if chosen else None,
         start=flags.start or (chosen.start if chosen and not named_warehouse else ""),
         resume=config.resume,
+        keys=config.keys,
     )
 
 

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import gc
 import os
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from core.config import Settings
 from tui.opening import Opening
 from tui.session import Session
 
+if TYPE_CHECKING:
+    from tui.keys.bindings import Scope
+
 
 def run(settings: Settings) -> int:
-    """Show the console until it is left; the exit code."""
+    """Show the console until it is left; the exit code. Raises `UsageError` for keys that can't be."""
     # Garbage there is none while everything is being made: collecting only costs time before the first frame.
     gc.disable()
     os.environ.setdefault("TEXTUAL_ANIMATIONS", "none")
@@ -23,6 +28,10 @@ def run(settings: Settings) -> int:
     from tui.console import Console
 
     console = Console(session, opening)
+    if settings.keys:
+        from tui.keys.rebinding import keymap_of
+
+        console.set_keymap(dict(keymap_of(settings.keys, _scopes())))
     # Without the mouse the terminal's own selection works, and the line carries only keys.
     try:
         console.run(mouse=False)
@@ -30,3 +39,18 @@ def run(settings: Settings) -> int:
         session.memory.save()
         session.room.close()
     return console.return_code or 0
+
+
+def key_rows(keys: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+    """Each key's id, the keys that it has with these bound anew, and what it does. Raises `UsageError`."""
+    from tui.keys.listing import key_rows
+
+    return key_rows(keys, _scopes())
+
+
+def _scopes() -> list[Scope]:
+    from tui.console import Console
+    from tui.keys.bindings import scopes
+    from tui.screens.browse import BrowseScreen
+
+    return scopes(Console, BrowseScreen)

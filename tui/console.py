@@ -9,6 +9,7 @@ import signal
 import sys
 import time
 from collections import deque
+from dataclasses import replace
 from functools import partial
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -234,12 +235,15 @@ class Console(App[None]):
 
     async def action_help(self) -> None:
         from tui.dialogs.help import HelpScreen
+        from tui.keys.rebinding import rebound
         from tui.screens.key_sections import key_sections
 
-        await self.push_screen(HelpScreen(key_sections(self.BINDINGS)))
+        sections = [(title, rebound(keys, self._keymap)) for title, keys in key_sections(self.BINDINGS)]
+        await self.push_screen(HelpScreen(sections))
 
     async def action_palette(self) -> None:
         from tui.dialogs.palette import PaletteEntry, PaletteScreen
+        from tui.keys.rebinding import shown_keys
         from tui.screens.palette_entries import entries
 
         async def chosen(entry: PaletteEntry | None) -> None:
@@ -263,7 +267,8 @@ class Console(App[None]):
                 ),
                 PaletteEntry("quit", "leave Paimark", "ctrl+q", self.action_quit),
             ]
-            return entries(self.browse, own)
+            keys = shown_keys([*BrowseScreen.BINDINGS, *self.BINDINGS], self._keymap)
+            return [replace(each, keys=keys.get(each.keys, each.keys)) for each in entries(self.browse, own)]
 
         await self.push_screen(PaletteScreen(offered, lambda: self.browse.tables.all_listed), chosen)
 

@@ -26,6 +26,7 @@ COMMANDS = {
     "schemas": "core.cli.browse:schemas",
     "sql": "core.cli.query.sql:sql",
     "diff": "core.cli.query.diff:diff",
+    "keys": "core.cli.keys:keys",
     "doctor": "core.cli.checks.doctor:doctor",
     "verify": "core.cli.checks.verify:verify",
     "space": "core.cli.checks.space:space",

@@ -89,7 +89,8 @@ class KeyBar(Lines):
             if binding.show and enabled and binding.action not in shown:
                 key = binding.key_display or written(binding.key)
                 shown[binding.action] = (_rank(binding.id), len(shown), key, binding.description)
-        help_ = _key("?", "keys") if shown.pop("help", None) else []
+        helping = shown.pop("help", None)
+        help_ = [] if helping is None else _key(helping[2], "keys")
         line: list[Piece] = [(" ", "")]
         for _, _, key, description in sorted(shown.values()):
             piece = _key(key, description)

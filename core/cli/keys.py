@@ -1,0 +1,22 @@
+"""`paimark keys`: what can be bound anew in the config file."""
+
+from __future__ import annotations
+
+import importlib
+
+import click
+
+from core.cli.options import GlobalCommand, given
+from core.cli.output import row_writer
+from core.config import config_path, read_config
+
+
+@click.command(cls=GlobalCommand)
+@click.pass_context
+def keys(ctx: click.Context) -> None:
+    """The console's keys with their ids, which `[keys]` of the config file gives other keys."""
+    # It stands beside the command, not below it, so it is reached by name.
+    console = importlib.import_module("tui.app")
+    writer = row_writer(given(ctx), ("id", "keys", "does"))
+    writer.write(console.key_rows(read_config(config_path()).keys))
+    writer.close()

@@ -1,0 +1,86 @@
+"""Keys bound anew in the config file: what they do then, and what is refused."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+
+import pytest
+
+from core.config import Settings
+from core.errors import UsageError
+from tests.tui.driving import at_orders
+from tui.app import _scopes, run
+from tui.keys.bindings import Scope
+from tui.keys.rebinding import keymap_of
+
+
+@pytest.fixture(scope="module")
+def scopes() -> list[Scope]:
+    return _scopes()
+
+
+def test_every_key_of_the_console_has_an_id(scopes: list[Scope]) -> None:
+    assert len(scopes) > 10
+    assert [each.action for scope in scopes for each in scope.bindings if not each.id] == []
+
+
+def test_keys_are_swapped_and_those_that_shared_one_keep_it(scopes: list[Scope]) -> None:
+    asked = {"act.savepoint": "b", "act.branch": "s", "dialog.close": "q, f9", "grid.down": "n"}
+    keymap = keymap_of(asked, scopes)
+    assert (keymap["act.savepoint"], keymap["act.branch"]) == ("b", "s")
+    # Escape is three things in the dialog of a plan, one at a time.
+    assert (keymap["dialog.close"], keymap["dialog.finish"]) == ("q,f9", "escape")
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence", "hint"),
+    [
+        ({"act.savpoint": "S"}, "no key has the id 'act.savpoint'", "'act.savepoint'"),
+        ({"nonsense": "S"}, "no key has the id 'nonsense'", "paimark keys"),
+        ({"act.savepoint": "hyper+s"}, "'hyper+s', for act.savepoint, is no key", "ctrl+x"),
+        ({"act.savepoint": ""}, "'', for act.savepoint, is no key", "ctrl+x"),
+        ({"act.savepoint": "ss"}, "'ss', for act.savepoint, is no key", "ctrl+x"),
+        ({"act.savepoint": "b"}, "b, for act.savepoint, is the key of act.branch", "act.branch another key"),
+        ({"act.savepoint": "V,V2"}, "'V2'", "ctrl+x"),
+        ({"timeline.fold": "D"}, "is the key of browse.diff (timeline)", "browse.diff another key"),
+        ({"grid.sort": "z", "browse.peek": "z"}, "z, for ", "another key"),
+        ({"peek.copy": "q"}, "is the key of peek.close (peek)", "peek.close another key"),
+        ({"app.quit": "q"}, "app.quit can't be 'q'", "ctrl+x"),
+        # A second quick x would apply the plan that the first one opened.
+        ({"dialog.apply": "x"}, "x, for dialog.apply, is the key of act.delete", "act.delete another key"),
+        ({"act.delete": "a"}, "a, for act.delete, is the key of", "another key"),
+    ],
+)
+def test_what_no_key_can_be_is_refused_by_name(
+    scopes: list[Scope], asked: dict[str, str], sentence: str, hint: str
+) -> None:
+    with pytest.raises(UsageError) as refused:
+        keymap_of(asked, scopes)
+    assert sentence in refused.value.message
+    assert hint in refused.value.hint
+
+
+def test_the_console_does_not_start_with_a_key_that_is_none(warehouse: Path) -> None:
+    try:
+        with pytest.raises(UsageError, match="no key has the id"):
+            run(Settings(str(warehouse), keys={"act.savpoint": "S"}))
+    finally:
+        gc.enable()
+
+
+async def test_new_keys_work_and_are_told_everywhere(warehouse: Path, scopes: list[Scope]) -> None:
+    async with at_orders(warehouse, (120, 50)) as console:
+        asked = {"act.savepoint": "f2", "app.help": "f1", "dialog.close": "f9", "grid.down": "n"}
+        console.app.set_keymap(dict(keymap_of(asked, scopes)))
+        await console.press("s", "n")
+        await console.sees("2 of 5", "f2 savepoint", "f1 keys")
+        await console.press("f2")
+        await console.sees("[ Apply ]")
+        await console.press("f9")
+        await console.loses("[ Apply ]")
+        await console.press("f1")
+        await console.sees("  f2 ", "make a savepoint: first the plan")
+        await console.press("q", "colon")
+        await console.type("create-save")
+        await console.sees("create-savepoint", "f2")

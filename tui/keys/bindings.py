@@ -1,0 +1,75 @@
+"""All bindings of the console, read from its classes, and which of them are there at the same time."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from textual.app import App
+from textual.binding import Binding
+from textual.dom import DOMNode
+from textual.screen import ModalScreen, Screen
+
+import tui
+
+# What applies a plan, or agrees to what can't be taken back: never a key that opens one as well.
+CONSENTS = ("dialog.apply", "dialog.confirm", "confirm.agree")
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Bindings that a key may find at one time. `title` says where."""
+
+    title: str
+    bindings: tuple[Binding, ...]
+
+
+def scopes(app: type[App[Any]], main: type[Screen[Any]]) -> list[Scope]:
+    """The application's main screen with each of its panes, and each dialog. Imports all of them."""
+    parts = list(_parts())
+    everywhere = _bindings_of(app)
+    of_widgets = [each for part in parts if _is_widget(part) for each in _bindings_of(part)]
+    browsing = _bindings_of(main)
+    consents = [each for part in parts for each in _bindings_of(part) if each.id in CONSENTS]
+    found = [Scope("everywhere", (*browsing, *everywhere, *of_widgets, *consents))]
+    for part in parts:
+        if issubclass(part, ModalScreen):
+            found.append(Scope(_title(part), (*_bindings_of(part), *everywhere, *of_widgets)))
+        elif not _is_widget(part) and part not in (app, main):
+            found.append(Scope(_title(part), (*_bindings_of(part), *browsing, *everywhere, *of_widgets)))
+    return found
+
+
+def _parts() -> Iterator[type[DOMNode]]:
+    for module in pkgutil.walk_packages(tui.__path__, "tui."):
+        importlib.import_module(module.name)
+    found = sorted(set(_below(DOMNode)), key=lambda part: (part.__module__, part.__name__))
+    return (part for part in found if part.__module__.startswith("tui.") and "BINDINGS" in vars(part))
+
+
+def _below(part: type[DOMNode]) -> Iterator[type[DOMNode]]:
+    for each in part.__subclasses__():
+        yield each
+        yield from _below(each)
+
+
+def _bindings_of(part: type[DOMNode]) -> list[Binding]:
+    """Its own and those that it inherits from other parts of the console."""
+    own = [each for each in part.__mro__ if each.__module__.startswith("tui.")]
+    listed = [binding for each in own for binding in vars(each).get("BINDINGS", ())]
+    return [binding for binding in listed if isinstance(binding, Binding)]
+
+
+def _is_widget(part: type[DOMNode]) -> bool:
+    """Whether it stands in panes and dialogs alike."""
+    return part.__module__.startswith("tui.widgets")
+
+
+def _title(part: type[DOMNode]) -> str:
+    name = part.__name__
+    for end in ("Screen", "Pane", "Dialog"):
+        name = name.removesuffix(end)
+    return name.lower()

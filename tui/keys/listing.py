@@ -1,0 +1,18 @@
+"""`paimark keys`: the id of every key, the keys it has, and what it does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tui.keys.bindings import Scope
+from tui.keys.rebinding import Keymap, keymap_of, keys_of
+from tui.widgets.key_bar import written
+
+
+def key_rows(asked: Keymap, all_scopes: Sequence[Scope]) -> Iterator[tuple[str, str, str]]:
+    """Id, keys, and what it does, in the order of ids. Raises `UsageError` as `keymap_of`."""
+    keymap = keymap_of(asked, all_scopes)
+    known = {each.id: each for scope in all_scopes for each in scope.bindings if each.id is not None}
+    for id_, binding in sorted(known.items()):
+        keys = " ".join(written(key) for key in keys_of(binding, keymap))
+        yield id_, keys, binding.tooltip or binding.description
