@@ -93,7 +93,7 @@ def _require_no_clash(scope: Scope, chosen: Keymap) -> None:
     for binding in scope.bindings:
         for key in keys_of(binding, chosen):
             other = taken.setdefault(key, binding)
-            if other.id == binding.id or not {other.id, binding.id} & chosen.keys():
+            if other.action == binding.action or not {other.id, binding.id} & chosen.keys():
                 continue
             if set(keys_of(other, {})) & set(keys_of(binding, {})):
                 # They share keys as they come: one is possible where the other is not.
