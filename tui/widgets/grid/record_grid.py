@@ -15,7 +15,6 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from typing import ClassVar, Literal
 
-from rich.style import Style
 from textual import events
 from textual.binding import BindingType
 from textual.geometry import Region
@@ -25,12 +24,11 @@ from textual.widget import Widget
 
 from tui.keymap import GRID
 from tui.records.sources import GridColumn, RowSource, tuples
-from tui.theme import inks
 from tui.widgets.grid.cursor import Cursor
-from tui.widgets.grid.paint import GUTTER, measure, note_lines, paint_head, paint_row, visible_columns
+from tui.widgets.grid.paint import GUTTER, measure, visible_columns
+from tui.widgets.grid.painter import Painter
 from tui.widgets.grid.row_order import SortOrder, arrange
 from tui.widgets.grid.view import View
-from tui.widgets.lines import strip_of
 from tui.work.background import Slot, ThreadReport
 
 # Which way the cursor would go on, had the grid not ended: what lies there is its owner's to say.
@@ -38,10 +36,7 @@ Edge = Literal["left", "right", "top"]
 
 # Fewer rows than this are put in order at once; more, in a thread.
 AT_ONCE = 2000
-_KEPT_STRIPS = 400
 _MINUTE_MS = 60_000
-# The style of the row that has this bar.
-_BASES = {"▌": "cursor", "▏": "cursor-away"}
 
 
 class RecordGrid(Widget, can_focus=True):
@@ -80,8 +75,7 @@ class RecordGrid(Widget, can_focus=True):
         self._asked = self._to_top = False
         self._widths: list[int] = measure(columns, self.source, 0)
         self._note: tuple[str, str] = ("", "")
-        self._strips: dict[tuple[int, str], Strip] = {}
-        self._styles: dict[str, Style] = {}
+        self._painter = Painter()
         self._now_ms = 0
         self._ordering: Slot[View] | None = None
 
@@ -291,30 +285,21 @@ class RecordGrid(Widget, can_focus=True):
     # Painting
 
     def render_line(self, y: int) -> Strip:
-        if not self._styles:
-            self._read_styles()
+        self._painter.read_styles(self.rich_style, self.app.theme)
         width = self.size.width
         if y < self._head:
-            shown = self._shown()
-            return paint_head(
-                self.columns,
-                shown,
-                sorted_by=self.order.column,
-                descending=self.order.descending,
-                more=bool(shown) and shown[-1][0] < len(self.columns) - 1,
-                style=self._styles["head"],
-                width=width,
-            )
+            return self._painter.head(self.columns, self._shown(), self.order, width)
         place = self._top + y - self._head
         if place >= self.count:
             return self._note_line(y - self._head)
-        bar = self._bar(place)
-        strip = self._strips.get((place, bar))
-        if strip is None:
-            if len(self._strips) > _KEPT_STRIPS:
-                self._strips.clear()
-            strip = self._strips[place, bar] = self._paint(place, bar)
-        return strip
+        return self._painter.row(
+            place, self._bar(place), self._values(place), self.columns, self._shown, width, self._now_ms
+        )
+
+    def _values(self, place: int) -> Callable[[], tuple[Sequence[object], str]]:
+        """How to get the values of a row, and its sign."""
+        index = self._view.index(place)
+        return lambda: (self.source.row(index), self._sign(index))
 
     def _bar(self, place: int) -> str:
         """Says where the cursor is without colour, and by its thickness whether the keys go here."""
@@ -324,33 +309,12 @@ class RecordGrid(Widget, can_focus=True):
             return "·"
         return "▌" if self.has_focus else "▏"
 
-    def _paint(self, place: int, bar: str) -> Strip:
-        index = self._view.index(place)
-        return paint_row(
-            self.source.row(index),
-            self.columns,
-            self._shown(),
-            gutter=bar + self._sign(index),
-            base=self._styles[_BASES.get(bar, "base")],
-            styles=self._styles,
-            width=self.size.width,
-            now_ms=self._now_ms,
-        )
-
     def _note_line(self, y: int) -> Strip:
         """Below the last row: nothing; without rows: why there are none."""
-        message, hint = self._note
+        message, hint = ("", "") if self.count else self._note
         if not self.count and len(self.source):
             message, hint = f"No row matches /{self.order.text}", "Escape takes the filter away."
-        lines = [] if self.count else note_lines(message, hint, self.size.width)
-        line = lines[y - 1] if 1 <= y <= len(lines) else ()
-        return strip_of(line, self.size.width, self._styles["base"], self._styles)
-
-    def _read_styles(self) -> None:
-        base = self.rich_style
-        styles = inks(self.app.theme)
-        whole = {name: base + styles[name] for name in ("head", "cursor", "cursor-away")}
-        self._styles = {**styles, "base": base, **whole}
+        return self._painter.note(y, message, hint, self.size.width)
 
     def _shown(self) -> list[tuple[int, int]]:
         return visible_columns(self._widths, self._frozen, self.first_column, self.size.width - GUTTER)
@@ -381,16 +345,15 @@ class RecordGrid(Widget, can_focus=True):
 
     def repaint_rows(self) -> None:
         """All of them: what they hold may be the same, and a sign before one another."""
-        self._strips.clear()
+        self._painter.forget()
         self.refresh()
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
-        self._styles.clear()
-        self._strips.clear()
+        self._painter.forget_styles()
 
     def on_resize(self, event: events.Resize) -> None:
-        self._strips.clear()
+        self._painter.forget()
         self._scroll_into_sight()
 
     def on_focus(self) -> None:

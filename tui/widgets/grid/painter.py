@@ -1,0 +1,86 @@
+"""A grid's lines as they were painted last: kept while what they show is the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from rich.style import Style
+from textual.strip import Strip
+
+from tui.records.sources import GridColumn
+from tui.theme import inks
+from tui.widgets.grid.paint import note_lines, paint_head, paint_row
+from tui.widgets.grid.row_order import SortOrder
+from tui.widgets.lines import strip_of
+
+_KEPT_STRIPS = 400
+# The style of the row that has this bar.
+_BASES = {"▌": "cursor", "▏": "cursor-away"}
+
+
+class Painter:
+    """`styles` are read once a theme: `forget_styles` when that changes, `forget` when rows or columns do."""
+
+    def __init__(self) -> None:
+        self._strips: dict[tuple[int, str], Strip] = {}
+        self._styles: Mapping[str, Style] = {}
+
+    def forget(self) -> None:
+        self._strips.clear()
+
+    def forget_styles(self) -> None:
+        self._strips.clear()
+        self._styles = {}
+
+    def read_styles(self, base: Style, theme: str) -> None:
+        if not self._styles:
+            styles = inks(theme)
+            whole = {name: base + styles[name] for name in ("head", "cursor", "cursor-away")}
+            self._styles = {**styles, "base": base, **whole}
+
+    def head(
+        self, columns: Sequence[GridColumn], shown: Sequence[tuple[int, int]], order: SortOrder, width: int
+    ) -> Strip:
+        return paint_head(
+            columns,
+            shown,
+            sorted_by=order.column,
+            descending=order.descending,
+            more=bool(shown) and shown[-1][0] < len(columns) - 1,
+            style=self._styles["head"],
+            width=width,
+        )
+
+    def row(
+        self,
+        place: int,
+        bar: str,
+        values: Callable[[], tuple[Sequence[object], str]],
+        columns: Sequence[GridColumn],
+        shown: Callable[[], Sequence[tuple[int, int]]],
+        width: int,
+        now_ms: int,
+    ) -> Strip:
+        """The row shown at a place; its `values` and the sign before it are only asked for when it is new."""
+        strip = self._strips.get((place, bar))
+        if strip is None:
+            if len(self._strips) > _KEPT_STRIPS:
+                self._strips.clear()
+            row, sign = values()
+            strip = self._strips[place, bar] = paint_row(
+                row,
+                columns,
+                shown(),
+                gutter=bar + sign,
+                base=self._styles[_BASES.get(bar, "base")],
+                styles=self._styles,
+                width=width,
+                now_ms=now_ms,
+            )
+        return strip
+
+    def note(self, y: int, message: str, hint: str, width: int) -> Strip:
+        """A line of a sentence in place of rows; both empty for none."""
+        lines = note_lines(message, hint, width)
+        line = lines[y - 1] if 1 <= y <= len(lines) else ()
+        return strip_of(line, width, self._styles["base"], self._styles)
