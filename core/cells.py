@@ -20,11 +20,11 @@ def _pieces(text: str, width: int) -> list[str]:
     return chop_cells(text, width) or [""]
 
 
-def fit(text: str, width: int, *, right: bool = False) -> str:
-    """Exactly `width` cells: padded, or cut with an ellipsis."""
+def fit(text: str, width: int, *, right: bool = False, middle: bool = False) -> str:
+    """Exactly `width` cells: padded, or cut with an ellipsis at its end or in its `middle`."""
     if text.isascii() and len(text) <= width:
         return text.rjust(width) if right else text.ljust(width)
-    text = cut(text, width)
+    text = cut_middle(text, width) if middle else cut(text, width)
     padding = " " * (width - width_of(text))
     return padding + text if right else text + padding
 
@@ -36,6 +36,17 @@ def cut(text: str, width: int) -> str:
     if width <= 1:
         return ELLIPSIS[:width]
     return _pieces(text, width - 1)[0] + ELLIPSIS
+
+
+def cut_middle(text: str, width: int) -> str:
+    """At most `width` cells, cut so that both ends stay: names often differ in their last word only."""
+    if width_of(text) <= width:
+        return text
+    if width < 5:
+        return cut(text, width)
+    head = _pieces(text, width - 1 - (width - 1) // 2)[0]
+    tail = _pieces(text[::-1], width - 1 - width_of(head))[0][::-1]
+    return f"{head}{ELLIPSIS}{tail}"
 
 
 def wrap(text: str, width: int) -> list[str]:

@@ -31,6 +31,7 @@ from tui.terminal.clipboard import copy_sequence
 from tui.terminal.key_order import Cancellable, RowsScreen, binding_of, settled
 from tui.terminal.sent_cells import SentCells
 from tui.theme import THEMES, best_theme, make_theme, wants_no_colors
+from tui.widgets.grid.record_grid import RecordGrid
 from tui.widgets.key_bar import KeyBar
 from tui.work.background import ThreadResult, post
 from tui.work.unexpected_errors import traceback_of
@@ -241,6 +242,16 @@ class Console(App[None]):
         sections = [(title, rebound(keys, self._keymap)) for title, keys in key_sections(self.BINDINGS)]
         await self.push_screen(HelpScreen(sections))
 
+    async def action_choose_columns(self) -> None:
+        from tui.dialogs.data.columns import ColumnsScreen
+
+        focused = self.focused
+        grid = focused if isinstance(focused, RecordGrid) else self.browse.pane.grid
+        if grid.check_action("choose_columns", ()):
+            await self.push_screen(
+                ColumnsScreen(grid), lambda index: None if index is None else grid.go_to_column(index)
+            )
+
     async def action_palette(self) -> None:
         from tui.dialogs.palette import PaletteEntry, PaletteScreen
         from tui.keys.rebinding import shown_keys
@@ -256,6 +267,7 @@ class Console(App[None]):
             themes = () if self.no_color else THEMES
             own = [
                 PaletteEntry("keys", "all keys", "?", self.action_help),
+                PaletteEntry("columns", "go to, hide, move, sort", "c", self.action_choose_columns),
                 *(
                     PaletteEntry(
                         f"theme {name.removeprefix('paimark-')}",

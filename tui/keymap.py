@@ -31,7 +31,21 @@ GRID: list[BindingType] = [
     hidden("grid.last", "end,G", "last", "last row"),
     hidden("grid.left", "left,h", "columns(-1)", "columns left, then the tables"),
     hidden("grid.right", "right,l", "columns(1)", "columns right"),
-    Binding("/", "filter", "filter", tooltip="filter; !words for rows without them", id="grid.filter"),
+    Binding(
+        "/",
+        "filter",
+        "filter",
+        tooltip="filter: words, price>10, name=x, name~part; ! in front: rows without",
+        id="grid.filter",
+    ),
+    Binding(
+        "c",
+        "choose_columns",
+        "columns",
+        tooltip="go to a column by name; hide, move, widen or sort by it",
+        id="grid.columns",
+    ),
+    hidden("grid.whole_column", "w", "whole_column", "the column as wide as its values, or as before"),
     Binding("o", "sort", "sort", tooltip="sort by the next column", id="grid.sort"),
     hidden("grid.reverse", "O", "reverse", "sort the other way"),
 ]

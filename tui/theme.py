@@ -102,6 +102,8 @@ def inks(theme: str) -> Mapping[str, Style]:
             "head": plain["quiet"] + Style(underline=is_sixteen),
             "cursor": cursor,
             "cursor-away": away,
+            # The cell under the cursor, within its row: a hole in a reversed one, reversed in another.
+            "cell": Style(reverse=not is_sixteen, bold=True),
         }
     )
 

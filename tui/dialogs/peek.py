@@ -39,7 +39,7 @@ class PeekScreen(Dialog[None]):
         super().__init__()
         self._title = title
         self._peeking = peeking
-        self._grid = RecordGrid()
+        self._grid = RecordGrid(frozen=1, cells=True)
         self._is_reading = True
 
     def compose(self) -> ComposeResult:

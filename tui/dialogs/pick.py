@@ -27,12 +27,13 @@ class PickDialog(Dialog[Picked]):
     BINDINGS: ClassVar[list[BindingType]] = steps("pick", "move", up="up,ctrl+k", down="down,ctrl+j")
 
     def __init__(
-        self, title: str, placeholder: str, columns: Sequence[GridColumn], *, head: bool = True
+        self, title: str, line: str | Input, columns: Sequence[GridColumn], *, head: bool = True
     ) -> None:
+        """`line` is what one types on, or what stands on it before one does."""
         super().__init__()
         self._title = title
-        self._input = Input(placeholder=placeholder, compact=True)
-        self._grid = RecordGrid(columns, head=head)
+        self._input = line if isinstance(line, Input) else Input(placeholder=line, compact=True)
+        self._grid = RecordGrid(columns, head=head, only_words=True)
         self._grid.can_focus = False
 
     def compose(self) -> ComposeResult:

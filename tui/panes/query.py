@@ -90,7 +90,7 @@ class QueryPane(Vertical):
         self.target: Target | None = None
         self.editor = SqlEditor()
         self.status = QueryStatus()
-        self.grid = RecordGrid(at_edge=self._at_edge)
+        self.grid = RecordGrid(frozen=1, cells=True, at_edge=self._at_edge)
         self.result: QueryResult | None = None
         self._hint: Line | None = None
 
@@ -145,7 +145,12 @@ class QueryPane(Vertical):
         facts = tuple(
             (name, "null" if value is None else whole_text(value)[:_LONGEST_FACT]) for name, value in values
         )
-        return Detail(f"row {index + 1}", facts, self.grid.position)
+        return Detail(f"row {index + 1}", facts, f"{self.grid.position}{self._column}")
+
+    @property
+    def _column(self) -> str:
+        column = self.grid.column
+        return "" if column is None else f", column {self.grid.columns[column].title}"
 
     def prepare(self, sql: str) -> None:
         """Put a statement into the editor, ready to run; ctrl+z brings back what was there."""
@@ -259,7 +264,8 @@ class QueryPane(Vertical):
         if result.explained is not None:
             self.grid.show(result.plan_rows, _PLAN_COLUMNS)
         elif result.columns:
-            self.grid.show(result.rows, result.columns, note="" if result.running else "No rows.")
+            note = "" if result.running else "No rows."
+            self.grid.show(result.rows, result.columns, note=note, is_cut=result.is_cut)
         if result.end is not None:
             self._ended(result)
         self._tick()
@@ -288,6 +294,8 @@ class QueryPane(Vertical):
             self.status.say(engine_line(self.room))
         else:
             line, more = result.status(time.monotonic(), self.room.state)
+            if result.is_cut and self.grid.order.done:
+                line = [*line, (f"   {self.grid.order.done}: these rows only", "warn")]
             if self.grid.count and self.editor.has_focus and not result.running:
                 line = [*line, ("   esc goes to the rows", "quiet")]
             self.status.say(line, more, result.place)
@@ -367,6 +375,7 @@ class QueryPane(Vertical):
 
     def on_record_grid_moved(self, event: RecordGrid.Moved) -> None:
         event.stop()
+        self._tick()
         self.post_message(self.RowHighlighted())
 
     def _at_edge(self, edge: Edge) -> None:

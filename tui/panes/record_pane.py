@@ -234,7 +234,7 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
             return f"{lost.name} no longer matches /{grid.order.text}" if hidden else f"{lost.name} is gone"
         if grid.going_to_end:
             return "The last row is still being read"
-        return f"No row matches /{grid.order.text}" if len(grid.source) and not grid.count else ""
+        return grid.why_none
 
     def says_no_row(self) -> bool:
         """Say so where the cursor is on no row: a key must not act on the neighbour of what one looked at."""

@@ -49,6 +49,11 @@ class QueryResult:
         return self.end is None
 
     @property
+    def is_cut(self) -> bool:
+        """Whether there are more rows than were read."""
+        return isinstance(self.end, Finished) and self.end.truncated
+
+    @property
     def names(self) -> list[str]:
         return [column.title for column in self.columns]
 

@@ -14,13 +14,14 @@ T = TypeVar("T")
 @dataclass(frozen=True, slots=True)
 class GridColumn:
     """A column of a grid. `style` is a component style of the grid; `most` is its widest, in cells; `nothing`
-    is what a missing value looks like."""
+    is what a missing value looks like; the values of a `middle` one are names, and cut in their middle."""
 
     title: str
     kind: CellKind = "text"
     style: str = ""
     most: int = 40
     nothing: str = ""
+    middle: bool = False
 
     @property
     def right(self) -> bool:

@@ -19,6 +19,7 @@ from core.travel.wanted import Wanted
 from tests.tui.driving import Sitting, at_events
 from tui.dialogs.confirm import ConfirmScreen
 from tui.dialogs.conflicts import ConflictsScreen
+from tui.dialogs.data.columns import ColumnsScreen
 from tui.dialogs.dialog import Dialog
 from tui.dialogs.export import ExportScreen
 from tui.dialogs.help import HelpScreen
@@ -30,15 +31,18 @@ from tui.dialogs.plan_dialog import PlanDialog
 from tui.dialogs.record import RecordScreen
 from tui.query.history import QueryExecution
 from tui.query.peeking import Peeking
+from tui.records.sources import GridColumn
 from tui.screens.browse import BrowseScreen
 from tui.session import Session, Target
 from tui.widgets.detail_strip import Detail
+from tui.widgets.grid.record_grid import RecordGrid
 
 TABLE, NO_TABLE = TablePath("shop", "orders"), TablePath("shop", "gone")
 # Leaves the program, on purpose.
 LEAVING = {"ctrl+q"}
 
 MAKE: dict[type[Screen[Any]], Callable[[Session, Path], Dialog[Any]]] = {
+    ColumnsScreen: lambda session, place: ColumnsScreen(RecordGrid([GridColumn("a"), GridColumn("b")])),
     ConflictsScreen: lambda session, place: ConflictsScreen(session, TABLE, "nothing"),
     ConfirmScreen: lambda session, place: ConfirmScreen("Really?", "DELETE FROM t"),
     ExportScreen: lambda session, place: ExportScreen("Two rows."),

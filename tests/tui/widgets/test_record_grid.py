@@ -8,7 +8,8 @@ from contextlib import asynccontextmanager
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
-from tui.records.sources import GridColumn
+from tui.records.sources import GridColumn, Records, tuples
+from tui.widgets.grid.columns import ColumnLayout
 from tui.widgets.grid.record_grid import RecordGrid
 from tui.work.background import ThreadResult
 
@@ -116,7 +117,7 @@ async def test_columns_scroll_and_say_that_there_are_more() -> None:
     async with grid_of(Numbers(3), (16, 5)) as (app, pilot):
         assert app.line(0).endswith("›")
         await pilot.press("l")
-        assert app.line(0).startswith("  name")
+        assert app.line(0).startswith("‹ name")
         await pilot.press("h")
         assert app.line(0).startswith("  number")
 
@@ -215,3 +216,118 @@ async def test_wide_characters_keep_the_columns_in_line() -> None:
     async with grid_of(Wide(7), (40, 9)) as (app, _):
         cells = {app.grid.render_line(y).cell_length for y in range(9)}
         assert cells == {40}
+
+
+WIDE = [
+    GridColumn(name, nothing="null") for name in ("key", "customer_address_line_1", "two", "three", "two")
+]
+
+
+def wide_rows(count: int) -> Records[tuple[int, Sequence[object]]]:
+    return tuples([(f"k{n}", "a" * 12, "b" * 12, "c" * 40, "d" * 12) for n in range(count)])
+
+
+class OneWideGrid(OneGrid):
+    """Of cells: the first column stays, and the cursor is on a column too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.grid = RecordGrid(WIDE, frozen=1, cells=True)
+
+
+@asynccontextmanager
+async def wide_grid(width: int) -> AsyncIterator[tuple[OneWideGrid, Pilot[None]]]:
+    app = OneWideGrid()
+    async with app.run_test(size=(width, 8)) as pilot:
+        app.grid.focus()
+        app.grid.show(wide_rows(5))
+        await pilot.pause()
+        yield app, pilot
+
+
+async def test_the_first_column_stays_while_the_cursor_goes_over_the_others() -> None:
+    async with wide_grid(42) as (app, pilot):
+        assert app.line(0).split() == ["key", "customer_ad…ess_line_1", "two", "›"]
+        for title in ("customer_address_line_1", "two", "three"):
+            await pilot.press("l")
+            assert app.grid.column is not None
+            assert WIDE[app.grid.column].title == title
+        assert app.line(0).split()[:2] == ["‹", "key"]
+        assert "three" in app.line(0)
+        assert app.line(1).startswith("▌ k0 ")
+        await pilot.press("l", "l", "l")
+        assert app.grid.column == 4
+        assert app.line(0).rstrip().endswith("two")
+        await pilot.press("h", "h", "h", "h", "h")
+        assert app.grid.column == 0
+        assert app.line(0).startswith("  key")
+
+
+async def test_the_cell_under_the_cursor_stands_out_without_colours() -> None:
+    async with wide_grid(60) as (app, pilot):
+        await pilot.press("l")
+        reversed_ = [
+            each.text.strip() for each in app.grid.render_line(0) if each.style and each.style.reverse
+        ]
+        assert reversed_ == ["customer_ad…ess_line_1"]
+        cells = [each.text.strip() for each in app.grid.render_line(1) if each.style and each.style.reverse]
+        assert cells == ["a" * 12]
+        await pilot.press("j")
+        assert not [each for each in app.grid.render_line(1) if each.style and each.style.reverse]
+
+
+async def test_a_column_is_made_as_wide_as_its_values_and_again_as_it_was() -> None:
+    async with wide_grid(120) as (app, pilot):
+        await pilot.press("l")
+        assert "customer_ad…ess_line_1" in app.line(0)
+        await pilot.press("w")
+        assert "customer_address_line_1" in app.line(0)
+        await pilot.press("w")
+        assert "customer_ad…ess_line_1" in app.line(0)
+
+
+async def test_columns_are_hidden_and_moved_by_name_and_two_of_one_title_are_two() -> None:
+    async with wide_grid(120) as (app, _):
+        assert app.grid.shown_columns.names == ["key", "customer_address_line_1", "two", "three", "two_2"]
+        layout = ColumnLayout().toggled("two").moved(app.grid.shown_columns.names, "two_2", "key")
+        app.grid.lay_out(layout)
+        assert app.line(0).split() == ["two", "key", "customer_ad…ess_line_1", "three"]
+        assert app.line(1).split()[:2] == ["▌", "d" * 12]
+        assert app.grid.position == "1 of 5, 1 column hidden (c)"
+        # Going to a hidden column shows it; other columns are as they come.
+        app.grid.go_to_column(2)
+        assert app.line(0).split()[-2] == "two"
+        app.grid.show(tuples([(1, 2)]), [GridColumn("key"), GridColumn("other")])
+        assert app.line(0).split() == ["key", "other"]
+
+
+async def test_pinned_columns_leave_room_for_the_others() -> None:
+    async with wide_grid(30) as (app, pilot):
+        app.grid.show(tuples([("k" * 60, 1)]), [GridColumn("key", most=60), GridColumn("value", "id")])
+        await pilot.pause()
+        assert app.line(0).split() == ["key", "value"]
+        assert app.line(1).split()[-1] == "1"
+
+
+async def test_a_filter_that_can_not_be_obeyed_is_said_and_shows_no_rows() -> None:
+    async with grid_of(Numbers(30)) as (app, _):
+        app.grid.filter("number>27")
+        assert [app.grid.count, app.grid.index] == [2, 28]
+        app.grid.filter("numbr>27")
+        assert app.grid.count == 0
+        assert app.grid.why_none == "There is no column numbr"
+        assert "There is no column numbr" in app.line(2)
+        assert "Did you mean number?" in app.line(3)
+        app.grid.filter("")
+        assert app.grid.index == 28
+
+
+async def test_a_filter_or_order_of_cut_rows_says_that_there_are_more() -> None:
+    async with grid_of(Numbers(30)) as (app, _):
+        app.grid.show(Numbers(30), is_cut=True)
+        assert app.grid.position == "1 of 30"
+        app.grid.filter("number>27")
+        assert app.grid.position == "/number>27  1 of 2 (of the first 30)"
+        app.grid.filter("")
+        app.grid.sort_by(0)
+        assert app.grid.position.endswith("of 30 (only these are sorted: there are more)")

@@ -66,7 +66,7 @@ class TimelineGrid(RecordGrid):
     """Lanes can only be read in the order of time."""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return action not in ("sort", "reverse")
+        return action not in ("sort", "reverse") and super().check_action(action, parameters)
 
 
 class TimelinePane(RecordPane[TimelineRows]):

@@ -25,6 +25,14 @@ class Cursor:
     def on_record(self) -> bool:
         return not self.lost and not self.to_end
 
+    def bar(self, place: int, *, has_focus: bool) -> str:
+        """Says where the cursor is without colour, and by its thickness whether the keys go here."""
+        if place != self.place:
+            return " "
+        if not self.on_record:
+            return "·"
+        return "▌" if has_focus else "▏"
+
     def moved(self, view: View, place: int) -> Cursor:
         """Put on a row (clamped) by a person."""
         place = max(0, min(place, len(view) - 1))

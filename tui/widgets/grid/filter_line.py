@@ -22,7 +22,7 @@ class FilterLine(LineBelow):
 
     def __init__(self, grid: Widget, text: str, narrow: Callable[[str], None]) -> None:
         """`narrow` makes the grid show the rows that hold a text; `text` is the filter that it has now."""
-        super().__init__(grid, "/", "words; with ! in front: rows without them", text)
+        super().__init__(grid, "/", "words  price>10  name=x  name~part  !without", text)
         self._narrow = narrow
 
     def on_input_changed(self, event: Input.Changed) -> None:

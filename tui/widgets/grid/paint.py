@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 from rich.cells import set_cell_size
 from rich.segment import Segment
@@ -17,7 +18,11 @@ from tui.theme import Line
 
 GAP = "  "
 GUTTER = 2
+# How many rows are looked at for the widths; in rows of many columns fewer, so that they cost no more.
 _SAMPLED = 200
+_SAMPLED_CELLS = 6000
+# A longer name is cut in its middle, where the values leave no more room.
+_LONGEST_TITLE = 22
 
 
 def cell_text(column: GridColumn, value: object, now_ms: int) -> str:
@@ -27,9 +32,10 @@ def cell_text(column: GridColumn, value: object, now_ms: int) -> str:
 
 def measure(columns: Sequence[GridColumn], source: RowSource, now_ms: int) -> list[int]:
     """A width for each column from its title and the first and last rows."""
-    widths = [width_of(column.title) for column in columns]
+    widths = [min(_LONGEST_TITLE, width_of(column.title)) for column in columns]
     count = len(source)
-    sample = [*range(min(count, _SAMPLED)), *range(max(_SAMPLED, count - _SAMPLED // 4), count)]
+    most = min(_SAMPLED, _SAMPLED_CELLS // max(1, len(columns)))
+    sample = [*range(min(count, most)), *range(max(most, count - most // 4), count)]
     for index in sample:
         for place, value in enumerate(source.row(index)):
             column = columns[place]
@@ -39,19 +45,22 @@ def measure(columns: Sequence[GridColumn], source: RowSource, now_ms: int) -> li
     return widths
 
 
-def visible_columns(widths: Sequence[int], frozen: int, first: int, room: int) -> list[tuple[int, int]]:
+def visible_columns(widths: Sequence[int], pinned: int, first: int, room: int) -> list[tuple[int, int]]:
     """Which columns fit in `room` cells when `first` is the leftmost that moves: (column, width) pairs.
 
-    The last one takes what is left, and is cut when there is less than it wants.
+    The last one takes what is left, and is cut when there is less than it wants. The pinned ones leave half
+    of the room to those that move.
     """
     shown: list[tuple[int, int]] = []
     used = 0
-    for column in [*range(min(frozen, len(widths))), *range(max(first, frozen), len(widths))]:
+    pinned = min(pinned, len(widths))
+    most = room // 2 // pinned if pinned and len(widths) > pinned else room
+    for column in chain(range(pinned), range(max(first, pinned), len(widths))):
         gap = len(GAP) if shown else 0
         left = room - used - gap
         if left < min(widths[column], 4):
             break
-        width = min(widths[column], left)
+        width = min(widths[column], left, most if column < pinned else room)
         shown.append((column, width))
         used += gap + width
     return shown
@@ -67,8 +76,12 @@ def paint_row(
     styles: Mapping[str, Style],
     width: int,
     now_ms: int,
+    cell: int | None = None,
 ) -> Strip:
-    """One row. Neighbours of one style share a segment: fewer bytes over a slow line."""
+    """One row. Neighbours of one style share a segment: fewer bytes over a slow line.
+
+    `cell` is the index of the column whose cell stands out.
+    """
     segments: list[Segment] = []
     run, run_style, used = gutter, base if base.reverse else base + styles["accent"], GUTTER
     last = len(shown) - 1
@@ -77,9 +90,10 @@ def paint_row(
         text = cell_text(column, value, now_ms)
         if number == last and not column.right:
             cell_width = width - used
-        text = fit(text, cell_width, right=column.right)
+        text = fit(text, cell_width, right=column.right, middle=column.middle)
         # Over a reversed row colours would turn into patches.
         ink = "" if base.reverse else "quiet" if value is None else column.style
+        ink = "cell" if place == cell else ink
         style = base + styles[ink] if ink else base
         if style == run_style:
             run += text
@@ -102,13 +116,18 @@ def paint_head(
     *,
     sorted_by: int | None,
     descending: bool,
-    more: bool,
+    more: tuple[bool, bool],
     style: Style,
     width: int,
+    cell: int | None = None,
 ) -> Strip:
-    """The titles, an arrow before the sorted one, and a mark where columns are out of sight."""
+    """The titles, an arrow before the sorted one, and marks where there are `more` to the left and right.
+
+    `cell` is the index of the column whose title is underlined.
+    """
     arrow = "▼" if descending else "▲"
-    text = " " * GUTTER
+    text = ("‹" if more[0] else " ").ljust(GUTTER)
+    chosen = slice(0, 0)
     for number, (place, cell_width) in enumerate(shown):
         column = columns[place]
         title = clean_text(column.title)
@@ -117,9 +136,19 @@ def paint_head(
             title = arrow + title
         elif place == sorted_by:
             text = text[:-1] + arrow
-        text += fit(title, cell_width, right=column.right)
-    text = set_cell_size(text, width - 1) + ("›" if more else " ")
-    return Strip([Segment(text, style)], width)
+        start = len(text)
+        text += fit(title, cell_width, right=column.right, middle=True)
+        chosen = slice(start, len(text)) if place == cell else chosen
+    text = set_cell_size(text, width - 1) + ("›" if more[1] else " ")
+    if chosen.stop == chosen.start:
+        return Strip([Segment(text, style)], width)
+    marked = style + Style(bold=True, reverse=True)
+    parts = (
+        (text[: chosen.start], style),
+        (text[chosen], marked),
+        (text[chosen.stop :], style),
+    )
+    return Strip([Segment(*part) for part in parts if part[0]], width)
 
 
 def note_lines(message: str, hint: str, width: int) -> list[Line]:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from rich.style import Style
 from textual.strip import Strip
 
-from tui.records.sources import GridColumn
 from tui.theme import inks
+from tui.widgets.grid.columns import Columns
 from tui.widgets.grid.paint import note_lines, paint_head, paint_row
 from tui.widgets.grid.row_order import SortOrder
 from tui.widgets.lines import strip_of
@@ -22,7 +22,7 @@ class Painter:
     """`styles` are read once a theme: `forget_styles` when that changes, `forget` when rows or columns do."""
 
     def __init__(self) -> None:
-        self._strips: dict[tuple[int, str], Strip] = {}
+        self._strips: dict[tuple[int, str, int | None], Strip] = {}
         self._styles: Mapping[str, Style] = {}
 
     def forget(self) -> None:
@@ -38,17 +38,16 @@ class Painter:
             whole = {name: base + styles[name] for name in ("head", "cursor", "cursor-away")}
             self._styles = {**styles, "base": base, **whole}
 
-    def head(
-        self, columns: Sequence[GridColumn], shown: Sequence[tuple[int, int]], order: SortOrder, width: int
-    ) -> Strip:
+    def head(self, columns: Columns, order: SortOrder, width: int) -> Strip:
         return paint_head(
-            columns,
-            shown,
+            columns.all,
+            columns.in_sight(width),
             sorted_by=order.column,
             descending=order.descending,
-            more=bool(shown) and shown[-1][0] < len(columns) - 1,
+            more=columns.more(width),
             style=self._styles["head"],
             width=width,
+            cell=columns.under_cursor,
         )
 
     def row(
@@ -56,26 +55,27 @@ class Painter:
         place: int,
         bar: str,
         values: Callable[[], tuple[Sequence[object], str]],
-        columns: Sequence[GridColumn],
-        shown: Callable[[], Sequence[tuple[int, int]]],
+        columns: Columns,
         width: int,
         now_ms: int,
     ) -> Strip:
         """The row shown at a place; its `values` and the sign before it are only asked for when it is new."""
-        strip = self._strips.get((place, bar))
+        cell = columns.under_cursor if bar == "▌" else None
+        strip = self._strips.get((place, bar, cell))
         if strip is None:
             if len(self._strips) > _KEPT_STRIPS:
                 self._strips.clear()
             row, sign = values()
-            strip = self._strips[place, bar] = paint_row(
+            strip = self._strips[place, bar, cell] = paint_row(
                 row,
-                columns,
-                shown(),
+                columns.all,
+                columns.in_sight(width),
                 gutter=bar + sign,
                 base=self._styles[_BASES.get(bar, "base")],
                 styles=self._styles,
                 width=width,
                 now_ms=now_ms,
+                cell=cell,
             )
         return strip
 

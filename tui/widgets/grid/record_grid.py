@@ -5,7 +5,7 @@ in sight and nothing else. Keyboard only: no scrollbars, no mouse.
 
 The cursor is on a record, not on a line: it goes where its record goes when rows come, go or are put in
 another order. When the record goes away the cursor is on none until it is moved, so that no key acts on a
-neighbour.
+neighbour. A grid of `cells` has a cursor on a column as well: rows of data are wider than records.
 """
 
 from __future__ import annotations
@@ -22,20 +22,19 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
+from core.figures import counted
 from tui.keymap import GRID
 from tui.records.sources import GridColumn, RowSource, tuples
+from tui.widgets.grid.arranging import Arranging
+from tui.widgets.grid.columns import ColumnLayout, Columns
 from tui.widgets.grid.cursor import Cursor
-from tui.widgets.grid.paint import GUTTER, measure, visible_columns
 from tui.widgets.grid.painter import Painter
-from tui.widgets.grid.row_order import SortOrder, arrange
+from tui.widgets.grid.row_order import SortOrder
 from tui.widgets.grid.view import View
-from tui.work.background import Slot, ThreadReport
 
 # Which way the cursor would go on, had the grid not ended: what lies there is its owner's to say.
 Edge = Literal["left", "right", "top"]
 
-# Fewer rows than this are put in order at once; more, in a thread.
-AT_ONCE = 2000
 _MINUTE_MS = 60_000
 
 
@@ -53,15 +52,17 @@ class RecordGrid(Widget, can_focus=True):
         *,
         head: bool = True,
         frozen: int = 0,
+        cells: bool = False,
+        only_words: bool = False,
         at_edge: Callable[[Edge], None] = lambda edge: None,
         sign: Callable[[int], str] = lambda index: " ",
     ) -> None:
-        """`sign` is one cell before a row, of the row at an index of the source."""
+        """`frozen` columns at the left do not scroll. `sign` is one cell before a row, of the row at an index
+        of the source. With `only_words` a filter has no conditions on columns, whatever signs are in it."""
         super().__init__()
-        self.columns: Sequence[GridColumn] = columns
         self.order = SortOrder()
-        self.first_column = frozen
-        self._frozen = frozen
+        self.shown_columns = Columns(columns, frozen, cells=cells)
+        self._only_words = only_words or not head
         self._at_edge = at_edge
         self._sign = sign
         self._head = 1 if head else 0
@@ -70,14 +71,14 @@ class RecordGrid(Widget, can_focus=True):
         # Newer than the view's while it is put in order.
         self._given: RowSource = self._view.source
         self._total: int | None = None
+        self._is_cut = False
         self._cursor = Cursor()
         # What a person asked of the rows that are put in order now: other ones, from the first one on.
         self._asked = self._to_top = False
-        self._widths: list[int] = measure(columns, self.source, 0)
         self._note: tuple[str, str] = ("", "")
         self._painter = Painter()
         self._now_ms = 0
-        self._ordering: Slot[View] | None = None
+        self._arranging = Arranging(self._arranged, self.say)
 
     # Rows shown
 
@@ -88,21 +89,22 @@ class RecordGrid(Widget, can_focus=True):
         *,
         note: str = "",
         total: int | None = None,
+        is_cut: bool = False,
     ) -> None:
-        """Other rows. `note` is for no rows; `total` is how many there will be when these are not all yet."""
+        """Other rows. `note` is for no rows; `total` is how many there will be when these are not all yet.
+
+        `is_cut` says that there are more, which were not read: filter and sort can't know them."""
         if columns is not None and list(columns) != list(self.columns):
-            self.columns = columns
+            self.shown_columns.replace(columns)
             self._start_over()
         self._measure(source)
         self._note = (note, "")
-        self._given, self._total = source, total
+        self._given, self._total, self._is_cut = source, total, is_cut
         self._arrange()
 
     def _measure(self, source: RowSource) -> None:
         self._now_ms = int(time.time() * 1000)
-        widths = measure(self.columns, source, self._now_ms)
-        # Widths only grow while the columns stay, so that a refresh never makes the picture jump.
-        self._widths = [max(pair) for pair in zip(widths, self._widths, strict=True)]
+        self.shown_columns.measure(source, self._now_ms)
 
     def keep_time(self) -> bool:
         """Tell how old everything is as of now, once a minute has passed; whether it was time."""
@@ -115,9 +117,8 @@ class RecordGrid(Widget, can_focus=True):
     def say(self, message: str, hint: str = "") -> None:
         """No rows, and why. The cursor is on its record again if that comes back."""
         self._note = (message, hint)
-        self._given, self._total = tuples(()), None
-        if self._ordering is not None:
-            self._ordering.drop()
+        self._given, self._total, self._is_cut = tuples(()), None, False
+        self._arranging.drop()
         self._set_view(View(self._given), Cursor(0, self._cursor.held))
 
     def clear(self, message: str) -> None:
@@ -126,8 +127,13 @@ class RecordGrid(Widget, can_focus=True):
         self.say(message)
 
     def _start_over(self) -> None:
-        self._widths = measure(self.columns, tuples(()), 0)
-        self.first_column, self.order, self._cursor = self._frozen, SortOrder(), Cursor()
+        self.shown_columns.reset()
+        self.order, self._cursor = SortOrder(), Cursor()
+
+    @property
+    def columns(self) -> Sequence[GridColumn]:
+        """All of them, as the source has them: hidden ones, too."""
+        return self.shown_columns.all
 
     @property
     def source(self) -> RowSource:
@@ -147,7 +153,7 @@ class RecordGrid(Widget, can_focus=True):
     @property
     def is_ordering(self) -> bool:
         """Whether its rows are still being put in order: those shown are of the order before."""
-        return self._ordering is not None and self._ordering.busy
+        return self._arranging.busy
 
     @property
     def index(self) -> int | None:
@@ -167,7 +173,18 @@ class RecordGrid(Widget, can_focus=True):
 
     @property
     def position(self) -> str:
-        return self._view.position(None if self.index is None else self.cursor, self.order)
+        """Which row of how many it is, with the filter, and how many columns are hidden."""
+        place = None if self.index is None else self.cursor
+        told = self._view.position(place, self.order, is_cut=self._is_cut)
+        hidden = self.shown_columns.hidden
+        return f"{told}, {counted(hidden, 'column')} hidden (c)" if hidden and told else told
+
+    @property
+    def why_none(self) -> str:
+        """Why the filter lets no row through, though there are rows; else empty."""
+        if self.count or not len(self.source):
+            return ""
+        return self._arranging.refusal[0] if self._arranging.refusal else f"No row matches /{self.order.text}"
 
     # Moving
 
@@ -206,18 +223,50 @@ class RecordGrid(Widget, can_focus=True):
         if self._total is not None and self._total > len(self._given):
             self._move(replace(self._cursor, to_end=True))
 
+    # Columns
+
+    @property
+    def column(self) -> int | None:
+        """The index of the column under the cursor; None in a grid whose cursor is on whole rows."""
+        return self.shown_columns.under_cursor
+
+    def lay_out(self, layout: ColumnLayout) -> None:
+        """Show the columns as a person chose; `shown_columns.layout` is what was chosen last."""
+        self.shown_columns.set_layout(layout)
+        self._columns_changed()
+
+    def go_to_column(self, index: int) -> None:
+        """Bring a column into sight, and the cursor to it where it is on cells."""
+        self.shown_columns.go_to(index, self.size.width)
+        self._columns_changed()
+
     def action_columns(self, columns: int) -> None:
-        shown = self._shown()
-        last = len(self.columns) - 1
-        if columns > 0 and (not shown or (shown[-1][0] == last and shown[-1][1] >= self._widths[last])):
-            self._at_edge("right")
-            return
-        first = self.first_column + columns
-        if first < self._frozen:
-            self._at_edge("left")
-        elif first < len(self.columns):
-            self.first_column = first
-            self.repaint_rows()
+        if self.shown_columns.step(columns, self.size.width):
+            self._columns_changed()
+        else:
+            self._at_edge("right" if columns > 0 else "left")
+
+    def action_whole_column(self) -> None:
+        """As wide as what is in sight of the column under the cursor; again: as it was."""
+        index = self.column
+        if index is not None:
+            places = range(self._top, min(self.count, self._top + self._rows_in_sight))
+            values = [self._view.row(place)[index] for place in places]
+            self.shown_columns.toggle_whole(index, values, self._now_ms)
+            self.go_to_column(index)
+
+    def _columns_changed(self) -> None:
+        self.repaint_rows()
+        self.post_message(self.Moved())
+
+    async def action_choose_columns(self) -> None:
+        # A dialog: what lies above widgets is the application's to open.
+        await self.run_action("app.choose_columns")
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "whole_column":
+            return self.shown_columns.cells
+        return action != "choose_columns" or (self._head > 0 and len(self.columns) > 1)
 
     # Order
 
@@ -236,14 +285,16 @@ class RecordGrid(Widget, can_focus=True):
 
     def action_sort(self) -> None:
         """The next column with a title after the sorted one; past the last, the source's own order again."""
-        start = 0 if self.order.column is None else self.order.column + 1
-        column = next((each for each in range(start, len(self.columns)) if self.columns[each].title), None)
-        numeric = column is not None and self.columns[column].kind not in ("text",)
-        self.order = SortOrder(self.order.text, column, numeric)
-        if column is not None and column not in [shown for shown, _ in self._shown()]:
-            self.first_column = max(self._frozen, column)
-        elif column is None:
-            self.first_column = self._frozen
+        self.sort_by(self.shown_columns.after(self.order.column))
+
+    def sort_by(self, column: int | None, *, descending: bool | None = None) -> None:
+        """Put the rows in the order of a column: numbers and times from the greatest, where that is not said.
+
+        None is the source's own order."""
+        if descending is None:
+            descending = column is not None and self.columns[column].kind not in ("text",)
+        self.order = SortOrder(self.order.text, column, descending)
+        self.shown_columns.show_sorted(column, self.size.width)
         self._arrange()
 
     def action_reverse(self) -> None:
@@ -252,19 +303,14 @@ class RecordGrid(Widget, can_focus=True):
             self._arrange()
 
     def _arrange(self) -> None:
-        source, columns, order, now_ms = self._given, self.columns, self.order, self._now_ms
-        if order.natural or len(source) <= AT_ONCE:
-            if self._ordering is not None:
-                self._ordering.drop()
-            self._arranged(View(source, arrange(source, columns, order, now_ms)))
-            return
-
-        def work(report: ThreadReport[View]) -> None:
-            report(View(source, arrange(source, columns, order, now_ms, lambda: report.wanted)))
-
-        if self._ordering is None:
-            self._ordering = Slot(self.app, "order", self._arranged, lambda error: self.say(error.message))
-        self._ordering.ask(work)
+        self._arranging.ask(
+            lambda: self.app,
+            self._given,
+            self.columns,
+            self.order,
+            self._now_ms,
+            only_words=self._only_words,
+        )
 
     def _arranged(self, view: View) -> None:
         cursor = Cursor() if self._to_top else self._cursor
@@ -288,36 +334,24 @@ class RecordGrid(Widget, can_focus=True):
         self._painter.read_styles(self.rich_style, self.app.theme)
         width = self.size.width
         if y < self._head:
-            return self._painter.head(self.columns, self._shown(), self.order, width)
+            return self._painter.head(self.shown_columns, self.order, width)
         place = self._top + y - self._head
         if place >= self.count:
             return self._note_line(y - self._head)
-        return self._painter.row(
-            place, self._bar(place), self._values(place), self.columns, self._shown, width, self._now_ms
-        )
+        bar = self._cursor.bar(place, has_focus=self.has_focus)
+        return self._painter.row(place, bar, self._values(place), self.shown_columns, width, self._now_ms)
 
     def _values(self, place: int) -> Callable[[], tuple[Sequence[object], str]]:
         """How to get the values of a row, and its sign."""
         index = self._view.index(place)
         return lambda: (self.source.row(index), self._sign(index))
 
-    def _bar(self, place: int) -> str:
-        """Says where the cursor is without colour, and by its thickness whether the keys go here."""
-        if place != self.cursor:
-            return " "
-        if not self._cursor.on_record:
-            return "·"
-        return "▌" if self.has_focus else "▏"
-
     def _note_line(self, y: int) -> Strip:
         """Below the last row: nothing; without rows: why there are none."""
         message, hint = ("", "") if self.count else self._note
-        if not self.count and len(self.source):
-            message, hint = f"No row matches /{self.order.text}", "Escape takes the filter away."
+        if self.why_none:
+            message, hint = self._arranging.refusal or (self.why_none, "Escape takes the filter away.")
         return self._painter.note(y, message, hint, self.size.width)
-
-    def _shown(self) -> list[tuple[int, int]]:
-        return visible_columns(self._widths, self._frozen, self.first_column, self.size.width - GUTTER)
 
     @property
     def _rows_in_sight(self) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tui.records.sources import GridColumn, RowSource
-from tui.widgets.grid.paint import cell_text
+from tui.widgets.grid.filters import RowFilter
 
 IsWanted = Callable[[], bool]
 # How many rows are looked at between two questions whether anybody still wants the answer.
@@ -17,59 +17,58 @@ _BREATH = 4096
 
 @dataclass(frozen=True, slots=True)
 class SortOrder:
-    """A filter (words that rows hold or, inverse, must not) and a column to sort by."""
+    """The text of a filter, and a column to sort by."""
 
     text: str = ""
     column: int | None = None
     descending: bool = False
 
     @property
-    def inverse(self) -> bool:
-        return self.text.startswith("!")
+    def filters(self) -> bool:
+        return bool(self.text.removeprefix("!").strip())
 
     @property
-    def words(self) -> list[str]:
-        return self.text.removeprefix("!").casefold().split()
+    def done(self) -> str:
+        """What it does to rows, in words: filtered, sorted, both; empty for nothing."""
+        done = ("filtered" * self.filters, "sorted" * (self.column is not None))
+        return " and ".join(filter(None, done))
 
     @property
     def natural(self) -> bool:
         """Every row, as the source has them."""
-        return not self.words and self.column is None
+        return not self.filters and self.column is None
 
 
 def arrange(
     source: RowSource,
     columns: Sequence[GridColumn],
+    rows: RowFilter,
     order: SortOrder,
     now_ms: int,
     wanted: IsWanted = lambda: True,
 ) -> array[int] | None:
-    """Indexes into the source, in the order asked; None for every row as it comes.
+    """Indexes into the source of the rows that match, in the order asked; None for every row as it comes.
 
-    Rows match when their cells, as shown, hold every word, in any case. A missing value sorts last.
-    Returns an empty array early when `wanted` says that nobody waits any more.
+    A missing value sorts last. Returns an empty array early when `wanted` says that nobody waits any more.
     """
-    if order.natural:
+    if rows.lets_all_through and order.column is None:
         return None
-    chosen = _matching(source, columns, order, now_ms, wanted)
+    chosen = _matching(source, columns, rows, now_ms, wanted)
     if order.column is None or not wanted():
         return chosen
     return _sorted(source, chosen, order.column, order.descending)
 
 
 def _matching(
-    source: RowSource, columns: Sequence[GridColumn], order: SortOrder, now_ms: int, wanted: IsWanted
+    source: RowSource, columns: Sequence[GridColumn], rows: RowFilter, now_ms: int, wanted: IsWanted
 ) -> array[int]:
-    words, inverse = order.words, order.inverse
-    if not words:
+    if rows.lets_all_through:
         return array("l", range(len(source)))
     chosen = array("l")
     for index in range(len(source)):
         if index % _BREATH == 0 and not wanted():
             return array("l")
-        cells = zip(columns, source.row(index), strict=True)
-        line = "\x00".join(cell_text(column, value, now_ms) for column, value in cells).casefold()
-        if all(word in line for word in words) is not inverse:
+        if rows.matches(source.row(index), columns, now_ms):
             chosen.append(index)
     return chosen
 

@@ -30,13 +30,19 @@ class View:
     def key(self, place: int) -> Hashable:
         return self.source.key(self.index(place))
 
-    def position(self, place: int | None, order: SortOrder) -> str:
-        """`3 of 13` for a place, with the filter and how many rows it hides; `–` for no record."""
+    def position(self, place: int | None, order: SortOrder, *, is_cut: bool = False) -> str:
+        """`3 of 13` for a place, with the filter and how many rows it hides; `–` for no record.
+
+        `is_cut` says that there are more rows than were read.
+        """
         total, count = len(self.source), len(self)
         number = "–" if place is None and count else f"{0 if place is None else place + 1:,}"
-        if self.chosen is None or not order.words:
-            return f"{number} of {total:,}" if total else ""
-        return f"/{order.text}  {number} of {count:,} ({total:,} in all)"
+        among = f"of the first {total:,}" if is_cut else f"{total:,} in all"
+        if order.filters:
+            return f"/{order.text}  {number} of {count:,} ({among})"
+        if is_cut and order.column is not None:
+            return f"{number} of {total:,} (only these are sorted: there are more)"
+        return f"{number} of {total:,}" if total else ""
 
     def place(self, key: Hashable) -> int | None:
         """Where the record with this key is shown; None where it is not, or not any more."""

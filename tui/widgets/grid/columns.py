@@ -1,0 +1,203 @@
+"""A grid's columns: their order, their widths, and which of them are in sight."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from core.cells import width_of
+from core.text import distinct
+from tui.records.sources import GridColumn, RowSource, tuples
+from tui.widgets.grid.paint import GUTTER, cell_text, measure, visible_columns
+
+# The narrowest that a column can be made, and how much one key changes it, in cells.
+NARROWEST, STEP = 3, 4
+# The whole of a long text is the record's to show: wider than this a column is of no use in a grid.
+WIDEST = 400
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnLayout:
+    """What a person chose of a grid's columns, by their names: it holds for other rows of the same columns.
+
+    `order` has the names of all columns there were when one was moved, or is empty; `widths` are in cells.
+    """
+
+    order: tuple[str, ...] = ()
+    hidden: frozenset[str] = frozenset()
+    widths: Mapping[str, int] = field(default_factory=dict)
+
+    def in_order(self, names: Sequence[str]) -> list[int]:
+        """Indexes of all these columns as they stand; those that it does not know come last."""
+        places = {name: place for place, name in enumerate(self.order)}
+        return sorted(range(len(names)), key=lambda index: places.get(names[index], len(places)))
+
+    def toggled(self, name: str) -> ColumnLayout:
+        """Hidden, or shown again."""
+        return replace(self, hidden=self.hidden ^ {name})
+
+    def with_width(self, name: str, width: int | None) -> ColumnLayout:
+        """`None` is the width that its values ask for."""
+        others = {each: cells for each, cells in self.widths.items() if each != name}
+        return replace(self, widths=others if width is None else {**others, name: width})
+
+    def moved(self, names: Sequence[str], name: str, to: str) -> ColumnLayout:
+        """One of these columns in the place of another, which goes on by one."""
+        order = [names[index] for index in self.in_order(names)]
+        place = order.index(to)
+        order.remove(name)
+        order.insert(place, name)
+        return replace(self, order=tuple(order))
+
+
+class Columns:
+    """`pinned` columns at the left stay in sight while the others scroll.
+
+    With `cells` there is a column under the cursor, and a step goes to the next one; without, it scrolls.
+    """
+
+    def __init__(self, columns: Sequence[GridColumn], pinned: int, *, cells: bool = False) -> None:
+        self.pinned = pinned
+        self.cells = cells
+        self.layout = ColumnLayout()
+        # Of a width, so that not every row works it out again.
+        self._seen: tuple[int, list[tuple[int, int]]] = (-1, [])
+        self.replace(columns)
+
+    def replace(self, columns: Sequence[GridColumn]) -> None:
+        """Other columns, from the first one on; a layout holds where it names any of them."""
+        self.all = columns
+        self.names = distinct([column.title for column in columns])
+        self.reset()
+
+    def reset(self) -> None:
+        """From the first column on, as wide as the titles."""
+        self._measured = measure(self.all, tuples(()), 0)
+        self._first = self.pinned
+        self._at = 0
+        self._arrange()
+
+    def set_layout(self, layout: ColumnLayout) -> None:
+        self.layout = layout
+        under = self.under_cursor
+        self._arrange()
+        if under in self.shown:
+            self._at = self.shown.index(under)
+
+    def _arrange(self) -> None:
+        self._seen = (-1, [])
+        order = self.layout.in_order(self.names)
+        # Never none: a grid without columns could not be told from one without rows.
+        self.shown = [i for i in order if self.names[i] not in self.layout.hidden] or order[:1]
+        self._first = max(self.pinned, min(self._first, len(self.shown) - 1))
+        self._at = max(0, min(self._at, len(self.shown) - 1))
+
+    @property
+    def hidden(self) -> int:
+        """How many are not shown."""
+        return len(self.all) - len(self.shown)
+
+    @property
+    def under_cursor(self) -> int | None:
+        """The index of the column that the cursor is on, where there is such a cursor."""
+        return self.shown[self._at] if self.cells and self.shown else None
+
+    def measure(self, source: RowSource, now_ms: int) -> None:
+        """Widths only grow while the columns stay, so that a refresh never makes the picture jump."""
+        widths = measure(self.all, source, now_ms)
+        self._measured = [max(pair) for pair in zip(widths, self._measured, strict=True)]
+        self._seen = (-1, [])
+
+    def width(self, index: int) -> int:
+        return self.layout.widths.get(self.names[index], self._measured[index])
+
+    def in_sight(self, width: int) -> list[tuple[int, int]]:
+        """(index, cells) of the columns that a grid of this width shows, from left to right."""
+        if self._seen[0] != width:
+            widths = [self.width(index) for index in self.shown]
+            seen = visible_columns(widths, self.pinned, self._first, width - GUTTER)
+            self._seen = width, [(self.shown[place], cells) for place, cells in seen]
+        return self._seen[1]
+
+    def more(self, width: int) -> tuple[bool, bool]:
+        """Whether there are columns out of sight at the left, and at the right."""
+        seen = self.in_sight(width)
+        return self._first > self.pinned, bool(seen) and seen[-1][0] != self.shown[-1]
+
+    def toggle_whole(self, index: int, values: Sequence[object], now_ms: int) -> None:
+        """A column as wide as these values of it; again: as it was."""
+        name, column = self.names[index], self.all[index]
+        texts = (column.title, *(cell_text(column, value, now_ms) for value in values))
+        width = None if name in self.layout.widths else min(WIDEST, max(map(width_of, texts)))
+        self.set_layout(self.layout.with_width(name, width))
+
+    def after(self, index: int | None) -> int | None:
+        """The next column with a title; None past the last. After None comes the first."""
+        titled = [each for each in self.shown if self.all[each].title]
+        place = titled.index(index) + 1 if index in titled else 0
+        return titled[place] if place < len(titled) else None
+
+    # Moving
+
+    def step(self, by: int, width: int) -> bool:
+        """One column further, if there is one: by the cursor, else by scrolling."""
+        if not self.cells:
+            return self._scroll(by, width)
+        at = self._at + by
+        if not 0 <= at < len(self.shown):
+            return False
+        self._at = at
+        self._bring_into_sight(at, width)
+        return True
+
+    def _scroll(self, by: int, width: int) -> bool:
+        if by > 0 and self._is_whole(len(self.shown) - 1, width):
+            return False
+        first = self._first + by
+        if not self.pinned <= first < len(self.shown):
+            return False
+        self._scroll_to(first)
+        return True
+
+    def go_to(self, index: int, width: int) -> None:
+        """Bring a column into sight, and the cursor to it; one that was hidden is shown again."""
+        if index not in self.shown:
+            self.set_layout(self.layout.toggled(self.names[index]))
+        at = self.shown.index(index)
+        if self.cells:
+            self._at = at
+        self._bring_into_sight(at, width)
+
+    def _bring_into_sight(self, at: int, width: int) -> None:
+        if at < self.pinned:
+            return
+        if at < self._first:
+            self._scroll_to(at)
+            return
+        before = self._first
+        if self._is_whole(at, width):
+            return
+        # As the last one that is whole: back from where it is the first.
+        self._scroll_to(at)
+        while self._first > before:
+            self._scroll_to(self._first - 1)
+            if not self._is_whole(at, width):
+                self._scroll_to(self._first + 1)
+                return
+
+    def _scroll_to(self, first: int) -> None:
+        self._first = first
+        self._seen = (-1, [])
+
+    def _is_whole(self, at: int, width: int) -> bool:
+        """Whether the column at a place is in sight in its full width."""
+        seen = dict(self.in_sight(width))
+        index = self.shown[at] if self.shown else None
+        return index is None or seen.get(index, -1) >= self.width(index)
+
+    def show_sorted(self, index: int | None, width: int) -> None:
+        """Bring the column that rows are sorted by into sight; without one go back to the first ones."""
+        if index is None:
+            self._scroll_to(self.pinned)
+        elif index not in dict(self.in_sight(width)):
+            self.go_to(index, width)
