@@ -29,11 +29,14 @@ class Cancellation:
     def __init__(self) -> None:
         self._event = threading.Event()
         self._lock = threading.Lock()
-        self._is_closed = False
+        self._is_closed = self._comes_later = False
 
     def cancel(self) -> None:
+        """Stop it; past its point of no return, what comes after it."""
         with self._lock:
-            if not self._is_closed:
+            if self._is_closed:
+                self._comes_later = True
+            else:
                 self._event.set()
 
     def close(self) -> None:
@@ -42,6 +45,14 @@ class Cancellation:
             if self._event.is_set():
                 raise _cancelled()
             self._is_closed = True
+
+    def reopen(self) -> None:
+        """Another piece of the work begins, with a point of no return of its own. Raises `Cancelled`."""
+        with self._lock:
+            self._is_closed = False
+            if self._comes_later or self._event.is_set():
+                self._event.set()
+                raise _cancelled()
 
     @property
     def is_closed(self) -> bool:
@@ -77,6 +88,13 @@ def pass_no_return() -> None:
     cancellation = _current.get()
     if cancellation is not None:
         cancellation.close()
+
+
+def begin_again() -> None:
+    """The next piece of this thread's work begins. Raises `Cancelled` if it was cancelled meanwhile."""
+    cancellation = _current.get()
+    if cancellation is not None:
+        cancellation.reopen()
 
 
 def to_the_end() -> AbstractContextManager[None]:

@@ -68,7 +68,8 @@ class TableActions:
     def plan(self, action: str, /, **arguments: object) -> Plan:
         """The plan of an action, by its name on the command line: `plan("delete-tag", name="v2")`.
 
-        Reads only. Its `refusals` say what is in the way, each with a reason and a hint.
+        Reads only. Its `refusals` say what is in the way, each with a reason and a hint. Where a command
+        takes an argument several times, a list of it (`name=["v1", "v2"]`) gives one plan of all.
         """
         chosen = action_named(action)
         given = checked_arguments(chosen, arguments)

@@ -34,6 +34,8 @@ def _checked(action: Action, argument: Argument, value: object) -> object:
         if argument.required:
             raise UsageError(f"{action.name} needs {argument.name}", argument.help)
         return argument.default
+    if argument.many and isinstance(value, list | tuple):
+        return [_checked(action, argument, each) for each in value]
     kind, words = _KINDS[argument.kind]
     # To Python a truth value is a number.
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):

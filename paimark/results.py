@@ -165,6 +165,12 @@ class Recovered(Result, frozen=True, kw_only=True):
     recovered: int
 
 
+class ManyDone(Result, frozen=True, kw_only=True):
+    """One action on several things; each of `parts` has the shape of that action."""
+
+    parts: tuple[Result, ...]
+
+
 RESULTS: Mapping[str, type[Result]] = {
     "create-savepoint": SavepointCreated,
     "auto-savepoint": AutoSavepointDone,
@@ -190,6 +196,16 @@ RESULTS: Mapping[str, type[Result]] = {
 
 def result_of(plan: Plan, outcome: Outcome) -> Result:
     """The outcome of a plan in its action's own shape."""
+    if plan.parts:
+        parts = zip(plan.parts, outcome.parts, strict=True)
+        return ManyDone(
+            action=outcome.action,
+            table=outcome.table,
+            message=outcome.message,
+            undo=outcome.undo,
+            facts=outcome.result,
+            parts=tuple(result_of(part, done) for part, done in parts),
+        )
     told = {
         **({"undone": plan.arguments.get("undone")} if outcome.action == "undo" else {}),
         **outcome.result,

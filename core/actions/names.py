@@ -12,6 +12,8 @@ from core.table.layout import MAIN, SAVEPOINT_TAG_PREFIX
 from core.table.read_tags import STOCK_READ_TAG_PREFIX
 from core.text import unseen_in
 
+# In the name of a new tag it stands for the id of the snapshot.
+ID_IN_NAME = "{id}"
 _MAX_BYTES = 200
 _FORBIDDEN = frozenset("/\\$")
 # Somebody who believes their names would lose the snapshots that these tags hold.

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 import msgspec
 
 from core.errors import Refused
+from core.table.operations import Group
 from core.table.records import Point
 
 
@@ -46,8 +47,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     the resolved arguments that `apply` uses; `change` names the kind of change that `apply` makes, where it
     is not the action's name, and `request` holds what the action was asked for. `lasting` is the fingerprint
     of what must stay the same though main goes on from `main_at`. `undoes` and `redoes` are tokens of
-    operations. `freed_files` and `freed_bytes` count what leaves the store. A plan with refusals can't be
-    applied.
+    operations. `freed_files` and `freed_bytes` count what leaves the store. `parts` are the plans of a change
+    of many, in the order in which they are applied; `group` says which part of one it is, once it is applied.
+    A plan with refusals can't be applied.
     """
 
     action: str = ""
@@ -72,6 +74,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     main_at: Point | None = None
     undoes: str | None = None
     redoes: str | None = None
+    parts: tuple[Plan, ...] = ()
+    group: Group | None = None
 
     @property
     def kind(self) -> str:
@@ -80,10 +84,14 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcome of an action. `message` is one sentence; `result` its facts (`savepoint_id`, ...)."""
+    """The outcome of an action. `message` is one sentence; `result` its facts (`savepoint_id`, ...).
+
+    `parts` are the outcomes of a change of many.
+    """
 
     action: str
     table: str
     message: str
     result: dict[str, str | int | bool | None]
     undo: str = ""
+    parts: tuple[Outcome, ...] = ()

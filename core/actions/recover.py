@@ -17,6 +17,7 @@ from core.actions.change.owner import Owner, Standing, running, silent, standing
 from core.actions.change.registry import change_named
 from core.actions.checks import fingerprint, require_allowed, require_unmoved, text_argument
 from core.actions.context import Context, Progress, Remark
+from core.actions.many.what_was_done import told_of
 from core.actions.plan import Outcome, Plan, Refusal, Step
 from core.actions.replace import restore_main
 from core.actions.roots import savepoint_claim
@@ -112,13 +113,18 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     if findings.untagged:
         lost = ", ".join(str(each.savepoint.id) for each in findings.untagged)
         what += f" and a savepoint without its tag: {lost}"
+    of_many = "" if findings.is_held else told_of(context, table, findings.interrupted)
     return Plan(
         summary=f"{table.full_name} has {what}",
         arguments={"assume": assumed},
         fingerprint=findings.fingerprint,
         steps=tuple(steps),
         kept=("Everything else: whatever no journal or claim of an interrupted change names",),
-        warnings=(*unwatched.alive, *_warnings(context, findings.untagged)),
+        warnings=(
+            *unwatched.alive,
+            *_warnings(context, findings.untagged),
+            *([of_many] if of_many else []),
+        ),
         refusals=tuple(refusals),
         empty=findings.is_empty,
     )
@@ -161,7 +167,8 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     for root, name in findings.reads:
         stale_read_tags.remove(context, root, name, progress)
     done = (findings.interrupted is not None) + len(findings.claims) + len(findings.untagged)
-    outcome = _outcome(plan, done, f"{plan.table} is whole again")
+    of_many = told_of(context, table, None) if findings.interrupted else ""
+    outcome = _outcome(plan, done, f"{plan.table} is whole again" + (f". {of_many}" if of_many else ""))
     interrupted = [findings.interrupted.journal.action] if findings.interrupted else []
     interrupted += [f"savepoint {claim.id}" for claim in findings.claims]
     interrupted += [f"tag of savepoint {each.savepoint.id}" for each in findings.untagged]

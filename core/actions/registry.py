@@ -35,13 +35,14 @@ Danger = Literal["safe", "changes", "destructive"]
 
 @dataclass(frozen=True)
 class Argument:
-    """One argument; its command-line option is `--<name>`."""
+    """One argument; its command-line option is `--<name>`. Of one that is `many` a list may be given."""
 
     name: str
     kind: Literal["text", "int", "flag", "choice"]
     help: str
     required: bool = False
     default: str | int | bool | None = None
+    many: bool = False
 
 
 @dataclass(frozen=True)
@@ -82,8 +83,14 @@ def _defined(
 ) -> Action:
     """`module` lies below `core.actions`, and is called as its action is."""
     name = module.rpartition(".")[2].replace("_", "-")
+    varied = next((each.name for each in arguments if each.many), "")
 
     def plan(context: Context, table: TablePath, given: Mapping[str, object]) -> Plan:
+        if isinstance(given.get(varied), list | tuple):
+            from core.actions.many.planning import plan_each
+
+            of_all = plan_each(context, table, plan, varied, given)
+            return replace(of_all, action=name, table=table.full_name)
         made = cast(MakePlan, _loaded(module).plan)(context, table, given)
         return replace(
             made,
@@ -94,6 +101,12 @@ def _defined(
         )
 
     def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
+        if plan.parts:
+            from core.actions.many.applying import apply_each
+
+            return apply_each(
+                context, plan, progress, lambda part: action(part.action).apply(context, part, progress)
+            )
         require_no_links(context.files, parse_table_name(plan.table))
         outcome = _apply_of(module)(context, plan, progress)
         if moves_main and not plan.empty:
@@ -140,9 +153,11 @@ def _plain(given: Mapping[str, object]) -> dict[str, str | int | bool | None]:
     }
 
 
-_SNAPSHOT = Argument("snapshot", "int", "Id of the snapshot; the newest when left out.")
+_SNAPSHOT = Argument("snapshot", "int", "Id of the snapshot; the newest when left out.", many=True)
 _BRANCH = Argument("branch", "text", "Branch of the table; main when left out.")
 _TAG = Argument("name", "text", "Name of the tag.", required=True)
+_TAGS_TO_DELETE = Argument("name", "text", "Name of the tag.", required=True, many=True)
+_BRANCHES_TO_DELETE = Argument("name", "text", "Name of the branch.", required=True, many=True)
 _OF_BRANCH = Argument("name", "text", "Name of the branch.", required=True)
 
 _adding = partial(_defined, danger="changes")
@@ -166,7 +181,7 @@ ACTIONS: dict[str, Action] = {
             "tags.create_tag",
             "Name a snapshot with a stock tag.",
             (
-                _TAG,
+                Argument("name", "text", "Name of the tag; {id} in it is the snapshot's id.", required=True),
                 _SNAPSHOT,
                 _BRANCH,
                 Argument("retain", "text", "How long it is kept (7 d, 12 h); for good when left out."),
@@ -202,12 +217,12 @@ ACTIONS: dict[str, Action] = {
         _destructive(
             "savepoints.delete_savepoint",
             "Delete a savepoint, and every file that only it keeps.",
-            (Argument("id", "int", "Id of the savepoint.", required=True),),
+            (Argument("id", "int", "Id of the savepoint.", required=True, many=True),),
         ),
         _destructive(
             "tags.delete_tag",
             "Delete a tag, and every file that only it keeps.",
-            (_TAG, _BRANCH),
+            (_TAGS_TO_DELETE, _BRANCH),
         ),
         _destructive(
             "garbage.expire_snapshots",
@@ -221,7 +236,10 @@ ACTIONS: dict[str, Action] = {
         _destructive(
             "branches.delete_branch",
             "Delete a branch, and every file that only it keeps.",
-            (_OF_BRANCH, Argument("keep", "flag", "Only retire it: it keeps its files under another name.")),
+            (
+                _BRANCHES_TO_DELETE,
+                Argument("keep", "flag", "Only retire it: it keeps its files under another name."),
+            ),
         ),
         _moving_main(
             "replace.replace_main_branch",

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import Any, ClassVar
 
+import msgspec
+
 from core.errors import Corrupt
 from core.storage.files import Files, read_if_there
 from core.table.layout import OPERATION_PREFIX, TablePath
@@ -101,11 +103,19 @@ class Undoable(Record, frozen=True, kw_only=True):
         return self.moved_main and (self.root, self.after) == (root, point)
 
 
+class Group(msgspec.Struct, frozen=True):
+    """Which part of a change of many it is: `number` from 1, of all parts by `names`."""
+
+    id: str
+    number: int
+    names: tuple[str, ...]
+
+
 class Operation(Record, frozen=True, kw_only=True):
     """One finished change. `time` is epoch milliseconds; `request` is what the action was asked for.
 
     `before` and `after` name the references that it moved. `undoes` and `redoes` are tokens of operations;
-    `now` is where an undo by a commit left main.
+    `now` is where an undo by a commit left main. `group` is that of a change of many.
     """
 
     newest: ClassVar[int | None] = 1
@@ -125,6 +135,7 @@ class Operation(Record, frozen=True, kw_only=True):
     undoes: str | None = None
     redoes: str | None = None
     now: Point | None = None
+    group: Group | None = None
 
 
 def operation_names(files: Files, table: TablePath) -> list[tuple[int, str, str]]:

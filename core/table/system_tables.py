@@ -19,7 +19,7 @@ from core.table.layout import Root
 from core.table.lineage.branches import branch_rows
 from core.table.lineage.lineage import Lineage
 from core.table.names import near_names
-from core.table.operations import read_operations
+from core.table.operations import Operation, read_operations
 from core.table.records import Snapshot
 from core.table.savepoints import SavepointManager
 from core.table.tag_times import created_ms, retained_text
@@ -116,7 +116,15 @@ def _operations(files: Files, root: Root, unreadable: Unreadable) -> Iterable[Ro
     numbers = {each.token: each.number for each in known}
     for each in known:
         undoes, redoes = (numbers.get(token or "") for token in (each.undoes, each.redoes))
-        yield (*_operation_row(each), undoes, redoes)
+        yield (*_operation_row(_with_part(each)), undoes, redoes)
+
+
+def _with_part(operation: Operation) -> Operation:
+    """Its summary says which part of a change of many it was."""
+    if (group := operation.group) is None:
+        return operation
+    said = f"{operation.summary} ({group.number} of {len(group.names)} at once)"
+    return msgspec.structs.replace(operation, summary=said)
 
 
 def _options(files: Files, root: Root, unreadable: Unreadable) -> Iterable[Row]:

@@ -14,6 +14,7 @@ import fastavro
 import msgspec
 import pytest
 
+from core.actions.change import operations
 from core.actions.context import Context
 from core.actions.registry import action
 from core.errors import Refused
@@ -21,8 +22,9 @@ from core.storage.files import Files
 from core.storage.local import LocalFiles
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import all_roots, main_root, root_exists
+from core.table.manifests.files import each_needed_file, missing_files
 from core.table.savepoints import SavepointManager
-from tests.actions.acting import ORDERS, Meanwhile, applied, contents, done
+from tests.actions.acting import ORDERS, Meanwhile, applied, contents, done, replace_rows
 from tests.faults.fault_files import some_of
 from tests.faults.scene import KilledScene
 
@@ -36,7 +38,7 @@ class Case:
     """An action on a table prepared for it.
 
     `lost_after`: an expiry takes a manifest list right after a file with this end of its path is created, so
-    that the action is refused and only the state before is right.
+    that the action is refused and only the state before is right. `parts`: of a change of many.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Case:
     arguments: dict[str, object] = field(default_factory=dict)
     prepare: tuple[str, ...] = ()
     lost_after: str = ""
+    parts: int = 1
 
 
 def _expire_2(orders: Path, context: Context) -> None:
@@ -83,6 +86,7 @@ CASES = (
     Case("savepoint of the newest", "create-savepoint"),
     Case("second savepoint", "create-savepoint", {"comment": "kept"}, ("savepoint",)),
     Case("savepoint of an older one", "create-savepoint", {"snapshot": 3}),
+    Case("several savepoints", "create-savepoint", {"snapshot": [3, 4]}, parts=2),
     Case("savepoint on a branch", "create-savepoint", {"branch": "b"}, ("branch",)),
     Case("savepoint that is lost", "create-savepoint", {"snapshot": 3}, lost_after="tag-savepoint.1"),
     Case("savepoint that is due", "auto-savepoint", prepare=("interval",)),
@@ -105,6 +109,18 @@ def test_every_write_can_be_the_last(scene: Scene) -> None:
         scene.assert_reads_rightly(when)
         scene.recover()
         scene.assert_whole(when)
+
+
+def test_time_may_pass_before_several_are_recovered(warehouse_template: Path, tmp_path: Path) -> None:
+    """A commit and an expiry come between; then what was done goes in one undo."""
+    scene = Scene(next(case for case in CASES if case.parts > 1), warehouse_template, tmp_path)
+    for write in range(2, len(scene.film.writes), 5):
+        scene.killed_after(write)
+        scene.let_time_pass()
+        scene.recover()
+        scene.assert_all_is_there(f"killed after write {write}")
+        scene.take_back()
+        scene.assert_all_is_there(f"killed after write {write}, taken back")
 
 
 def test_a_recovery_can_be_killed_too(scene: Scene, is_long: bool) -> None:
@@ -133,6 +149,7 @@ class Scene(KilledScene):
         self._film()
         before, after = self.right_states
         assert after.keys() < before.keys() if case.lost_after else after.keys() > before.keys()
+        self.add_parts(case.action, case.arguments, case.parts)
 
     def assert_reads_rightly(self, when: str) -> None:
         now = contents(self._directory)
@@ -156,6 +173,23 @@ class Scene(KilledScene):
             assert not lineage.unreadable
         newest = Lineage(files, main_root(files, ORDERS)).latest()
         assert newest is not None and newest.id == 5, when
+
+    def let_time_pass(self) -> None:
+        replace_rows(self._warehouse)
+        done(self._context(), "expire-snapshots", retain_last=1)
+
+    def assert_all_is_there(self, when: str) -> None:
+        """Every snapshot, tag and savepoint has all its files."""
+        lineage = Lineage(self._context().files, ORDERS.root())
+        for record in [*lineage.snapshots(), *(tag for _, tag in lineage.tags())]:
+            needed = each_needed_file(self._context().files, ORDERS.root(), record)
+            assert missing_files(self._context().files, needed) == [], when
+
+    def take_back(self) -> None:
+        """Whatever was done of a change of many goes in one undo."""
+        if operations.undoable(self._context(), ORDERS):
+            done(self._context(), "undo")
+            assert not operations.undoable(self._context(), ORDERS)
 
     def state(self) -> dict[str, object]:
         """What lies in the table, apart from names and bytes that chance decides."""

@@ -40,6 +40,8 @@ class Case:
     prepare: Callable[[Path, Context], object]
     arguments: dict[str, object] = field(default_factory=dict)
     table: TablePath = ORDERS
+    # Of a change of many: each part is whole or not begun.
+    parts: int = 1
 
 
 def forget(warehouse: Path, *ids: int) -> None:
@@ -80,6 +82,12 @@ def savepoint_without_tag(warehouse: Path, context: Context) -> None:
 def expired_tag(warehouse: Path, context: Context) -> None:
     replace_rows(warehouse)
     forget(warehouse, 1, 2, 3, 4)
+
+
+def tags_that_share_files(warehouse: Path, context: Context) -> None:
+    done(context, "create-tag", name="v4", snapshot=4)
+    done(context, "create-tag", name="same", snapshot=4)
+    expired_tag(warehouse, context)
 
 
 def tag_on_a_branch(warehouse: Path, context: Context) -> None:
@@ -125,6 +133,7 @@ CASES = (
     Case("savepoint of three roots", "delete-savepoint", savepoint_of_three_roots, {"id": 1}),
     Case("savepoint without its tag", "delete-savepoint", savepoint_without_tag, {"id": 1}),
     Case("tag of an expired snapshot", "delete-tag", expired_tag, {"name": "v2"}),
+    Case("several tags", "delete-tag", tags_that_share_files, {"name": ["v4", "same"]}, parts=2),
     Case("tag on a branch", "delete-tag", tag_on_a_branch, {"name": "mine", "branch": "b"}),
     Case("snapshots", "expire-snapshots", long_past, {"retain_last": 1}),
     Case(
@@ -173,6 +182,7 @@ class Scene(KilledScene):
         before, after = self.right_states
         assert after.keys() - before.keys() <= {"snapshot/EARLIEST"}
         assert len(before.keys() - after.keys()) > self._freed > 0
+        self.add_parts(case.action, case.arguments, case.parts)
 
     def assert_what_stays_is_whole(self, when: str) -> None:
         """Every tag, savepoint and branch, and every snapshot from EARLIEST on, has all its files."""

@@ -34,7 +34,7 @@ from core.storage.conditions import SCRATCH
 from core.storage.local import LocalFiles
 from core.table import layout
 from core.table.definition.retention import RETENTION_OFF
-from core.table.operations import Operation, Undoable
+from core.table.operations import Group, Operation, Undoable
 from core.table.read_tags import READ_TAG_PREFIX
 from core.table.records import Consumer, Point, Record, Savepoint, SchemaField, Snapshot, TableSchema, Tag
 from tests.actions.acting import ORDERS, context_on, done
@@ -45,7 +45,7 @@ PAGE = (Path(__file__).parents[2] / "docs/table-format.md").read_text()
 WRITTEN: dict[str, type[msgspec.Struct]] = {
     kind.__name__: kind
     for kind in (
-        *(journal.Journal, journal.JournalEntry, Owner, Plan, Step, Refusal, Point, Consumer),
+        *(journal.Journal, journal.JournalEntry, Owner, Plan, Step, Refusal, Point, Consumer, Group),
         *(Claim, Savepoint, Operation, Undoable, MergeEvent, Attempt),
     )
 }
@@ -181,7 +181,7 @@ def examples() -> list[tuple[str, str]]:
 
 
 def test_every_record_of_a_file_has_an_example() -> None:
-    embedded = {Owner, Plan, Step, Refusal, Point, Undoable}
+    embedded = {Owner, Plan, Step, Refusal, Point, Undoable, Group}
     files = {name for name, kind in WRITTEN.items() if kind not in embedded}
     assert {name for name, _ in examples()} == files | {"Tag", "LATEST", "MAIN-BRANCH", "notice"}
     assert PAGE.count("```json\n") + PAGE.count("```text\n") == len(examples()) + len(orders())

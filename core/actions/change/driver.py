@@ -173,6 +173,7 @@ def _operation(change: Change[msgspec.Struct], hold: Hold, done: Done) -> Operat
         undoes=plan.undoes,
         redoes=plan.redoes,
         now=change.now(),
+        group=plan.group,
     )
 
 

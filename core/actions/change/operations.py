@@ -14,6 +14,7 @@ from core.actions.context import Context
 from core.table.layout import TablePath
 from core.table.operations import (
     REPLACEMENT,
+    Group,
     Operation,
     Undoable,
     operation_names,
@@ -22,14 +23,23 @@ from core.table.operations import (
 )
 from core.table.records import Point
 
-__all__ = ["REPLACEMENT", "Operation", "Stacks", "Undoable", "append", "stacks", "undoable"]
+__all__ = ["REPLACEMENT", "Group", "Operation", "Stacks", "Undoable", "append", "stacks", "undoable"]
 
 
 class Stacks(msgspec.Struct, frozen=True):
-    """Operations that can be undone, and that can be redone, each with the newest last."""
+    """Operations that can be undone, and that can be redone, each with the newest last.
+
+    `groups` has the ids of changes of many, by the tokens of their parts.
+    """
 
     undo: tuple[Undoable, ...]
     redo: tuple[Operation, ...]
+    groups: dict[str, str]
+
+    def together(self, token: str) -> set[str]:
+        """The tokens of the change of many that this one is a part of; itself alone if of none."""
+        group = self.groups.get(token)
+        return {token} if group is None else {each for each, of in self.groups.items() if of == group}
 
 
 def append(context: Context, table: TablePath, operation: Operation) -> None:
@@ -65,7 +75,8 @@ def stacks(context: Context, table: TablePath) -> Stacks:
             redo = []
         if operation.way_back is not None:
             undo = [*_still_open(undo, operation.way_back), operation.way_back]
-    return Stacks(tuple(undo), tuple(redo))
+    groups = {each.token: each.group.id for each in by_token.values() if each.group is not None}
+    return Stacks(tuple(undo), tuple(redo), groups)
 
 
 def _without(known: Sequence[Undoable], token: str, now: Point | None) -> list[Undoable]:

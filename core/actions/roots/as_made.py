@@ -87,5 +87,6 @@ def log(
         after=outcome.message,
         way_back=entry,
         redoes=plan.redoes,
+        group=plan.group,
     )
     append(context, table, operation)

@@ -13,7 +13,7 @@ from core.actions.checks import (
     undone_on_failure,
 )
 from core.actions.context import Context, Progress
-from core.actions.names import name_refusal
+from core.actions.names import ID_IN_NAME, name_refusal
 from core.actions.plan import Outcome, Plan, Refusal, Step
 from core.actions.roots import guard_tags
 from core.actions.roots.as_made import log
@@ -44,14 +44,17 @@ ACTION = "create-tag"
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
-    """Arguments: `name`, `snapshot` (the newest when None), `branch` (main when None), `retain`."""
+    """Arguments: `name`, in which `{id}` is the snapshot's id; `snapshot` (the newest when None), `branch`
+    (main when None), `retain`.
+    """
     files = context.files
-    name = required_text(arguments, "name")
+    given_name = required_text(arguments, "name")
     wanted = integer_argument(arguments, "snapshot")
     retain, branch = text_argument(arguments, "retain"), text_argument(arguments, "branch")
     retain_ms = None if retain is None else parse_duration(retain)
     root = branch_root(files, table, branch)
     chosen = choose(files, root, wanted)
+    name = given_name if chosen is None else given_name.replace(ID_IN_NAME, str(chosen.snapshot.id))
     refusals = _name_refusals(context, root, name, chosen)
     if chosen is None:
         refusals.append(

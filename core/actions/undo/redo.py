@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import msgspec
 
 from core.actions.change import operations
 from core.actions.change.operations import Operation
 from core.actions.context import Context, Progress
+from core.actions.many.planning import plan_in_turn, together
 from core.actions.plan import Outcome, Plan, Refusal
 from core.actions.roots.pin_snapshot import choose
 from core.table.layout import TablePath
@@ -16,10 +18,11 @@ from core.table.lineage.main_branch import main_root
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
-    """The plan of the action that was undone last, with the arguments that it had."""
-    from core.actions.registry import action
-
-    known = operations.stacks(context, table).redo
+    """The plan of the action that was undone last, with the arguments that it had; of all parts of a change
+    of many, unless `single` is given.
+    """
+    stacks = operations.stacks(context, table)
+    known = stacks.redo
     if not known:
         hint = f"`paimark operations {table.word}` says what was done."
         nothing = Refusal(f"{table.full_name} has no undo that can be redone", hint)
@@ -28,7 +31,18 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             arguments={},
             refusals=(nothing,),
         )
-    undone = known[-1]
+    of_one = stacks.together(known[-1].token)
+    group = [each for each in reversed(known) if each.token in of_one]
+    if len(group) == 1 or arguments.get("single") is True:
+        return _plan_of(context, table, known[-1])
+    makers = [partial(_plan_of, table=table, undone=each) for each in group]
+    parts, refusals = plan_in_turn(context, table, makers)
+    return together(table, parts, refusals, f"Redo {group[0].action}: ")
+
+
+def _plan_of(context: Context, table: TablePath, undone: Operation) -> Plan:
+    from core.actions.registry import action
+
     planned = action(undone.action).plan(context, table, undone.request)
     return msgspec.structs.replace(
         planned,

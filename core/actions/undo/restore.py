@@ -57,7 +57,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     require_unmoved(table, plan, fingerprint(*(each.token for each in known)))
     count, verb = int(plan.arguments["count"] or 0), str(plan.arguments["verb"])
     for position in range(count):
-        step = action(verb).plan(context, table, {})
+        step = action(verb).plan(context, table, {"single": True})
         if step.refusals:
             reason = f"{position} of {count} done, then: {step.refusals[0].reason}"
             raise Refused(reason, step.refusals[0].hint)

@@ -32,7 +32,7 @@ def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
     return Plan(
         change="undo-retirement",
         summary=f"Give branch {now.root.label} of {table.full_name} back its name {entry.branch}",
-        arguments={},
+        arguments={"branch_name": entry.branch},
         fingerprint=_fingerprint(entry, now),
         steps=(
             Step("copy", f"branch {entry.branch}", count, total),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import msgspec
 
@@ -10,6 +11,7 @@ from core.actions.branches import delete_branch
 from core.actions.change import operations
 from core.actions.change.operations import Undoable
 from core.actions.context import Context
+from core.actions.many.planning import plan_in_turn, together
 from core.actions.plan import Plan, Refusal
 from core.actions.roots.as_made import is_untouched
 from core.actions.undo import commit as undo_commit
@@ -24,23 +26,54 @@ _Plan = Callable[[Context, TablePath, Undoable], Plan]
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
-    """The newest change is taken back first. Arguments: `replacement`, for the newest replacement of main
-    though main has moved on from merges and rollbacks since.
+    """The newest change is taken back first, and of a change of many all parts. Arguments: `replacement`, for
+    the newest replacement of main though main has moved on from merges and rollbacks since; `single`, for
+    one part alone.
     """
     replacement_only = arguments.get("replacement") is True
     try:
         entry = _last(context, table, replacement_only=replacement_only)
-        made = _planner(table, entry)(context, table, entry)
+        group = _group(context, table, entry)
+        if len(group) > 1 and arguments.get("single") is not True:
+            return _plan_group(context, table, group)
+        return _plan_of(context, table, entry, replacement_only=replacement_only)
     except Refused as error:
         return Plan(
             summary=f"Take back the last change of {table.full_name}",
             arguments={},
             refusals=(Refusal(error.message, error.hint),),
         )
+
+
+def _group(context: Context, table: TablePath, entry: Undoable) -> list[Undoable]:
+    """The parts of its change of many that can be undone, the newest first; itself alone if of none."""
+    stacks = operations.stacks(context, table)
+    together = stacks.together(entry.token)
+    return [each for each in reversed(stacks.undo) if each.token in together]
+
+
+def _plan_group(context: Context, table: TablePath, group: Sequence[Undoable]) -> Plan:
+    """What somebody changed since is not taken away: it is told of."""
+    untouched = [each for each in group if is_untouched(context.files, table, each)]
+    makers = [partial(_plan_of, table=table, entry=each) for each in untouched]
+    parts, refusals = plan_in_turn(context, table, makers)
+    made = together(table, parts, refusals, f"Take back {group[0].action}: ")
+    changed = [_changed(each) for each in group if each not in untouched]
+    return msgspec.structs.replace(made, action=ACTION, warnings=(*changed, *made.warnings))
+
+
+def _changed(entry: Undoable) -> str:
+    made = " ".join(str(each) for each in (entry.arguments or {}).values() if each is not None)
+    return f"What {entry.action} made ({made}) has been changed since, and stays"
+
+
+def _plan_of(context: Context, table: TablePath, entry: Undoable, *, replacement_only: bool = False) -> Plan:
+    made = _planner(table, entry)(context, table, entry)
     arguments_now = {**made.arguments, "undone": entry.action, "replacement": replacement_only}
     return msgspec.structs.replace(
         made,
         action=ACTION,
+        table=table.full_name,
         change=made.kind,
         arguments=arguments_now,
         undoes=entry.token,

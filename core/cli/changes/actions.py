@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import click
 
 from core.actions.context import Context, open_context
+from core.actions.many.applying import PartlyDone
 from core.actions.plan import Outcome, Plan
 from core.actions.registry import ACTIONS, Action, Argument, must_be_agreed_to
 from core.cli.asking import confirm, require_writable
@@ -20,12 +21,15 @@ from core.cli.output import narrate
 from core.cli.plans import say_plan
 from core.cli.query.answering import open_engine
 from core.cli.query.narrator import Narrator
-from core.errors import Refused
+from core.errors import Refused, UsageError
 from core.export.json_rows import json_text
 from core.redaction import redacted
 from core.spark.client.client import Engine
 from core.table.catalog import find_table
 from core.text import clean_text
+
+# The values that follow the table.
+_FOLLOWING = "following"
 
 
 def action_command(name: str) -> click.Command | None:
@@ -42,13 +46,31 @@ def action_command(name: str) -> click.Command | None:
 
 
 def params_of(action: Action) -> list[click.Parameter]:
-    """The table, and an option an argument."""
-    return [click.Argument(["table"], metavar="TABLE"), *map(_option, action.arguments)]
+    """The table, and an option an argument; what an action needs of many may follow the table."""
+    params: list[click.Parameter] = [click.Argument(["table"], metavar="TABLE")]
+    for each in action.arguments:
+        if each.many and each.required:
+            metavar = f"[{each.name.upper()}]..."
+            params.append(click.Argument([_FOLLOWING], metavar=metavar, nargs=-1, type=_type(each)))
+    return [*params, *map(_option, action.arguments)]
 
 
 def arguments_of(action: Action, values: Mapping[str, object]) -> dict[str, object]:
-    """The values of `params_of`, as the action takes them."""
-    return {argument.name: values[_parameter(argument)] for argument in action.arguments}
+    """The values of `params_of`, as the action takes them. Raises `UsageError` where one is missing."""
+    return {each.name: _given_value(action, each, values) for each in action.arguments}
+
+
+def _given_value(action: Action, argument: Argument, values: Mapping[str, object]) -> object:
+    """One value; of several a list."""
+    value = values[_parameter(argument)]
+    if not argument.many:
+        return value
+    following = values.get(_FOLLOWING) if argument.required else None
+    several = [*cast(Iterable[object], following or ()), *cast(Iterable[object], value)]
+    if not several and argument.required:
+        hint = f"Give it after the table, or as --{argument.name}; several make one change."
+        raise UsageError(f"{action.name} needs {argument.name}", hint)
+    return several if len(several) > 1 else next(iter(several), None)
 
 
 def run_action(action: Action, options: Given, table_name: str, arguments: dict[str, object]) -> None:
@@ -92,7 +114,13 @@ def carry_out(action: Action, context: Context, plan: Plan, options: Given) -> N
         return
     if must_be_agreed_to(action, plan) and not options.yes:
         confirm(plan.summary)
-    outcome = action.apply(context, plan, narrator.step)
+    try:
+        outcome = action.apply(context, plan, narrator.step)
+    except PartlyDone as error:
+        narrator.clear()
+        if error.outcome.parts:
+            _print_outcome(error.outcome, options)
+        raise
     narrator.clear()
     _print_outcome(outcome, options)
 
@@ -105,24 +133,30 @@ def _print_plan(plan: Plan, options: Given) -> None:
 
 
 def _print_outcome(outcome: Outcome, options: Given) -> None:
+    each_done = outcome.parts or (outcome,)
     if options.as_json:
-        facts = {"action": outcome.action, "table": outcome.table, **outcome.result}
-        click.echo(redacted(json_text([facts])))
+        facts = [{"action": each.action, "table": each.table, **each.result} for each in each_done]
+        click.echo(redacted(json_text(facts)))
     else:
-        click.echo(clean_text(redacted(outcome.message)))
+        for each in each_done:
+            click.echo(clean_text(redacted(each.message)))
     if outcome.undo:
         narrate(f"To take it back: {outcome.undo}")
 
 
 def _option(argument: Argument) -> click.Option:
-    settings: dict[str, Any] = {"help": argument.help, "required": argument.required}
+    settings: dict[str, Any] = {"help": argument.help, "required": argument.required, "type": _type(argument)}
     if argument.default is not None:
         settings["default"] = argument.default
+    if argument.many:
+        settings |= {"help": f"{argument.help} Several make one change.", "required": False, "multiple": True}
     if argument.kind == "flag":
         settings["is_flag"] = True
-    elif argument.kind == "int":
-        settings["type"] = int
     return click.Option([f"--{argument.name.replace('_', '-')}", _parameter(argument)], **settings)
+
+
+def _type(argument: Argument) -> type | None:
+    return int if argument.kind == "int" else None
 
 
 def _parameter(argument: Argument) -> str:

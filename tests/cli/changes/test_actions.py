@@ -263,3 +263,40 @@ def test_a_dry_run_says_what_is_freed_and_the_run_frees_exactly_that(
     assert any(path.endswith(".parquet") for path in freed)
     assert (plan["freed_files"], plan["freed_bytes"]) == (len(freed), sum(freed.values()))
     assert (done["freed_files"], done["freed_bytes"]) == (plan["freed_files"], plan["freed_bytes"])
+
+
+def test_several_are_one_plan_and_one_undo(paimark: Paimark, warehouse: Path, tmp_path: Path) -> None:
+    here = ("--warehouse", str(warehouse), "--output", "json")
+    several = ("--name", "n-{id}", "--snapshot", "3", "--snapshot", "4")
+    before = tree(warehouse)
+    (plan,) = paimark(*here, "--dry-run", "create-tag", "shop.orders", *several).rows
+    assert [part["arguments"]["name"] for part in plan["parts"]] == ["n-3", "n-4"]
+    file = str(tmp_path / "tags.plan")
+    assert paimark(*here, "create-tag", "shop.orders", *several, "--plan-out", file).code == 0
+    assert tree(warehouse) == before
+    made = paimark(*here, "apply", file).rows
+    assert [(row["action"], row["tag_name"], row["snapshot_id"]) for row in made] == [
+        ("create-tag", "n-3", 3),
+        ("create-tag", "n-4", 4),
+    ]
+    summaries = [row["summary"] for row in paimark(*here, "operations", "shop.orders").rows]
+    assert [text.rpartition(" (")[2] for text in summaries] == ["1 of 2 at once)", "2 of 2 at once)"]
+    assert len(paimark(*here, "--yes", "undo", "shop.orders").rows) == 2
+    assert {path for path in tree(warehouse) if "operations" not in path} == {*before}
+
+
+def test_several_names_may_follow_the_table(paimark: Paimark, warehouse: Path, tmp_path: Path) -> None:
+    here = ("--warehouse", str(warehouse), "--output", "json")
+    for name in ("a", "b", "c"):
+        assert paimark(*here, "create-tag", "shop.orders", "--name", name).code == 0
+    assert paimark(*here, "delete-tag", "shop.orders", "a", "b").code == 1
+    asked = paimark(*here, "delete-tag", "shop.orders", "a", "--name", "c", "--name", "none", "--yes")
+    assert (asked.code, asked.out) == (1, "") and "has no tag none" in asked.err
+    file = str(tmp_path / "two.plan")
+    assert paimark(*here, "delete-tag", "shop.orders", "a", "--name", "c", "--plan-out", file).code == 0
+    assert paimark(*here, "--yes", "delete-tag", "shop.orders", "a").code == 0
+    ran = paimark(*here, "--yes", "apply", file)
+    assert [row["tag_name"] for row in ran.rows] == ["c"] and ran.code == 1
+    assert "1 of 2 done: tag c; not done: tag a" in ran.err
+    assert paimark(*here, "delete-tag", "shop.orders").code == 2
+    assert paimark(*here, "delete-savepoint", "shop.orders", "one").code == 2

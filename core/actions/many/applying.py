@@ -1,0 +1,129 @@
+"""Applying a change of many: one part after the other, each as if it were alone.
+
+A death leaves whole parts done and the rest not begun; the part that it cut is in the journal, for `recover`.
+What somebody changed since the plan is refused by that part alone: the others stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from core.actions.change.journal import TakenOver, new_token
+from core.actions.checks import require_allowed
+from core.actions.context import Context, Progress, Remark
+from core.actions.many.words import listed, name_of, was_done
+from core.actions.plan import Outcome, Plan
+from core.cancelling import begin_again
+from core.errors import Cancelled, NotFound, PaimarkError, Refused
+from core.figures import counted, size
+from core.table.operations import Group
+
+Apply = Callable[[Plan], Outcome]
+
+
+class PartlyDone(Refused):
+    """Some parts of a change of many were not done. `outcome` tells of those that were."""
+
+    def __init__(self, message: str, hint: str, outcome: Outcome, exit_code: int) -> None:
+        super().__init__(message, hint)
+        self.outcome = outcome
+        self.exit_code = exit_code
+
+
+def apply_each(context: Context, plan: Plan, progress: Progress, apply: Apply) -> Outcome:
+    """Apply the parts by `apply`. Raises `PartlyDone`, and what the first part raises where nothing was done.
+
+    A part that is refused is passed over; whatever else goes wrong, and a cancel, ends it there.
+    """
+    require_allowed(context, plan)
+    run = _Run(plan)
+    for number, part in enumerate(plan.parts, 1):
+        group = Group(run.id, number, run.names)
+        try:
+            begin_again()
+            run.done(part, apply(replace(part, group=group)))
+        except KeyboardInterrupt:
+            progress(Remark(run.told("Interrupted")))
+            raise
+        except (Refused, NotFound) as error:
+            run.refused(part, error)
+            if isinstance(error, TakenOver):
+                break
+            continue
+        except PaimarkError as error:
+            run.refused(part, error)
+            break
+        progress(Remark(f"{number} of {len(plan.parts)}: {run.outcomes[-1].message}"))
+    return run.outcome()
+
+
+class _Run:
+    """What has become of the parts so far."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.id = new_token()
+        self.names = tuple(name_of(each) for each in plan.parts)
+        self.outcomes: list[Outcome] = []
+        self._plan = plan
+        self._done: list[Plan] = []
+        self._errors: list[tuple[Plan, PaimarkError]] = []
+
+    def done(self, part: Plan, outcome: Outcome) -> None:
+        self._done.append(part)
+        self.outcomes.append(outcome)
+
+    def refused(self, part: Plan, error: PaimarkError) -> None:
+        self._errors.append((part, error))
+
+    def outcome(self) -> Outcome:
+        """Raises `PartlyDone`, or the error where nothing else was done or tried."""
+        if not self._errors:
+            return self._so_far(self._message())
+        _, error = self._errors[-1]
+        if not self._done and len(self._errors) == 1 and not isinstance(error, Refused | NotFound):
+            raise error
+        message = self.told("Cancelled" if isinstance(error, Cancelled) else "")
+        raise PartlyDone(message, error.hint, self._so_far(message), error.exit_code) from error
+
+    def told(self, why: str) -> str:
+        """Which parts were done, which were not, and why."""
+        count = f"{len(self._done)} of {len(self.names)} done"
+        said = [f"{why}: {count}" if why else count]
+        if self._done:
+            said[0] += f": {listed([name_of(each) for each in self._done])}"
+        said += [
+            f"not done: {name_of(part)} ({error.message})"
+            for part, error in self._errors
+            if not isinstance(error, Cancelled)
+        ]
+        tried = {id(part) for part in (*self._done, *(part for part, _ in self._errors))}
+        if left := [name_of(each) for each in self._plan.parts if id(each) not in tried]:
+            said.append(f"not begun: {listed(left)}")
+        return "; ".join(said)
+
+    def _so_far(self, message: str) -> Outcome:
+        undo = {each.undo for each in self.outcomes}
+        return Outcome(
+            action=self._plan.action,
+            table=self._plan.table,
+            message=message,
+            result={"count": len(self._done), **self._freed},
+            undo=undo.pop() if len(undo) == 1 else "",
+            parts=tuple(self.outcomes),
+        )
+
+    def _message(self) -> str:
+        files, freed = self._freed.values() or (0, 0)
+        went = f": {counted(files, 'file')} ({size(freed)}) went with them" if files else ""
+        return was_done(self._plan.parts, self._plan.table) + went
+
+    @property
+    def _freed(self) -> dict[str, int]:
+        """What left the store with the parts; nothing for an action that frees nothing."""
+        return {
+            name: sum(int(each.result[name] or 0) for each in self.outcomes)
+            for name in ("freed_files", "freed_bytes")
+            if self.outcomes and all(name in each.result for each in self.outcomes)
+        }

@@ -1,0 +1,147 @@
+"""The plan of one action on many things: a plan for each, as it will be once those before it are applied.
+
+So what only the things together hold is counted, once: the last of them frees it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from core.actions.checks import text_argument
+from core.actions.context import Context, Counting
+from core.actions.many.words import name_of, to_do, verb_of
+from core.actions.names import ID_IN_NAME
+from core.actions.plan import Plan, Refusal, Step
+from core.actions.roots.pin_snapshot import choose
+from core.errors import Corrupt, NotFound, Refused, UsageError
+from core.figures import counted, size
+from core.storage.foreseen import Foreseen
+from core.table.layout import TAG_PREFIX, TablePath
+from core.table.lineage.main_branch import branch_root
+
+# Each is counted by itself.
+MOST = 500
+
+MakePart = Callable[[Context], Plan]
+
+
+def plan_each(
+    context: Context,
+    table: TablePath,
+    plan: Callable[[Context, TablePath, Mapping[str, object]], Plan],
+    varied: str,
+    given: Mapping[str, object],
+) -> Plan:
+    """The plan of an action on each value of the argument `varied`; the other arguments are for all.
+
+    Raises `UsageError` for values that are equal, too many, or of the wrong kind.
+    """
+    values = _distinct(varied, given[varied])
+    name = given.get("name")
+    if varied == "snapshot" and isinstance(name, str) and ID_IN_NAME not in name:
+        reason = f"{counted(len(values), 'snapshot')} can't all get the tag {name}"
+        refusal = Refusal(reason, f"Put {ID_IN_NAME} into the name: {name}-{ID_IN_NAME}.")
+        return Plan(
+            summary=f"Tag {counted(len(values), 'snapshot')} of {table.full_name}",
+            arguments={},
+            refusals=(refusal,),
+        )
+
+    def maker(value: object) -> MakePart:
+        return lambda now: plan(now, table, {**given, varied: value})
+
+    parts, refusals = plan_in_turn(context, table, [maker(each) for each in values])
+    return together(table, parts, refusals)
+
+
+def plan_in_turn(
+    context: Context, table: TablePath, makers: Sequence[MakePart]
+) -> tuple[list[Plan], list[Refusal]]:
+    """Make the plans one after the other, each on the warehouse as those before leave it.
+
+    A part that can't be planned is a refusal.
+    """
+    now, parts, refusals = Foreseen(context.files, (), {}), list[Plan](), list[Refusal]()
+    for number, make in enumerate(makers, 1):
+        context.progress(Counting(f"planned {number - 1:,} of {len(makers):,}"))
+        try:
+            part = make(replace(context, files=now))
+        except NotFound as error:
+            # Its hint is of what will be there then.
+            refusals.append(Refusal(error.message, "Leave it out."))
+            continue
+        except (Refused, Corrupt) as error:
+            refusals.append(Refusal(error.message, error.hint))
+            continue
+        parts.append(part)
+        now = _after(now, context, table, part)
+    return parts, refusals
+
+
+def together(
+    table: TablePath, parts: Sequence[Plan], refusals: Sequence[Refusal] = (), summary: str = ""
+) -> Plan:
+    """The plan of many: it names each part, with what it frees and what it keeps."""
+    freed_files = sum(each.freed_files for each in parts)
+    freed_bytes = sum(each.freed_bytes for each in parts)
+    what = to_do(parts, table.full_name) if parts else f"Change {table.full_name}"
+    if freed_files:
+        what += f": {counted(freed_files, 'file')}, {size(freed_bytes)}"
+    undo = {each.undo for each in parts}
+    return Plan(
+        summary=f"{summary}{what}",
+        arguments={"count": len(parts)},
+        steps=tuple(_step(each) for each in parts),
+        kept=_said(parts, [each.kept for each in parts]),
+        warnings=_said(parts, [each.warnings for each in parts]),
+        refusals=tuple(dict.fromkeys([*refusals, *(each for part in parts for each in part.refusals)])),
+        freed_files=freed_files,
+        freed_bytes=freed_bytes,
+        undo=undo.pop() if len(undo) == 1 else "",
+        removes=any(each.removes for each in parts),
+        parts=tuple(parts),
+    )
+
+
+def _step(part: Plan) -> Step:
+    freed = counted(part.freed_files, "file") if part.freed_files else ""
+    return Step(verb_of(part), name_of(part), freed, part.freed_bytes)
+
+
+def _said(parts: Sequence[Plan], sentences: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """What is said of all parts once, and of one part with its name."""
+    by_sentence: dict[str, list[str]] = {}
+    for part, said in zip(parts, sentences, strict=True):
+        for sentence in said:
+            by_sentence.setdefault(sentence, []).append(name_of(part))
+    return tuple(
+        sentence if len(names) == len(parts) else f"{name}: {sentence}"
+        for sentence, names in by_sentence.items()
+        for name in (names[:1] if len(names) == len(parts) else names)
+    )
+
+
+def _after(now: Foreseen, context: Context, table: TablePath, part: Plan) -> Foreseen:
+    """The warehouse once the part is applied: without what it deletes by name, with the tag that it makes."""
+    own = table.directory + "/"
+    gone = [each.target for each in part.steps if each.verb == "delete" and each.target.startswith(own)]
+    if part.kind == "delete-branch":
+        gone.append(table.root(str(part.arguments["name"])).directory)
+    made = [each.target for each in part.steps if each.verb == "copy" and f"/{TAG_PREFIX}" in each.target]
+    if not made:
+        return now.further(gone, {})
+    root = branch_root(context.files, table, text_argument(part.arguments, "branch"))
+    chosen = choose(context.files, root, int(part.arguments["snapshot"] or 0))
+    return now.further(gone, dict.fromkeys(made, b"" if chosen is None else chosen.data))
+
+
+def _distinct(name: str, values: object) -> list[object]:
+    if not isinstance(values, list | tuple):
+        raise UsageError(f"{name} is a list, not {values!r}")
+    for value in values:
+        if values.count(value) > 1:
+            raise UsageError(f"{name} {value} is given twice", "Name each once.")
+    if len(values) > MOST:
+        raise UsageError(f"{len(values):,} at once are too many", f"Do up to {MOST} in one change.")
+    return list(values)

@@ -1,0 +1,54 @@
+"""What the parts of a change of many are called."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.actions.plan import Plan
+from core.figures import counted
+
+# By kind of change: what is done, what was done, to what, and the name of one.
+_KINDS = {
+    "create-savepoint": ("Make", "Made", "savepoint", "savepoint of snapshot {snapshot}"),
+    "create-tag": ("Make", "Made", "tag", "tag {name}"),
+    "delete-branch": ("Delete", "Deleted", "branch", "branch {name}"),
+    "delete-savepoint": ("Delete", "Deleted", "savepoint", "savepoint {savepoint_id}"),
+    "delete-tag": ("Delete", "Deleted", "tag", "tag {tag_name}"),
+    "retire-branch": ("Retire", "Retired", "branch", "branch {name}"),
+    "undo-retirement": ("Bring back", "Brought back", "branch", "branch {branch_name}"),
+}
+_OTHER = ("Make", "Made", "change", "")
+# Names shown of many.
+_SHOWN = 20
+
+
+def name_of(part: Plan) -> str:
+    """`tag nightly-12`, `savepoint 3`; for a kind of change without such a name its summary."""
+    form = _KINDS.get(part.kind, _OTHER)[3]
+    return form.format_map(part.arguments) if form else part.summary
+
+
+def verb_of(part: Plan) -> str:
+    """The verb of its step in the plan of many."""
+    return "create" if _KINDS.get(part.kind, _OTHER)[0] in ("Make", "Bring back") else "delete"
+
+
+def to_do(parts: Sequence[Plan], table: str) -> str:
+    """`Delete 3 tags of shop.orders`."""
+    return f"{_KINDS.get(parts[0].kind, _OTHER)[0]} {_things(parts)} of {table}"
+
+
+def was_done(parts: Sequence[Plan], table: str) -> str:
+    """`Deleted 3 tags of shop.orders`."""
+    return f"{_KINDS.get(parts[0].kind, _OTHER)[1]} {_things(parts)} of {table}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """The names, as far as a sentence can hold them."""
+    more = len(names) - _SHOWN
+    return ", ".join(names[:_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _things(parts: Sequence[Plan]) -> str:
+    noun = _KINDS.get(parts[0].kind, _OTHER)[2]
+    return counted(len(parts), noun, "branches" if noun == "branch" else "")

@@ -1,0 +1,189 @@
+"""One action on many things: one plan, one undo, and every part of it whole or not begun."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from core.actions.change.operations import stacks
+from core.actions.context import Context
+from core.actions.many.applying import PartlyDone
+from core.actions.plan import Plan
+from core.actions.registry import action
+from core.cancelling import Cancellation, cancellable
+from core.errors import Refused, UsageError
+from core.table.operations import read_operations
+from paimark.results import ManyDone, TagDeleted, result_of
+from tests.actions.acting import ORDERS, applied, contents, done, planned, replace_rows
+
+
+@pytest.fixture
+def tags(context: Context, warehouse: Path) -> list[str]:
+    """Three tags, of which each holds files that nobody else has, or only another of them."""
+    for number in (3, 4):
+        done(context, "create-tag", name=f"v{number}", snapshot=number)
+    done(context, "create-tag", name="again", snapshot=4)
+    replace_rows(warehouse)
+    done(context, "expire-snapshots", retain_last=1)
+    return ["v3", "v4", "again"]
+
+
+def names(context: Context) -> set[str]:
+    return {each.removeprefix("tag-") for each in context.files.names(ORDERS.root().tags)}
+
+
+def reasons(plan: Plan) -> list[str]:
+    return [each.reason for each in plan.refusals]
+
+
+def test_what_only_the_tags_together_hold_is_freed_and_counted_once(
+    context: Context, orders: Path, tags: list[str]
+) -> None:
+    alone = [planned(context, "delete-tag", name=each).freed_files for each in tags]
+    plan = planned(context, "delete-tag", name=tags)
+    assert [step.target for step in plan.steps] == ["tag v3", "tag v4", "tag again"]
+    assert plan.freed_files > sum(alone)
+    before = contents(orders)
+    outcome = applied(context, plan)
+    gone = before.keys() - contents(orders).keys() - {f"tag/tag-{each}" for each in tags}
+    assert len(gone) == plan.freed_files
+    assert sum(len(before[path]) for path in gone) == plan.freed_bytes
+    assert outcome.message.startswith("Deleted 3 tags of shop.orders: ")
+    result = result_of(plan, outcome)
+    assert isinstance(result, ManyDone) and [type(each) for each in result.parts] == [TagDeleted] * 3
+
+
+def test_tags_that_only_together_hold_a_branch_are_refused(context: Context) -> None:
+    done(context, "create-tag", name="same", snapshot=2)
+    done(context, "create-branch", name="b", tag="v2")
+    for each in ("v2", "same"):
+        assert not planned(context, "delete-tag", name=each).refusals
+    assert reasons(planned(context, "delete-tag", name=["v2", "same"])) == [
+        "Branch b parts from main at tag same"
+    ]
+
+
+def test_one_undo_takes_all_back_and_a_redo_does_all_again(context: Context, orders: Path) -> None:
+    before = contents(orders)
+    plan = planned(context, "create-savepoint", snapshot=[2, 4])
+    assert [part.summary.rpartition(" ")[2] for part in plan.parts] == ["1", "2"]
+    applied(context, plan)
+    undo = planned(context, "undo")
+    assert [step.target for step in undo.steps] == ["savepoint 2", "savepoint 1"]
+    applied(context, undo)
+    assert contents(orders).keys() - before.keys() == {"savepoint/LATEST"}
+    done(context, "redo")
+    again = {"savepoint/savepoint-3", "savepoint/savepoint-4"}
+    assert again <= contents(orders).keys()
+    assert [each.group and each.group.number for each in read_operations(context.files, ORDERS)] == [1, 2] * 3
+    done(context, "undo")
+    assert not again & contents(orders).keys() and len(stacks(context, ORDERS).redo) == 2
+
+
+def test_retired_branches_come_back_together(context: Context) -> None:
+    for each in ("a", "b"):
+        done(context, "create-branch", name=each, tag="v2")
+    done(context, "delete-branch", name=["a", "b"], keep=True)
+    outcome = done(context, "undo")
+    assert outcome.message == "Brought back 2 branches of shop.orders"
+    assert {*context.files.names(ORDERS.branches)} >= {"branch-a", "branch-b"}
+
+
+def test_branches_go_together(context: Context, warehouse: Path, orders: Path) -> None:
+    for each in ("a", "b"):
+        done(context, "create-branch", name=each, tag="v2")
+        replace_rows(warehouse, f"$branch_{each}")
+    before = contents(orders)
+    plan = planned(context, "delete-branch", name=["a", "b"])
+    applied(context, plan)
+    gone = {each for each in before.keys() - contents(orders).keys() if not each.startswith("branch/")}
+    assert len(gone) == plan.freed_files > 0
+
+
+def test_a_part_that_somebody_changed_is_refused_and_the_others_are_done(
+    context: Context, tags: list[str]
+) -> None:
+    plan = planned(context, "delete-tag", name=tags)
+    done(context, "rename-tag", name="v4", to="mine")
+    with pytest.raises(PartlyDone) as raised:
+        applied(context, plan)
+    assert raised.value.message == (
+        "2 of 3 done: tag v3, tag again; not done: tag v4 (shop.orders has no tag v4)"
+    )
+    assert len(raised.value.outcome.parts) == 2
+    assert names(context) == {"v2", "mine"}
+
+
+def test_nothing_goes_on_after_an_error_of_the_store(context: Context, tags: list[str]) -> None:
+    plan = planned(context, "delete-tag", name=tags)
+
+    def cut(line: str) -> None:
+        if line.startswith("1 of 3"):
+            context.files.replace(ORDERS.root().tag("v4"), b"{")
+
+    with pytest.raises(PartlyDone) as raised:
+        action("delete-tag").apply(context, plan, cut)
+    assert "not begun: tag again" in raised.value.message
+    assert "again" in names(context) and "v3" not in names(context)
+
+
+def test_a_cancel_stops_before_the_next_part(context: Context, tags: list[str]) -> None:
+    plan, cancellation = planned(context, "delete-tag", name=tags), Cancellation()
+
+    def cancel(line: str) -> None:
+        if "deleted" in line:
+            # Past the point of no return of the first.
+            assert cancellation.is_closed
+            cancellation.cancel()
+
+    with pytest.raises(PartlyDone) as raised, cancellable(cancellation):
+        action("delete-tag").apply(context, plan, cancel)
+    assert raised.value.message == "Cancelled: 1 of 3 done: tag v3; not begun: tag again"
+    assert names(context) == {"v2", "v4", "again"}
+
+
+def test_what_was_changed_since_stays_when_the_others_are_taken_back(
+    context: Context, warehouse: Path
+) -> None:
+    done(context, "create-tag", name="n-{id}", snapshot=[3, 4, 5])
+    path = ORDERS.root().tag("n-4")
+    context.files.replace(path, context.files.read(path) + b"\n")
+    plan = planned(context, "undo")
+    assert plan.warnings == ("What create-tag made (n-4) has been changed since, and stays",)
+    applied(context, plan)
+    assert names(context) == {"v2", "n-4"}
+
+
+def test_a_restore_walks_part_by_part(context: Context) -> None:
+    done(context, "create-tag", name="n-{id}", snapshot=[3, 4, 5])
+    done(context, "restore", to=2)
+    assert names(context) == {"v2", "n-3", "n-4"}
+    done(context, "restore", to=3)
+    assert names(context) == {"v2", "n-3", "n-4", "n-5"}
+
+
+def test_names_that_would_be_equal_or_are_there_are_refused(context: Context) -> None:
+    plan = planned(context, "create-tag", name="same", snapshot=[3, 4])
+    assert reasons(plan) == ["2 snapshots can't all get the tag same"] and not plan.parts
+    done(context, "create-tag", name="n-{id}", snapshot=4)
+    plan = planned(context, "create-tag", name="n-{id}", snapshot=[3, 4])
+    assert reasons(plan) == ["main of shop.orders has a tag n-4 already of this very snapshot"]
+    with pytest.raises(Refused):
+        applied(context, plan)
+    assert "n-3" not in names(context)
+    with pytest.raises(UsageError, match="snapshot 3 is given twice"):
+        planned(context, "create-tag", name="n-{id}", snapshot=[3, 3])
+    with pytest.raises(UsageError, match="501 at once are too many"):
+        planned(context, "create-savepoint", snapshot=list(range(501)))
+
+
+def test_every_refusal_is_told_before_anything_is_done(context: Context) -> None:
+    done(context, "create-branch", name="b", tag="v2")
+    done(context, "create-tag", name="free", snapshot=3)
+    plan = planned(context, "delete-tag", name=["none", "free", "v2"])
+    assert reasons(plan) == ["shop.orders has no tag none", "Branch b parts from main at tag v2"]
+    with pytest.raises(Refused):
+        applied(context, replace(plan, action="delete-tag"))
+    assert "free" in names(context)
