@@ -97,13 +97,19 @@ class Version(msgspec.Struct, frozen=True):
 
 
 class Ask(msgspec.Struct, frozen=True, tag=True):
-    """Run a query over versions of a table, called as in `versions`, that gives a handful of rows."""
+    """Run a query over versions of a table, called as in `versions`.
+
+    It gives a handful of rows in one `Told`; or, where it `streams`, any number in one after another.
+    `texts` are views of one text column, `line`.
+    """
 
     number: int
     table: str
     schema: str
     versions: Mapping[str, Version]
     sql: str
+    texts: Mapping[str, tuple[str, ...]] = {}
+    streams: bool = False
 
 
 class Write(msgspec.Struct, frozen=True, tag=True):
@@ -112,7 +118,7 @@ class Write(msgspec.Struct, frozen=True, tag=True):
     `schema`, `head` and `follows_main` must be so still at the commit (see `core.spark.writing.target`). An
     `overwrite` replaces the whole table, or the partitions that the query `partitions_sql` gives: none of
     them, no commit. For `sql` they are the view `PARTITIONS`. With `common_sql`, that alone is over versions,
-    and for both others it is the view `COMMON`.
+    and for both others it is the view `COMMON`. `texts` are as an `Ask` has them.
     """
 
     number: int
@@ -127,6 +133,7 @@ class Write(msgspec.Struct, frozen=True, tag=True):
     overwrite: bool
     partitions_sql: str | None = None
     common_sql: str | None = None
+    texts: Mapping[str, tuple[str, ...]] = {}
 
 
 class Cancel(msgspec.Struct, frozen=True, tag=True):

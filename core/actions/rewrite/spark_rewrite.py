@@ -7,9 +7,9 @@ is left of an interrupted rewriting is files that no snapshot names, which orpha
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -61,7 +61,7 @@ class RewriteBase:
 class QueryRows:
     """The rows of a query over versions. `partitions_sql` is for an overwrite of some partitions only.
 
-    `common_sql` is what both are made of, as `Write` has it.
+    `common_sql` is what both are made of, and `texts` are views beside the versions, as `Write` has them.
     """
 
     versions: Mapping[str, Version]
@@ -69,6 +69,7 @@ class QueryRows:
     overwrite: bool
     partitions_sql: str | None = None
     common_sql: str | None = None
+    texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def start_of(files: Files, table: TablePath) -> RewriteBase:
@@ -140,6 +141,7 @@ def rewrite(
         overwrite=rows.overwrite,
         partitions_sql=rows.partitions_sql,
         common_sql=rows.common_sql,
+        texts=rows.texts,
     )
     after = start.head.snapshot.id
     try:
@@ -157,12 +159,27 @@ def rewrite(
 
 
 def asked(
-    context: Context, start: RewriteBase, versions: Mapping[str, Version], sql: str, progress: Progress
+    context: Context,
+    start: RewriteBase,
+    versions: Mapping[str, Version],
+    sql: str,
+    progress: Progress,
+    texts: Mapping[str, tuple[str, ...]] | None = None,
 ) -> list[dict[str, Any]]:
     """The handful of rows that a query over versions gives. Raises what the engine says of a failure."""
-    ask = Ask(0, start.root.table.full_name, start.schema_text, versions, sql)
+    ask = Ask(0, start.root.table.full_name, start.schema_text, versions, sql, texts or {})
     with engine_of(context) as engine:
         return [msgspec.json.decode(row) for row in _done(engine, ask, progress).rows]
+
+
+def streamed(
+    context: Context, start: RewriteBase, versions: Mapping[str, Version], sql: str, progress: Progress
+) -> Generator[dict[str, Any]]:
+    """The same for any number of rows, as they come. Closing it early ends the query."""
+    ask = Ask(0, start.root.table.full_name, start.schema_text, versions, sql, streams=True)
+    with engine_of(context) as engine, closing(_answers(engine, ask, progress)) as answers:
+        for answer in answers:
+            yield from map(msgspec.json.decode, answer.rows)
 
 
 @contextmanager
@@ -181,13 +198,19 @@ def engine_of(context: Context) -> Iterator[Engine]:
 
 def _done(engine: Engine, task: Ask | Write, progress: Progress) -> Told:
     answer = Told()
-    tenths = 0
-    for event in engine.do(task):
-        if isinstance(event, Told):
-            answer = event
-        elif isinstance(event, StageProgress) and event.total and event.done * 10 // event.total > tenths:
-            tenths = event.done * 10 // event.total
-            progress(Counting(f"{event.done} of {event.total} tasks"))
-        elif isinstance(event, Failed):
-            raise _KINDS.get(event.cause, Refused)(event.message, event.hint)
+    for told in _answers(engine, task, progress):
+        answer = told
     return answer
+
+
+def _answers(engine: Engine, task: Ask | Write, progress: Progress) -> Generator[Told]:
+    tenths = 0
+    with closing(engine.do(task)) as events:
+        for event in events:
+            if isinstance(event, Told):
+                yield event
+            elif isinstance(event, StageProgress) and event.total and event.done * 10 // event.total > tenths:
+                tenths = event.done * 10 // event.total
+                progress(Counting(f"{event.done} of {event.total} tasks"))
+            elif isinstance(event, Failed):
+                raise _KINDS.get(event.cause, Refused)(event.message, event.hint)

@@ -30,6 +30,7 @@ from core.spark.protocol import (
     Order,
     Ready,
     Report,
+    Told,
     receive_report,
     send,
 )
@@ -154,7 +155,7 @@ class EngineProcess:
             self.ready = report
             if self._dropping:
                 return
-        if isinstance(report, Batch):
+        if isinstance(report, Batch | Told):
             self._changed.wait_for(lambda: self._dropping or len(self._events) < _WAITING_EVENTS)
         is_end = isinstance(report, Finished | Failed)
         self.answers += is_end

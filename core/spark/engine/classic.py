@@ -6,6 +6,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import takewhile
 
 import msgspec
@@ -98,11 +99,16 @@ class Classic:
                 process.wait(_DEATH_SECONDS)
         return process.poll() is not None
 
-    def rewrite(self, order: Ask | Write) -> Told:
-        if isinstance(order, Ask):
-            return Told(rewrite.answer(self.session, order))
-        self.session.require_writable()
-        return Told(snapshot=rewrite.write(self.session, order))
+    def rewrite(self, job: Job, order: Ask | Write) -> Iterator[Told]:
+        if isinstance(order, Write):
+            self.session.require_writable()
+            yield Told(snapshot=rewrite.write(self.session, order))
+        elif order.streams:
+            streamed = partial(self.results.streamed, tag=job.tag)
+            with closing(rewrite.answers(self.session, order, streamed)) as answers:
+                yield from map(Told, takewhile(lambda _: not job.cancelled, answers))
+        else:
+            yield Told(rewrite.answer(self.session, order))
 
     def run(self, job: Job, statement: Statement, insert: Insert | None) -> tuple[int, bool]:
         session, views = self.session, self.session.views

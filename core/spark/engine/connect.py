@@ -129,7 +129,7 @@ class Connect:
         """There is no Java process."""
         return False
 
-    def rewrite(self, order: Ask | Write) -> NoReturn:
+    def rewrite(self, job: Job, order: Ask | Write) -> NoReturn:
         raise _no_writing()
 
     def run(self, job: Job, statement: Statement, insert: Insert | None) -> tuple[int, bool]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
 
 import msgspec
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from core.errors import Refused
@@ -15,6 +16,7 @@ from core.spark.datasource.types import spark_columns
 from core.spark.engine.session_state import EngineSession
 from core.spark.engine.tables import OpenedTable, opened_scan
 from core.spark.protocol import COMMON, PARTITIONS, Ask, Reading, Version, Write
+from core.spark.results.sender import SentBatch
 from core.spark.writing.commit import encode_partitions
 from core.spark.writing.committed import committed, receipted
 from core.spark.writing.committing import commit_rows, write_rows
@@ -37,6 +39,17 @@ def answer(session: EngineSession, order: Ask) -> tuple[str, ...]:
     """The rows of a question as JSON objects."""
     with _named(session, order) as named:
         return tuple(session.views.query(order.sql, named, None).toJSON().collect())
+
+
+def answers(
+    session: EngineSession, order: Ask, streamed: Callable[[DataFrame], Iterable[SentBatch]]
+) -> Generator[tuple[str, ...]]:
+    """The same rows in their order, some at a time: however many there are, few are in memory."""
+    with _named(session, order) as named:
+        frame = session.views.query(order.sql, named, None).selectExpr("to_json(struct(*)) AS row")
+        for data, _ in streamed(frame):
+            with pa.ipc.open_stream(data) as reader:
+                yield tuple(row for batch in reader for row in batch.column(0).to_pylist())
 
 
 def write(session: EngineSession, order: Write) -> int | None:
@@ -94,10 +107,12 @@ def write(session: EngineSession, order: Write) -> int | None:
 def _named(session: EngineSession, order: Ask | Write) -> Iterator[Mapping[str, OpenedTable]]:
     """The versions, under the names that the order's queries have for them."""
     named = {name: _opened(session, order, name, version) for name, version in order.versions.items()}
-    try:
+    with ExitStack() as ends:
+        ends.callback(session.views.drop, named)
+        for name, lines in order.texts.items():
+            frame = session.spark.createDataFrame(pa.table({"line": pa.array(lines, pa.string())}))
+            ends.enter_context(_view(session.spark, name, frame))
         yield named
-    finally:
-        session.views.drop(named)
 
 
 def _opened(session: EngineSession, order: Ask | Write, name: str, version: Version) -> OpenedTable:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -101,7 +101,7 @@ class Backend(Protocol):
     def run(self, job: Job, statement: Statement, insert: Insert | None) -> tuple[int, bool]:
         """Let Spark do it: the rows told, and whether there were more. Of an `insert` it is the query."""
 
-    def rewrite(self, order: Ask | Write) -> Told:
+    def rewrite(self, job: Job, order: Ask | Write) -> Iterable[Told]:
         """Do an action's order."""
 
 
@@ -158,7 +158,8 @@ class Runner:
 
     def _rewrite(self, job: Job, order: Ask | Write) -> Finished:
         with self._backend.tagged(job):
-            job.tell(self._backend.rewrite(order))
+            for told in self._backend.rewrite(job, order):
+                job.tell(told)
         return Finished(0, False)
 
     def _run(self, job: Job) -> Finished:
