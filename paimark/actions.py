@@ -202,12 +202,15 @@ class TableActions:
         """Undo or redo until an operation of the log is the last that counts; 0 is before all of them."""
         return self._do("restore", Restored, to=to)
 
-    def merge_branch(self, *, name: str, on_conflict: str = "fail") -> BranchMerged:
+    def merge_branch(
+        self, *, name: str, on_conflict: str = "fail", resolve: str | None = None
+    ) -> BranchMerged:
         """Bring into main what a branch changed since its fork, or its last merge. Starts Spark.
 
         Where both changed a key to different rows `on_conflict` decides: `fail`, `branch` or `main` wins.
+        Or `resolve` does, a file of `paimark merge-branch --conflicts-out` with a choice for each key.
         """
-        return self._do("merge-branch", BranchMerged, name=name, on_conflict=on_conflict)
+        return self._do("merge-branch", BranchMerged, name=name, on_conflict=on_conflict, resolve=resolve)
 
     def rollback(self, *, to: str, truncate: bool = False) -> RolledBack:
         """Give main the rows of an earlier version (`snapshot.12`, `savepoint.3`, a tag, a time).

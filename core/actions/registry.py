@@ -97,7 +97,7 @@ def _defined(
             action=made.action or name,
             table=table.full_name,
             refusals=_refusals(context, table, module, made),
-            request=made.request if made.redoes else _plain(given),
+            request=made.request or _plain(given),
         )
 
     def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
@@ -275,6 +275,7 @@ ACTIONS: dict[str, Action] = {
             (
                 _OF_BRANCH,
                 Argument("on_conflict", "text", "Who wins: fail (nobody), branch or main.", default="fail"),
+                Argument("resolve", "text", "File of conflicts with what is chosen for each."),
             ),
         ),
         _moving_main(

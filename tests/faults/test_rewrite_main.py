@@ -15,9 +15,13 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from msgspec import Raw
 
 from core.actions.context import Context
+from core.actions.merge.conflict_file import encoded, header_of
 from core.actions.merge.history import events
+from core.actions.merge.resolution import EndLine, KeyLine
+from core.actions.merge.survey import survey_merge
 from core.actions.registry import action
 from core.actions.temp_files import meant_for
 from core.errors import Refused, Unavailable
@@ -142,19 +146,34 @@ def test_every_write_of_a_fast_forward_can_be_the_last(warehouse: Path) -> None:
 
 Change = tuple[str, dict[str, object]]
 MERGE: Change = ("merge-branch", {"name": "fix", "on_conflict": "branch"})
+# In conflict is key 51, for which a file chooses.
+CHOSEN: Change = ("merge-branch", {"name": "fix", "resolve": "conflicts.jsonl"})
 # What was done already, and what is killed.
 REWRITINGS: tuple[tuple[Change, ...], ...] = (
     (("rollback", {"to": "v2"}),),
-    (MERGE,),
+    (CHOSEN,),
     (("replace-main-branch", {"name": "fix", "layout": "overwrite"}),),
     (MERGE, ("undo", {})),
 )
+
+
+def chosen_file(scene: Scene) -> Path:
+    """Main changes key 51 as well; the branch's row of it is chosen."""
+    row = {"order_id": [51], "customer": ["main"], "price": [3.0]}
+    commit(scene.warehouse, scene.table.full_name, pa.table(row, schema=ORDERS))
+    survey = survey_merge(LocalFiles(str(scene.warehouse)), scene.table, "fix")
+    line = KeyLine(key={"order_id": Raw(b"51")}, choose="branch")
+    path = scene.warehouse.parent / f"{scene.table.database}.jsonl"
+    path.write_bytes(encoded(header_of(survey)) + encoded(line) + encoded(EndLine(1)))
+    return path
 
 
 def rewriting(engine: Engine, warehouse: Path, prefix: str, changes: tuple[Change, ...]) -> Scene:
     *before_it, (name, arguments) = changes
     scene = scene_of(warehouse, f"{prefix}_{name.replace('-', '_')}", name, arguments, both=True)
     scene.engine = lambda: engine
+    if "resolve" in arguments:
+        scene.arguments = {**arguments, "resolve": str(chosen_file(scene))}
     for each, given in before_it:
         done(scene.context(), each, table=scene.table, **given)
     return scene
@@ -175,6 +194,9 @@ def test_every_write_around_a_rewriting_can_be_the_last(
     scene.engine = counted
     scene.run(film)
     scene.engine = lambda: engine
+    if "resolve" in scene.arguments:
+        # What was chosen is in the rows, or is lost: a recovery never asks for it.
+        Path(str(scene.arguments["resolve"])).unlink()
     right = [before, scene.main()]
     assert right[1][0] == (before[0] or 0) + 1
     assert 0 < asked[-1] < len(film.writes) - 1

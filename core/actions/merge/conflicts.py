@@ -8,11 +8,13 @@ from typing import Any
 import msgspec
 
 from core.actions.context import Context, Progress
-from core.actions.merge.rows import keyed_queries, rewriting, versions_of
+from core.actions.merge.rows import resolved_queries, rewriting, versions_of
+from core.actions.merge.sql import Resolved
 from core.actions.merge.survey import Survey, survey_merge
 from core.actions.plan import raise_first
 from core.actions.rewrite.spark_rewrite import asked
 from core.figures import counted
+from core.spark.protocol import Version
 from core.table.definition.column_types import ColumnType
 from core.table.layout import TablePath
 from core.table.records import TableSchema
@@ -37,11 +39,13 @@ class Conflict(msgspec.Struct, frozen=True):
     """A key with its row where the branch parted from main, in main and in the branch; None for no row.
 
     A row is the JSON of each value by its column, exact but for texts over `LONGEST`, which end in `…`.
-    `columns` are those in which main's and the branch's row differ, or the one that there is from the base.
+    `columns` are those in which main's and the branch's row differ, or the one that there is from the base;
+    `both` those of them that both sides changed.
     """
 
     key: Row
     columns: tuple[str, ...]
+    both: tuple[str, ...]
     base: Row | None
     main: Row | None
     branch: Row | None
@@ -100,11 +104,10 @@ def find_conflicts(context: Context, table: TablePath, name: str, progress: Prog
     """
     survey = survey_merge(context.files, table, name)
     schema = survey.target.schema
-    if survey.kind != "keyed":
+    compared = compare(context, survey)
+    if compared is None:
         return Conflicts(_title(table, survey), tuple(schema.primary_keys), (), 0)
-    raise_first((*survey.schema_refusals, *rewriting(context, survey)[1]))
-    versions = versions_of(survey)
-    queries = keyed_queries(context, survey, versions)
+    versions, queries = compared
     kinds = {field.name: ColumnType.of(_type_name(field.type)).name for field in schema.fields}
     first = asked(
         context,
@@ -119,6 +122,15 @@ def find_conflicts(context: Context, table: TablePath, name: str, progress: Prog
         count = int(answer["conflicts"])
     read = tuple(_conflict(schema, kinds, each) for each in first[:SHOWN])
     return Conflicts(_title(table, survey), tuple(schema.primary_keys), read, count)
+
+
+def compare(context: Context, survey: Survey) -> tuple[Mapping[str, Version], Resolved] | None:
+    """What is compared to find conflicts, and how; None where there can be none. Raises `Refused`."""
+    if survey.kind != "keyed":
+        return None
+    raise_first((*survey.schema_refusals, *rewriting(context, survey)[1]))
+    versions = versions_of(survey)
+    return versions, resolved_queries(context, survey, versions)
 
 
 def _title(table: TablePath, survey: Survey) -> str:
@@ -154,6 +166,7 @@ def _conflict(schema: TableSchema, kinds: Mapping[str, str], answer: Mapping[str
     return Conflict(
         key,
         tuple(names[place] for place in answer["differing"]) or tuple(others),
+        tuple(names[place] for place in answer["both"]),
         *(row(answer.get(side), names) for side in ("base", "main", "branch")),
     )
 

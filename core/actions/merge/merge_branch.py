@@ -5,6 +5,7 @@ When main has not moved it goes on along the branch; else the rows are merged, a
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any, Self
 
@@ -17,6 +18,7 @@ from core.actions.context import Context
 from core.actions.merge.fast_forward import append_snapshots, copy_tags, has_appended, new_tags, take_back_pin
 from core.actions.merge.journal import MergeState, RewriteByBranch, state_of
 from core.actions.merge.record import record_merge
+from core.actions.merge.resolution import Resolution, resolved
 from core.actions.merge.rows import merged_rows, rewriting
 from core.actions.merge.survey import Survey, survey_merge
 from core.actions.plan import Plan, Refusal, Step, raise_first
@@ -30,15 +32,22 @@ from core.table.layout import TablePath, merge_tag
 from core.table.records import Point, is_same_commit, point_of
 
 _CHOICES = ("fail", "branch", "main")
+# What a redo of a merge by choices asks for.
+_REQUEST = ("name", "resolve", "resolve_digest")
+_DECIDE = 'Set "choose" in each of their lines to "main", "branch" or "base"; in the console `v` shows them.'
 _LOST = "The branch dropped a column of main's, or made it narrower: the merge can't be taken back"
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
-    """Arguments: `name` of the branch; `on_conflict`, `fail` unless `branch` or `main` wins."""
+    """Arguments: `name` of the branch; `on_conflict`, `fail` unless `branch` or `main` wins; `resolve`, a
+    file of what was chosen, whose digest a redo gives as `resolve_digest`."""
     name = required_text(arguments, "name")
     choice = text_argument(arguments, "on_conflict") or "fail"
     if choice not in _CHOICES:
         raise UsageError(f"on_conflict is {', '.join(_CHOICES[:2])} or {_CHOICES[2]}, not {choice}")
+    resolve = text_argument(arguments, "resolve") or None
+    if resolve is not None and choice != "fail":
+        raise UsageError(f"resolve decides every key in conflict, so on_conflict can't be {choice}")
     survey = survey_merge(context.files, table, name)
     head, main = survey.branch.snapshot, survey.start.head.snapshot
     given: dict[str, str | int | bool | None] = {"name": name, "on_conflict": choice, "kind": survey.kind}
@@ -49,6 +58,14 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             fingerprint=survey.fingerprint,
             empty=True,
         )
+    resolution = None
+    if resolve is not None:
+        path, digest = (
+            os.path.abspath(os.path.expanduser(resolve)),
+            text_argument(arguments, "resolve_digest"),
+        )
+        survey, resolution = resolved(context.files, survey, path, digest)
+        given |= {"resolve": path, "resolve_digest": resolution.digest, "resolved": resolution.description}
     safety = savepoint_claim.next_id(context.files, table)
     lost = column_refusals(survey.start.schema, "main", survey.target)
     steps = [Step("create", table.savepoint(safety), f"keeps snapshot {main.id} of main, as it is now")]
@@ -64,11 +81,12 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         fingerprint=survey.fingerprint,
         lasting=survey.lasting,
         main_at=point_of(main),
-        steps=(*steps, *further),
+        steps=(*steps, *further, *([] if resolution is None else [_resolving(resolution)])),
         kept=(f"Branch {name}, and main's rows as they are as savepoint {safety}",),
         warnings=(*_warnings(survey, choice), *([_LOST] if lost else [])),
-        refusals=(*survey.schema_refusals, *more),
+        refusals=(*survey.schema_refusals, *more, *_undecided(resolution)),
         undo="" if lost else f"paimark undo {table.word}",
+        request={name: each for name, each in given.items() if name in _REQUEST} if resolution else {},
     )
 
 
@@ -105,8 +123,9 @@ class MergeBranch(RewriteByBranch):
         now = point_of(start.head.snapshot), start.schema_text
         if self._rows is None or self._rows[0] != now:
             work, survey = self.work, self.survey_on(start)
-            choice = str(work.plan.arguments["on_conflict"])
-            self._rows = now, merged_rows(work.context, survey, choice, work.progress)
+            choice, path = str(work.plan.arguments["on_conflict"]), work.plan.arguments.get("resolve")
+            chosen = None if path is None else _as_chosen(work, survey)[1]
+            self._rows = now, merged_rows(work.context, survey, choice, work.progress, chosen)
         return self._rows[1]
 
     def safety_comment(self) -> str:
@@ -116,7 +135,10 @@ class MergeBranch(RewriteByBranch):
         state, survey = self.state, survey_merge(self.work.files, self.work.table, self.state.branch)
         is_same_branch = is_same_commit(survey.branch.snapshot, snapshot_of(state.head))
         is_same_base = is_same_commit(survey.base, snapshot_of(state.base))
-        if not is_same_branch or not is_same_base or start.schema_text not in state.schema_texts:
+        # Of other rows of main there may be other conflicts than a person has seen.
+        is_chosen = "resolve" in self.work.plan.arguments
+        is_same = is_same_branch and is_same_base and start.schema_text in state.schema_texts
+        if is_chosen or not is_same:
             super().follow(start)
 
     def commit(self, hold: Hold) -> Mapping[str, Any]:
@@ -180,6 +202,8 @@ class MergeBranch(RewriteByBranch):
             message += f" up to snapshot {made.id}: then somebody committed to main, so merge again"
         elif not self._changed():
             message += ": main had every row of it, or keeps its own"
+        if resolved := plan.arguments.get("resolved"):
+            message += f". Keys in conflict: {resolved}"
         return Done(
             message=message,
             result={
@@ -195,15 +219,40 @@ class MergeBranch(RewriteByBranch):
 
 
 def _as_planned(work: Work) -> Survey:
-    """Raises `Refused` when the branch moved, or main did otherwise than by going on."""
+    """Raises `Refused` when the branch or what was chosen changed, or main did otherwise than by going on."""
     arguments = work.plan.arguments
+    is_chosen = "resolve" in arguments
+
+    def find() -> Survey:
+        survey = survey_merge(work.files, work.table, str(arguments["name"]))
+        return _as_chosen(work, survey)[0] if is_chosen and survey.kind == arguments["kind"] else survey
 
     def may_go_on(survey: Survey) -> bool:
-        return survey.kind != "fast-forward" and survey.kind == arguments["kind"]
+        return not is_chosen and survey.kind != "fast-forward" and survey.kind == arguments["kind"]
 
-    return as_planned_or_gone_on(
-        work, lambda: survey_merge(work.files, work.table, str(arguments["name"])), may_go_on
+    return as_planned_or_gone_on(work, find, may_go_on)
+
+
+def _as_chosen(work: Work, survey: Survey) -> tuple[Survey, Resolution]:
+    """With what a person chose when the plan was made. Raises `Refused` when the file changed since."""
+    arguments = work.plan.arguments
+    path, digest = str(arguments["resolve"]), str(arguments["resolve_digest"])
+    return resolved(work.files, survey, path, digest)
+
+
+def _resolving(resolution: Resolution) -> Step:
+    detail = f"decides {counted(resolution.keys - resolution.undecided, 'key')} in conflict"
+    return Step(
+        "check", resolution.path, f"{detail}: {resolution.description}" if resolution.texts else detail
     )
+
+
+def _undecided(resolution: Resolution | None) -> list[Refusal]:
+    if resolution is None or not resolution.undecided:
+        return []
+    open_keys = f"{resolution.undecided:,} of {counted(resolution.keys, 'key')}"
+    reason = f"{open_keys} in conflict are undecided in {resolution.path}: first {resolution.first_undecided}"
+    return [Refusal(reason, _DECIDE)]
 
 
 def _fast_forward(context: Context, survey: Survey) -> tuple[list[Step], list[Refusal]]:
@@ -249,7 +298,7 @@ def _warnings(survey: Survey, choice: str) -> list[str]:
         warnings.append(f"main follows the branch to schema {survey.new_schemas[-1][0]}")
     if survey.kind == "keyed":
         warnings.append("Streaming readers skip OVERWRITE commits by default: they will not see the merge")
-        if choice == "fail":
+        if choice == "fail" and survey.choices is None:
             warnings.append(
                 "Keys that both sides changed are looked for first: if there are any, nothing is written"
             )

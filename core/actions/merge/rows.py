@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 
 from core.actions.context import Context, Progress
 from core.actions.merge import sql as merge_sql
+from core.actions.merge.resolution import Resolution
 from core.actions.merge.scope import where_changed
 from core.actions.merge.survey import Survey
 from core.actions.plan import Refusal, Step
@@ -15,12 +17,28 @@ from core.actions.rewrite.spark_rewrite import QueryRows, asked, rewriting_refus
 from core.errors import FileMissing, Refused
 from core.figures import counted
 from core.spark.protocol import Version
+from core.table.definition.column_types import ColumnType
 from core.table.manifests.files import size_of
 from core.table.records import is_same_commit
 
+# Why choices can't be followed, by what `Resolved.wrong` finds.
+_MISFITS = {
+    "missing": "lacks {keys} in conflict",
+    "none": "chooses for {keys} not in conflict",
+    "whole": "chooses columns for {keys} that a side has no row of",
+    "undecided": "leaves columns of {keys} open that both sides changed",
+    "same": "chooses columns of {keys} in which main and the branch do not differ",
+    "base": "chooses base for columns of {keys} that base has no row of",
+}
+_AS_WRITTEN = "Change nothing but `choose` in what --conflicts-out wrote, or write it anew."
+_DECIMALS = ("DECIMAL", "DEC", "NUMERIC")
 
-def merged_rows(context: Context, survey: Survey, choice: str, progress: Progress) -> QueryRows:
-    """The rows that main gets. Raises `Refused` for conflicts, and for removed rows that no key matches."""
+
+def merged_rows(
+    context: Context, survey: Survey, choice: str, progress: Progress, resolution: Resolution | None = None
+) -> QueryRows:
+    """The rows that main gets. Raises `Refused` for conflicts that nobody decided, for a resolution that does
+    not fit them, and for removed rows that no key matches."""
     versions = versions_of(survey)
     if survey.kind == "append":
         unkeyed = merge_sql.Unkeyed(where_changed(context.files, survey))
@@ -33,6 +51,8 @@ def merged_rows(context: Context, survey: Survey, choice: str, progress: Progres
             )
         sql = unkeyed.replayed if answer["removed"] else unkeyed.added
         return QueryRows(versions, sql, bool(answer["removed"]))
+    if resolution is not None:
+        return _resolved_rows(context, survey, versions, progress, resolution)
     queries = keyed_queries(context, survey, versions, branch_wins=choice == "branch")
     if choice == "fail":
         _require_no_conflict(context, survey, versions, queries, progress)
@@ -52,23 +72,56 @@ def _require_no_conflict(
         raise Refused(
             f"{counted(count, 'key')} changed in main and in branch "
             f"{survey.branch.root.label}, to different rows: {first}",
-            "Say who wins with --on-conflict branch or --on-conflict main; --conflicts lists them all.",
+            "Say who wins with --on-conflict branch or --on-conflict main; --conflicts lists them all, and "
+            "--conflicts-out FILE writes them to a file to decide in, for --resolve FILE.",
         )
+
+
+def _resolved_rows(
+    context: Context,
+    survey: Survey,
+    versions: Mapping[str, Version],
+    progress: Progress,
+    resolution: Resolution,
+) -> QueryRows:
+    queries = resolved_queries(context, survey, versions)
+    texts = {merge_sql.CHOICES: resolution.texts}
+    found = asked(context, survey.target, versions, queries.wrong, progress, texts)
+    if found:
+        reasons = "; ".join(_misfit(queries.columns, each) for each in found)
+        raise Refused(f"{resolution.path} {reasons}", _AS_WRITTEN)
+    return QueryRows(versions, queries.rows, True, queries.partitions, queries.common, texts)
+
+
+def _misfit(columns: Sequence[str], found: Mapping[str, Any]) -> str:
+    key = msgspec.json.decode(found["first"], type=dict[str, msgspec.Raw])
+    named = msgspec.json.encode({columns[int(place[1:])]: value for place, value in key.items()}).decode()
+    return f"{_MISFITS[found['wrong']].format(keys=counted(found['keys'], 'key'))} (first {named})"
 
 
 def keyed_queries(
     context: Context, survey: Survey, versions: Mapping[str, Version], *, branch_wins: bool = False
 ) -> merge_sql.Keyed:
     """The queries on versions of a table with a primary key. Raises `FileMissing` and `Corrupt`."""
+    return merge_sql.Keyed(**_shape(context, survey, versions), branch_wins=branch_wins)
+
+
+def resolved_queries(context: Context, survey: Survey, versions: Mapping[str, Version]) -> merge_sql.Resolved:
+    """The same, where a person chooses. Raises `FileMissing` and `Corrupt`."""
+    fields = survey.target.schema.fields
+    decimals = frozenset(each.name for each in fields if ColumnType.of(str(each.type)).name in _DECIMALS)
+    return merge_sql.Resolved(**_shape(context, survey, versions), decimals=decimals)
+
+
+def _shape(context: Context, survey: Survey, versions: Mapping[str, Version]) -> dict[str, Any]:
     schema = survey.target.schema
-    return merge_sql.Keyed(
-        keys=schema.primary_keys,
-        columns=[field.name for field in schema.fields],
-        partition_keys=schema.partition_keys,
-        branch_wins=branch_wins,
-        main_base=merge_sql.MAIN_BASE if merge_sql.MAIN_BASE in versions else merge_sql.BASE,
-        where=where_changed(context.files, survey),
-    )
+    return {
+        "keys": schema.primary_keys,
+        "columns": [field.name for field in schema.fields],
+        "partition_keys": schema.partition_keys,
+        "main_base": merge_sql.MAIN_BASE if merge_sql.MAIN_BASE in versions else merge_sql.BASE,
+        "where": where_changed(context.files, survey),
+    }
 
 
 def versions_of(survey: Survey) -> dict[str, Version]:

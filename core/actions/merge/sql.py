@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from core.quoting import quoted
+from core.quoting import literal, quoted
 from core.spark.protocol import COMMON, PARTITIONS
 
 BASE, HEAD = "__paimark_branch_base", "__paimark_branch"
 MAIN_BASE, MAIN = "__paimark_main_base", "__paimark_main"
+# A view of one text column, `line`: what was chosen for a key, as `Resolved` has it.
+CHOICES = "__paimark_choices"
 _FIRST_CONFLICTS = 5
+# Moments to the microsecond, wherever they are written; nulls are there.
+_MOMENT = "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"
+_JSON = (
+    f"map('timestampFormat', {literal(_MOMENT + 'XXX')}, 'timestampNTZFormat', {literal(_MOMENT)}, "
+    "'timeZone', 'UTC', 'ignoreNullFields', 'false')"
+)
 # What SQL makes of a column's value, given its name and where it stands.
 AsText = Callable[[str, str], str]
 
@@ -68,21 +76,27 @@ class Keyed:
             f"WHERE is_conflict ORDER BY key LIMIT {_FIRST_CONFLICTS}"
         )
 
-    def every_conflict(self, shown: AsText, limit: int) -> str:
-        """A row a conflict, by key: `key`, `base`, `main` and `branch`, and `differing`.
+    def every_conflict(self, shown: AsText, limit: int | None = None) -> str:
+        """A row a conflict, by key: `key`, `base`, `main` and `branch`, `differing` and `both`.
 
         The first four are JSON objects of values by `c` and the column's place, null for no row. `differing`
         are the places of the columns in which main and the branch differ; where one of them has no row, those
-        in which the other one's differs from the base.
+        in which the other one's differs from the base. `both` are those that both sides changed, to
+        different values.
         """
         sides = {"base": "base", "main": "main", "branch": "head"}
         rows = [f"{self._packed(row, self.columns, shown)} AS {name}" for name, row in sides.items()]
-        flags = [f"IF({self._differs(name)}, {place}, NULL)" for place, name in enumerate(self.columns)]
+        most = "" if limit is None else f" LIMIT {limit}"
         return (
             f"{self._judged} SELECT {self._packed('k', self.keys, shown)} AS key, {', '.join(rows)}, "
-            f"array_compact(array({', '.join(flags)})) AS differing "
-            f"FROM judged WHERE is_conflict ORDER BY k LIMIT {limit}"
+            f"{self._places(self._differs)} AS differing, {self._places(self._is_both)} AS both "
+            f"FROM judged WHERE is_conflict ORDER BY k{most}"
         )
+
+    def _places(self, holds: Callable[[str], str]) -> str:
+        """The places of the columns for which a condition holds."""
+        flags = [f"IF({holds(name)}, {place}, NULL)" for place, name in enumerate(self.columns)]
+        return f"array_compact(array({', '.join(flags)}))"
 
     @property
     def count_conflicts(self) -> str:
@@ -92,7 +106,7 @@ class Keyed:
         values = [
             f"{shown(name, f'{row}.{quoted(name)}')} AS c{self.columns.index(name)}" for name in columns
         ]
-        return f"IF({row} IS NULL, NULL, to_json(struct({', '.join(values)})))"
+        return f"IF({row} IS NULL, NULL, to_json(struct({', '.join(values)}), {_JSON}))"
 
     def _differs(self, column: str) -> str:
         name = quoted(column)
@@ -100,6 +114,16 @@ class Keyed:
             f"IF(main IS NOT NULL AND head IS NOT NULL, NOT (main.{name} <=> head.{name}), "
             f"base IS NOT NULL AND NOT (base.{name} <=> coalesce(main, head).{name}))"
         )
+
+    def _is_both(self, column: str) -> str:
+        """Whether both sides changed the cell, to different values."""
+        name = quoted(column)
+        differ = f"main IS NOT NULL AND head IS NOT NULL AND NOT (main.{name} <=> head.{name})"
+        return f"{differ} AND {self._has_changed(column, 'base', 'head')} AND {self._has_changed(column)}"
+
+    def _has_changed(self, column: str, before: str = "main_base", now: str = "main") -> str:
+        name = quoted(column)
+        return f"({before} IS NULL OR NOT ({before}.{name} <=> {now}.{name}))"
 
     @property
     def common(self) -> str:
@@ -133,7 +157,7 @@ class Keyed:
             f"WITH versions AS ({self._versions}), "
             f"beside AS (SELECT k, {self._row(BASE)} AS base, {self._row(HEAD)} AS head, "
             f"{self._row(self.main_base)} AS main_base, {self._row(MAIN)} AS main FROM versions GROUP BY k), "
-            "judged AS (SELECT k, base, head, main, NOT (base <=> head) AS is_changed, "
+            "judged AS (SELECT k, base, head, main_base, main, NOT (base <=> head) AS is_changed, "
             "NOT (base <=> head) AND NOT (main_base <=> main) AND NOT (head <=> main) AS is_conflict "
             "FROM beside)"
         )
@@ -155,6 +179,111 @@ class Keyed:
     @property
     def _views(self) -> list[str]:
         return list(dict.fromkeys((BASE, HEAD, self.main_base, MAIN)))
+
+
+@dataclass(frozen=True)
+class Resolved(Keyed):
+    """The same, where a person chose for each key in conflict; `CHOICES` holds that, a JSON object a key.
+
+    `k` is the key by columns' places, as `every_conflict` writes it. `s` is main, branch or base: that
+    side's row becomes main's, or none. Else `m` names one of these by columns' places: so the cells are
+    chosen, and each cell that is not has what the one side that changed it made of it, else main's.
+    """
+
+    decimals: Collection[str] = ()
+
+    @property
+    def common(self) -> str:
+        cells = [f"{self._cell(name)} AS {quoted(name)}" for name in self.columns]
+        none = "raise_error('A key in conflict was not decided')"
+        row = (
+            "CASE s WHEN 'main' THEN main WHEN 'branch' THEN head WHEN 'base' THEN base "
+            f"ELSE IF(m IS NULL OR main IS NULL OR head IS NULL, {none}, struct({', '.join(cells)})) END"
+        )
+        return (
+            f"{self._judged}, {self._given}, "
+            "beside_given AS (SELECT /*+ BROADCAST(given) */ * FROM judged LEFT JOIN given "
+            f"ON IF(is_conflict, {self._identity}, NULL) = given_k), settled AS (SELECT *, "
+            f"IF(is_conflict, {row}, IF(is_changed, head, main)) AS r FROM beside_given) "
+            "SELECT k, r, IF(is_conflict, NOT (r <=> main), is_changed) AS comes FROM settled"
+        )
+
+    @property
+    def wrong(self) -> str:
+        """Why choices can't be followed: in each row a reason, how many `keys` it is of and the `first`.
+
+        The reasons are `missing` for a key in conflict that nobody chose for, `none` for a key that is not in
+        conflict, `whole` where cells were chosen of a row that a side lacks, `undecided` where a cell was
+        not that both changed, `same` for a cell that does not differ, `base` where the base has no row.
+        """
+        others = [each for each in self.columns if each not in self.keys]
+        open_cells = [f"({self._is_both(each)} AND {self._chosen(each)} IS NULL)" for each in others]
+        same = [f"({self._chosen(each)} IS NOT NULL AND NOT ({self._differs(each)}))" for each in others]
+        of_base = [f"{self._chosen(each)} <=> 'base'" for each in others]
+        reasons = {
+            "missing": "given_k IS NULL",
+            "none": "k IS NULL",
+            "whole": "s IS NULL AND (main IS NULL OR head IS NULL)",
+            "undecided": f"s IS NULL AND ({_any(open_cells)})",
+            "same": f"s IS NULL AND ({_any(same)})",
+            "base": f"s IS NULL AND base IS NULL AND ({_any(of_base)})",
+        }
+        cases = " ".join(f"WHEN {holds} THEN '{reason}'" for reason, holds in reasons.items())
+        return (
+            f"{self._judged}, {self._given}, met AS "
+            f"(SELECT *, CASE {cases} END AS wrong, {self._identity} AS id "
+            "FROM (SELECT * FROM judged WHERE is_conflict) "
+            f"FULL OUTER JOIN given ON {self._identity} = given_k) "
+            "SELECT wrong, count(*) AS keys, min(to_json(coalesce(given_k, id))) AS first FROM met "
+            "WHERE wrong IS NOT NULL GROUP BY wrong ORDER BY wrong"
+        )
+
+    @property
+    def _given(self) -> str:
+        cells = [self._place(each) for each in self.columns if each not in self.keys]
+        shape = f"k STRUCT<{self._key_shape}>, s STRING, m STRUCT<{_texts(cells or ['none'])}>"
+        return (
+            "given AS (SELECT c.k AS given_k, c.s, c.m FROM "
+            f"(SELECT from_json(line, '{shape}') AS c FROM {CHOICES}))"
+        )
+
+    @property
+    def _identity(self) -> str:
+        """The key in texts, as a choice has it."""
+        return f"from_json({self._packed('k', self.keys, exactly(self.decimals))}, '{self._key_shape}')"
+
+    @property
+    def _key_shape(self) -> str:
+        return _texts(map(self._place, self.keys))
+
+    def _place(self, column: str) -> str:
+        return f"c{self.columns.index(column)}"
+
+    def _chosen(self, column: str) -> str:
+        return f"m.{self._place(column)}"
+
+    def _cell(self, column: str) -> str:
+        name = quoted(column)
+        if column in self.keys:
+            return f"main.{name}"
+        is_branch_alone = f"{self._has_changed(column, 'base', 'head')} AND NOT {self._has_changed(column)}"
+        return (
+            f"CASE {self._chosen(column)} WHEN 'main' THEN main.{name} WHEN 'branch' THEN head.{name} "
+            f"WHEN 'base' THEN base.{name} ELSE IF({is_branch_alone}, head.{name}, main.{name}) END"
+        )
+
+
+def exactly(decimals: Collection[str]) -> AsText:
+    """Values as a file of conflicts has them: decimals as texts, as what reads it may round a number."""
+    return lambda column, value: f"CAST({value} AS STRING)" if column in decimals else value
+
+
+def _any(conditions: Sequence[str]) -> str:
+    return " OR ".join(conditions) or "false"
+
+
+def _texts(names: Iterable[str]) -> str:
+    return ", ".join(f"{name} STRING" for name in names)
 
 
 def _list(names: Sequence[str]) -> str:

@@ -30,6 +30,7 @@ class Survey:
     """`base` is the branch's state that main has already, `main_base` main's that has it.
 
     `new_schemas` are those of the branch that main lacks and follows to, by id, as main is to hold them.
+    `choices` is the digest of what a person chose for conflicts, where there is that.
     """
 
     start: RewriteBase
@@ -40,12 +41,15 @@ class Survey:
     kind: Kind
     new_schemas: tuple[tuple[int, bytes], ...]
     schema_refusals: tuple[Refusal, ...]
+    choices: str | None = None
 
     @property
     def fingerprint(self) -> str:
-        schemas = (data for _, data in self.new_schemas)
+        parts = [data for _, data in self.new_schemas]
+        if self.choices is not None:
+            parts.append(self.choices.encode())
         return fingerprint(
-            self.start.fingerprint, self.branch.fingerprint, self.base.to_json(), self.kind, *schemas
+            self.start.fingerprint, self.branch.fingerprint, self.base.to_json(), self.kind, *parts
         )
 
     @property

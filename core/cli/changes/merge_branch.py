@@ -1,12 +1,18 @@
-"""`paimark merge-branch`: the action, and with `--conflicts` what stands in its way, row by row."""
+"""`paimark merge-branch`: the action; with `--conflicts` what stands in its way, row by row, and with
+`--conflicts-out` the same as a file to choose in.
+"""
 
 from __future__ import annotations
 
-from contextlib import closing
+import os
+import shlex
+from collections.abc import Generator
+from contextlib import closing, contextmanager
 
 import click
 
-from core.actions.context import Counting, open_context
+from core.actions.context import Context, Counting, Progress, open_context
+from core.actions.merge.conflict_file import write_conflicts
 from core.actions.merge.conflicts import LINE_COLUMNS, find_conflicts
 from core.actions.registry import ACTIONS
 from core.cli.changes.actions import arguments_of, params_of, run_action
@@ -16,7 +22,10 @@ from core.cli.query.answering import ended_by_signals, open_engine
 from core.cli.query.narrator import Narrator
 from core.errors import UsageError
 from core.export.json_rows import json_text
+from core.figures import counted
 from core.table.catalog import find_table
+from core.table.layout import TablePath
+from core.text import clean_text
 
 _ACTION = ACTIONS["merge-branch"]
 _CONFLICTS = click.Option(
@@ -25,42 +34,64 @@ _CONFLICTS = click.Option(
     help="Only list the keys that main and the branch changed to different rows, "
     "with their values in base, main and branch. Nothing is written.",
 )
+_CONFLICTS_OUT = click.Option(
+    ["--conflicts-out"],
+    metavar="FILE",
+    help="Only write all of them to a new file, to choose in for --resolve. With --resolve, what that file "
+    "chooses is kept where the rows are the same.",
+)
 
 
 @click.pass_context
-def _run(ctx: click.Context, /, table: str, conflicts: bool, **values: object) -> None:
+def _run(
+    ctx: click.Context, /, table: str, conflicts: bool, conflicts_out: str | None, **values: object
+) -> None:
     options, arguments = given(ctx), arguments_of(_ACTION, values)
-    if not conflicts:
+    looking = "--conflicts" if conflicts else "--conflicts-out"
+    if not conflicts and conflicts_out is None:
         run_action(_ACTION, options, table, arguments)
         return
-    if options.plan_out is not None or arguments["on_conflict"] != "fail":
-        option = "--plan-out" if options.plan_out is not None else "--on-conflict"
-        raise UsageError(f"--conflicts only lists them: leave {option} out")
-    _list_conflicts(options, table, str(arguments["name"]))
+    others = {
+        "--plan-out": options.plan_out is not None,
+        "--dry-run": options.dry_run and not conflicts,
+        "--on-conflict": arguments["on_conflict"] != "fail",
+        "--conflicts-out": conflicts and conflicts_out is not None,
+        "--resolve": conflicts and arguments["resolve"] is not None,
+    }
+    if other := next((name for name, is_given in others.items() if is_given), None):
+        raise UsageError(f"{looking} only tells of conflicts: leave {other} out")
+    if conflicts_out is None:
+        _list_conflicts(options, table, str(arguments["name"]))
+    else:
+        chosen = arguments["resolve"]
+        _write_conflicts(
+            options, table, str(arguments["name"]), conflicts_out, None if chosen is None else str(chosen)
+        )
 
 
 merge_branch = GlobalCommand(
     _ACTION.name,
     callback=_run,
-    params=[*params_of(_ACTION), _CONFLICTS],
+    params=[*params_of(_ACTION), _CONFLICTS, _CONFLICTS_OUT],
     help=_ACTION.summary,
     makes_plans=True,
 )
 
 
-def _list_conflicts(options: Given, table_name: str, branch: str) -> None:
+@contextmanager
+def _looking(options: Given, table_name: str, narrator: Narrator) -> Generator[tuple[Context, TablePath]]:
     settings = options.settings()
-    narrator = Narrator()
-
-    def tell(line: str) -> None:
-        if isinstance(line, Counting):
-            narrator.wait(line)
-
     with ended_by_signals(), closing(open_engine(settings)) as engine:
         context = open_context(settings.warehouse, settings.options, settings.read_only, lambda: engine)
         path = find_table(context.files, table_name)
         narrator.wait("Starting Spark")
-        conflicts = find_conflicts(context, path, branch, tell)
+        yield context, path
+
+
+def _list_conflicts(options: Given, table_name: str, branch: str) -> None:
+    narrator = Narrator()
+    with _looking(options, table_name, narrator) as (context, path):
+        conflicts = find_conflicts(context, path, branch, _waiting(narrator))
     narrator.say(conflicts.title)
     if options.as_json:
         click.echo(json_text(list(conflicts.first), indent=2))
@@ -69,3 +100,28 @@ def _list_conflicts(options: Given, table_name: str, branch: str) -> None:
         rows.write(conflicts.lines)
         rows.close()
     narrator.say(conflicts.summary)
+
+
+def _write_conflicts(options: Given, table_name: str, branch: str, out: str, chosen_in: str | None) -> None:
+    narrator = Narrator()
+    with _looking(options, table_name, narrator) as (context, path):
+        count, decided = write_conflicts(
+            context, path, branch, os.path.abspath(out), _waiting(narrator), chosen_in=chosen_in
+        )
+    narrator.clear()
+    if options.as_json:
+        click.echo(json_text([{"file": out, "conflicts": count, "decided": decided}]))
+    else:
+        kept = f", {decided:,} decided as before" if chosen_in is not None else ""
+        click.echo(clean_text(f"{counted(count, 'key')} in conflict written to {out}{kept}"))
+    if count > decided:
+        then = shlex.join(["paimark", "merge-branch", path.full_name, "--name", branch, "--resolve", out])
+        narrator.say(f'Set "choose" of each to "main", "branch" or "base", then: {then}')
+
+
+def _waiting(narrator: Narrator) -> Progress:
+    def tell(line: str) -> None:
+        if isinstance(line, Counting):
+            narrator.wait(line)
+
+    return tell

@@ -16,7 +16,7 @@ from core.spark.client.client import Engine
 from tests.actions.acting import contents
 from tests.cli.command import Paimark
 from tests.cli.shared_engine import share
-from tests.paimon import commit, create_table, open_table
+from tests.paimon import commit, create_table, open_table, read_rows
 from tests.table.branches import create_branch
 
 WIDE = Decimal("1234567890123456789012345678.0123456789")
@@ -132,9 +132,50 @@ def test_where_there_can_be_none_spark_is_not_asked(conflicts: Paimark, parted: 
 
 
 def test_what_can_not_be_listed_is_refused(conflicts: Paimark, tmp_path: Path) -> None:
-    for option in (("--on-conflict", "main"), ("--plan-out", tmp_path / "plan")):
+    for option in (("--on-conflict", "main"), ("--plan-out", tmp_path / "plan"), ("--resolve", "f")):
         ran = conflicts(*COMMAND, *option)
+        assert (ran.code, ran.out) == (2, "")
+        assert f"leave {option[0]} out" in ran.err
+    for option in (("--on-conflict", "main"), ("--plan-out", tmp_path / "plan"), ("--dry-run", "--yes")):
+        ran = conflicts(*COMMAND[:-1], "--conflicts-out", tmp_path / "out", *option)
         assert (ran.code, ran.out) == (2, "")
         assert f"leave {option[0]} out" in ran.err
     ran = conflicts("merge-branch", "parted.t", "--name", "nothing", "--conflicts")
     assert (ran.code, ran.out) == (1, "")
+
+
+def test_conflicts_are_written_chosen_in_planned_and_applied(
+    conflicts: Paimark, parted: Path, tmp_path: Path
+) -> None:
+    """From the file to a saved plan, which is refused once the file is another, and to the merge."""
+    out, plan = tmp_path / "out.jsonl", tmp_path / "plan"
+    before = contents(parted / "parted.db")
+    ran = conflicts(*COMMAND[:-1], "--conflicts-out", out, "--read-only")
+    assert (ran.code, ran.out) == (0, f"4 keys in conflict written to {out}\n")
+    assert ran.err.endswith(f"paimark merge-branch parted.t --name fix --resolve {out}\n")
+    resolve = (*COMMAND[:-1], "--resolve", out)
+    ran = conflicts(*resolve)
+    assert (ran.code, ran.out) == (1, "")
+    assert f'4 of 4 keys in conflict are undecided in {out}: first {{"part":0,"key":2}}' in ran.err
+    lines = [json.loads(line) for line in out.read_text().splitlines()]
+    for line, chosen in zip(lines[1:-1], ("branch", "main", {"price": "branch"}, "base"), strict=True):
+        line["choose"] = chosen
+    out.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    ran = conflicts(*resolve, "--dry-run")
+    counts = "1 as in main, 1 as in branch fix, 1 as in base, 1 column by column"
+    assert f"decides 4 keys in conflict: {counts}" in ran.out
+    assert conflicts(*resolve, "--plan-out", plan).code == 0
+    kept = out.read_text()
+    out.write_text(kept.replace('"choose": "main"', '"choose": "base"'))
+    ran = conflicts("apply", plan, "--yes")
+    assert (ran.code, ran.out) == (1, "")
+    assert f"{out} changed since its choices were planned" in ran.err
+    assert contents(parted / "parted.db") == before
+    out.write_text(kept)
+    ran = conflicts("apply", plan, "--yes")
+    assert ran.code == 0, ran.err
+    assert ran.out == f"Branch fix is merged into main of parted.t. Keys in conflict: {counts}\n"
+    merged = {row["key"]: row for row in read_rows(parted, "parted.t") if row["kind"] != "-D"}
+    # The branch's deletion, its price, and the base's row again; the text that main alone had changed stays.
+    assert sorted(merged) == [1, 3, 4, 5, 6, 10]
+    assert (merged[1]["price"], merged[3]["text"], merged[10]["text"]) == (WIDE, "base", "main")

@@ -1,0 +1,168 @@
+"""All conflicts of a merge written to a file to choose in, as they come: any number, few in memory."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import uuid
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+
+from core.actions.context import Context, Counting, Progress
+from core.actions.merge.conflicts import compare
+from core.actions.merge.resolution import (
+    At,
+    Choose,
+    ConflictFile,
+    EndLine,
+    Header,
+    KeyLine,
+    key_text,
+)
+from core.actions.merge.sql import exactly
+from core.actions.merge.survey import Survey, survey_merge
+from core.actions.rewrite.spark_rewrite import streamed
+from core.errors import Refused, Unavailable
+from core.figures import counted
+from core.table.definition.column_types import type_text
+from core.table.layout import TablePath
+
+_TOLD_EVERY = 10_000
+
+# What was chosen for a key, by it and a digest of its rows.
+Chosen = Mapping[tuple[bytes, bytes], Choose]
+
+
+def write_conflicts(
+    context: Context,
+    table: TablePath,
+    name: str,
+    path: str,
+    progress: Progress,
+    *,
+    chosen_in: str | None = None,
+    replacing: bool = False,
+) -> tuple[int, int]:
+    """Write every conflict of a merge of branch `name` to a file; how many, and how many are decided.
+
+    Those have what the file `chosen_in` chose, of the same key with the same rows. Raises `Refused` for a
+    file that is there already unless `replacing`, `NotFound`, `Unavailable`, what the engine says of a
+    failure; then there is no file.
+    """
+    if not replacing and os.path.lexists(path):
+        raise _is_there(path)
+    chosen = {} if chosen_in is None else _chosen(chosen_in)
+    survey = survey_merge(context.files, table, name)
+    header = header_of(survey)
+    temporary = Path(path).with_name(f".{Path(path).name}.{uuid.uuid4().hex}")
+    try:
+        with (
+            os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out,
+            closing(_lines(context, survey, header, progress)) as lines,
+        ):
+            written = _write(out, header, lines, chosen, progress)
+        if not replacing:
+            # Of many at once one makes it; what is renamed over it is that one's own.
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        os.replace(temporary, path)
+    except FileExistsError as error:
+        raise _is_there(path) from error
+    except OSError as error:
+        raise Unavailable(f"{path} can't be written: {error.strerror or error}") from error
+    finally:
+        with suppress(OSError):
+            temporary.unlink()
+    return written
+
+
+def encoded(line: Header | KeyLine | EndLine) -> bytes:
+    """One line of the file."""
+    return msgspec.json.encode(line) + b"\n"
+
+
+def _write(
+    out: BinaryIO, header: Header, lines: Iterable[KeyLine], chosen: Chosen, progress: Progress
+) -> tuple[int, int]:
+    count = decided = 0
+    out.write(encoded(header))
+    for line in lines:
+        choose = chosen.get((key_text(line, header), _rows(line)), "") if chosen else ""
+        line = msgspec.structs.replace(line, choose=choose)
+        out.write(encoded(line))
+        count, decided = count + 1, decided + (not line.undecided)
+        if not count % _TOLD_EVERY:
+            progress(Counting(f"{counted(count, 'key')} in conflict so far"))
+    out.write(encoded(EndLine(count)))
+    return count, decided
+
+
+def _chosen(path: str) -> Chosen:
+    file = ConflictFile(path)
+    return {
+        (key_text(line, file.header), _rows(line)): line.choose
+        for _, line in file.lines()
+        if line.choose != ""
+    }
+
+
+def _rows(line: KeyLine) -> bytes:
+    """A digest of its rows, however they are written."""
+    rows = [msgspec.json.decode(bytes(row) or b"null") for row in (line.base, line.main, line.branch)]
+    return hashlib.sha256(msgspec.json.encode(rows, order="sorted")).digest()
+
+
+def header_of(survey: Survey) -> Header:
+    """The first line of a file of a merge's conflicts."""
+    schema = survey.target.schema
+    return Header(
+        table=survey.start.root.table.full_name,
+        branch=survey.branch.root.label,
+        base=At.of(survey.base),
+        main=At.of(survey.start.head.snapshot),
+        head=At.of(survey.branch.snapshot),
+        keys=tuple(schema.primary_keys),
+        columns={field.name: type_text(field.type) for field in schema.fields},
+    )
+
+
+def _lines(context: Context, survey: Survey, header: Header, progress: Progress) -> Generator[KeyLine]:
+    compared = compare(context, survey)
+    if compared is None:
+        return
+    versions, queries = compared
+    sql = queries.every_conflict(exactly(queries.decimals))
+    names = [*header.columns]
+    with closing(streamed(context, survey.target, versions, sql, progress)) as answers:
+        for answer in answers:
+            yield _line(names, answer)
+
+
+def _line(names: list[str], answer: Mapping[str, Any]) -> KeyLine:
+    def row(text: str | None) -> dict[str, msgspec.Raw] | None:
+        if text is None:
+            return None
+        values = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
+        return {names[int(place[1:])]: value for place, value in values.items()}
+
+    def raw(text: str | None) -> msgspec.Raw:
+        return msgspec.Raw(msgspec.json.encode(row(text)))
+
+    key = row(answer["key"])
+    assert key is not None
+    return KeyLine(
+        key=key,
+        choose="",
+        both=tuple(names[place] for place in answer["both"]),
+        columns=tuple(names[place] for place in answer["differing"]),
+        base=raw(answer.get("base")),
+        main=raw(answer.get("main")),
+        branch=raw(answer.get("branch")),
+    )
+
+
+def _is_there(path: str) -> Refused:
+    return Refused(f"{path} exists and is not written over", "Choose another name.")
