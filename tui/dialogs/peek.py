@@ -33,6 +33,7 @@ class PeekScreen(Dialog[None]):
         hidden("peek.close", "p,q", "close", "close"),
         Binding("y", "copy", "copy the row", id="peek.copy"),
         Binding("i", "record", "record", id="peek.record"),
+        Binding("enter", "cell", "cell", tooltip="the whole value under the cursor", id="peek.cell"),
     ]
 
     def __init__(self, title: str, peeking: Peeking) -> None:
@@ -72,7 +73,7 @@ class PeekScreen(Dialog[None]):
 
     def must_wait(self, binding: str) -> bool:
         """Whether the rows that a key is for are still being read."""
-        return self._is_reading and binding.startswith(("grid.", "peek.copy", "peek.record"))
+        return self._is_reading and binding.startswith(("grid.", "peek.copy", "peek.record", "peek.cell"))
 
     def _row(self) -> list[tuple[str, str]]:
         index = self._grid.index
@@ -91,6 +92,12 @@ class PeekScreen(Dialog[None]):
 
         if row := self._row():
             await self.app.push_screen(RecordScreen(Detail(f"row {(self._grid.index or 0) + 1}", tuple(row))))
+
+    async def action_cell(self) -> None:
+        from tui.dialogs.record import cell_of
+
+        if (cell := cell_of(self._grid)) is not None:
+            await self.app.push_screen(cell)
 
     def action_close(self) -> None:
         self._peeking.stop()

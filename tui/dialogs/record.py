@@ -1,4 +1,4 @@
-"""`i`: everything about one record, as long as it is."""
+"""`i`: everything about one record, as long as it is; `enter` on a cell of data: its whole value."""
 
 from __future__ import annotations
 
@@ -8,30 +8,38 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from core.cells import width_of
-from core.text import clean_text
+from core.figures import counted
+from core.text import distinct
+from tui.dialogs.data.fields import is_foldable, paragraphs
 from tui.dialogs.dialog import Dialog
+from tui.formats import whole_text
 from tui.keymap import hidden
 from tui.messages import Copied
-from tui.theme import Line
 from tui.widgets.detail_strip import Detail
+from tui.widgets.grid.filter_line import FilterLine
+from tui.widgets.grid.record_grid import RecordGrid
 from tui.widgets.grid.scroll_lines import ScrollLines
 from tui.widgets.key_bar import KeyBar
 
-_WIDEST_NAME = 28
-
 
 class RecordScreen(Dialog[None]):
-    """A fact a line, long values wrapped."""
+    """A field a line, long values wrapped, JSON folded and unfolded.
+
+    A `cell` is the one value of its detail: it is unfolded at first, and copied as it is.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         hidden("record.close", "i,q", "close", "close"),
-        Binding("y", "copy", "copy as JSON", id="record.copy"),
+        Binding("y", "copy", "copy", tooltip="copy all of it: a record as JSON", id="record.copy"),
+        Binding("/", "find", "find", tooltip="only lines with these words; !words without", id="record.find"),
+        Binding("f", "fold", "fold JSON", tooltip="JSON on one line, or unfolded", id="record.fold"),
     ]
 
-    def __init__(self, detail: Detail) -> None:
+    def __init__(self, detail: Detail, *, cell: bool = False) -> None:
         super().__init__()
         self._detail = detail
+        self._is_cell = self._is_unfolded = cell
+        self._words = ""
         self._text = ScrollLines()
 
     def compose(self) -> ComposeResult:
@@ -42,7 +50,7 @@ class RecordScreen(Dialog[None]):
     def show(self, detail: Detail) -> None:
         """The same record, of which more is known now."""
         is_same = (detail.key, detail.title) == (self._detail.key, self._detail.title)
-        if is_same and detail.facts and detail.facts != self._detail.facts:
+        if is_same and detail.facts and detail.facts != self._detail.facts and not self._is_cell:
             self._detail = detail
             self._show()
 
@@ -51,17 +59,45 @@ class RecordScreen(Dialog[None]):
         self.set_focus(self._text)
 
     def _show(self) -> None:
-        self.show_text(self._text, _paragraphs(self._detail))
+        lines = paragraphs(self._detail.facts, unfold=self._is_unfolded, words=self._words)
+        found = f": {counted(len(lines), 'line')} with /{self._words}" if self._words else ""
+        self.retitle(f"{self._detail.title}{found}")
+        self.show_text(self._text, lines or [[(f"Nothing here matches /{self._words}", "quiet")]])
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return action != "fold" or any(is_foldable(value) for _, value in self._detail.facts)
+
+    def action_fold(self) -> None:
+        self._is_unfolded = not self._is_unfolded
+        self._show()
+
+    async def action_find(self) -> None:
+        await FilterLine(self._text, self._words, self._find, "words; with ! in front: lines without").open()
+        # The panel is one line shorter.
+        self.call_after_refresh(self._show)
+
+    def _find(self, words: str) -> None:
+        if words != self._words:
+            self._words = words
+            self._show()
 
     def action_copy(self) -> None:
-        self.app.post_message(Copied(as_json(self._detail)))
+        text = self._detail.facts[0][1] if self._is_cell else as_json(self._detail)
+        self.app.post_message(Copied(text))
 
 
 def as_json(detail: Detail) -> str:
-    return json.dumps(dict(detail.facts), indent=2, ensure_ascii=False)
+    """Each field under its own name: of two columns called alike the later one has a number behind it."""
+    names = distinct([name for name, _ in detail.facts])
+    values = [value for _, value in detail.facts]
+    return json.dumps(dict(zip(names, values, strict=True)), indent=2, ensure_ascii=False)
 
 
-def _paragraphs(detail: Detail) -> list[Line]:
-    facts = [(clean_text(name), clean_text(value)) for name, value in detail.facts]
-    room = min(_WIDEST_NAME, max((width_of(name) for name, _ in facts), default=0))
-    return [[(name.ljust(room) + "  ", "quiet"), (value, "")] for name, value in facts]
+def cell_of(grid: RecordGrid) -> RecordScreen | None:
+    """The value under the cursor of a grid of cells; None where it is on none."""
+    row, column = grid.index, grid.column
+    if row is None or column is None:
+        return None
+    value, title = grid.source.row(row)[column], grid.columns[column].title
+    facts = ((title, "null" if value is None else whole_text(value)),)
+    return RecordScreen(Detail(f"{title} of row {row + 1}", facts), cell=True)

@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from core.travel.diff.diff import Difference
 
 ROW_LIMIT = 500
-_LONGEST_FACT = 20_000
 # How long a statement may be in the bottom line and the log.
 _IN_SHORT = 60
 _TICK = 0.5
@@ -76,6 +75,7 @@ class QueryPane(Vertical):
         Binding(
             "e,f4", "edit", "$EDITOR", tooltip="the statement in $EDITOR (F4 while typing)", id="query.edit"
         ),
+        Binding("enter", "cell", "cell", tooltip="the whole value under the cursor", id="query.cell"),
         Binding("escape", "leave", "to the rows, then the tables", show=False, id="query.leave"),
     ]
 
@@ -142,9 +142,7 @@ class QueryPane(Vertical):
         if index is None or result is None or not len(result.rows):
             return Detail()
         values = zip(result.names, result.rows.row(index), strict=True)
-        facts = tuple(
-            (name, "null" if value is None else whole_text(value)[:_LONGEST_FACT]) for name, value in values
-        )
+        facts = tuple((name, "null" if value is None else whole_text(value)) for name, value in values)
         return Detail(f"row {index + 1}", facts, f"{self.grid.position}{self._column}")
 
     @property
@@ -360,6 +358,16 @@ class QueryPane(Vertical):
         self.screen.focus_next()
 
     # Keys
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        # While one types Enter is a new line.
+        return action != "cell" or self.grid.has_focus
+
+    async def action_cell(self) -> None:
+        from tui.dialogs.record import cell_of
+
+        if (cell := cell_of(self.grid)) is not None:
+            await self.app.push_screen(cell)
 
     def action_leave(self) -> None:
         if self.editor.has_focus and self.grid.count:

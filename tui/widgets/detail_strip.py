@@ -14,6 +14,8 @@ from tui.widgets.lines import Lines, line_width
 Facts = Sequence[tuple[str, str]]
 # Room for a short name and its value; more columns than this allows are hard to read.
 _NARROWEST = 25
+# More of a value is never in sight here: the record shows it whole.
+_LONGEST = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,6 @@ def flow(facts: Facts, width: int, height: int) -> list[Line]:
 def _short_first(facts: Facts, slot: int) -> list[tuple[str, str, int]]:
     """(name, value, cells), clean, in the order they are shown."""
     cleaned = []
-    for name, value in ((clean_text(name), clean_text(value)) for name, value in facts):
+    for name, value in ((clean_text(name), clean_text(value[:_LONGEST])) for name, value in facts):
         cleaned.append((name, value, width_of(name) + width_of(value) + 1))
     return [cleaned[0], *sorted(cleaned[1:], key=lambda fact: fact[2] + 2 > slot)]

@@ -11,6 +11,8 @@ from textual.widgets import Input
 
 from tui.widgets.ask_line import LineBelow
 
+_EXAMPLE = "words  price>10  name=x  name~part  !without"
+
 
 class FilterLine(LineBelow):
     """Enter keeps the filter, Escape takes it away; both go back to the rows."""
@@ -20,9 +22,11 @@ class FilterLine(LineBelow):
         Binding("escape", "drop", "no filter", id="filter.drop"),
     ]
 
-    def __init__(self, grid: Widget, text: str, narrow: Callable[[str], None]) -> None:
+    def __init__(
+        self, grid: Widget, text: str, narrow: Callable[[str], None], example: str = _EXAMPLE
+    ) -> None:
         """`narrow` makes the grid show the rows that hold a text; `text` is the filter that it has now."""
-        super().__init__(grid, "/", "words  price>10  name=x  name~part  !without", text)
+        super().__init__(grid, "/", example, text)
         self._narrow = narrow
 
     def on_input_changed(self, event: Input.Changed) -> None:

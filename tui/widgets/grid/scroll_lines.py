@@ -27,10 +27,13 @@ class ScrollLines(Lines, can_focus=True):
         super().__init__()
         self._paragraphs: Sequence[Line] = ()
         self._top = 0
+        # Of a width, as every key would wrap all of a long text again.
+        self._laid_out: tuple[int, list[Line]] = (-1, [])
 
     def show(self, paragraphs: Sequence[Line], *, from_end: bool = False) -> None:
         """Other text, from its first line, or with its last line in sight."""
         self._paragraphs = paragraphs
+        self._laid_out = (-1, [])
         self._top = 100_000 if from_end else 0
         self.update_lines()
 
@@ -53,7 +56,10 @@ class ScrollLines(Lines, can_focus=True):
         return shown
 
     def _wrapped(self, width: int) -> list[Line]:
-        return [line for paragraph in self._paragraphs for line in wrap_line(paragraph, width)]
+        if self._laid_out[0] != width:
+            lines = [line for paragraph in self._paragraphs for line in wrap_line(paragraph, width)]
+            self._laid_out = width, lines
+        return self._laid_out[1]
 
 
 def wrap_line(line: Line, width: int) -> list[Line]:

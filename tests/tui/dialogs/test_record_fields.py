@@ -1,0 +1,75 @@
+"""What a record or a cell shows: JSON folded and unfolded, and the lines that one looks for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.tui.driving import sitting
+from tui.dialogs.data.fields import is_foldable, paragraphs, unfolded
+from tui.dialogs.record import RecordScreen, as_json, cell_of
+from tui.records.sources import GridColumn
+from tui.widgets.detail_strip import Detail
+from tui.widgets.grid.record_grid import RecordGrid
+
+FIELDS = (
+    ("order_id", "7\x1b[2J"),
+    ("payload", '{"price":1.10,"lines":["Main St"]}'),
+    ("customer_address_of_shipping_line_2", "x" * 30_000),
+)
+
+
+def text_of(lines: list[list[tuple[str, str]]]) -> list[str]:
+    return ["".join(text for text, _ in line) for line in lines]
+
+
+def test_json_unfolds_with_its_numbers_as_they_are_written() -> None:
+    assert unfolded('{"a":1.10,"b":[12345678901234567890]}') == [
+        "{",
+        '  "a": 1.10,',
+        '  "b": [',
+        "    12345678901234567890",
+        "  ]",
+        "}",
+    ]
+    assert [is_foldable(text) for text in ("7", "{}", "[broken", "{not json}", "[1]")] == [
+        *(False, False, False, False, True)
+    ]
+
+
+def test_fields_are_whole_and_clean_with_names_cut_in_the_middle() -> None:
+    shown = text_of([list(line) for line in paragraphs(FIELDS, unfold=False)])
+    assert shown[0].split() == ["order_id", "7\N{REPLACEMENT CHARACTER}[2J"]
+    assert '"price":1.10' in shown[1]
+    assert shown[2].startswith("customer_addre…ipping_line_2")
+    assert shown[2].endswith("x" * 30_000)
+
+
+def test_words_keep_the_lines_that_hold_them_and_their_opposite_the_others() -> None:
+    assert len(paragraphs(FIELDS, unfold=False, words="PAYLOAD")) == 1
+    assert len(paragraphs(FIELDS, unfold=False, words="!payload")) == 2
+    found = text_of([list(line) for line in paragraphs(FIELDS, unfold=True, words="main st")])
+    assert [line.split(maxsplit=1) for line in found] == [["payload", '"Main St"']]
+
+
+async def test_a_record_is_searched_unfolded_and_copied_whole(tmp_path: Path) -> None:
+    async with sitting(tmp_path, (80, 24)) as console:
+        await console.app.push_screen(RecordScreen(Detail("row 7", FIELDS[:2])))
+        await console.sees("row 7", '{"price":1.10,"lines"')
+        await console.press("f")
+        await console.sees('"price": 1.10,')
+        await console.press("slash")
+        await console.type("price")
+        await console.sees("row 7: 1 line with /price", '"price": 1.10,')
+        await console.loses("order_id")
+        await console.press("enter", "slash", "z")
+        await console.sees("Nothing here matches /z")
+        await console.press("escape")
+        await console.sees("order_id")
+        await console.press("escape")
+        await console.until(lambda: console.app.screen is console.app.browse)
+
+
+def test_a_cell_is_its_value_and_two_columns_of_one_name_are_copied_both() -> None:
+    grid = RecordGrid([GridColumn("id"), GridColumn("doc")], cells=True)
+    assert cell_of(grid) is None
+    assert '"id_2": "2"' in as_json(Detail("row 1", (("id", "1"), ("id", "2"))))

@@ -1,0 +1,56 @@
+"""The fields of a record as paragraphs: JSON on one line or unfolded, all of them or those that match."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from core.cells import cut_middle, width_of
+from core.text import clean_text
+from tui.theme import Line
+
+WIDEST_NAME = 28
+Fields = Sequence[tuple[str, str]]
+
+
+def unfolded(text: str) -> list[str]:
+    """JSON as indented lines, with its numbers as they are written; a text that is none as its own lines."""
+    if text[:1] in ("{", "["):
+        try:
+            return msgspec.json.format(text, indent=2).splitlines()
+        except msgspec.DecodeError:
+            pass
+    return text.splitlines() or [""]
+
+
+def is_foldable(text: str) -> bool:
+    """Whether it would be more than one line unfolded."""
+    return len(unfolded(text)) > 1
+
+
+def paragraphs(fields: Fields, *, unfold: bool, words: str = "") -> list[Line]:
+    """A field a line, its name before it; unfolded ones take more, and have their name before the first.
+
+    `words` keeps the lines that hold all of them, in any case, in the name or the value; with `!` in front
+    those that don't.
+    """
+    room = min(WIDEST_NAME, max((width_of(clean_text(name)) for name, _ in fields), default=0))
+    kept: list[Line] = []
+    for name, value in fields:
+        title = cut_middle(clean_text(name), WIDEST_NAME)
+        texts = [clean_text(each) for each in (unfolded(value) if unfold else [value])]
+        texts = [text for text in texts if _matches(f"{clean_text(name)}\0{text}", words)]
+        for number, text in enumerate(texts):
+            lead = title if number == 0 else ""
+            indent = len(text) - len(text.lstrip(" "))
+            kept.append([(lead + " " * (room - width_of(lead) + 2 + indent), "quiet"), (text[indent:], "")])
+    return kept
+
+
+def _matches(text: str, words: str) -> bool:
+    asked = words.removeprefix("!").casefold().split()
+    if not asked:
+        return True
+    folded = text.casefold()
+    return all(word in folded for word in asked) is not words.startswith("!")
