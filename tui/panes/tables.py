@@ -58,7 +58,7 @@ class TablesPane(Vertical):
         super().__init__(id="tables")
         self.session = session
         self.desk = desk
-        self.grid = RecordGrid([GridColumn("", most=200)], head=False, at_edge=self._at_edge)
+        self.grid = RecordGrid([GridColumn("", most=200, middle=True)], head=False, at_edge=self._at_edge)
         self.databases: list[str] = []
         self.tables: dict[str, TableListing] = {}
         self.shown: TablePath | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
@@ -28,6 +29,7 @@ from tui.screens.difference_lookup import DifferenceLookup
 from tui.screens.open_tabs import OpenTabs
 from tui.screens.row_dialogs import RowDialogs
 from tui.screens.selected_rows import SelectedRows
+from tui.screens.sidebar import Sidebar
 from tui.screens.table_summary import TableSummary
 from tui.session import RowVersion, Session, Target
 from tui.tabs import Tab
@@ -70,6 +72,7 @@ class BrowseScreen(Screen[None]):
         self._right = Vertical(id="right")
         self.tabs = OpenTabs(session, self, self.snapshots, self._tab_bar, self._right)
         self.rows = SelectedRows(self.tabs, self.say)
+        self._sidebar = Sidebar(self.tables, session.memory, self.say)
 
     def compose(self) -> ComposeResult:
         yield self.breadcrumb
@@ -172,6 +175,7 @@ class BrowseScreen(Screen[None]):
 
     def expect(self, target: Target) -> None:
         """Show a table whose newest snapshots are on their way, so that nothing reads them a second time."""
+        self._sidebar.show(self.size.width)
         self._show_name(target)
         self.snapshots.expect(target)
         self._summary.read()
@@ -308,6 +312,12 @@ class BrowseScreen(Screen[None]):
         if self.tables.has_focus_within:
             self.tables.reload()
         self.pane.reload()
+
+    def on_resize(self, event: events.Resize) -> None:
+        self._sidebar.show(event.size.width)
+
+    def action_sidebar(self, steps: int) -> None:
+        self._sidebar.resize(steps, self.size.width)
 
     def action_zoom(self) -> None:
         zoomed = not self.has_class("-zoomed")

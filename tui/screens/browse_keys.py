@@ -77,6 +77,8 @@ BROWSE: list[BindingType] = [
     hidden("browse.copy_record", "Y", "copy_record", "copy the record as JSON"),
     Binding("r", "refresh", "refresh", tooltip="read it again", id="browse.refresh"),
     hidden("browse.zoom", "z", "zoom", "hide or show the tables"),
+    hidden("browse.narrow", "{", "sidebar(-1)", "the tables at the left narrower"),
+    hidden("browse.widen", "}", "sidebar(1)", "the tables at the left wider"),
     hidden("browse.log", "L", "log", "log", "show or hide the log"),
     hidden("browse.back", "[", "step(-1)", "back", "to where one was before"),
     hidden("browse.forward", "]", "step(1)", "forward", "forward again"),

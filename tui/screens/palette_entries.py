@@ -40,6 +40,8 @@ def entries(browse: BrowseScreen, own: Sequence[PaletteEntry]) -> list[PaletteEn
         PaletteEntry("log", "what was done, and what went wrong", "L", browse.action_log),
         PaletteEntry("refresh", "read the pane again", "r", browse.action_refresh),
         PaletteEntry("zoom", "hide or show the tables", "z", browse.action_zoom),
+        PaletteEntry("wider tables", "the tables at the left", "}", partial(browse.action_sidebar, 1)),
+        PaletteEntry("narrower tables", "the tables at the left", "{", partial(browse.action_sidebar, -1)),
         *own,
     ]
     for tables in browse.tables.tables.values():

@@ -30,6 +30,8 @@ _WRITTEN = {
     "greater_than_sign": ">",
     "left_square_bracket": "[",
     "right_square_bracket": "]",
+    "left_curly_bracket": "{",
+    "right_curly_bracket": "}",
 }
 # What comes first, by the bindings' ids: what one does here, then what one does everywhere.
 _FIRST = (

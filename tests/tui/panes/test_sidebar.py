@@ -1,0 +1,25 @@
+"""The tables at the left: their width by key, kept for the next sitting."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.tui.driving import at_events
+
+
+async def test_the_width_of_the_tables_is_changed_and_remembered(warehouse: Path) -> None:
+    async with at_events(warehouse, (120, 40)) as console:
+        tables = console.app.browse.tables
+        assert tables.outer_size.width == 28
+        await console.press("}", "}")
+        await console.until(lambda: tables.outer_size.width == 36)
+        await console.press(*"{{{{{{{{{{")
+        await console.until(lambda: tables.outer_size.width == 12)
+        await console.press(*"}}}}}}}}}}}}}}}}")
+        await console.until(lambda: tables.outer_size.width == 60)
+        console.app.session.memory.save()
+        await console.press("z", "}")
+        await console.sees("The tables are hidden")
+    async with at_events(warehouse, (80, 24)) as console:
+        # At most half of a narrow terminal.
+        assert console.app.browse.tables.outer_size.width == 40
