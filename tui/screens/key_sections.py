@@ -11,6 +11,7 @@ from tui.panes.branches import BranchesPane
 from tui.panes.query import QueryPane
 from tui.panes.record_pane import RecordPane
 from tui.panes.schema import SchemaPane
+from tui.panes.sheets.sheet import QuerySheet
 from tui.panes.tables import TablesPane
 from tui.panes.timeline.timeline_pane import TimelinePane
 from tui.screens.browse import BrowseScreen
@@ -28,5 +29,5 @@ def key_sections(everywhere: Sequence[BindingType]) -> list[KeySection]:
         ("Schema", SchemaPane.BINDINGS),
         ("Timeline", TimelinePane.BINDINGS),
         ("Tables", TablesPane.BINDINGS),
-        ("Query", [*QueryPane.BINDINGS, *SqlEditor.BINDINGS]),
+        ("Query", [*QueryPane.BINDINGS, *QuerySheet.BINDINGS, *SqlEditor.BINDINGS]),
     ]
