@@ -43,6 +43,7 @@ from fsspec.implementations.local import LocalFileSystem
 
 from core.actions.context import Context, open_context
 from core.actions.registry import action
+from core.space.space import space
 from core.storage.remote import RemoteFiles
 from core.table.layout import Root, TablePath
 from core.verify import verify
@@ -61,6 +62,7 @@ ACTIONS: dict[str, dict[str, object]] = {
     "create-savepoint": {},
     "create-branch": {"name": "new", "tag": "kept-60"},
     "verify": {},
+    "space": {},
 }
 
 _SCHEMA = {
@@ -308,6 +310,9 @@ def run(name: str, warehouse: Path, milliseconds: float) -> None:
     if name == "verify":
         report = verify(context, TABLE, progress=told.append)
         plan_seconds, said = time.perf_counter() - started, f"{report.files:,} files needed"
+    elif name == "space":
+        told_space = space(context, TABLE, progress=told.append)
+        plan_seconds, said = time.perf_counter() - started, f"{len(told_space.rows):,} rows"
     else:
         chosen = action(name)
         plan = chosen.plan(context, TABLE, ACTIONS[name])

@@ -15,6 +15,7 @@ class Tab(IntEnum):
     SCHEMA = 4
     QUERY = 5
     TIMELINE = 6
+    SPACE = 7
 
     @property
     def title(self) -> str:

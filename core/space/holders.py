@@ -22,13 +22,15 @@ _PIN = re.compile(r"paimark\.(?:merge|truncate)\.(.+)\.\d+", re.DOTALL)
 
 class Holder(NamedTuple):
     """`paths` are those of versions that go when it is deleted, or that it is. A savepoint's are also in the
-    branches that have copies of its tag. `is_part`: all of them are in another row too."""
+    branches that have copies of its tag. `is_part`: all of them are in another row too. `snapshot_id` is that
+    of a tag, a savepoint, and of main's newest."""
 
     kind: SpaceKind
     name: str
     branch: str | None
     paths: frozenset[str]
     is_part: bool = False
+    snapshot_id: int | None = None
 
 
 def holders(files: Files, table: TablePath, there: Versions) -> list[Holder]:
@@ -37,7 +39,7 @@ def holders(files: Files, table: TablePath, there: Versions) -> list[Holder]:
     of_roots = _by_root(there)
     others = [root for root in of_roots if root not in (main, own)]
     pins = {root: _pins(files, main, root, of_roots) for root in others}
-    savepoints = list(_savepoints(table, there, of_roots))
+    savepoints = list(_savepoints(main, there, of_roots))
     taken = frozenset().union(*(each.paths for each in savepoints), *pins.values())
     left = {root: [each for each in listed if each.path not in taken] for root, listed in of_roots.items()}
     made = [*_of_main(files, main, left), *savepoints]
@@ -57,20 +59,20 @@ def _by_root(there: Versions) -> dict[Root, list[StoredVersion]]:
     return of_roots
 
 
-def _savepoints(
-    table: TablePath, there: Versions, of_roots: dict[Root, list[StoredVersion]]
-) -> Iterator[Holder]:
+def _savepoints(main: Root, there: Versions, of_roots: dict[Root, list[StoredVersion]]) -> Iterator[Holder]:
     """With their tags, wherever these are: a branch that was made from one has a copy."""
-    tags: dict[str, list[str]] = defaultdict(list)
-    for listed in of_roots.values():
-        for each in listed:
-            if each.kind == "tag":
-                tags[_name(each)].append(each.path)
+    tags: dict[str, dict[Root, str]] = defaultdict(dict)
+    for root, listed in of_roots.items():
+        for each in _kind_of("tag", listed):
+            tags[_name(each)][root] = each.path
     for each in there.all:
         if each.savepoint is not None:
-            number, home = each.savepoint.id, each.savepoint.branch
-            paths = frozenset([table.savepoint(number), *tags[savepoint_tag(number)]])
-            yield Holder("savepoint", savepoint_tag(number), home, paths)
+            name = savepoint_tag(each.savepoint.id)
+            # Main's, where it has one.
+            home = next(iter(sorted(tags[name], key=lambda root: root != main)), None)
+            branch = each.savepoint.branch if home is None else home.branch
+            paths = frozenset([each.path, *tags[name].values()])
+            yield Holder("savepoint", name, branch, paths, snapshot_id=each.savepoint.saved_snapshot_id)
 
 
 def _of_main(files: Files, main: Root, left: dict[Root, list[StoredVersion]]) -> Iterator[Holder]:
@@ -140,7 +142,9 @@ def _guards(left: Sequence[StoredVersion], made: Sequence[Holder]) -> Holder:
 
 
 def _row(kind: SpaceKind, name: str, root: Root, versions: Sequence[StoredVersion]) -> Holder:
-    return Holder(kind, name, root.branch, frozenset(each.path for each in versions))
+    record = versions[0].record if len(versions) == 1 or kind == "tag" else None
+    number = record.id if record and kind in ("main", "tag") else None
+    return Holder(kind, name, root.branch, frozenset(each.path for each in versions), snapshot_id=number)
 
 
 def _kind_of(kind: str, versions: Sequence[StoredVersion]) -> list[StoredVersion]:

@@ -34,7 +34,8 @@ class SpaceRow(msgspec.Struct, frozen=True, kw_only=True):
     """Files that `name` holds, and those of them that nothing else does: they go when it is deleted.
 
     Sizes in bytes. `branch` is that of a tag, savepoint or consumer, None for the table directory.
-    `is_part`: its bytes are in the row of its branch, or of main's older snapshots, already.
+    `is_part`: its bytes are in the row of its branch, or of main's older snapshots, already. `snapshot_id` is
+    that of a tag or savepoint, and main's newest.
     """
 
     kind: SpaceKind
@@ -45,6 +46,7 @@ class SpaceRow(msgspec.Struct, frozen=True, kw_only=True):
     alone_files: int = 0
     alone_bytes: int = 0
     is_part: bool = False
+    snapshot_id: int | None = None
 
 
 class BucketRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,14 +93,21 @@ class SpaceReport(msgspec.Struct, frozen=True, kw_only=True):
 
 def sentences(report: SpaceReport) -> Iterator[str]:
     """How the rows add up, and what is not in them."""
-    parts = [f"{size(report.alone_bytes)} that one row alone holds", f"{size(report.shared_bytes)} shared"]
-    parts.append(f"{size(report.records_bytes)} of records")
+    parts = [f"{size(report.alone_bytes)} alone", f"{size(report.shared_bytes)} shared"]
+    parts.append(f"{size(report.records_bytes)} records")
     if report.unneeded_bytes:
-        parts.append(f"{size(report.unneeded_bytes)} that nothing needs")
-    yield f"{size(report.bytes)} in {counted(report.files, 'file')} = {' + '.join(parts)}"
+        parts.append(f"{size(report.unneeded_bytes)} unneeded")
+    yield f"{size(report.bytes)}, {counted(report.files, 'file')} = {' + '.join(parts)}"
     if report.missing:
-        yield f"{counted(report.missing, 'file')} of it missing: `paimark verify` says which"
+        yield f"{counted(report.missing, 'file')} of it missing"
     if report.unseen:
         yield f"{counted(report.unseen, 'file')} outside the table's directory: not counted"
     if not report.tells_orphans:
         yield "What nothing needs may be needed all the same: metadata is missing or damaged"
+
+
+def bucket_sentence(report: SpaceReport) -> str:
+    """How many buckets there are, and which files are small."""
+    shown = len(report.buckets)
+    more = f", the worst {shown:,} shown" if shown < report.bucket_count else ""
+    return f"{counted(report.bucket_count, 'bucket')}{more}; small is under {size(report.small_below)}"

@@ -7,6 +7,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+import msgspec
+
 from core.actions.context import Context, Counting
 from core.actions.roots import guard_tags
 from core.cancelling import check_cancelled
@@ -174,12 +176,11 @@ class _Sizes:
 
 def _rows(rows: Sequence[Holder], counts: Counts) -> Iterator[SpaceRow]:
     for row, held, going in zip(rows, counts.held, counts.going, strict=True):
-        yield _row(row.kind, row.name, row.branch, held, going, is_part=row.is_part)
+        plain = _row(row.kind, row.name, row.branch, held, going)
+        yield msgspec.structs.replace(plain, is_part=row.is_part, snapshot_id=row.snapshot_id)
 
 
-def _row(
-    kind: SpaceKind, name: str, branch: str | None, held: Count, alone: Count, *, is_part: bool = False
-) -> SpaceRow:
+def _row(kind: SpaceKind, name: str, branch: str | None, held: Count, alone: Count) -> SpaceRow:
     return SpaceRow(
         kind=kind,
         name=name,
@@ -188,5 +189,4 @@ def _row(
         bytes=held.bytes,
         alone_files=alone.files,
         alone_bytes=alone.bytes,
-        is_part=is_part,
     )

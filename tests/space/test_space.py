@@ -78,7 +78,7 @@ def test_every_kind_of_row_adds_up_to_what_is_there(context: Context, warehouse:
     assert rows["orphans", "needed by nothing"].bytes == 4
     assert rows["consumer", "etl"].is_part and rows["consumer", "etl"].bytes > 0
     assert rows["tag", "mine"].branch == "fix" and rows["tag", "mine"].is_part
-    assert "4 B that nothing needs" in next(sentences(report))
+    assert "4 B unneeded" in next(sentences(report))
     done(context, "replace-main-branch", name="fix")
     report = assert_exact(context, ORDERS)
     assert report.bytes == bytes_below(warehouse, ORDERS)

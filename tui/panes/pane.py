@@ -23,6 +23,7 @@ PANE_CLASSES: Mapping[Tab, str] = {
     Tab.SCHEMA: "tui.panes.schema:SchemaPane",
     Tab.QUERY: "tui.panes.query:QueryPane",
     Tab.TIMELINE: "tui.panes.timeline.timeline_pane:TimelinePane",
+    Tab.SPACE: "tui.panes.space.space_pane:SpacePane",
 }
 
 

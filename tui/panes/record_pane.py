@@ -103,6 +103,10 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
         """What the key of an action may act on; None where the row stands for its version alone."""
         return None
 
+    def cancel(self) -> bool:
+        """Stop what is being counted; whether there was anything."""
+        return False
+
     def acts_on_newest(self, action: str) -> bool:
         """Whether an action takes the newest snapshot, and not the one that the row stands for."""
         # A savepoint is made of the newest snapshot wherever none is pointed at.

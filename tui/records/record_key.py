@@ -10,7 +10,7 @@ from core.table.layout import Root
 from core.table.records import Snapshot
 from core.table.rows import SnapshotRow
 
-RecordKind = Literal["snapshot", "savepoint", "branch", "tag", "column", "option", "run"]
+RecordKind = Literal["snapshot", "savepoint", "branch", "tag", "column", "option", "run", "space"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,16 +18,18 @@ DELETING = {
     Tab.BRANCHES: "delete-branch",
     Tab.TAGS: "delete-tag",
     Tab.TIMELINE: DELETE,
+    Tab.SPACE: DELETE,
 }
+_WITH_BRANCHES = (Tab.BRANCHES, Tab.TIMELINE, Tab.SPACE)
 # Actions whose keys work on some tabs alone.
 ONLY_ON = {
-    "merge-branch": (Tab.BRANCHES, Tab.TIMELINE),
-    "replace-main-branch": (Tab.BRANCHES, Tab.TIMELINE),
-    "rename-tag": (Tab.TAGS, Tab.TIMELINE),
+    "merge-branch": _WITH_BRANCHES,
+    "replace-main-branch": _WITH_BRANCHES,
+    "rename-tag": (Tab.TAGS, Tab.TIMELINE, Tab.SPACE),
 }
 # The action that switches stock expiry off on a branch.
 PROTECTING = "alter-branch-schema"
-PROTECTED_ON = (Tab.BRANCHES, Tab.TIMELINE)
+PROTECTED_ON = _WITH_BRANCHES
 # Actions on the table, whatever row the cursor is on.
 OF_THE_TABLE = ("undo", "redo")
 _OF_A_BRANCH = ("delete-branch", "merge-branch", "replace-main-branch")

@@ -170,8 +170,8 @@ class BrowseScreen(Screen[None]):
             keep_place(self.session.memory, self.target, self.tabs.current)
 
     def _make_room(self, tab: Tab) -> None:
-        """Savepoints and lanes need the width of a narrow terminal: until Escape, without the tables."""
-        self.set_class(tab in (Tab.SAVEPOINTS, Tab.TIMELINE), "-savepoints")
+        """Some tabs need the width of a narrow terminal: until Escape, without the tables."""
+        self.set_class(tab in (Tab.SAVEPOINTS, Tab.TIMELINE, Tab.SPACE), "-savepoints")
 
     def expect(self, target: Target) -> None:
         """Show a table whose newest snapshots are on their way, so that nothing reads them a second time."""
@@ -260,7 +260,9 @@ class BrowseScreen(Screen[None]):
         self._summary.read()
 
     def cancel_query(self) -> bool:
-        """Stop the running statement; whether there was one."""
+        """Stop the count of the pane in view, else the running statement; whether there was one."""
+        if isinstance(self.pane, RecordPane) and self.pane.cancel():
+            return True
         pane = self.tabs.panes.get(Tab.QUERY)
         if pane is None:
             return False

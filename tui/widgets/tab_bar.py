@@ -29,12 +29,14 @@ class TabBar(Lines):
             self.update_lines()
 
     def lines(self, width: int) -> Sequence[Line]:
-        roomy = self._line("  ", counted=True)
-        if line_width(roomy) <= width:
-            return [roomy]
-        wide = self._line("  ", counted=False)
-        tight = self._line(" ", counted=False)
-        fitting = (each for each in (wide, tight) if line_width(each) <= width)
+        # How many there are says more than a longer name does.
+        best_first = [
+            self._line("  ", counted=True),
+            self._line("  ", counted=True, short=True),
+            self._line("  ", counted=False),
+            self._line(" ", counted=False),
+        ]
+        fitting = (each for each in best_first if line_width(each) <= width)
         return [next(fitting, self._line(" ", counted=False, short=True))]
 
     def _line(self, gap: str, *, counted: bool, short: bool = False) -> list[Piece]:

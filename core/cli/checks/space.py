@@ -12,11 +12,12 @@ from core.cli.options import Given, GlobalCommand, given
 from core.cli.output import row_writer
 from core.cli.query.narrator import Narrator
 from core.cli.table_rows import Count
-from core.figures import counted, size
-from core.space.report import BucketRow, SpaceReport, SpaceRow, sentences
+from core.figures import size
+from core.space.report import BucketRow, SpaceRow, bucket_sentence, sentences
 from core.space.space import space as look
 from core.table.catalog import find_table
 
+_COLUMNS = ("kind", "name", "branch", "files", "bytes", "alone_files", "alone_bytes", "is_part")
 _BUCKET_COLUMNS = ("partition", "bucket", "files", "bytes", "small", "level_0")
 _SIZES, _COUNTS = ("bytes", "alone_bytes"), ("files", "alone_files", "small", "level_0")
 
@@ -42,16 +43,9 @@ def space(ctx: click.Context, table: str, branch: str | None, buckets: bool) -> 
         _print(options, _BUCKET_COLUMNS, report.buckets)
         narrator.say(bucket_sentence(report))
     else:
-        _print(options, SpaceRow.__struct_fields__, report.rows)
+        _print(options, SpaceRow.__struct_fields__ if options.as_json else _COLUMNS, report.rows)
         for line in sentences(report):
             narrator.say(line)
-
-
-def bucket_sentence(report: SpaceReport) -> str:
-    """How many buckets there are, and which files are small."""
-    shown = len(report.buckets)
-    more = f", the worst {shown:,} shown" if shown < report.bucket_count else ""
-    return f"{counted(report.bucket_count, 'bucket')}{more}; small is under {size(report.small_below)}"
 
 
 def _print(options: Given, names: Sequence[str], rows: Iterable[SpaceRow | BucketRow]) -> None:

@@ -212,7 +212,7 @@ async def test_a_broken_merge_record_is_said_and_hides_nothing(forked: Path) -> 
 
 async def test_keys_act_on_what_a_row_stands_for(forked: Path) -> None:
     """Tags, the savepoint and branches of the row itself, and never one of the same name elsewhere."""
-    act(forked, "create-savepoint", snapshot=4)
+    act(forked, "create-savepoint")
     act(forked, "create-tag", name="old", snapshot=3, branch="fix")
     act(forked, "create-branch", name="newborn", tag="v2")
     async with sitting(forked, (120, 40)) as console:
@@ -235,7 +235,7 @@ async def test_keys_act_on_what_a_row_stands_for(forked: Path) -> None:
             await console.press("escape")
             await console.until(lambda: console.app.screen is console.app.browse, "it closes")
 
-        await at(4, "main")
+        await at(5, "main")
         await leads_to("x", "delete-savepoint · shop.orders", "Delete savepoint 1 of shop.orders")
         await at(1, "main")
         await leads_to("x", "delete-tag · shop.orders", "Delete tag old of shop.orders")
@@ -254,7 +254,7 @@ async def test_keys_act_on_what_a_row_stands_for(forked: Path) -> None:
         await console.press("x", "down", "enter")
         await console.sees("delete-branch · shop.orders", "Delete branch newborn of shop.orders")
         await console.press("escape")
-        await at(5, "main")
+        await at(3, "main")
         await console.press("x")
         await console.sees("No tag or savepoint is here, and no branch ends here")
         await console.press("P")

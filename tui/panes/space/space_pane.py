@@ -1,0 +1,174 @@
+"""Tab 8: who holds how many bytes of a table, alone and shared, and what each deletion would free."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Hashable
+from typing import ClassVar
+
+from textual.app import ComposeResult
+
+from core.cancelling import Cancellation, cancellable
+from core.errors import Cancelled, PaimarkError
+from core.figures import size
+from core.space.first import first_figure
+from core.space.report import bucket_sentence, sentences
+from core.space.space import space
+from core.table.operations import operation_names
+from core.text import clean_text
+from tui.messages import StatusShown
+from tui.panes.branches import branches_seen
+from tui.panes.pane import Desk
+from tui.panes.record_pane import PaneRows, RecordPane
+from tui.panes.snapshots import tags_seen
+from tui.panes.space.space_rows import COLUMNS, SpaceRows, actions_of, detail_of, version_of
+from tui.panes.space.summary import Summary
+from tui.records.row_actions import RowActions
+from tui.records.sources import GridColumn
+from tui.session import RowVersion, Session, Target
+from tui.theme import Line
+from tui.widgets.detail_strip import Detail
+from tui.work.background import ThreadReport
+
+# A count that took longer is not made again by itself.
+_QUICK_SECONDS = 1.0
+_STILL_COUNTING = "It is still being counted what that would free: try again in a moment"
+
+
+class SpacePane(RecordPane[SpaceRows]):
+    """What main's newest snapshot has at once; the rest in a thread that `ctrl+c` stops."""
+
+    TITLE = "Space"
+    EMPTY = "Nothing yet: 6 opens the query pane, for an INSERT."
+    COLUMNS: ClassVar[tuple[GridColumn, ...]] = COLUMNS
+
+    def __init__(self, session: Session, desk: Desk) -> None:
+        super().__init__(session, desk)
+        self._summary = Summary()
+        self._counting = Cancellation()
+        self._took = 0.0
+
+    def compose(self) -> ComposeResult:
+        yield self._summary
+        yield self.grid
+
+    # Counting
+
+    def load(self) -> None:
+        self._counting.cancel()
+        self._counting = Cancellation()
+        if self.loaded is None:
+            self._summary.say()
+        super().load()
+
+    def aim(self, target: Target) -> None:
+        if target != self.target:
+            self._counting.cancel()
+        super().aim(target)
+
+    def on_unmount(self) -> None:
+        self._counting.cancel()
+
+    def reload(self) -> None:
+        """Count again; what nobody looks at when it is looked at."""
+        if self.display:
+            super().reload()
+        else:
+            self._asked = None
+
+    def read(self, target: Target, report: ThreadReport[PaneRows[SpaceRows]]) -> None:
+        counting, began = self._counting, time.monotonic()
+        opened, files = self.session.open(target), self.session.files
+        if self.loaded is None:
+            main = self.session.open(Target(target.table)).root
+            report(PaneRows(opened, SpaceRows.of_first(main, first_figure(files, main)), None))
+        seen = self._seen(target)
+        with cancellable(counting):
+            told = space(
+                self.session.context,
+                target.table,
+                target.branch,
+                lambda line: report.meanwhile(lambda: self._tell(line)),
+            )
+        self._took = time.monotonic() - began
+        report(PaneRows(opened, SpaceRows.of_report(target.table, told), seen))
+
+    def fingerprint(self, target: Target) -> Hashable:
+        return self._seen(target)
+
+    def _seen(self, target: Target) -> Hashable:
+        main = self.session.open(Target(target.table))
+        operations = len(operation_names(self.session.files, target.table))
+        return branches_seen(self.session.files, main), main.lineage.latest_id(), tags_seen(main), operations
+
+    def take(self, loaded: PaneRows[SpaceRows]) -> None:
+        super().take(loaded)
+        self._tell("")
+
+    def fail(self, error: PaimarkError) -> None:
+        super().fail(error)
+        if isinstance(error, Cancelled):
+            self._summary.say([("! ", "warn"), ("Not counted to the end: r counts again", "")])
+
+    def cancel(self) -> bool:
+        """Stop the count that runs; whether there is one."""
+        is_counting = self._reading.busy and not self._counting.is_cancelled
+        self._counting.cancel()
+        return is_counting
+
+    def _checked(self, fingerprint: Hashable) -> None:
+        loaded = self.loaded
+        if loaded is None or loaded.fingerprint in (None, fingerprint):
+            return
+        if self._took <= _QUICK_SECONDS:
+            self.load()
+        else:
+            self._tell("the table changed since: r counts again")
+
+    def _tell(self, more: str) -> None:
+        """How the rows add up; `more` is how far the count is, or what is to be known beside it."""
+        report = None if self.loaded is None else self.loaded.rows.report
+        lines: list[Line] = []
+        if report is not None:
+            lines += [[(clean_text(line), "")] for line in sentences(report)]
+            lines.append([(bucket_sentence(report), "quiet")])
+        elif not more:
+            more = "counting who holds what: ctrl+c stops it"
+        self._summary.say(*([[(clean_text(more), "warn")]] if more else []), *lines)
+
+    # Rows
+
+    @property
+    def count_text(self) -> str:
+        """All bytes: how many rows there are says nothing."""
+        report = None if self.loaded is None else self.loaded.rows.report
+        return "" if report is None else size(report.bytes)
+
+    def detail(self, index: int) -> Detail:
+        return detail_of(self.rows.records[index], self.rows.report)
+
+    def version(self, index: int) -> RowVersion | None:
+        return version_of(self.rows.records[index], self._main)
+
+    def name_of(self, index: int) -> str:
+        return self.rows.records[index].name
+
+    def row_actions(self, action: str) -> RowActions | None:
+        index = self.grid.index
+        if index is None:
+            return None
+        actions = actions_of(action, self.rows.records[index], self._main)
+        if actions is not None and self.rows.report is None:
+            return RowActions((), _STILL_COUNTING)
+        return actions
+
+    async def action_choose(self) -> None:
+        if self.grid.index is not None and self.current_version is None:
+            self.post_message(StatusShown("This is no version of the rows: Enter queries those", "warn"))
+        else:
+            await super().action_choose()
+
+    @property
+    def _main(self) -> str:
+        """The name of the branch that is main."""
+        return "" if self.loaded is None else self.loaded.opened.main

@@ -1,0 +1,183 @@
+"""The rows of the space pane: who holds what, then the buckets with the most small files."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+from core.figures import counted, size
+from core.space.first import FirstFigure
+from core.space.report import BucketRow, SpaceReport, SpaceRow
+from core.table.layout import MAIN, Root, TablePath
+from tui.records.record_key import RecordKey
+from tui.records.row_actions import DELETE, PROTECTING, RowAction, RowActions, on_branch, on_tag
+from tui.records.sources import GridColumn, Records
+from tui.session import RowVersion
+from tui.widgets.detail_strip import Detail
+
+SpaceLine = SpaceRow | BucketRow
+
+COLUMNS = (
+    GridColumn("name", style="accent", most=36),
+    GridColumn("what", style="second", most=10),
+    GridColumn("holds", "bytes"),
+    GridColumn("alone", "bytes"),
+    GridColumn(""),
+    GridColumn("files", "number"),
+    GridColumn("small", "number"),
+    GridColumn("level 0", "number"),
+    GridColumn("branch", style="quiet", most=18),
+    GridColumn("files alone", "number", "quiet"),
+)
+_BAR = 10
+_ALONE, _SHARED = "━", "┄"
+_OF_BRANCHES = ("merge-branch", "replace-main-branch", PROTECTING)
+_NOTHING_TO_DELETE = "x works on a branch, tag, savepoint or older snapshots: go to one"
+_MEANING = {
+    "main": "the rows of now: nothing frees them but a change of the rows",
+    "older": "what time travel to them needs: x expires them",
+    "changelogs": "changes that streaming readers may still read",
+    "consumer": "older snapshots that stock expiry leaves to this reader; part of them",
+    "guards": "copies of main's tags, while a branch is main",
+    "past": "what main was before it was replaced",
+    "records": "the files that name snapshots, tags and schemas",
+    "orphans": "no version needs them: a writer died, or an engine lost track",
+    "young": "no version needs them yet: a writer may be about to commit them",
+    "leftover": "of a change that runs, or that `:` recover finishes",
+}
+
+
+class SpaceRows(Records[SpaceLine]):
+    """`report` is None while only the first figure is known."""
+
+    def __init__(
+        self, table: TablePath, lines: Sequence[SpaceLine], report: SpaceReport | None = None
+    ) -> None:
+        super().__init__(lines, self._values_of, lambda line: _key(table, line))
+        self.report = report
+        self._largest = max((each.bytes for each in lines), default=0)
+
+    @classmethod
+    def of_report(cls, table: TablePath, report: SpaceReport) -> SpaceRows:
+        return cls(table, [*_ordered(report.rows), *report.buckets], report)
+
+    @classmethod
+    def of_first(cls, root: Root, first: FirstFigure) -> SpaceRows:
+        if not first.files:
+            return cls(root.table, [])
+        name = f"{root.label}, newest snapshot"
+        row = SpaceRow(kind="main", name=name, branch=root.branch, files=first.files, bytes=first.bytes or 0)
+        return cls(root.table, [row])
+
+    def find(self, key: Hashable) -> int | None:
+        return next((index for index in range(len(self)) if self.key(index) == key), None)
+
+    def _values_of(self, line: SpaceLine) -> Sequence[object]:
+        if isinstance(line, BucketRow):
+            bar = _bar(0, line.bytes, self._largest)
+            return (
+                line.name,
+                "bucket",
+                line.bytes,
+                None,
+                bar,
+                line.files,
+                line.small,
+                line.level_0,
+                None,
+                None,
+            )
+        is_known = self.report is not None
+        return (
+            f"  {line.name}" if line.is_part else line.name,
+            f"{line.kind}, part" if line.is_part else line.kind,
+            line.bytes or None if not is_known else line.bytes,
+            line.alone_bytes if is_known else None,
+            _bar(line.alone_bytes, line.bytes, self._largest) if is_known else None,
+            line.files,
+            None,
+            None,
+            line.branch,
+            line.alone_files if is_known else None,
+        )
+
+
+def _ordered(rows: Sequence[SpaceRow]) -> list[SpaceRow]:
+    """Main's, then by what is held alone, each with its parts below it; what nothing needs comes last."""
+    last = ("records", "orphans", "young", "leftover")
+    groups: list[list[SpaceRow]] = []
+    for row in rows:
+        if row.is_part and groups:
+            groups[-1].append(row)
+        else:
+            groups.append([row])
+    places = {"main": 0, "older": 1, "changelogs": 2, **{kind: 4 for kind in last}}
+    groups.sort(key=lambda group: (places.get(group[0].kind, 3), -group[0].alone_bytes, -group[0].bytes))
+    return [row for group in groups for row in group]
+
+
+def _bar(alone: int, held: int, largest: int) -> str | None:
+    """`━━━┄┄┄┄`: as long as what is held, and heavy as far as it is held alone."""
+    if not held:
+        return None
+    long = max(1, round(held / max(largest, 1) * _BAR))
+    heavy = max(1, round(alone / held * long)) if alone else 0
+    return _ALONE * heavy + _SHARED * (long - heavy)
+
+
+def _key(table: TablePath, line: SpaceLine) -> RecordKey:
+    if isinstance(line, BucketRow):
+        return RecordKey(table.root(), "space", line.name, "bucket")
+    made = line.snapshot_id if line.kind in ("tag", "savepoint") else None
+    return RecordKey(table.root(line.branch), "space", line.name, (line.kind, made))
+
+
+def version_of(line: SpaceLine, main: str) -> RowVersion | None:
+    """The version that a row stands for; `main` is the name of the branch that is main."""
+    if isinstance(line, BucketRow):
+        return None
+    branch = MAIN if line.branch in (None, main) else line.branch
+    if line.kind == "main" or line.kind in ("branch", "past"):
+        return RowVersion(branch=branch)
+    if line.kind in ("tag", "savepoint"):
+        return RowVersion(version=line.name, branch=branch, tag=line.name, snapshot_id=line.snapshot_id)
+    return None
+
+
+def actions_of(action: str, line: SpaceLine, main: str) -> RowActions | None:
+    """What the key of an action acts on; None where the row says nothing of it."""
+    if isinstance(line, BucketRow):
+        return RowActions((), _NOTHING_TO_DELETE) if action == DELETE else None
+    branch = None if line.branch in (None, main) else line.branch
+    if line.kind in ("tag", "savepoint") and action in (DELETE, "rename-tag"):
+        return RowActions([on_tag(action, line.name, branch)])
+    if line.kind in ("branch", "past") and action in (DELETE, *_OF_BRANCHES):
+        return RowActions([on_branch(action, line.name)])
+    if line.kind == "older" and action == DELETE:
+        return RowActions([RowAction("expire-snapshots", {}, line.name)])
+    return RowActions((), _NOTHING_TO_DELETE) if action == DELETE else None
+
+
+def detail_of(line: SpaceLine, report: SpaceReport | None) -> Detail:
+    if isinstance(line, BucketRow):
+        return _detail_of_bucket(line, report)
+    facts = [("holds", f"{size(line.bytes)} in {counted(line.files, 'file')}")]
+    if report is None:
+        return Detail(line.name, (*facts, ("alone", "being counted")))
+    name = "x frees" if line.kind in ("branch", "past", "tag", "savepoint") else "alone"
+    alone = f"{size(line.alone_bytes)} in {counted(line.alone_files, 'file')}"
+    facts.append((name, alone if line.alone_files else "nothing: others need all of it"))
+    if line.kind in _MEANING:
+        facts.append(("what", _MEANING[line.kind]))
+    if line.is_part and line.kind == "tag":
+        facts.append(("part of", f"branch {line.branch}, whose row has these bytes too"))
+    return Detail(line.name, tuple(facts))
+
+
+def _detail_of_bucket(line: BucketRow, report: SpaceReport | None) -> Detail:
+    facts = [("holds", f"{size(line.bytes)} in {counted(line.files, 'data file')}")]
+    if report is not None:
+        below = f"under {size(report.small_below)}, 70 % of target-file-size"
+        facts.append(("small", f"{counted(line.small, 'file')} {below}"))
+    if line.level_0 is not None:
+        facts.append(("level 0", f"{counted(line.level_0, 'file')} that no compaction has taken yet"))
+    return Detail(line.name, tuple(facts))
