@@ -45,16 +45,21 @@ class ArgumentField(Horizontal):
 
 
 class ArgumentFields:
-    """The fields of an action on a table. `confirmation` is there where it is destructive."""
+    """The fields of an action on a table. `confirmation` is there where it is destructive.
+
+    An argument that is given as a list has no field: the plan tells of each.
+    """
 
     def __init__(self, action: Action, table_name: str, given: Mapping[str, object]) -> None:
         self._arguments = action.arguments
         self._table_name = table_name
+        self._several = {name: value for name, value in given.items() if isinstance(value, list)}
         self._fields = {
             argument.name: ArgumentField(
                 argument.name, clean_text(argument.help), _text(given.get(argument.name, argument.default))
             )
             for argument in action.arguments
+            if argument.name not in self._several
         }
         self.confirmation: ArgumentField | None = None
         if action.danger == "destructive":
@@ -68,8 +73,9 @@ class ArgumentFields:
     @property
     def first_missing(self) -> ArgumentField | None:
         """The first that must be filled in."""
-        required = (self._fields[each.name] for each in self._arguments if each.required)
-        return next((field for field in required if not field.input.value.strip()), None)
+        required = {each.name for each in self._arguments if each.required}
+        fields = (field for name, field in self._fields.items() if name in required)
+        return next((field for field in fields if not field.input.value.strip()), None)
 
     @property
     def is_confirmed(self) -> bool:
@@ -78,12 +84,18 @@ class ArgumentFields:
     @property
     def values(self) -> dict[str, object]:
         """What is filled in, by argument."""
-        texts = {each: self._fields[each.name].input.value.strip() for each in self._arguments}
-        return {argument.name: _value(argument, text) for argument, text in texts.items() if text}
+        fields = [(each, self._fields[each.name]) for each in self._arguments if each.name in self._fields]
+        texts = ((argument, field.input.value.strip()) for argument, field in fields)
+        return {argument.name: _value(argument, text) for argument, text in texts if text} | self._several
 
     @property
     def _phrase(self) -> str:
-        """The phrase that confirms a destructive action: the thing to delete, else the table's."""
+        """The phrase that confirms a destructive action: the thing to delete, else the table's.
+
+        Of several things it is their number.
+        """
+        if self._several:
+            return str(len(next(iter(self._several.values()))))
         name = self._fields.get("name")
         return (name.input.value if name is not None else "") or self._table_name
 

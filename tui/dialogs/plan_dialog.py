@@ -94,7 +94,8 @@ class PlanDialog(Dialog[Outcome | None]):
 
     def compose(self) -> ComposeResult:
         with self.framed(f"{self._action.name} · {self._table.full_name}"):
-            yield from self._fields
+            # The fields of one thing have nothing to say of many.
+            yield from self._fields if self._change is None or not self._change.plan.parts else ()
             yield self._text
             yield self._choices
             yield KeyBar()
@@ -190,6 +191,11 @@ class PlanDialog(Dialog[Outcome | None]):
         self._show(error_lines(error)[1:])
 
     # Doing
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether a change was begun here, or was running when it was opened."""
+        return self._change is not None
 
     @property
     def _can_be_done(self) -> bool:

@@ -256,18 +256,27 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
     def current_mark(self) -> Mark | None:
         """The row under the cursor, as it is compared."""
         index = self.grid.index
-        return None if index is None else self._mark(index)
+        return None if index is None else self.mark_at(index)
 
-    def _mark(self, index: int) -> Mark | None:
+    def mark_at(self, index: int) -> Mark | None:
+        """The row at an index of the source, as it is marked; None for one that is no version."""
         return None if self.loaded is None else mark_of(self.loaded.opened.target, self.version(index))
 
     def _sign(self, index: int) -> str:
         """One cell before a row: whether it is marked, else what the pane says of it."""
-        return "*" if self.desk.marks and self._mark(index) in self.desk.marks else self.sign(index)
+        return "*" if self.desk.marks and self.mark_at(index) in self.desk.marks else self.sign(index)
+
+    def marks_changed(self) -> None:
+        """Rows were marked, or are not any more."""
+        self.grid.repaint_rows()
+        if self.display:
+            self.post_message(self.Changed(self))
 
     @property
     def position(self) -> str:
         loaded, position = self.loaded, self.grid.position
+        if self.desk.marks and position:
+            position = f"{position}, {len(self.desk.marks):,} marked"
         if self.problem is not None and position:
             return f"not refreshed: {self.problem.message}"
         if loaded is not None and loaded.total is not None and loaded.total > len(loaded.rows):
@@ -319,6 +328,7 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
 
     def on_record_grid_moved(self, event: RecordGrid.Moved) -> None:
         event.stop()
+        self.desk.cursor_moved()
         if self.moved():
             self.post_message(self.Changed(self))
 

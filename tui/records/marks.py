@@ -1,4 +1,4 @@
-"""Rows marked to be compared, and which of two is the old one."""
+"""Rows marked to be compared or acted on, and which of two is the old one."""
 
 from __future__ import annotations
 
@@ -37,9 +37,11 @@ def marked_words(marks: Sequence[Mark]) -> str:
     if not marks:
         return "Nothing is marked"
     if len(marks) > 2:
-        return f"{_count(marks)}: D compares two, escape takes the marks away"
+        return f"{_count(marks)}: s t x act on all, D compares two, escape takes the marks away"
     labels = " and ".join(each.label for each in marks)
-    more = "D shows the difference" if len(marks) == 2 else "D on another row: the difference"
+    more = (
+        "D shows the difference, s t x act on both" if len(marks) == 2 else "D on another row: the difference"
+    )
     return f"Marked {labels}: {more}"
 
 

@@ -120,6 +120,9 @@ class BrowseScreen(Screen[None]):
     def marks(self) -> Sequence[Mark]:
         return self.rows.marks
 
+    def cursor_moved(self) -> None:
+        self.rows.cursor_moved()
+
     def show_table(self, target: Target) -> None:
         """Aim every pane at a table or branch; the one in view reads it."""
         self._aim(target)
@@ -145,7 +148,7 @@ class BrowseScreen(Screen[None]):
         if target == self.target:
             return
         if self.target is not None and self.target.table != target.table:
-            self.rows.marks = []
+            self.rows.unmark()
         self._show_name(target)
         self._summary.read()
         self.tabs.aim(target)
@@ -293,7 +296,7 @@ class BrowseScreen(Screen[None]):
             return False
         if action == "protect" and tab not in PROTECTED_ON:
             return False
-        if action in ("mark", "diff") and tab is Tab.QUERY:
+        if action in ("mark", "mark_range", "diff") and tab is Tab.QUERY:
             return False
         if action in ("act", "delete", "copy", "record", "copy_record", "mark", "diff", "peek", "protect"):
             return self.target is not None
@@ -340,6 +343,9 @@ class BrowseScreen(Screen[None]):
 
     def action_mark(self) -> None:
         self.rows.toggle_mark()
+
+    def action_mark_range(self) -> None:
+        self.rows.toggle_range()
 
     def action_diff(self) -> None:
         if self.target is not None:

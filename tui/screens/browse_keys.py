@@ -68,7 +68,12 @@ BROWSE: list[BindingType] = [
         tooltip="rows that differ: between two marked, from main to a branch, from a version to the head",
         id="browse.diff",
     ),
-    hidden("browse.mark", "space", "mark", "mark", "mark the row, to compare it"),
+    hidden(
+        "browse.mark", "space", "mark", "mark", "mark the row: s, t and x act on all marked, D compares two"
+    ),
+    hidden(
+        "browse.mark_range", "V", "mark_range", "mark a range", "mark from here to wherever the cursor goes"
+    ),
     Binding("p", "peek", "peek", tooltip="the first rows, without Spark", id="browse.peek"),
     Binding(
         "y", "copy", "copy", tooltip="copy the name of the row, or the row of a result", id="browse.copy"

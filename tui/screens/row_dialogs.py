@@ -11,6 +11,7 @@ from core.table.layout import MAIN
 from tui.messages import Say
 from tui.panes.record_pane import RecordPane
 from tui.records.row_actions import OF_THE_TABLE, PROTECTING, RowAction, arguments_from, protection_of
+from tui.screens.many_rows import several
 from tui.screens.open_tabs import OpenTabs
 from tui.screens.selected_rows import SelectedRows
 from tui.session import RowVersion, Session, Target
@@ -40,7 +41,9 @@ class RowDialogs:
     async def open_action(self, name: str) -> None:
         """The dialog of an action, filled in from the row under the cursor."""
         target = self._tabs.target
-        if target is None or (name not in OF_THE_TABLE and self._rows.says_not_one()):
+        if target is None or await self._act_on_several(name, target):
+            return
+        if name not in OF_THE_TABLE and self._rows.says_not_one():
             return
         if await self._act_on_object(name, target):
             return
@@ -60,6 +63,17 @@ class RowDialogs:
             self._say("Go to a branch: main is expired by its own options", "warn")
             return
         await self._plan(PROTECTING, target, protection_of(branch))
+
+    async def _act_on_several(self, name: str, target: Target) -> bool:
+        """Act on all marked rows, or say why not; whether several are marked, and the action is for them."""
+        marked = several(name, target, self._tabs.pane, self._rows.marks)
+        if marked is None:
+            return False
+        if marked.why_not:
+            self._say(marked.why_not, "warn")
+        else:
+            await self._plan(name, target, dict(marked.arguments))
+        return True
 
     async def _act_on_object(self, name: str, target: Target) -> bool:
         """Act on the object that the row stands for, or ask on which; whether the row has any."""
@@ -108,6 +122,9 @@ class RowDialogs:
 
     async def _push(self, dialog: PlanDialog) -> None:
         def closed(outcome: Outcome | None) -> None:
+            if dialog.has_begun:
+                # What was marked is done, or gone.
+                self._rows.unmark()
             if outcome is not None:
                 self._say(outcome.message, "good")
 

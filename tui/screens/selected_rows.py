@@ -1,11 +1,27 @@
-"""The rows that a key acts on: the one under the cursor, and those that are marked to be compared."""
+"""The rows that a key acts on: the one under the cursor, and those that are marked."""
 
 from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
 
 from tui.messages import Say
 from tui.panes.record_pane import RecordPane
 from tui.records.marks import Mark, marked_words, toggled, why_not_one
 from tui.screens.open_tabs import OpenTabs
+
+# More at once are refused by the actions, too.
+_LONGEST = 500
+
+
+@dataclass(frozen=True, slots=True)
+class _Range:
+    """From the row with the key `anchor` to the cursor; `before` are the marks without it."""
+
+    pane: RecordPane[Any]
+    anchor: Hashable
+    before: tuple[Mark, ...]
 
 
 class SelectedRows:
@@ -13,6 +29,7 @@ class SelectedRows:
 
     def __init__(self, tabs: OpenTabs, say: Say) -> None:
         self.marks: list[Mark] = []
+        self._range: _Range | None = None
         self._tabs = tabs
         self._say = say
 
@@ -25,15 +42,48 @@ class SelectedRows:
     def toggle_mark(self) -> None:
         """Mark the row under the cursor, or take its mark away."""
         mark = self.under_cursor
+        self._range = None
         if mark is None:
             self.says_no_row()
         else:
             self._mark(toggled(self.marks, mark))
             self._say(marked_words(self.marks))
 
+    def toggle_range(self) -> None:
+        """Mark rows from the one under the cursor to wherever that goes, until this is called again."""
+        pane = self._tabs.pane_in_use
+        if self._range is not None:
+            self._range = None
+            self._say(marked_words(self.marks))
+        elif pane is None or pane.grid.index is None or pane.current_mark is None:
+            self.says_no_row()
+        else:
+            self._range = _Range(pane, pane.grid.source.key(pane.grid.index), tuple(self.marks))
+            self.cursor_moved()
+            self._say("Marking from here to the cursor: V ends it, escape takes the marks away")
+
+    def cursor_moved(self) -> None:
+        """The cursor is elsewhere: the range, if there is one, ends there."""
+        marking = self._range
+        if marking is None or marking.pane is not self._tabs.pane:
+            return
+        grid = marking.pane.grid
+        anchor, cursor = grid.view.place(marking.anchor), grid.cursor
+        if anchor is None:
+            self._range = None
+            self._say("The row that the range began at is not shown any more: its marks stay", "warn")
+        elif abs(anchor - cursor) >= _LONGEST:
+            self._say(f"A range has {_LONGEST} rows at most: it ends before the cursor", "warn")
+        elif grid.count:
+            rows = range(min(anchor, cursor), min(max(anchor, cursor) + 1, grid.count))
+            marks = (marking.pane.mark_at(grid.view.index(place)) for place in rows)
+            self._mark([*dict.fromkeys([*marking.before, *(mark for mark in marks if mark is not None)])])
+
     def unmark(self) -> None:
         """Take all marks away."""
-        self._mark([])
+        self._range = None
+        if self.marks:
+            self._mark([])
 
     def says_no_row(self) -> bool:
         """Whether the keys go to rows of which the cursor is on none; then it is said."""
@@ -57,4 +107,4 @@ class SelectedRows:
         self.marks = marks
         for pane in self._tabs.panes.values():
             if isinstance(pane, RecordPane):
-                pane.grid.repaint_rows()
+                pane.marks_changed()

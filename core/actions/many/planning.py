@@ -5,12 +5,13 @@ So what only the things together hold is counted, once: the last of them frees i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from core.actions.checks import text_argument
 from core.actions.context import Context, Counting
-from core.actions.many.words import name_of, to_do, verb_of
+from core.actions.many.words import listed, name_of, to_do, verb_of
 from core.actions.names import ID_IN_NAME
 from core.actions.plan import Plan, Refusal, Step
 from core.actions.roots.pin_snapshot import choose
@@ -22,6 +23,8 @@ from core.table.lineage.main_branch import branch_root
 
 # Each is counted by itself.
 MOST = 500
+
+_NUMBER = re.compile(r"\d+")
 
 MakePart = Callable[[Context], Plan]
 
@@ -82,7 +85,7 @@ def plan_in_turn(
 def together(
     table: TablePath, parts: Sequence[Plan], refusals: Sequence[Refusal] = (), summary: str = ""
 ) -> Plan:
-    """The plan of many: it names each part, with what it frees and what it keeps."""
+    """The plan of many: a step for each part says what it frees and what it keeps."""
     freed_files = sum(each.freed_files for each in parts)
     freed_bytes = sum(each.freed_bytes for each in parts)
     what = to_do(parts, table.full_name) if parts else f"Change {table.full_name}"
@@ -93,8 +96,7 @@ def together(
         summary=f"{summary}{what}",
         arguments={"count": len(parts)},
         steps=tuple(_step(each) for each in parts),
-        kept=_said(parts, [each.kept for each in parts]),
-        warnings=_said(parts, [each.warnings for each in parts]),
+        warnings=_warnings(parts),
         refusals=tuple(dict.fromkeys([*refusals, *(each for part in parts for each in part.refusals)])),
         freed_files=freed_files,
         freed_bytes=freed_bytes,
@@ -105,21 +107,25 @@ def together(
 
 
 def _step(part: Plan) -> Step:
-    freed = counted(part.freed_files, "file") if part.freed_files else ""
-    return Step(verb_of(part), name_of(part), freed, part.freed_bytes)
+    freed = [counted(part.freed_files, "file")] if part.freed_files else []
+    return Step(verb_of(part), name_of(part), "; ".join([*freed, *part.kept]), part.freed_bytes)
 
 
-def _said(parts: Sequence[Plan], sentences: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """What is said of all parts once, and of one part with its name."""
-    by_sentence: dict[str, list[str]] = {}
-    for part, said in zip(parts, sentences, strict=True):
-        for sentence in said:
-            by_sentence.setdefault(sentence, []).append(name_of(part))
-    return tuple(
-        sentence if len(names) == len(parts) else f"{name}: {sentence}"
-        for sentence, names in by_sentence.items()
-        for name in (names[:1] if len(names) == len(parts) else names)
-    )
+def _warnings(parts: Sequence[Plan]) -> tuple[str, ...]:
+    """A sentence that several have, but for its numbers, is told of the first, with the names of all."""
+    alike: dict[str, list[tuple[str, str]]] = {}
+    for part in parts:
+        for warning in part.warnings:
+            alike.setdefault(_NUMBER.sub("0", warning), []).append((name_of(part), warning))
+    return tuple(_told_once(said, len(parts)) for said in alike.values())
+
+
+def _told_once(said: Sequence[tuple[str, str]], parts: int) -> str:
+    (name, warning), *others = said
+    if len(said) == parts and len({each for _, each in said}) == 1:
+        return warning
+    also = f" (likewise {listed([other for other, _ in others])})" if others else ""
+    return f"{name}: {warning}{also}"
 
 
 def _after(now: Foreseen, context: Context, table: TablePath, part: Plan) -> Foreseen:

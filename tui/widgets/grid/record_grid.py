@@ -67,9 +67,9 @@ class RecordGrid(Widget, can_focus=True):
         self._sign = sign
         self._head = 1 if head else 0
         self._top = 0
-        self._view = View(tuples(()))
+        self.view = View(tuples(()))
         # Newer than the view's while it is put in order.
-        self._given: RowSource = self._view.source
+        self._given: RowSource = self.view.source
         self._total: int | None = None
         self._is_cut = False
         self._cursor = Cursor()
@@ -138,12 +138,12 @@ class RecordGrid(Widget, can_focus=True):
     @property
     def source(self) -> RowSource:
         """The rows that are shown, and those that the filter hides."""
-        return self._view.source
+        return self.view.source
 
     @property
     def count(self) -> int:
         """How many rows are shown: those that the filter lets through."""
-        return len(self._view)
+        return len(self.view)
 
     @property
     def cursor(self) -> int:
@@ -159,7 +159,7 @@ class RecordGrid(Widget, can_focus=True):
     def index(self) -> int | None:
         """The source's index of the row under the cursor; None where it is on no record."""
         on_record = self.cursor < self.count and self._cursor.on_record
-        return self._view.index(self.cursor) if on_record else None
+        return self.view.index(self.cursor) if on_record else None
 
     @property
     def lost(self) -> Hashable | None:
@@ -175,7 +175,7 @@ class RecordGrid(Widget, can_focus=True):
     def position(self) -> str:
         """Which row of how many it is, with the filter, and how many columns are hidden."""
         place = None if self.index is None else self.cursor
-        told = self._view.position(place, self.order, is_cut=self._is_cut)
+        told = self.view.position(place, self.order, is_cut=self._is_cut)
         hidden = self.shown_columns.hidden
         return f"{told}, {counted(hidden, 'column')} hidden (c)" if hidden and told else told
 
@@ -190,12 +190,12 @@ class RecordGrid(Widget, can_focus=True):
 
     def move_to(self, place: int) -> None:
         """Put the cursor on a row (clamped) and bring it into sight."""
-        self._move(self._cursor.moved(self._view, place))
+        self._move(self._cursor.moved(self.view, place))
 
     def action_move(self, rows: int) -> None:
         if rows < 0 and self.cursor == 0:
             self._at_edge("top")
-        self._move(self._cursor.stepped(self._view, rows))
+        self._move(self._cursor.stepped(self.view, rows))
 
     def _move(self, cursor: Cursor) -> None:
         old, self._cursor = self._cursor, cursor
@@ -251,7 +251,7 @@ class RecordGrid(Widget, can_focus=True):
         index = self.column
         if index is not None:
             places = range(self._top, min(self.count, self._top + self._rows_in_sight))
-            values = [self._view.row(place)[index] for place in places]
+            values = [self.view.row(place)[index] for place in places]
             self.shown_columns.toggle_whole(index, values, self._now_ms)
             self.go_to_column(index)
 
@@ -321,7 +321,7 @@ class RecordGrid(Widget, can_focus=True):
 
     def _set_view(self, view: View, cursor: Cursor) -> None:
         shift = cursor.place - self._cursor.place
-        self._view, self._cursor = view, cursor
+        self.view, self._cursor = view, cursor
         if self._top:
             self._top = max(0, min(self._top + shift, self.count - self._rows_in_sight))
         self._scroll_into_sight()
@@ -343,7 +343,7 @@ class RecordGrid(Widget, can_focus=True):
 
     def _values(self, place: int) -> Callable[[], tuple[Sequence[object], str]]:
         """How to get the values of a row, and its sign."""
-        index = self._view.index(place)
+        index = self.view.index(place)
         return lambda: (self.source.row(index), self._sign(index))
 
     def _note_line(self, y: int) -> Strip:

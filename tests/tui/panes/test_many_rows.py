@@ -1,0 +1,92 @@
+"""Several rows marked, and one action on all of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from core.actions.change.operations import stacks
+from core.config import Settings
+from core.storage.known_options import VERIFY_WAIT_OPTION
+from tests.actions.acting import ORDERS, context_on
+from tests.tui.conftest import act
+from tests.tui.driving import Sitting, at_orders
+from tui.session import Session
+
+
+def hasty(warehouse: Path) -> Session:
+    """Does not wait to prove that nothing of a snapshot is being deleted."""
+    return Session(Settings(str(warehouse), options={VERIFY_WAIT_OPTION: "0 s"}))
+
+
+def labels(console: Sitting) -> list[str]:
+    return [mark.label for mark in console.app.browse.marks]
+
+
+def tags(warehouse: Path) -> set[str]:
+    return {path.name.removeprefix("tag-") for path in (warehouse / ORDERS.root().tags).iterdir()}
+
+
+async def test_a_range_is_tagged_deleted_and_brought_back_at_once(warehouse: Path) -> None:
+    async with at_orders(warehouse, (100, 40), session=hasty(warehouse)) as console:
+        await console.press("j", "V")
+        await console.sees("Marking from here", "2 of 5, 1 marked")
+        await console.press("j", "j", "j", "k")
+        assert labels(console) == ["snapshot.4", "snapshot.3", "snapshot.2"]
+        await console.sees("▌* 2", "│ * 4", "4 of 5, 3 marked")
+        await console.press("V", "k", "k", "k")
+        assert labels(console) == ["snapshot.4", "snapshot.3", "snapshot.2"]
+        await console.press("t")
+        await console.sees("create-tag · shop.orders", "Fill in: name.")
+        await console.type("n-{id}")
+        await console.sees("Make 3 tags of shop.orders", "create   tag n-2")
+        await console.press("enter", "a")
+        await console.sees("Made 3 tags of shop.orders")
+        assert tags(warehouse) == {"v2", "n-2", "n-3", "n-4"}
+        await console.press("escape")
+        assert labels(console) == []
+        await console.press("4")
+        await console.sees("n-4", "1 of 4")
+        # From below upwards, and the tag that is not ours stays out.
+        await console.press("j", "j", "V", "g", "V", "x")
+        await console.sees("Delete 3 tags of shop.orders", "type 3 to confirm")
+        await console.press("a", "enter")
+        await console.until(lambda: console.app.screen is console.app.browse)
+        assert "n-4" in tags(warehouse) and len(labels(console)) == 3
+        await console.press("x")
+        await console.sees("Delete 3 tags of shop.orders")
+        await console.press("c", "3", "enter", "a")
+        await console.sees("Deleted 3 tags of shop.orders")
+        assert tags(warehouse) == {"v2"}
+
+
+async def test_one_key_takes_back_what_was_made_of_several(warehouse: Path) -> None:
+    async with at_orders(warehouse, (100, 40), session=hasty(warehouse)) as console:
+        await console.press("space", "j", "space", "s")
+        await console.sees("Make 2 savepoints of shop.orders")
+        await console.press("a")
+        await console.sees("Made 2 savepoints")
+        await console.press("escape", "u")
+        await console.sees("Take back create-savepoint: Delete 2 savepoints")
+        await console.press("c")
+        await console.type("shop.orders")
+        await console.press("enter", "a")
+        await console.sees("Deleted 2 savepoints")
+        assert len(stacks(context_on(warehouse), ORDERS).redo) == 2
+
+
+async def test_what_can_not_be_done_to_all_marked_rows_is_said(warehouse: Path) -> None:
+    act(warehouse, "create-branch", name="b", tag="v2")
+    act(warehouse, "create-tag", name="n", snapshot=3)
+    async with at_orders(warehouse, (100, 40), session=hasty(warehouse)) as console:
+        await console.press("space", "4")
+        await console.sees("1 of 2, 1 marked")
+        await console.press("space", "x")
+        await console.sees("2 rows are marked, 1 of them here")
+        await console.press("j", "space", "x")
+        await console.sees("Delete 2 tags of", "REFUSED  Branch b parts from main at tag v2")
+        await console.press("escape", "escape", "3")
+        await console.sees("1 of 2")
+        await console.press("V", "j", "V", "x")
+        await console.sees("delete-branch can't be done to main")
+        await console.press("escape", "V", "escape", "j")
+        assert console.app.browse.marks == []

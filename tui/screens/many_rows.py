@@ -1,0 +1,71 @@
+"""From several marked rows to one action on all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from core.figures import counted
+from tui.panes.record_pane import RecordPane
+from tui.records.marks import Mark
+from tui.records.row_actions import DELETE, arguments_from
+from tui.session import RowVersion, Target
+
+# Actions on several rows, and the argument that is another for each.
+_VARIED = {
+    "create-savepoint": "snapshot",
+    "create-tag": "snapshot",
+    "delete-branch": "name",
+    "delete-savepoint": "id",
+    "delete-tag": "name",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Several:
+    """The arguments of an action on all marked rows; `why_not` says why there are none."""
+
+    arguments: Mapping[str, object]
+    why_not: str = ""
+
+
+def several(name: str, target: Target, pane: object, marks: Sequence[Mark]) -> Several | None:
+    """The action on the rows of the pane that are marked; None where it is for one row."""
+    if len(marks) < 2 or name not in (*_VARIED, DELETE) or not isinstance(pane, RecordPane):
+        return None
+    if name == DELETE:
+        return Several({}, "x deletes several on their own tabs: 2 savepoints, 3 branches, 4 tags")
+    rows = marked_rows(pane, marks)
+    if len(rows) < 2:
+        here = f"{len(rows) or 'none'} of them here"
+        return Several({}, f"{counted(len(marks), 'row')} are marked, {here}: escape takes the marks away")
+    varied = _VARIED[name]
+    return _together(
+        name, varied, [(mark.label, arguments_from(name, target, row, newest=False)) for mark, row in rows]
+    )
+
+
+def marked_rows(pane: RecordPane[Any], marks: Sequence[Mark]) -> list[tuple[Mark, RowVersion]]:
+    """The rows of the pane, hidden by a filter or not, that are marked: in their order."""
+    wanted, found = set(marks), list[tuple[Mark, RowVersion]]()
+    for index in range(len(pane.grid.source)):
+        if len(found) == len(wanted):
+            break
+        mark, row = pane.mark_at(index), pane.version(index)
+        if mark is not None and row is not None and mark in wanted:
+            found.append((mark, row))
+    return found
+
+
+def _together(name: str, varied: str, rows: Sequence[tuple[str, dict[str, object]]]) -> Several:
+    lacking = [label for label, arguments in rows if arguments.get(varied) is None]
+    if lacking:
+        return Several({}, f"{name} can't be done to {', '.join(lacking[:5])}: space takes a mark away")
+    others = [{key: each for key, each in arguments.items() if key != varied} for _, arguments in rows]
+    if any(each != others[0] for each in others):
+        return Several({}, "The marked rows are of several branches: mark those of one")
+    values = [*dict.fromkeys(arguments[varied] for _, arguments in rows)]
+    if varied != "name":
+        values.sort(key=lambda value: int(str(value)))
+    return Several({**others[0], varied: values})
