@@ -42,6 +42,7 @@ class Settings:
     hold secrets, so they are never printed. `context` is the config file's name for it, None for none.
     `start` is the place that the console opens on, as `core.travel.place` reads it; empty for none. Then,
     with `resume`, it opens where one left off. `keys` are the keys bound anew, by the ids of their bindings.
+    With `offers_tour` the console asks whether to lead over the demo.
     """
 
     warehouse: str = field(repr=False)
@@ -53,6 +54,7 @@ class Settings:
     start: str = ""
     resume: bool = True
     keys: Mapping[str, str] = field(default_factory=dict)
+    offers_tour: bool = False
 
 
 @dataclass(slots=True)

@@ -22,6 +22,7 @@ from textual.screen import Screen
 
 from core.cells import cut
 from core.figures import counted, seconds
+from tui.keymap import hidden
 from tui.messages import Copied, LogLineAdded, StatusShown
 from tui.opening import Opening
 from tui.panes.log import KEPT, Log, LogLine
@@ -37,6 +38,8 @@ from tui.work.background import ThreadResult, post
 from tui.work.unexpected_errors import traceback_of
 
 if TYPE_CHECKING:
+    from tui.tour.tour import Tour
+    from tui.tour.tour_bar import TourBar
     from tui.work.running_change import Ended
 
 
@@ -60,6 +63,8 @@ class Console(App[None]):
             id="app.palette_typing",
         ),
         Binding("?", "help", "keys", id="app.help"),
+        hidden("tour.next", "f9", "tour('next')", "the tour", "the next step of the tour"),
+        hidden("tour.leave", "f8", "tour('leave')", "leave the tour"),
         Binding("ctrl+l", "redraw", "draw the screen again", show=False, id="app.redraw"),
     ]
 
@@ -79,6 +84,7 @@ class Console(App[None]):
         for name in THEMES:
             self.register_theme(make_theme(name))
         self.theme = best_theme(self.console.color_system, no_colors=no_colors)
+        self._tour: Tour | None = None
         self.browse = BrowseScreen(session, opening, self.log_lines)
 
     def get_default_screen(self) -> Screen[None]:
@@ -100,6 +106,8 @@ class Console(App[None]):
                 lambda took: post(self, lambda: self.note(f"Spark is ready after {seconds(took)}", "good")),
                 lambda error: post(self, lambda: self.say(f"{error.message}. {error.hint}", "bad")),
             )
+        if self.session.settings.offers_tour:
+            self.tour.offer()
 
     def _fatal_error(self) -> None:
         # Textual's own shows the locals of every call.
@@ -193,6 +201,8 @@ class Console(App[None]):
     def on_ended(self, event: Ended) -> None:
         change = event.change
         self.browse.read_again()
+        if self._tour is not None:
+            self._tour.saw(change)
         text, ink = change.end
         if change.watcher is not None:
             self.note(text, ink)
@@ -277,12 +287,37 @@ class Console(App[None]):
                     )
                     for name in themes
                 ),
+                PaletteEntry("tour", "ten minutes with the demo, step by step", "", self.action_tour),
                 PaletteEntry("quit", "leave Paimark", "ctrl+q", self.action_quit),
             ]
             keys = shown_keys([*BrowseScreen.BINDINGS, *self.BINDINGS], self._keymap)
             return [replace(each, keys=keys.get(each.keys, each.keys)) for each in entries(self.browse, own)]
 
         await self.push_screen(PaletteScreen(offered, lambda: self.browse.tables.all_listed), chosen)
+
+    @property
+    def tour(self) -> Tour:
+        from tui.dialogs.plan_dialog import PlanDialog
+        from tui.keys.rebinding import keys_by_id
+        from tui.screens.key_sections import key_sections
+        from tui.tour.tour import Tour
+
+        if self._tour is None:
+            sections = [*key_sections(self.BINDINGS), ("", PlanDialog.BINDINGS)]
+            keys = keys_by_id([each for _, bindings in sections for each in bindings], self._keymap)
+            self._tour = Tour(self, self.session, self.browse, self.say, keys)
+        return self._tour
+
+    async def action_tour(self, what: str = "start") -> None:
+        if what == "next":
+            await self.tour.next()
+        elif what == "leave":
+            self.tour.leave()
+        else:
+            self.tour.start()
+
+    def on_tour_bar_answered(self, event: TourBar.Answered) -> None:
+        self.tour.answer(event)
 
     async def action_quit(self) -> None:
         """Leave; while a change is being written, only when asked twice."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -78,7 +79,7 @@ def demo(ctx: click.Context, directory: str, no_open: bool) -> int:
         _say_where(target, as_json=options.as_json)
     elif has_terminal():
         options.warehouse, options.context, options.start = str(target), None, "shop.orders"
-        return open_console(options.settings())
+        return open_console(replace(options.settings(), offers_tour=True))
     else:
         _tour(target, options)
     return 0

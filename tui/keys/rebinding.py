@@ -44,6 +44,12 @@ def shown_keys(bindings: Sequence[BindingType], keymap: Keymap) -> Mapping[str, 
     return {written(keys_of(each, {})[0]): written(keys_of(each, keymap)[0]) for each in changed}
 
 
+def keys_by_id(bindings: Sequence[BindingType], keymap: Keymap) -> Mapping[str, str]:
+    """The first key of each, as people write it."""
+    named = [each for each in bindings if isinstance(each, Binding)]
+    return {each.id: written(keys_of(each, keymap)[0]) for each in named if each.id}
+
+
 def _rebound(binding: Binding, keymap: Keymap) -> Binding:
     keys = keymap.get(binding.id or "")
     return binding if keys is None else replace(binding, key=keys, key_display=None)

@@ -20,7 +20,17 @@ import msgspec
 from core.config import Settings, state_directory
 from core.regular_files import open_regular, read_regular
 from core.table.layout import TablePath
-from tui.remembered.state import VERSION, GridLook, Spot, State, warehouse_key, with_look, with_spot
+from tui.remembered.state import (
+    VERSION,
+    GridLook,
+    Spot,
+    State,
+    TourState,
+    warehouse_key,
+    with_look,
+    with_spot,
+    with_tour,
+)
 
 _MOST_BYTES = 1_000_000
 # A console that holds the lock writes a few kilobytes: one that takes longer is stopped or on a dead disk.
@@ -62,6 +72,12 @@ class Memory:
         return here.spot if here is not None and self._settings.resume else None
 
     @property
+    def tour(self) -> TourState | None:
+        """How far the tour is that was begun in this warehouse."""
+        here = self._state.warehouses.get(self._key)
+        return None if here is None else here.tour
+
+    @property
     def sidebar(self) -> int | None:
         """The width of the tables, in cells."""
         return self._state.sidebar
@@ -74,6 +90,9 @@ class Memory:
 
     def keep_spot(self, spot: Spot) -> None:
         self._keep("spot", lambda state: with_spot(state, self._key, spot, _now_ms()))
+
+    def keep_tour(self, tour: TourState | None) -> None:
+        self._keep("tour", lambda state: with_tour(state, self._key, tour, _now_ms()))
 
     def keep_sidebar(self, width: int | None) -> None:
         self._keep("sidebar", lambda state: msgspec.structs.replace(state, sidebar=width))

@@ -35,6 +35,13 @@ class Spot(msgspec.Struct, frozen=True, omit_defaults=True):
     tab: str = "snapshots"
 
 
+class TourState(msgspec.Struct, frozen=True):
+    """How far the tour of the demo is: the step's name, and the branch that one made on it."""
+
+    step: str
+    branch: str
+
+
 class TableState(msgspec.Struct, frozen=True, omit_defaults=True):
     """`used` is epoch ms; `looks` are by tab."""
 
@@ -47,6 +54,7 @@ class WarehouseState(msgspec.Struct, frozen=True, omit_defaults=True):
 
     used: int = 0
     spot: Spot | None = None
+    tour: TourState | None = None
     tables: dict[str, TableState] = {}
 
 
@@ -66,6 +74,11 @@ def warehouse_key(address: str) -> str:
 def with_spot(state: State, key: str, spot: Spot, now_ms: int) -> State:
     known = state.warehouses.get(key, WarehouseState())
     return _with_warehouse(state, key, msgspec.structs.replace(known, spot=spot, used=now_ms))
+
+
+def with_tour(state: State, key: str, tour: TourState | None, now_ms: int) -> State:
+    known = state.warehouses.get(key, WarehouseState())
+    return _with_warehouse(state, key, msgspec.structs.replace(known, tour=tour, used=now_ms))
 
 
 def with_look(state: State, key: str, table: str, tab: str, look: GridLook, now_ms: int) -> State:

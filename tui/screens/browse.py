@@ -242,6 +242,15 @@ class BrowseScreen(Screen[None]):
         statement = select_all(self.target, version)
         (await self._query_pane()).prepare(statement)
 
+    async def prepare_statement(self, sql: str) -> None:
+        """A statement in the query pane, ready to run."""
+        (await self._query_pane()).prepare(sql)
+
+    @property
+    def compared(self) -> Difference | None:
+        """The difference that was shown last."""
+        return self._difference_lookup.shown
+
     async def plan_call(self, called: Called) -> None:
         """The dialog of an action that a CALL names."""
         await self.dialogs.open_call(called)

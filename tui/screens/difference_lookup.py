@@ -31,6 +31,7 @@ class DifferenceLookup:
         say: Say,
         show: Callable[[Difference], object],
     ) -> None:
+        self.shown: Difference | None = None
         self._session = session
         self._rows = rows
         self._say = say
@@ -58,6 +59,7 @@ class DifferenceLookup:
         if moved:
             self._say(moved, "warn")
         else:
+            self.shown = difference
             self._show(difference)
 
     def _fail(self, error: PaimarkError) -> None:

@@ -1,0 +1,1 @@
+"""Tests of the tour of the demo."""

@@ -1,0 +1,129 @@
+"""The tour of the demo, on a smaller table: snapshot 2 is the last good one, tagged v2."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from core.config import Settings
+from core.demo.directory import MARKER
+from tests.conftest import ORDERS
+from tests.paimon import commit
+from tests.tui.driving import Sitting, sitting
+from tui.panes.query import QueryPane
+from tui.session import Session
+
+
+@pytest.fixture
+def demo(warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (warehouse / MARKER).touch()
+    for module in ("tui.tour.steps", "tui.tour.tour"):
+        monkeypatch.setattr(f"{module}.GOOD", 2)
+        monkeypatch.setattr(f"{module}.FAULTY", 3)
+    return warehouse
+
+
+@asynccontextmanager
+async def offered(warehouse: Path) -> AsyncIterator[Sitting]:
+    settings = Settings(str(warehouse), start="shop.orders", offers_tour=True)
+    async with sitting(warehouse, session=Session(settings)) as console:
+        await console.sees("● orders", "A tour?", "enter begins it   esc looks around")
+        yield console
+
+
+async def test_each_step_waits_for_what_one_really_does_from_the_offer_to_a_replaced_main_and_back(
+    demo: Path,
+) -> None:
+    async with offered(demo) as console:
+        await console.press("enter")
+        await console.sees("Tour 1 of 9: bad prices", "Press 7")
+        await console.press("4")
+        await console.sees("[4 Tags]", "Tour 1 of 9")
+        await console.press("7")
+        await console.sees("Tour 2 of 9: find when", "Press @")
+        # Snapshots of the tests are of one minute: no time that one types is between them.
+        await console.press("G", "k")
+        await console.sees("Tour 3 of 9: look at the difference")
+        await console.press("f9", "4")
+        await console.sees("Tour 4 of 9: a branch", "tag v2")
+        await console.press("b")
+        await console.sees("create-branch")
+        await console.type("mine")
+        await console.press("enter")
+        await console.sees("[ Apply ]")
+        await console.press("a")
+        await console.sees("✓ done")
+        await console.press("escape")
+        await console.sees("Tour 5 of 9: repair", "mine is the table as it was", "f9 writes it")
+        await console.press("f9")
+        await console.sees("f9 skips")
+        written = console.app.query_one(QueryPane).editor.text
+        assert written.startswith("INSERT INTO shop.`orders$branch_mine`\n")
+        fixed = {"order_id": [1], "customer": ["c1"], "price": [1.0]}
+        commit(demo, "shop.orders$branch_mine", pa.table(fixed, schema=ORDERS))
+        await console.sees("Tour 6 of 9: check it")
+        await console.press("escape", "f9", "3")
+        await console.sees("Tour 7 of 9: replace main", "on mine", "[3 Branch")
+        await console.press("j", "R")
+        await console.sees("Make branch mine main")
+        await console.press("c")
+        await console.type("mine")
+        await console.press("enter", "a")
+        await console.sees("✓ done")
+        await console.press("escape")
+        await console.sees("Tour 8 of 9: and back", "MAIN = mine")
+        await console.press("u")
+        await console.sees("type shop.orders to confirm")
+        await console.press("c")
+        await console.type("shop.orders")
+        await console.press("enter", "a")
+        await console.sees("✓ done")
+        await console.press("escape")
+        await console.sees("Tour 9 of 9: that was it", "MAIN = main", "f8 closes it")
+        await console.press("f8")
+        await console.loses("Tour 9")
+
+
+async def test_who_looks_around_is_not_asked_again_and_loses_no_key(demo: Path) -> None:
+    async with offered(demo) as console:
+        await console.press("k")
+        await console.sees("● events", "tour begins it")
+        assert "A tour?" not in console.text
+        assert console.app.browse.tables.grid.has_focus
+    async with offered(demo) as console:
+        await console.press("escape")
+        await console.loses("A tour?")
+        await console.sees("● orders")
+
+
+async def test_the_tour_is_left_at_any_time_and_goes_on_where_it_was(demo: Path) -> None:
+    async with offered(demo) as console:
+        await console.press("enter")
+        await console.sees("Tour 1 of 9")
+        await console.press("7")
+        await console.sees("Tour 2 of 9")
+        await console.press("f8")
+        await console.sees(": tour goes on with it")
+        console.app.session.memory.save()
+    async with sitting(demo) as console:
+        await console.sees("● orders", "[7 Time")
+        await console.press("colon")
+        await console.type("tour")
+        await console.press("enter")
+        await console.sees("Tour 2 of 9")
+
+
+@pytest.mark.parametrize("read_only", [True, False])
+async def test_the_tour_is_of_a_demo_that_can_be_written(demo: Path, read_only: bool) -> None:
+    if not read_only:
+        (demo / MARKER).unlink()
+    async with sitting(demo, (120, 30), read_only=read_only) as console:
+        await console.sees("● events")
+        await console.press("colon")
+        await console.type("tour")
+        await console.press("enter")
+        await console.sees("The tour leads over the demo", "paimark demo")

@@ -1,0 +1,129 @@
+"""The steps of the tour: what each says, and when it is done. It leads over the demo's own tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from core.demo.directory import DATABASE
+from core.table.layout import TablePath
+from tui.session import Target
+from tui.tabs import Tab
+
+TABLE = TablePath(DATABASE, "orders")
+# The last good load of the demo, and the faulty one after it.
+GOOD, FAULTY = 11, 12
+
+
+@dataclass(slots=True)
+class Seen:
+    """What one did since the step began. Snapshots by id; `compared` are the branches' names as well."""
+
+    target: Target | None = None
+    tab: Tab = Tab.SNAPSHOTS
+    row: int | None = None
+    compared: frozenset[int | str] = frozenset()
+    applied: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    is_repaired: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the steps speak of. `time` is one when all was good, as `@` takes it; `branch` is the person's."""
+
+    time: str
+    branch: str = "repair"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """`text` names keys by the ids of their bindings: `{0[act.branch]}`; and `{1.branch}` what is known."""
+
+    name: str
+    title: str
+    text: str
+    is_done: Callable[[Seen, Known], bool]
+
+
+def _is_compared(seen: Seen, *both: int | str) -> bool:
+    return set(both) <= seen.compared
+
+
+def repair_statement(known: Known) -> str:
+    """The rows of the faulty loads again, with the right prices, into the person's branch."""
+    return (
+        f"INSERT INTO {Target(TABLE, known.branch).sql_name}\n"
+        "SELECT order_id, customer_id, product, quantity, abs(price) AS price, status, ordered_on\n"
+        f"FROM {Target(TABLE).sql_name}"
+    )
+
+
+STEPS = (
+    Step(
+        "history",
+        "bad prices",
+        "Customers say that orders have prices below zero. Since when? Press {0[tab.timeline]} for the"
+        " history of the table and its branches, newest on top.",
+        lambda seen, known: seen.tab is Tab.TIMELINE and _is_of_table(seen),
+    ),
+    Step(
+        "when",
+        "find when",
+        "On {1.time} they were right. Press {0[timeline.jump]}, type {1.time} and press enter: the cursor"
+        " goes to what the table was then.",
+        lambda seen, known: seen.tab is Tab.TIMELINE and seen.row == GOOD,
+    ),
+    Step(
+        "compare",
+        "look at the difference",
+        "Snapshot 11 is the last good one: {0[browse.mark]} marks it. Go up to 12 on main, mark that with"
+        " {0[browse.mark]} as well, and press {0[browse.diff]}: the rows in which the two differ.",
+        lambda seen, known: _is_compared(seen, GOOD, FAULTY),
+    ),
+    Step(
+        "branch",
+        "a branch",
+        "Spark compares: load 12 is at fault. {0[browse.up]} leaves, {0[tab.tags]} has the tags. On month-end"
+        " press {0[act.branch]}, type {1.branch}, press enter, and {0[dialog.apply]} applies.",
+        lambda seen, known: "create-branch" in seen.applied,
+    ),
+    Step(
+        "repair",
+        "repair",
+        "{1.branch} is the table as it was; main goes on beside it. {0[tour.next]} writes an INSERT of all"
+        " rows with the right prices, and {0[query.run]} runs it: a few seconds.",
+        lambda seen, known: seen.is_repaired,
+    ),
+    Step(
+        "check",
+        "check it",
+        "Committed. Press {0[browse.up]} and {0[tab.branches]}, go to {1.branch} and press {0[browse.diff]}:"
+        " 600 rows differ from main, and only in the price.",
+        lambda seen, known: _is_compared(seen, known.branch),
+    ),
+    Step(
+        "replace",
+        "replace main",
+        "So it should be main: {0[browse.up]}, {0[tab.branches]}, and {0[act.replace]} on {1.branch}. Read"
+        " the plan; {0[dialog.confirm]}, {1.branch} and enter confirm it, {0[dialog.apply]} applies.",
+        lambda seen, known: "replace-main-branch" in seen.applied,
+    ),
+    Step(
+        "undo",
+        "and back",
+        "The top line says MAIN = {1.branch}; the old main is kept as a branch. {0[act.undo]} takes it back:"
+        " {0[dialog.confirm]}, shop.orders and enter confirm, {0[dialog.apply]} applies.",
+        lambda seen, known: "undo" in seen.applied,
+    ),
+    Step(
+        "end",
+        "that was it",
+        "Main is what it was, {1.branch} is still there, and {0[act.redo]} would do it again."
+        " {0[app.help]} has all keys, {0[app.palette]} finds anything by name.",
+        lambda seen, known: False,
+    ),
+)
+
+
+def _is_of_table(seen: Seen) -> bool:
+    return seen.target is not None and seen.target.table == TABLE

@@ -1,0 +1,236 @@
+"""Leads through the demo: tells one step at a time, and goes on when it sees that it was done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+from textual.app import App
+from textual.timer import Timer
+from textual.widget import Widget
+
+from core.demo.directory import MARKER
+from core.errors import NotFound, PaimarkError
+from core.figures import moment
+from core.table.lineage.main_branch import branch_names
+from tui.messages import Say
+from tui.panes.record_pane import RecordPane
+from tui.remembered.state import TourState
+from tui.session import Session, Target
+from tui.tour.steps import FAULTY, GOOD, STEPS, TABLE, Known, Seen, Step, repair_statement
+from tui.tour.tour_bar import TourBar
+from tui.widgets.key_bar import KeyBar
+from tui.work.background import Slot
+
+if TYPE_CHECKING:
+    from core.travel.diff.diff import Difference
+    from tui.screens.open_tabs import OpenTabs
+    from tui.work.running_change import RunningChange
+
+_LOOK_SECONDS = 0.4
+_HOUR_MS = 3_600_000
+_OFFER = (
+    "Bad prices came into shop.orders. Ten minutes: find when, look at what changed, repair it on a "
+    "branch, make that the main one, and take it back. Everything is real, and the plan of each change "
+    "is shown first."
+)
+
+
+class Guided(Protocol):
+    """The screen that the tour leads over."""
+
+    tabs: OpenTabs
+    key_bar: KeyBar
+
+    @property
+    def compared(self) -> Difference | None: ...
+    async def prepare_statement(self, sql: str) -> None: ...
+    def go_up(self) -> None: ...
+    def mount(self, *widgets: Widget, before: Widget) -> object: ...
+
+
+class Tour:
+    """`keys` are written keys by the ids of their bindings."""
+
+    def __init__(
+        self, app: App[Any], session: Session, guided: Guided, say: Say, keys: Mapping[str, str]
+    ) -> None:
+        self._app = app
+        self._session = session
+        self._guided = guided
+        self._say = say
+        self._keys = keys
+        self._step = 0
+        self._seen = Seen()
+        self._known: Known | None = None
+        self._bar: TourBar | None = None
+        self._timer: Timer | None = None
+        self._has_written = False
+        self._difference = guided.compared
+        self._reading: Slot[Known] = Slot(app, "tour", self._begin, self._cannot)
+        self._watching: Slot[bool] = Slot(app, "tour-repair", self._looked, lambda error: None)
+
+    @property
+    def running(self) -> bool:
+        return self._timer is not None
+
+    # Offering
+
+    def offer(self) -> None:
+        """Ask whether to begin: Enter does, everything else looks around."""
+        self._session.memory.keep_tour(None)
+        bar = self._show()
+        bar.tell("A tour?", _OFFER, "enter begins it   esc looks around")
+        bar.focus()
+
+    def answer(self, answered: TourBar.Answered) -> None:
+        if self.running:
+            return
+        if answered.accepted:
+            self.start()
+            return
+        self.leave()
+        if answered.key is not None:
+            self._app.post_message(type(answered.key)(answered.key.key, answered.key.character))
+
+    def start(self) -> None:
+        """Begin, or go on where one left."""
+        kept = self._session.memory.tour
+        self._reading.ask(
+            lambda report: report(_read_known(self._session, None if kept is None else kept.branch))
+        )
+
+    def leave(self) -> None:
+        """Take it off the screen; what was done stays done, and `:tour` goes on from here."""
+        was_running = self.running
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+        if self._bar is not None:
+            has_focus = self._bar.has_focus
+            self._bar.remove()
+            self._bar = None
+            if has_focus:
+                self._guided.go_up()
+        if was_running and self._step == len(STEPS) - 1:
+            self._session.memory.keep_tour(None)
+        else:
+            self._say(f"{self._keys['app.palette']} tour {'goes on with' if was_running else 'begins'} it")
+
+    def _resumed(self) -> int:
+        kept = self._session.memory.tour
+        names = [step.name for step in STEPS]
+        return names.index(kept.step) if kept is not None and kept.step in names else 0
+
+    def _begin(self, known: Known) -> None:
+        self._known = known
+        bar = self._show()
+        if bar.has_focus:
+            self._guided.go_up()
+        bar.can_focus = False
+        if self._timer is None:
+            self._timer = self._app.set_interval(_LOOK_SECONDS, self._look)
+        self._go_to(self._resumed())
+
+    def _cannot(self, error: PaimarkError) -> None:
+        self.leave()
+        self._say(f"{error.message}. {error.hint}", "warn")
+
+    def _show(self) -> TourBar:
+        if self._bar is None:
+            self._bar = TourBar()
+            self._guided.mount(self._bar, before=self._guided.key_bar)
+        return self._bar
+
+    # On the way
+
+    async def next(self) -> None:
+        """Skip the step; where there is something to type, type it first."""
+        if not self.running or self._known is None:
+            self._say(f"{self._keys['app.palette']} tour begins the tour")
+        elif STEPS[self._step].name == "repair" and not self._has_written:
+            self._has_written = True
+            await self._guided.prepare_statement(repair_statement(self._known))
+            self._tell()
+        elif self._step < len(STEPS) - 1:
+            self._go_to(self._step + 1)
+
+    def saw(self, change: RunningChange) -> None:
+        """A change has ended."""
+        if self.running and change.outcome is not None and change.plan.table == TABLE.full_name:
+            self._seen.applied = {**self._seen.applied, change.action.name: change.plan.arguments}
+            self._look()
+
+    def _go_to(self, step: int) -> None:
+        self._step, self._seen, self._has_written = step, Seen(), False
+        self._difference = self._guided.compared
+        if self._known is not None:
+            self._session.memory.keep_tour(TourState(STEPS[step].name, self._known.branch))
+        self._tell()
+
+    def _tell(self) -> None:
+        if self._known is None:
+            return
+        step, last = STEPS[self._step], self._step == len(STEPS) - 1
+        skip = "" if last else f"{self._keys['tour.next']} {self._offered_by(step)}   "
+        title = f"Tour {self._step + 1} of {len(STEPS)}: {step.title}"
+        text = step.text.format(self._keys, self._known)
+        self._show().tell(
+            title, text, f"{skip}{self._keys['tour.leave']} {'closes' if last else 'leaves'} it"
+        )
+
+    def _offered_by(self, step: Step) -> str:
+        return "writes it" if step.name == "repair" and not self._has_written else "skips"
+
+    def _look(self) -> None:
+        """See what was done, and go on when that was the step."""
+        seen, known = self._seen, self._known
+        if known is None or not self.running:
+            return
+        tabs = self._guided.tabs
+        pane = tabs.pane
+        seen.target, seen.tab = tabs.target, tabs.current
+        version = pane.current_version if isinstance(pane, RecordPane) else None
+        seen.row = None if version is None else version.snapshot_id
+        difference = self._guided.compared
+        if difference is not None and difference is not self._difference:
+            sides = (difference.old, difference.new)
+            ids = {each.snapshot.id for each in sides if each.snapshot is not None and each.name is not None}
+            seen.compared = frozenset(ids | {each.root.label for each in sides})
+        step = STEPS[self._step]
+        if step.name == "repair" and not self._watching.busy:
+            target = Target(TABLE, known.branch)
+            self._watching.ask(lambda report: report(_is_repaired(self._session, target)))
+        if step.is_done(seen, known):
+            self._done(step, known)
+
+    def _done(self, step: Step, known: Known) -> None:
+        if step.name == "branch":
+            # As the person called it.
+            name = str(self._seen.applied["create-branch"].get("name") or known.branch)
+            self._known = Known(known.time, name)
+        self._go_to(self._step + 1)
+
+    def _looked(self, is_repaired: bool) -> None:
+        self._seen.is_repaired = is_repaired
+
+
+def _read_known(session: Session, branch: str | None) -> Known:
+    """In a thread. Raises `NotFound` where there is no demo."""
+    if session.read_only or not session.files.exists(MARKER):
+        raise NotFound(
+            "The tour leads over the demo, where all can be tried",
+            "`make demo` or `paimark demo` builds it and opens it.",
+        )
+    lineage = session.open(Target(TABLE)).lineage
+    good, faulty = (lineage.snapshot(number).time_millis for number in (GOOD, FAULTY))
+    middle = (good + faulty) // 2
+    known = set(branch_names(session.files, TABLE))
+    free = next(name for name in ("repair", *(f"repair{n}" for n in range(2, 1000))) if name not in known)
+    # To the minute, in the zone that `@` takes.
+    return Known(moment(middle - middle % _HOUR_MS)[:16], branch if branch in known and branch else free)
+
+
+def _is_repaired(session: Session, target: Target) -> bool:
+    newest = session.open(target).lineage.latest_id()
+    return newest is not None and newest > GOOD

@@ -1,0 +1,67 @@
+"""The lines of the tour, above the keys; first the offer of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from textwrap import wrap
+from typing import ClassVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.message import Message
+
+from tui.theme import Line
+from tui.widgets.lines import Lines, spread
+
+# Narrower than this no line gets.
+_LEAST = 20
+
+
+class TourBar(Lines, can_focus=True):
+    """It has the keys only while it offers; any key but its own goes where it would have gone without it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "accept", "begin the tour", id="tour.accept"),
+        Binding("escape", "decline", "look around", id="tour.decline"),
+    ]
+
+    class Answered(Message):
+        """`key` is one that was meant for somebody else."""
+
+        def __init__(self, *, accepted: bool, key: events.Key | None = None) -> None:
+            self.accepted = accepted
+            self.key = key
+            super().__init__()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._title = self._hint = self._text = ""
+
+    def tell(self, title: str, text: str, hint: str) -> None:
+        self._title, self._text, self._hint = title, text, hint
+        self._fit()
+        self.update_lines()
+
+    def on_resize(self, event: events.Resize) -> None:
+        super().on_resize(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        self.styles.height = 1 + len(self._wrapped(self.size.width or self.app.size.width))
+
+    def _wrapped(self, width: int) -> list[str]:
+        return wrap(self._text, max(_LEAST, width - 2))
+
+    def lines(self, width: int) -> Sequence[Line]:
+        title = spread([(f" {self._title}", "title")], [(f"{self._hint} ", "quiet")], width)
+        return [title, *([(f" {line}", "")] for line in self._wrapped(width))]
+
+    def action_accept(self) -> None:
+        self.post_message(self.Answered(accepted=True))
+
+    def action_decline(self) -> None:
+        self.post_message(self.Answered(accepted=False))
+
+    def on_key(self, event: events.Key) -> None:
+        event.stop()
+        self.post_message(self.Answered(accepted=False, key=event))
