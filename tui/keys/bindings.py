@@ -31,13 +31,15 @@ def scopes(app: type[App[Any]], main: type[Screen[Any]]) -> list[Scope]:
     """The application's main screen with each of its panes, and each dialog. Imports all of them."""
     parts = list(_parts())
     everywhere = _bindings_of(app)
+    # A dialog takes all other keys.
+    above_dialogs = [each for each in everywhere if each.priority]
     of_widgets = [each for part in parts if _is_widget(part) for each in _bindings_of(part)]
     browsing = _bindings_of(main)
     consents = [each for part in parts for each in _bindings_of(part) if each.id in CONSENTS]
     found = [Scope("everywhere", (*browsing, *everywhere, *of_widgets, *consents))]
     for part in parts:
         if issubclass(part, ModalScreen):
-            found.append(Scope(_title(part), (*_bindings_of(part), *everywhere, *of_widgets)))
+            found.append(Scope(_title(part), (*_bindings_of(part), *above_dialogs, *of_widgets)))
         elif not _is_widget(part) and part not in (app, main):
             found.append(Scope(_title(part), (*_bindings_of(part), *browsing, *everywhere, *of_widgets)))
     return found
