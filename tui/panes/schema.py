@@ -13,6 +13,7 @@ from core.figures import exact_time
 from core.table.definition.column_types import type_text
 from core.table.layout import Root
 from core.table.records import TableSchema
+from tui.messages import StatusShown
 from tui.panes.pane import Desk
 from tui.panes.record_pane import PaneRows, RecordPane
 from tui.records.record_key import RecordKey
@@ -129,6 +130,8 @@ class SchemaPane(RecordPane[SchemaRows]):
         if 0 <= index < len(versions):
             self._wanted = versions[index]
             self.load()
+        else:
+            self.post_message(StatusShown(f"There is no {'older' if step < 0 else 'newer'} schema"))
 
 
 def _lines(history: Sequence[TableSchema]) -> list[SchemaLine]:
