@@ -50,7 +50,7 @@ async def test_every_key_of_the_help_does_something(
 ) -> None:
     monkeypatch.setenv("EDITOR", "true")
     async with querying(rich, (120, 40), session=with_engine(rich, engine)) as (console, pane):
-        await run(console, pane, f"SELECT order_id, {LONG} AS words FROM shop.orders")
+        await run(console, pane, f"SELECT order_id, {LONG} AS words, price FROM shop.orders")
         await console.sees("✓ 8 rows")
         # The result first: other tabs' keys run statements of their own.
         places = [partial(to_rows, console, tab) for tab in sorted(Tab, key=lambda tab: tab is not Tab.QUERY)]
