@@ -320,11 +320,19 @@ class Console(App[None]):
         self.tour.answer(event)
 
     async def action_quit(self) -> None:
-        """Leave; while a change is being written, only when asked twice."""
-        if self.session.changes and not self._asked_to_quit:
+        """Leave; while a change is being written, or text would be lost, only when asked twice."""
+        reason = self._reason_to_stay
+        if reason and not self._asked_to_quit:
             self._asked_to_quit = True
-            self.screen.query_one(KeyBar).say(
-                "A change is being written: ctrl+q again leaves it to recover", "warn"
-            )
+            self.screen.query_one(KeyBar).say(reason, "warn")
             return
         self.exit()
+
+    @property
+    def _reason_to_stay(self) -> str:
+        if self.session.changes:
+            return "A change is being written: ctrl+q again leaves it to recover"
+        unsaved = self.browse.tabs.unsaved_queries
+        if unsaved:
+            return f"{counted(unsaved, 'query', 'queries')} with text not saved or run: ctrl+q again leaves"
+        return ""

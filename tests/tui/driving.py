@@ -125,7 +125,7 @@ async def querying(*place: Any, **more: Any) -> AsyncIterator[tuple[Sitting, Que
 
 
 async def run(console: Sitting, pane: QueryPane, sql: str) -> None:
-    pane.prepare(sql)
+    await pane.prepare(sql)
     await console.press("ctrl+r")
 
 

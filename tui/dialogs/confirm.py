@@ -1,4 +1,4 @@
-"""Asks before a statement that takes rows away; Cancel has the focus."""
+"""Asks before something that takes rows or a text away; Cancel has the focus."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tui.widgets.choices import Choices
 from tui.widgets.grid.scroll_lines import ScrollLines
 from tui.widgets.key_bar import KeyBar
 
-_CANCEL, _RUN = "Cancel", "Run it"
+_CANCEL = "Cancel"
 
 
 class ConfirmScreen(Dialog[bool]):
@@ -22,18 +22,23 @@ class ConfirmScreen(Dialog[bool]):
     DEFAULT_CSS = """
     ConfirmScreen Choices { height: 1; margin-top: 1; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("a", "agree", "run it", id="confirm.agree")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("a", "agree", "do it", id="confirm.agree")]
 
-    def __init__(self, question: str, statement: str) -> None:
+    def __init__(
+        self, question: str, statement: str, *, title: str = "Rows will be removed", agree: str = "Run it"
+    ) -> None:
+        """`statement` is the text that it is about; `agree` stands on the button that does it."""
         super().__init__()
+        self._title = title
+        self._agree = agree
         self._question = question
         self._statement = statement
         self._text = ScrollLines()
         self._text.can_focus = False
-        self._choices = Choices([_CANCEL, _RUN])
+        self._choices = Choices([_CANCEL, agree])
 
     def compose(self) -> ComposeResult:
-        with self.framed("Rows will be removed"):
+        with self.framed(self._title):
             yield self._text
             yield self._choices
             yield KeyBar()
@@ -45,7 +50,7 @@ class ConfirmScreen(Dialog[bool]):
         self.set_focus(self._choices)
 
     def on_choices_chosen(self, event: Choices.Chosen) -> None:
-        self.dismiss(event.label == _RUN)
+        self.dismiss(event.label == self._agree)
 
     def action_agree(self) -> None:
         self.dismiss(True)

@@ -9,8 +9,11 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.message import Message
 
+from tui.keymap import hidden
+from tui.messages import StatusShown
 from tui.panes.pane import Desk
 from tui.panes.sheets.sheet import QuerySheet
+from tui.panes.sheets.sheet_bar import SheetBar
 from tui.query.query_result import QueryResult
 from tui.session import Session, Target
 from tui.widgets.detail_strip import Detail
@@ -23,23 +26,122 @@ if TYPE_CHECKING:
 
 
 class QueryPane(Vertical):
-    """What holds for the sheet in view holds for the pane."""
+    """What holds for the sheet in view holds for the pane. One statement runs at a time, on any sheet."""
 
     DEFAULT_CSS = """
     QueryPane { height: 1fr; }
+    QueryPane SheetBar { height: 1; background: $raised; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = []
+    BINDINGS: ClassVar[list[BindingType]] = [
+        hidden("sheet.new", "ctrl+t", "new", "another query beside this one"),
+        hidden("sheet.back", "ctrl+pageup,alt+left", "step(-1)", "the query before"),
+        hidden("sheet.next", "ctrl+pagedown,alt+right", "step(1)", "the next query"),
+        hidden("sheet.close", "ctrl+g", "shut", "close the query"),
+    ]
 
     class RowHighlighted(Message):
         """Another row of the result is under the cursor."""
 
     def __init__(self, session: Session, desk: Desk) -> None:
         super().__init__(id="query")
+        self.session = session
+        self.desk = desk
         self.target: Target | None = None
-        self.sheet = QuerySheet(session, desk)
+        self.bar = SheetBar()
+        self.sheet = self._made()
+        self.sheets = [self.sheet]
 
     def compose(self) -> ComposeResult:
+        yield self.bar
         yield self.sheet
+
+    def on_mount(self) -> None:
+        if self.target is not None and not self.editor.text:
+            self.sheet.set_text(f"SELECT *\nFROM {self.target.sql_name}")
+
+    # Sheets
+
+    def _made(self) -> QuerySheet:
+        sheet = QuerySheet(self.session, self.desk, self.prepare, self.says_running)
+        if self.target is not None:
+            sheet.aim(self.target)
+        return sheet
+
+    async def add(self) -> QuerySheet:
+        """An empty sheet behind the others, in view."""
+        sheet = self._made()
+        self.sheets.append(sheet)
+        await self.mount(sheet)
+        self.show_sheet(sheet)
+        return sheet
+
+    def show_sheet(self, sheet: QuerySheet, *, in_rows: bool = False) -> None:
+        """Bring a sheet into view, and the keys to its text, or to its rows if there are any."""
+        self.sheet = sheet
+        for each in self.sheets:
+            each.display = each is sheet
+        sheet.refresh_status()
+        self.show_names()
+        self.screen.set_focus(sheet.grid if in_rows and sheet.grid.count else sheet.editor)
+        self.post_message(self.RowHighlighted())
+
+    def show_names(self) -> None:
+        names = [each.short_name for each in self.sheets]
+        self.bar.show(names, self.sheets.index(self.sheet), always=False)
+
+    async def action_new(self) -> None:
+        await self.add()
+
+    def action_step(self, by: int) -> None:
+        if len(self.sheets) == 1:
+            self.post_message(StatusShown("There is one query: ctrl+t makes another", ""))
+            return
+        number = (self.sheets.index(self.sheet) + by) % len(self.sheets)
+        self.show_sheet(self.sheets[number], in_rows=self.sheet.grid.has_focus)
+
+    async def action_shut(self) -> None:
+        """Close the sheet in view; ask when a text would be lost with it."""
+        sheet = self.sheet
+        if sheet.running:
+            self.post_message(StatusShown("Its statement is still running: ctrl+c cancels it", "warn"))
+        elif not sheet.has_unsaved:
+            await self._shut(sheet)
+        else:
+            from tui.dialogs.confirm import ConfirmScreen
+
+            question = f"The text of query {self.sheets.index(sheet) + 1} is neither saved nor run."
+            asked = ConfirmScreen(question, sheet.editor.text, title="Close the query", agree="Close it")
+
+            async def answered(agreed: bool | None) -> None:
+                if agreed:
+                    await self._shut(sheet)
+
+            await self.app.push_screen(asked, answered)
+
+    async def _shut(self, sheet: QuerySheet) -> None:
+        if sheet not in self.sheets:
+            return
+        place = self.sheets.index(sheet)
+        if len(self.sheets) == 1:
+            await self.add()
+        self.sheets.remove(sheet)
+        self.show_sheet(self.sheets[min(place, len(self.sheets) - 1)])
+        await sheet.remove()
+
+    def says_running(self) -> bool:
+        """Whether a statement or an export runs on any sheet; says which, as another one must wait for it."""
+        running = next((each for each in self.sheets if each.running), None)
+        if running is self.sheet:
+            self.post_message(StatusShown("A statement is still running: ctrl+c cancels it", "warn"))
+        elif running is not None:
+            number = self.sheets.index(running) + 1
+            self.post_message(StatusShown(f"Query {number} is still running: ctrl+c cancels it", "warn"))
+        return running is not None
+
+    @property
+    def unsaved(self) -> int:
+        """How many sheets hold text that is neither saved nor run."""
+        return sum(sheet.has_unsaved for sheet in self.sheets)
 
     # The sheet in view
 
@@ -66,27 +168,40 @@ class QueryPane(Vertical):
     def current_detail(self) -> Detail:
         return self.sheet.current_detail
 
-    def prepare(self, sql: str) -> None:
-        """Put a statement into the editor, ready to run; ctrl+z brings back what was there."""
+    async def prepare(self, sql: str) -> None:
+        """Put a statement into an editor, ready to run: never in the place of text that would be lost."""
+        await self._free_sheet()
         self.sheet.prepare(sql)
 
-    def compare(self, difference: Difference) -> None:
-        """Put the statement of a difference into the editor and run it."""
+    async def compare(self, difference: Difference) -> None:
+        """Put the statement of a difference into an editor and run it."""
+        await self._free_sheet()
         self.sheet.compare(difference)
+
+    async def _free_sheet(self) -> None:
+        """The one in view, or an empty one, or a new one."""
+        if self.sheet.is_free:
+            return
+        empty = next((each for each in self.sheets if each.is_empty), None)
+        if empty is None:
+            await self.add()
+        else:
+            self.show_sheet(empty)
 
     @property
     def running(self) -> bool:
-        return self.sheet.running
+        return any(each.running for each in self.sheets)
 
     def cancel(self) -> bool:
-        """Stop what runs; whether there was anything."""
-        return self.sheet.cancel()
+        """Stop what runs, on this sheet or another; whether there was anything."""
+        return self.sheet.cancel() or any(each.cancel() for each in self.sheets)
 
     # As a tab
 
     def aim(self, target: Target) -> None:
         self.target = target
-        self.sheet.aim(target)
+        for each in self.sheets:
+            each.aim(target)
 
     def load_if_stale(self) -> None:
         """Nothing is run without being asked."""
@@ -104,5 +219,9 @@ class QueryPane(Vertical):
     def focus_first(self) -> None:
         self.screen.set_focus(self.editor)
 
-    def on_query_sheet_row_highlighted(self) -> None:
-        self.post_message(self.RowHighlighted())
+    def on_query_sheet_row_highlighted(self, event: QuerySheet.RowHighlighted) -> None:
+        if event.sheet is self.sheet:
+            self.post_message(self.RowHighlighted())
+
+    def on_query_sheet_renamed(self) -> None:
+        self.show_names()

@@ -240,7 +240,7 @@ class BrowseScreen(Screen[None]):
         if self.target is None:
             return
         statement = select_all(self.target, version)
-        (await self._query_pane()).prepare(statement)
+        await (await self._query_pane()).prepare(statement)
 
     async def prepare_statement(self, sql: str) -> None:
         """A statement in the query pane, ready to run."""
@@ -256,7 +256,7 @@ class BrowseScreen(Screen[None]):
         await self.dialogs.open_call(called)
 
     async def _show_difference(self, difference: Difference) -> None:
-        (await self._query_pane()).compare(difference)
+        await (await self._query_pane()).compare(difference)
 
     async def _query_pane(self) -> QueryPane:
         from tui.panes.query import QueryPane

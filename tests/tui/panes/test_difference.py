@@ -51,7 +51,7 @@ async def test_a_branch_is_compared_with_main_and_the_rows_exported(
         written = json.loads((tmp_path / "difference.json").read_text())
         assert [row["change"] for row in written] == ["changed", "added"]
         # More rows than are shown: the statement runs again for all of them.
-        pane.prepare("SELECT id FROM range(700)")
+        await pane.prepare("SELECT id FROM range(700)")
         await console.press("ctrl+r")
         await console.sees("first 500 rows of more")
         await console.press("ctrl+e")
@@ -64,7 +64,7 @@ async def test_a_branch_is_compared_with_main_and_the_rows_exported(
         await console.press("escape", "6", "f4")
         await console.sees("can't be lent to an editor")
         # Tab: the names of the table that the statement reads.
-        pane.prepare("SELECT * FROM looked.t VERSION AS OF 'sta")
+        await pane.prepare("SELECT * FROM looked.t VERSION AS OF 'sta")
         await console.press("tab")
         await console.until(lambda: pane.editor.text.endswith("'start"))
 

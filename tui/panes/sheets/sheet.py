@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult, SuspendNotSupported
@@ -15,20 +14,23 @@ from textual.message import Message
 
 from core.config import state_directory
 from core.errors import PaimarkError
-from core.figures import counted
 from core.spark.arrow import read_batch
-from core.spark.protocol import Batch, Event, Failed, Finished
+from core.spark.protocol import Batch, Event, Failed
 from core.statements.run import action_called
 from core.travel.parse.sql import read_statement
 from core.travel.parse.uses import Statement
-from tui.formats import whole_text
 from tui.messages import LogLineAdded, StatusShown
 from tui.panes.pane import Desk
-from tui.query.comparing import Totals, difference_events
+from tui.panes.sheets.exports import SheetExports
+from tui.panes.sheets.sheet_bar import SheetName
+from tui.panes.sheets.sheet_text import SheetText
+from tui.query.comparing import Totals
 from tui.query.completing import Completing
-from tui.query.exporting import Export, Exporting
+from tui.query.execution import result_events
+from tui.query.exporting import Export
 from tui.query.history import QueryExecution, add_to_history, read_history
 from tui.query.query_result import QueryResult
+from tui.query.result_rows import row_detail, row_text
 from tui.records.sources import GridColumn
 from tui.session import Session, Target
 from tui.theme import Line
@@ -82,8 +84,26 @@ class QuerySheet(Vertical):
     class RowHighlighted(Message):
         """Another row of the result is under the cursor."""
 
-    def __init__(self, session: Session, desk: Desk) -> None:
+        def __init__(self, sheet: QuerySheet) -> None:
+            self.sheet = sheet
+            super().__init__()
+
+    class Renamed(Message):
+        """What stands in the line of sheets is different: its name, or whether it is saved or runs."""
+
+    def __init__(
+        self,
+        session: Session,
+        desk: Desk,
+        prepare: Callable[[str], Awaitable[None]],
+        says_running: Callable[[], bool],
+    ) -> None:
+        """`prepare` puts a statement on this sheet or another; `says_running` says what runs, if anything."""
         super().__init__()
+        self._prepare_somewhere = prepare
+        self._says_running = says_running
+        self._text = SheetText()
+        self._told_name = SheetName("query")
         self.desk = desk
         self.session = session
         self.room = session.room
@@ -101,13 +121,42 @@ class QuerySheet(Vertical):
 
     def on_mount(self) -> None:
         self.grid.say("")
-        if self.target is not None and not self.editor.text:
-            self.editor.set_statement(f"SELECT *\nFROM {self.target.sql_name}")
         self._executing: Slot[Event] = Slot(self.app, "query", self._take, self._failed)
-        self._exporting = Exporting(self.app, self.room, self._exported)
+        self._exports = SheetExports(self.app, self.room, self._tick)
         self._completing = Completing(self.app, self.session, self.editor, self._hinted, self._focus_on)
         self.set_interval(_TICK, self._tick)
         self._tick()
+
+    # Its text
+
+    @property
+    def has_unsaved(self) -> bool:
+        """Whether there is text that was typed and neither saved nor run."""
+        return self._text.is_unsaved(self.editor.text)
+
+    @property
+    def is_free(self) -> bool:
+        """Whether another statement may take the place of the text."""
+        return self._text.is_free(self.editor.text)
+
+    @property
+    def is_empty(self) -> bool:
+        return self.is_free and not self.editor.text.strip() and self.result is None
+
+    @property
+    def short_name(self) -> SheetName:
+        return self._text.name(self.editor.text, running=self.running)
+
+    def set_text(self, sql: str) -> None:
+        """A text that can be had again."""
+        self._text = SheetText(sql)
+        self.editor.set_statement(sql)
+
+    def _tell_name(self) -> None:
+        name = self.short_name
+        if name != self._told_name:
+            self._told_name = name
+            self.post_message(self.Renamed())
 
     # The row under the cursor
 
@@ -115,28 +164,15 @@ class QuerySheet(Vertical):
         self.target = target
 
     def copy_text(self) -> str | None:
-        index = self.grid.index
-        if index is None:
-            return None
-        return "\t".join("" if value is None else whole_text(value) for value in self.grid.source.row(index))
+        return row_text(self.grid)
 
     @property
     def current_detail(self) -> Detail:
-        index, result = self.grid.index, self.result
-        if index is None or result is None or not len(result.rows):
-            return Detail()
-        values = zip(result.names, result.rows.row(index), strict=True)
-        facts = tuple((name, "null" if value is None else whole_text(value)) for name, value in values)
-        return Detail(f"row {index + 1}", facts, f"{self.grid.position}{self._column}")
-
-    @property
-    def _column(self) -> str:
-        column = self.grid.column
-        return "" if column is None else f", column {self.grid.columns[column].title}"
+        return row_detail(self.grid, self.result)
 
     def prepare(self, sql: str) -> None:
         """Put a statement into the editor, ready to run; ctrl+z brings back what was there."""
-        self.editor.set_statement(sql)
+        self.set_text(sql)
         self.screen.set_focus(self.editor)
 
     def compare(self, difference: Difference) -> None:
@@ -144,7 +180,7 @@ class QuerySheet(Vertical):
         self.prepare(difference.statement)
         # What is compared stands in its first lines.
         self.editor.move_cursor((0, 0))
-        if self._may_run():
+        if not self._says_running():
             self._run(difference.statement, 0, difference)
             self.screen.set_focus(self.grid)
 
@@ -157,21 +193,16 @@ class QuerySheet(Vertical):
     @property
     def _under_way(self) -> QueryResult | Export | None:
         """The export or the statement that runs: both can be cancelled."""
-        if self._exporting.export is not None:
-            return self._exporting.export
+        if self._exports.running is not None:
+            return self._exports.running
         return self.result if self.result is not None and self.result.running else None
-
-    def _may_run(self) -> bool:
-        if self.running:
-            self.post_message(StatusShown("A statement is still running: ctrl+c cancels it", "warn"))
-        return not self.running
 
     @property
     def _database(self) -> str | None:
         return self.target.table.database if self.target is not None else None
 
     async def action_run(self) -> None:
-        if not self._may_run():
+        if self._says_running():
             return
         text, base = self.editor.statement
         if not text.strip():
@@ -199,6 +230,7 @@ class QuerySheet(Vertical):
     def _run(self, asked: str | Statement, base: int, difference: Difference | None = None) -> None:
         self._hint = None
         result = self.result = QueryResult(asked, base, time.monotonic(), difference)
+        self._text = self._text.after_run(self.editor.text, result.statement)
         self.grid.show(result.rows, ())
         self._executing.ask(partial(self._execute, result, self._database))
         self._tick()
@@ -214,23 +246,13 @@ class QuerySheet(Vertical):
 
     def _execute(self, result: QueryResult, database: str | None, report: ThreadReport[Event]) -> None:
         """In a thread: hand over each event as it comes, the rows decoded."""
-        for event in self._events(result, database):
+        for event in result_events(self.room, result, database, ROW_LIMIT):
             if isinstance(event, Totals):
                 report.meanwhile(partial(result.take_totals, event))
             elif isinstance(event, Batch):
                 report.meanwhile(partial(self._take_batch, result, read_batch(event)))
             else:
                 report(event)
-
-    def _events(self, result: QueryResult, database: str | None) -> Iterator[Event | Totals]:
-        if result.difference is None:
-            return self.room.run(result.asked, database, ROW_LIMIT)
-        return difference_events(
-            lambda sql, limit: self.room.run(sql, database, limit),
-            result.difference,
-            ROW_LIMIT,
-            lambda: result.cancelling is not None,
-        )
 
     def _take_batch(self, result: QueryResult, batch: object) -> None:
         result.take_batch(batch)
@@ -267,9 +289,14 @@ class QuerySheet(Vertical):
 
     def _tick(self) -> None:
         """Time passes while a statement runs or Spark starts."""
+        self._tell_name()
+        if self.display:
+            self.refresh_status()
+
+    def refresh_status(self) -> None:
         result = self.result
-        if self._exporting.export is not None:
-            self.status.say(self._exporting.export.line)
+        if self._exports.running is not None:
+            self.status.say(self._exports.running.line)
         elif self._hint is not None:
             self.status.say(self._hint)
         elif result is None:
@@ -289,27 +316,8 @@ class QuerySheet(Vertical):
     # Out of the console
 
     async def action_export(self) -> None:
-        result = self.result
-        if result is None or not isinstance(result.end, Finished) or not result.names:
-            self.post_message(StatusShown("There are no rows to export: ctrl+r runs the statement", "warn"))
-            return
-        if not self._may_run():
-            return
-        from tui.dialogs.export import ExportScreen
-
-        what = f"The {counted(len(result.rows), 'row')} of the result, not sorted or filtered."
-        if result.end.truncated:
-            what = f"All rows, more than the {len(result.rows):,} shown: the statement runs again."
-        await self.app.push_screen(ExportScreen(what), partial(self._export_to, result))
-
-    def _export_to(self, result: QueryResult, path: Path | None) -> None:
-        if path is not None:
-            self._exporting.start(path, result, self._database)
-            self._tick()
-
-    def _exported(self, sentence: str, ink: str) -> None:
-        self.post_message(StatusShown(sentence, ink))
-        self._tick()
+        if not self._says_running():
+            await self._exports.ask(self.result, self._database)
 
     def action_edit(self) -> None:
         from tui.terminal.external_editor import edited
@@ -322,7 +330,8 @@ class QuerySheet(Vertical):
             self.post_message(StatusShown(f"{error.message}. {error.hint}", "bad"))
         else:
             if text != self.editor.text:
-                self.prepare(text)
+                self.editor.set_statement(text)
+                self.screen.set_focus(self.editor)
         self.app.refresh(layout=True)
 
     # Completing
@@ -332,6 +341,7 @@ class QuerySheet(Vertical):
 
     def on_text_area_changed(self) -> None:
         self._completing.changed()
+        self._tell_name()
 
     def _hinted(self, line: Line | None) -> None:
         if line is not None or self._hint is not None:
@@ -363,12 +373,17 @@ class QuerySheet(Vertical):
         from tui.dialogs.history import HistoryScreen
 
         ran = read_history(state_directory() / "history.jsonl")
-        await self.app.push_screen(HistoryScreen(ran), lambda sql: self.prepare(sql) if sql else None)
+
+        async def chosen(sql: str | None) -> None:
+            if sql:
+                await self._prepare_somewhere(sql)
+
+        await self.app.push_screen(HistoryScreen(ran), chosen)
 
     def on_record_grid_moved(self, event: RecordGrid.Moved) -> None:
         event.stop()
         self._tick()
-        self.post_message(self.RowHighlighted())
+        self.post_message(self.RowHighlighted(self))
 
     def _at_edge(self, edge: Edge) -> None:
         # Going left in wide rows should not end in another pane by one key too many.

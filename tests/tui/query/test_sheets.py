@@ -1,0 +1,77 @@
+"""Several queries side by side: no text is lost, and one statement runs at a time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from core.spark.protocol import Finished
+from tests.tui.driving import querying
+from tui.query.query_result import QueryResult
+
+
+async def test_queries_are_added_gone_through_and_closed(warehouse: Path) -> None:
+    async with querying(warehouse, (120, 40)) as (console, pane):
+        assert not pane.bar.display
+        await console.press("ctrl+t")
+        await console.sees("1 query", "[2 query]")
+        await console.type("SELECT 2")
+        await console.sees("[2 query*]")
+        await console.press("ctrl+pageup")
+        await console.sees("[1 query]", "SELECT *", "2 query*")
+        await console.press("alt+right")
+        await console.sees("[2 query*]", "SELECT 2")
+        # Delete a word: that stays the editor's.
+        await console.press("ctrl+w")
+        assert pane.editor.text == "SELECT "
+        await console.press("ctrl+g")
+        await console.sees("Close the query", "neither saved nor run", "▸[ Cancel ]")
+        await console.press("enter")
+        assert len(pane.sheets) == 2
+        await console.press("ctrl+g", "a")
+        await console.until(lambda: len(pane.sheets) == 1)
+        await console.sees("SELECT *")
+        assert pane.editor.has_focus
+        # The last one leaves an empty one behind.
+        await console.press("ctrl+g")
+        await console.until(lambda: pane.editor.text == "" and len(pane.sheets) == 1)
+
+
+async def test_a_statement_that_is_made_ready_takes_no_typed_text_away(warehouse: Path) -> None:
+    async with querying(warehouse, (120, 40)) as (console, pane):
+        await pane.prepare("SELECT 1")
+        await pane.prepare("SELECT 2")
+        assert [sheet.editor.text for sheet in pane.sheets] == ["SELECT 2"]
+        await console.type(" + 1")
+        await pane.prepare("SELECT 3")
+        assert [sheet.editor.text for sheet in pane.sheets] == ["SELECT 2 + 1", "SELECT 3"]
+        assert pane.editor.text == "SELECT 3"
+        # One that is empty is taken before a new one is made.
+        await console.type(" * 4")
+        await console.press("ctrl+t", "ctrl+pageup")
+        await pane.prepare("SELECT 5")
+        assert [sheet.editor.text for sheet in pane.sheets] == ["SELECT 2 + 1", "SELECT 3 * 4", "SELECT 5"]
+        await console.press("ctrl+q")
+        await console.sees("2 queries with text not saved or run: ctrl+q again leaves")
+        # What was run whole is in the history; one statement of several is not all.
+        sheet = pane.sheet
+        await console.type("; SELECT 6")
+        assert not sheet._text.after_run(sheet.editor.text, " SELECT 6").is_free(sheet.editor.text)
+        assert sheet._text.after_run("SELECT 5 ;\n", "SELECT 5 ").is_free("SELECT 5 ;\n")
+
+
+async def test_a_second_statement_is_told_to_wait_and_cancel_reaches_the_first(warehouse: Path) -> None:
+    async with querying(warehouse, (120, 40)) as (console, pane):
+        first = pane.sheet
+        running = first.result = QueryResult("SELECT 1", 0, 0.0)
+        await console.press("ctrl+t")
+        await console.type("SELECT 2")
+        await console.press("ctrl+r")
+        await console.sees("Query 1 is still running: ctrl+c cancels it", "1 query …")
+        assert pane.result is None
+        assert pane.editor.text == "SELECT 2"
+        await console.press("ctrl+c")
+        assert running.cancelling is not None
+        await console.press("ctrl+pageup", "ctrl+g")
+        await console.sees("Its statement is still running")
+        running.take(Finished(rows=1, truncated=False, seconds=0.1))
+        assert not pane.running

@@ -1,0 +1,54 @@
+"""`ctrl+e`: the rows of a sheet's result into a file that is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from textual.app import App
+
+from core.figures import counted
+from core.spark.protocol import Finished
+from tui.messages import StatusShown
+from tui.query.exporting import Export, Exporting
+from tui.query.query_result import QueryResult
+from tui.work.engine_room import EngineRoom
+
+
+class SheetExports:
+    """One at a time. `changed` hears that one began or ended."""
+
+    def __init__(self, app: App[Any], room: EngineRoom, changed: Callable[[], None]) -> None:
+        self._app = app
+        self._changed = changed
+        self._exporting = Exporting(app, room, self._ended)
+
+    @property
+    def running(self) -> Export | None:
+        return self._exporting.export
+
+    async def ask(self, result: QueryResult | None, database: str | None) -> None:
+        """Where the rows shall go; nothing is written over."""
+        from tui.dialogs.export import ExportScreen
+
+        if result is None or not isinstance(result.end, Finished) or not result.names:
+            self._say("There are no rows to export: ctrl+r runs the statement", "warn")
+            return
+        what = f"The {counted(len(result.rows), 'row')} of the result, not sorted or filtered."
+        if result.is_cut:
+            what = f"All rows, more than the {len(result.rows):,} shown: the statement runs again."
+        await self._app.push_screen(ExportScreen(what), partial(self._export_to, result, database))
+
+    def _export_to(self, result: QueryResult, database: str | None, path: Path | None) -> None:
+        if path is not None:
+            self._exporting.start(path, result, database)
+            self._changed()
+
+    def _ended(self, sentence: str, ink: str) -> None:
+        self._say(sentence, ink)
+        self._changed()
+
+    def _say(self, text: str, ink: str) -> None:
+        self._app.post_message(StatusShown(text, ink))

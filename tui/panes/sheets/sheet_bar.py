@@ -1,0 +1,60 @@
+"""The names of the sheets on one line, in view where there is more than one or a file is open."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.cells import cut_middle
+from core.text import clean_text
+from tui.theme import Line, Piece
+from tui.widgets.lines import Lines, line_width
+
+_WIDEST = 28
+
+
+@dataclass(frozen=True, slots=True)
+class SheetName:
+    """`is_unsaved` and `is_running` are said by signs behind the name."""
+
+    name: str
+    is_unsaved: bool = False
+    is_running: bool = False
+
+    @property
+    def written(self) -> str:
+        name = cut_middle(clean_text(self.name), _WIDEST)
+        return f"{name}{'*' * self.is_unsaved}{' …' * self.is_running}"
+
+
+class SheetBar(Lines):
+    """Brackets say which one is in view, not colour alone."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._names: Sequence[SheetName] = ()
+        self._current = 0
+        self.display = False
+
+    def show(self, names: Sequence[SheetName], current: int, *, always: bool) -> None:
+        self._names, self._current = names, current
+        is_needed = always or len(names) > 1
+        if self.display != is_needed:
+            self.display = is_needed
+        self.update_lines()
+
+    def lines(self, width: int) -> Sequence[Line]:
+        """All names, or those around the one in view."""
+        pieces = [self._piece(number) for number in range(len(self._names))]
+        first = 0
+        while first < self._current and line_width(_line(pieces[first : self._current + 1])) > width:
+            first += 1
+        return [_line(pieces[first:])]
+
+    def _piece(self, number: int) -> Piece:
+        written = f"{number + 1} {self._names[number].written}"
+        return (f"[{written}]", "title") if number == self._current else (written, "quiet")
+
+
+def _line(pieces: Sequence[Piece]) -> Line:
+    return [(" ", ""), *(part for piece in pieces for part in (piece, ("  ", "")))]

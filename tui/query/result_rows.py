@@ -1,0 +1,27 @@
+"""The row of a result under the cursor: in full, and as it is copied."""
+
+from __future__ import annotations
+
+from tui.formats import whole_text
+from tui.query.query_result import QueryResult
+from tui.widgets.detail_strip import Detail
+from tui.widgets.grid.record_grid import RecordGrid
+
+
+def row_text(grid: RecordGrid) -> str | None:
+    """Its values with tabs between them; None where the cursor is on no row."""
+    index = grid.index
+    if index is None:
+        return None
+    return "\t".join("" if value is None else whole_text(value) for value in grid.source.row(index))
+
+
+def row_detail(grid: RecordGrid, result: QueryResult | None) -> Detail:
+    """Every field whole, and which row and column it is."""
+    index, column = grid.index, grid.column
+    if index is None or result is None or not len(result.rows):
+        return Detail()
+    values = zip(result.names, result.rows.row(index), strict=True)
+    facts = tuple((name, "null" if value is None else whole_text(value)) for name, value in values)
+    title = "" if column is None else f", column {grid.columns[column].title}"
+    return Detail(f"row {index + 1}", facts, f"{grid.position}{title}")
