@@ -103,6 +103,9 @@ def test_browse_save_and_leave_in_a_real_terminal(warehouse: Path, terminal: Tmu
     terminal.sees("▌  ● orders", "sELECT *")
     terminal.keys("[")
     terminal.sees("[1 Snapshots]")
+    # The edited statement was not run.
+    terminal.keys("C-q")
+    terminal.sees("ctrl+q again leaves")
     terminal.keys("C-q")
     terminal.sees("left with 0")
 
