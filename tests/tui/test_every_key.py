@@ -24,8 +24,8 @@ from tui.tabs import Tab
 from tui.widgets.sql_editor import SqlEditor
 
 ORDERS = TablePath("shop", "orders")
-# They leave the program, or stop it, or show the same again; each has a test of its own.
-APART = {"app.quit", "app.redraw", "browse.refresh"}
+# They leave the program or the result, or stop it, or show the same again; each has a test of its own.
+APART = {"app.quit", "app.redraw", "browse.refresh", "sheet.close"}
 LONG = "repeat('long ', 14)"
 # What is read for a key shows within so many seconds.
 _LONGEST = 0.4
@@ -103,6 +103,8 @@ async def to_rows(console: Sitting, tab: Tab) -> None:
     """The second of a tab's rows, or of a result's."""
     await base(console)
     pane = await console.app.browse.open_tab(tab)
+    if isinstance(pane, QueryPane):
+        pane.show_sheet(pane.sheets[0])
     await console.until(lambda: len(pane.grid.source) > 1, f"rows of {tab.title}")
     pane.grid.filter("")
     pane.grid.move_to(1)

@@ -244,7 +244,7 @@ class BrowseScreen(Screen[None]):
 
     async def prepare_statement(self, sql: str) -> None:
         """A statement in the query pane, ready to run."""
-        (await self._query_pane()).prepare(sql)
+        await (await self._query_pane()).prepare(sql)
 
     @property
     def compared(self) -> Difference | None:

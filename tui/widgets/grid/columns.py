@@ -124,12 +124,13 @@ class Columns:
         seen = self.in_sight(width)
         return self._first > self.pinned, bool(seen) and seen[-1][0] != self.shown[-1]
 
-    def toggle_whole(self, index: int, values: Sequence[object], now_ms: int) -> None:
-        """A column as wide as these values of it; again: as it was."""
+    def toggle_whole(self, index: int, values: Sequence[object], now_ms: int) -> int:
+        """A column as wide as these values of it; again: as it was. How wide it is then."""
         name, column = self.names[index], self.all[index]
         texts = (column.title, *(cell_text(column, value, now_ms) for value in values))
         width = None if name in self.layout.widths else min(WIDEST, max(map(width_of, texts)))
         self.set_layout(self.layout.with_width(name, width))
+        return self.width(index)
 
     def after(self, index: int | None) -> int | None:
         """The next column with a title; None past the last. After None comes the first."""

@@ -24,6 +24,7 @@ from textual.widget import Widget
 
 from core.figures import counted
 from tui.keymap import GRID
+from tui.messages import StatusShown
 from tui.records.sources import GridColumn, RowSource, tuples
 from tui.widgets.grid.arranging import Arranging
 from tui.widgets.grid.columns import ColumnLayout, Columns
@@ -252,7 +253,9 @@ class RecordGrid(Widget, can_focus=True):
         if index is not None:
             places = range(self._top, min(self.count, self._top + self._rows_in_sight))
             values = [self.view.row(place)[index] for place in places]
-            self.shown_columns.toggle_whole(index, values, self._now_ms)
+            width = self.shown_columns.toggle_whole(index, values, self._now_ms)
+            # Where it is the last one in sight it has all the room already.
+            self.post_message(StatusShown(f"{self.columns[index].title} is {width} wide: w changes it"))
             self.go_to_column(index)
 
     def _columns_changed(self) -> None:
