@@ -124,7 +124,7 @@ async def tour(console: Sitting, warehouse: Path, suffix: str, savepoint: int, b
     await console.press("escape", "m")
     await console.sees("Merge what branch fix_prices", "v conflicts")
     await console.press("v")
-    await console.sees("keys in conflict", "-64.50")
+    await console.sees("keys decided", "-64.50")
     take("conflicts")
     await console.press("escape", "escape", "R")
     await console.sees("[ Cancel ]", "to confirm", "Make branch fix_prices main")

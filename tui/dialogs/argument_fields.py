@@ -88,6 +88,12 @@ class ArgumentFields:
         texts = ((argument, field.input.value.strip()) for argument, field in fields)
         return {argument.name: _value(argument, text) for argument, text in texts if text} | self._several
 
+    def fill(self, name: str, value: str) -> bool:
+        """Write on the field of an argument; whether that was another value."""
+        field = self._fields[name]
+        before, field.input.value = field.input.value, value
+        return before != value
+
     @property
     def _phrase(self) -> str:
         """The phrase that confirms a destructive action: the thing to delete, else the table's.

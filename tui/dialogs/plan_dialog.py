@@ -34,6 +34,8 @@ from tui.work.running_change import RunningChange
 DialogState = Literal["asking", "planning", "planned", "applying", "done", "failed"]
 CANCEL, APPLY, CLOSE = "Cancel", "Apply", "Close"
 LEAVE, STOP = "To the background", "Cancel it"
+# The argument that names a file of choices.
+_RESOLVE = "resolve"
 _READING = "Reading what it takes …"
 # How long after the last key a new plan is made.
 _PAUSE = 0.25
@@ -299,9 +301,17 @@ class PlanDialog(Dialog[Outcome | None]):
 
     async def action_conflicts(self) -> None:
         if (branch := self._compared) is not None:
-            from tui.dialogs.conflicts import ConflictsScreen
+            from tui.dialogs.conflicts.screen import ConflictsScreen
 
-            await self.app.push_screen(ConflictsScreen(self._session, self._table, branch))
+            file = str(self._fields.values.get(_RESOLVE, ""))
+            screen = ConflictsScreen(self._session, self._table, branch, file)
+            await self.app.push_screen(screen, self._resolve)
+
+    def _resolve(self, file: str | None) -> None:
+        """Plan anew with what was chosen for conflicts, which is in this file; empty for nothing."""
+        if file is not None and not self._fields.fill(_RESOLVE, file):
+            # Its name is the same, and what is in it another.
+            self.action_plan()
 
     def action_scroll(self, lines: int) -> None:
         self._text.action_scroll(lines)

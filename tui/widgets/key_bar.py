@@ -39,6 +39,7 @@ _FIRST = (
     "tables.",
     "query.",
     "dialog.",
+    "conflicts.",
     "filter.",
     "branches.",
     "schema.",

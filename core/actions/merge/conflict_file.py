@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 import uuid
-from collections.abc import Generator, Iterable, Mapping
-from contextlib import closing, suppress
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -22,6 +22,8 @@ from core.actions.merge.resolution import (
     Header,
     KeyLine,
     key_text,
+    moved,
+    require_same,
 )
 from core.actions.merge.sql import exactly
 from core.actions.merge.survey import Survey, survey_merge
@@ -58,13 +60,46 @@ def write_conflicts(
     chosen = {} if chosen_in is None else _chosen(chosen_in)
     survey = survey_merge(context.files, table, name)
     header = header_of(survey)
+    with (
+        _new_file(path, replacing=replacing) as out,
+        closing(_lines(context, survey, header, progress)) as lines,
+    ):
+        return _write(out, header, lines, chosen, progress)
+
+
+def open_conflicts(context: Context, table: TablePath, name: str, path: str, progress: Progress) -> None:
+    """Have all conflicts of a merge of branch `name` in a file: in the one that is there, if that is of them.
+
+    One of what was before a side moved is written anew, with what it chose for keys whose rows are the same.
+    Raises as `write_conflicts`, and `Refused` for a file of something else.
+    """
+    chosen_in = None
+    if os.path.lexists(path):
+        header, survey = ConflictFile(path).header, survey_merge(context.files, table, name)
+        require_same(survey, path, header)
+        if not moved(context.files, survey, path, header):
+            return
+        chosen_in = path
+    write_conflicts(context, table, name, path, progress, chosen_in=chosen_in, replacing=True)
+
+
+def rewrite_choices(path: str, choices: Sequence[Choose]) -> None:
+    """Write what is chosen for each key of a file, in their order. Raises `Unavailable`."""
+    file = ConflictFile(path)
+    with _new_file(path, replacing=True) as out:
+        out.write(encoded(file.header))
+        for choose, (_, line) in zip(choices, file.lines(), strict=True):
+            out.write(encoded(msgspec.structs.replace(line, choose=choose)))
+        out.write(encoded(EndLine(len(choices))))
+
+
+@contextmanager
+def _new_file(path: str, *, replacing: bool) -> Iterator[BinaryIO]:
+    """A file that gets its name when it is whole, and else leaves nothing."""
     temporary = Path(path).with_name(f".{Path(path).name}.{uuid.uuid4().hex}")
     try:
-        with (
-            os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out,
-            closing(_lines(context, survey, header, progress)) as lines,
-        ):
-            written = _write(out, header, lines, chosen, progress)
+        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
+            yield out
         if not replacing:
             # Of many at once one makes it; what is renamed over it is that one's own.
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
@@ -76,7 +111,6 @@ def write_conflicts(
     finally:
         with suppress(OSError):
             temporary.unlink()
-    return written
 
 
 def encoded(line: Header | KeyLine | EndLine) -> bytes:

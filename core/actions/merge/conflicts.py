@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from core.actions.context import Context, Progress
+from core.actions.merge.resolution import KeyLine
 from core.actions.merge.rows import resolved_queries, rewriting, versions_of
 from core.actions.merge.sql import Resolved
 from core.actions.merge.survey import Survey, survey_merge
@@ -49,6 +50,15 @@ class Conflict(msgspec.Struct, frozen=True):
     base: Row | None
     main: Row | None
     branch: Row | None
+
+    @classmethod
+    def of(cls, line: KeyLine) -> Conflict:
+        """As a file of conflicts has it, texts of any length."""
+        rows = (
+            None if (raw := bytes(each) or b"null") == b"null" else msgspec.json.decode(raw, type=Row)
+            for each in (line.base, line.main, line.branch)
+        )
+        return cls(line.key, line.columns, line.both, *rows)
 
     @property
     def lines(self) -> list[ConflictLine]:

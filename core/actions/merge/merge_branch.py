@@ -18,7 +18,7 @@ from core.actions.context import Context
 from core.actions.merge.fast_forward import append_snapshots, copy_tags, has_appended, new_tags, take_back_pin
 from core.actions.merge.journal import MergeState, RewriteByBranch, state_of
 from core.actions.merge.record import record_merge
-from core.actions.merge.resolution import Resolution, resolved
+from core.actions.merge.resolution import Resolution, moved, resolved
 from core.actions.merge.rows import merged_rows, rewriting
 from core.actions.merge.survey import Survey, survey_merge
 from core.actions.plan import Plan, Refusal, Step, raise_first
@@ -34,7 +34,7 @@ from core.table.records import Point, is_same_commit, point_of
 _CHOICES = ("fail", "branch", "main")
 # What a redo of a merge by choices asks for.
 _REQUEST = ("name", "resolve", "resolve_digest")
-_DECIDE = 'Set "choose" in each of their lines to "main", "branch" or "base"; in the console `v` shows them.'
+_DECIDE = 'Choose with `v` in the console, or set "choose" in their lines to "main", "branch" or "base".'
 _LOST = "The branch dropped a column of main's, or made it narrower: the merge can't be taken back"
 
 
@@ -64,8 +64,8 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             os.path.abspath(os.path.expanduser(resolve)),
             text_argument(arguments, "resolve_digest"),
         )
-        survey, resolution = resolved(context.files, survey, path, digest)
-        given |= {"resolve": path, "resolve_digest": resolution.digest, "resolved": resolution.description}
+        survey, resolution = resolved(survey, path, digest)
+        given |= {"resolve": path, "resolve_digest": resolution.digest, "resolved": _resolved(resolution)}
     safety = savepoint_claim.next_id(context.files, table)
     lost = column_refusals(survey.start.schema, "main", survey.target)
     steps = [Step("create", table.savepoint(safety), f"keeps snapshot {main.id} of main, as it is now")]
@@ -76,7 +76,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         _fast_forward(context, survey) if survey.kind == "fast-forward" else rewriting(context, survey)
     )
     return Plan(
-        summary=_summary(table, survey),
+        summary=_summary(table, survey, resolution),
         arguments=given,
         fingerprint=survey.fingerprint,
         lasting=survey.lasting,
@@ -84,7 +84,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         steps=(*steps, *further, *([] if resolution is None else [_resolving(resolution)])),
         kept=(f"Branch {name}, and main's rows as they are as savepoint {safety}",),
         warnings=(*_warnings(survey, choice), *([_LOST] if lost else [])),
-        refusals=(*survey.schema_refusals, *more, *_undecided(resolution)),
+        refusals=(*survey.schema_refusals, *more, *_not_chosen(context, survey, resolution)),
         undo="" if lost else f"paimark undo {table.word}",
         request={name: each for name, each in given.items() if name in _REQUEST} if resolution else {},
     )
@@ -203,7 +203,7 @@ class MergeBranch(RewriteByBranch):
         elif not self._changed():
             message += ": main had every row of it, or keeps its own"
         if resolved := plan.arguments.get("resolved"):
-            message += f". Keys in conflict: {resolved}"
+            message += f". {resolved}"
         return Done(
             message=message,
             result={
@@ -237,22 +237,27 @@ def _as_chosen(work: Work, survey: Survey) -> tuple[Survey, Resolution]:
     """With what a person chose when the plan was made. Raises `Refused` when the file changed since."""
     arguments = work.plan.arguments
     path, digest = str(arguments["resolve"]), str(arguments["resolve_digest"])
-    return resolved(work.files, survey, path, digest)
+    chosen = resolved(survey, path, digest)
+    raise_first(moved(work.files, survey, path, chosen[1].header))
+    return chosen
 
 
 def _resolving(resolution: Resolution) -> Step:
-    detail = f"decides {counted(resolution.keys - resolution.undecided, 'key')} in conflict"
     return Step(
-        "check", resolution.path, f"{detail}: {resolution.description}" if resolution.texts else detail
+        "check", resolution.path, f"what was chosen for {counted(resolution.keys, 'key')} in conflict"
     )
 
 
-def _undecided(resolution: Resolution | None) -> list[Refusal]:
-    if resolution is None or not resolution.undecided:
+def _not_chosen(context: Context, survey: Survey, resolution: Resolution | None) -> list[Refusal]:
+    """Why the choices don't do: they are of what was before, or keys are undecided."""
+    if resolution is None:
         return []
-    open_keys = f"{resolution.undecided:,} of {counted(resolution.keys, 'key')}"
-    reason = f"{open_keys} in conflict are undecided in {resolution.path}: first {resolution.first_undecided}"
-    return [Refusal(reason, _DECIDE)]
+    refusals = moved(context.files, survey, resolution.path, resolution.header)
+    if resolution.undecided:
+        keys = f"{resolution.undecided:,} of {counted(resolution.keys, 'key')}"
+        reason = f"{keys} in conflict are undecided: first {resolution.first_undecided}, in {resolution.path}"
+        refusals.append(Refusal(reason, _DECIDE))
+    return refusals
 
 
 def _fast_forward(context: Context, survey: Survey) -> tuple[list[Step], list[Refusal]]:
@@ -275,15 +280,20 @@ def _fast_forward(context: Context, survey: Survey) -> tuple[list[Step], list[Re
     return steps, refusals
 
 
-def _summary(table: TablePath, survey: Survey) -> str:
+def _summary(table: TablePath, survey: Survey, resolution: Resolution | None) -> str:
     name, head = survey.branch.root.label, survey.branch.snapshot.id
     if survey.kind == "fast-forward":
         count = counted(head - survey.base.id, "snapshot")
         return f"Move main of {table.full_name} on along branch {name}: {count}, up to {head}"
-    return (
+    summary = (
         f"Merge what branch {name} of {table.full_name} changed since its snapshot {survey.base.id} "
         f"into main, at snapshot {survey.start.head.snapshot.id}"
     )
+    return summary if resolution is None or not resolution.texts else f"{summary}. {_resolved(resolution)}"
+
+
+def _resolved(resolution: Resolution) -> str:
+    return f"Keys in conflict: {resolution.description}"
 
 
 def _warnings(survey: Survey, choice: str) -> list[str]:

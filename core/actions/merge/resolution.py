@@ -18,6 +18,7 @@ import msgspec
 
 from core.actions.merge.history import events
 from core.actions.merge.survey import Survey
+from core.actions.plan import Refusal
 from core.errors import NotFound, Refused
 from core.figures import counted
 from core.regular_files import open_regular
@@ -184,10 +185,11 @@ def read_resolution(path: str) -> Resolution:
     return Resolution(path, file.digest, header, tuple(texts), counts, undecided, first)
 
 
-def resolved(files: Files, survey: Survey, path: str, digest: str | None) -> tuple[Survey, Resolution]:
+def resolved(survey: Survey, path: str, digest: str | None) -> tuple[Survey, Resolution]:
     """A merge with what a person chose for it. `digest` is what that had before, None for the first time.
 
-    Raises `NotFound`, and `Refused` for a file of something else, or one that changed since.
+    Raises `NotFound`, and `Refused` for a file of something else, or one that changed since. Whether the
+    merge `moved` since is not looked at.
     """
     if survey.kind != "keyed":
         branch = survey.branch.root.label
@@ -197,7 +199,7 @@ def resolved(files: Files, survey: Survey, path: str, digest: str | None) -> tup
         raise Refused(
             f"{path} changed since its choices were planned", "Nothing was written: make a new plan."
         )
-    require_of(files, survey, resolution)
+    require_same(survey, path, resolution.header)
     return replace(survey, choices=resolution.digest), resolution
 
 
@@ -207,35 +209,38 @@ def key_text(line: KeyLine, header: Header) -> bytes:
     return b"{%s}" % b",".join(values)
 
 
-def require_of(files: Files, survey: Survey, resolution: Resolution) -> None:
-    """Raises `Refused` for a file of another table or branch, or of what they were before they moved."""
-    header, path, table = resolution.header, resolution.path, survey.start.root.table
-    branch = survey.branch.root.label
-    if header.table != table.full_name:
-        raise Refused(f"{path} is of {header.table}, and this is {table.full_name}", "Name another file.")
+def require_same(survey: Survey, path: str, header: Header) -> None:
+    """Raises `Refused` for a file of another table or branch."""
+    table, branch = survey.start.root.table.full_name, survey.branch.root.label
+    if header.table != table:
+        raise Refused(f"{path} is of {header.table}, and this is {table}", "Name another file.")
     if header.branch != branch:
         raise Refused(f"{path} is of branch {header.branch}, and this is {branch}", "Name another file.")
-    schema = survey.target.schema
+
+
+def moved(files: Files, survey: Survey, path: str, header: Header) -> list[Refusal]:
+    """Why the conflicts may be others now than when the file was written; empty where they are not."""
+    table, schema = survey.start.root.table, survey.target.schema
     then_and_now = {
-        f"branch {branch}": (header.head, At.of(survey.branch.snapshot)),
+        f"branch {header.branch}": (header.head, At.of(survey.branch.snapshot)),
         "the base": (header.base, At.of(survey.base)),
         "main": (header.main, *_states(files, survey.start.root, survey.start.head.snapshot)),
     }
     for side, (then, now, *others) in then_and_now.items():
         if then not in (now, *others):
-            moved = f"{side} moved since {path} was written, from snapshot {then.id} to {now.id}"
-            raise Refused(f"{moved}: the conflicts may be others now", _anew(survey, path))
+            reason = f"{side} moved since {path} was written, from snapshot {then.id} to {now.id}"
+            return [Refusal(f"{reason}: the conflicts may be others now", _anew(survey, path))]
     if [*header.columns] != [each.name for each in schema.fields] or [*header.keys] != schema.primary_keys:
-        raise Refused(
-            f"The columns of {table.full_name} changed since {path} was written", _anew(survey, path)
-        )
+        reason = f"The columns of {table.full_name} changed since {path} was written"
+        return [Refusal(reason, _anew(survey, path))]
+    return []
 
 
 def _anew(survey: Survey, path: str) -> str:
     word, branch = survey.start.root.table.word, survey.branch.root.label
     return (
-        f"`paimark merge-branch {word} --name {branch} --conflicts-out NEW --resolve {Path(path).name}` "
-        "writes them anew, and keeps what was chosen for keys whose rows are the same."
+        "`v` in the console finds them anew, and keeps what was chosen where the rows are the same, as does "
+        f"`paimark merge-branch {word} --name {branch} --conflicts-out NEW --resolve {Path(path).name}`."
     )
 
 

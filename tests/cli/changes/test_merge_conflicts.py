@@ -156,14 +156,14 @@ def test_conflicts_are_written_chosen_in_planned_and_applied(
     resolve = (*COMMAND[:-1], "--resolve", out)
     ran = conflicts(*resolve)
     assert (ran.code, ran.out) == (1, "")
-    assert f'4 of 4 keys in conflict are undecided in {out}: first {{"part":0,"key":2}}' in ran.err
+    assert f'4 of 4 keys in conflict are undecided: first {{"part":0,"key":2}}, in {out}' in ran.err
     lines = [json.loads(line) for line in out.read_text().splitlines()]
     for line, chosen in zip(lines[1:-1], ("branch", "main", {"price": "branch"}, "base"), strict=True):
         line["choose"] = chosen
     out.write_text("".join(json.dumps(line) + "\n" for line in lines))
     ran = conflicts(*resolve, "--dry-run")
     counts = "1 as in main, 1 as in branch fix, 1 as in base, 1 column by column"
-    assert f"decides 4 keys in conflict: {counts}" in ran.out
+    assert f"into main, at snapshot 2. Keys in conflict: {counts}\n" in ran.out
     assert conflicts(*resolve, "--plan-out", plan).code == 0
     kept = out.read_text()
     out.write_text(kept.replace('"choose": "main"', '"choose": "base"'))

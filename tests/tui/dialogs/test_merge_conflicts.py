@@ -1,19 +1,22 @@
-"""The conflicts of a merge, looked at before it is applied and after it was refused."""
+"""The conflicts of a merge, looked at and chosen in before it is applied and after it was refused."""
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
 import pytest
 
-from core.actions.merge import conflicts as merge_conflicts
+from core.config import state_directory
 from core.spark.client.client import Engine
-from tests.paimon import commit
+from core.table.layout import TablePath
+from tests.paimon import commit, read_rows
 from tests.table.branches import create_branch
 from tests.tui.driving import planning_merge, with_engine
 from tests.tui.test_hostile_text import COPIES, MARKUP, assert_harmless
 from tests.tui.work.test_running_change import orders
+from tui.dialogs.conflicts.kept_file import kept_file
 
 
 def in_conflict(warehouse: Path, table: str) -> Path:
@@ -36,32 +39,60 @@ async def test_what_the_looking_waits_for_is_said_and_it_can_be_cancelled(wareho
         await console.sees("Merge what branch fix", "▸[ Cancel ]")
 
 
-@pytest.mark.parametrize("shown", [1000, 1])
-async def test_conflicts_are_shown_before_the_merge_and_after_it_was_refused(
-    engine_warehouse: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch, shown: int
+async def test_conflicts_are_chosen_before_the_merge_is_planned_anew_and_applied(
+    engine_warehouse: Path, engine: Engine
 ) -> None:
-    monkeypatch.setattr(merge_conflicts, "SHOWN", shown)
-    database = f"beside{shown}"
-    shutil.copytree(engine_warehouse / "shop.db/orders", engine_warehouse / f"{database}.db/orders")
-    snapshots = in_conflict(engine_warehouse, f"{database}.orders")
+    shutil.copytree(engine_warehouse / "shop.db/orders", engine_warehouse / "beside.db/orders")
+    snapshots = in_conflict(engine_warehouse, "beside.orders")
     session = with_engine(engine_warehouse, engine)
-    async with planning_merge(f"{database}.orders", engine_warehouse, (120, 36), session=session) as console:
-        await console.press("v")
-        if shown == 1:
-            await console.sees("the first 1 of 2 keys in conflict")
-            return
-        await console.sees("2 keys in conflict", "order_id", "base", "main", "branch", "7.5", "2.5")
-        await console.sees("[red]x")
-        assert_harmless(console)
-        await console.press("i")
-        await console.sees("key 1", "price in base", "11.0", "price in main", "price in branch", "1.5")
-        assert_harmless(console)
-        await console.press("escape", "escape")
-        await console.sees("Merge what branch fix", "v conflicts")
+    async with planning_merge("beside.orders", engine_warehouse, session=session) as console:
         await console.press("c")
         await console.type("fix")
         await console.press("enter", "a")
         await console.sees("✗ failed", "2 keys changed in main and in branch fix", "v conflicts")
         await console.press("v")
-        await console.sees("2 keys in conflict", "8.5")
+        await console.sees("0 of 2 keys decided", "order_id", "base", "main", "branch", "7.5", "1.5")
+        await console.sees("[red]x", "undecided", "m b n main, branch, neither")
+        assert_harmless(console)
+        await console.press("i")
+        await console.sees("key 1", "price in base", "11.0", "price in main", "price in branch", "1.5")
+        assert_harmless(console)
+        # On to the cell that both changed: nobody has to choose what the branch alone did.
+        await console.press("escape", "u", "m", "n", "b", "u")
+        await console.sees("1 of 2 keys decided")
+        # Twice in quick succession: what is open below stays open.
+        await console.burst("escape", "escape")
+        await console.sees("1 of 2 keys in conflict are undecided", "REFUSED", "Choose with `v`")
+        assert "Apply" not in console.text
+        await console.press("v")
+        await console.sees("1 of 2 keys decided")
+        await console.press("A")
+        await console.sees("as in main: 1 undecided key", "as in branch: all 2 keys")
+        await console.press("enter")
+        await console.sees("2 of 2 keys decided", "1 key: as in main")
+        await console.press("G", "C")
+        await console.sees("Choose column price", "price undecided again")
+        await console.press("escape", "escape")
+        await console.sees("Keys in conflict: 1 as in main, 1", "Apply")
         assert not (snapshots / "snapshot-7").exists()
+        await console.press("a")
+        await console.sees("✓ done", "1 as in main, 1 column by column")
+        assert (snapshots / "snapshot-7").exists()
+    prices = {row["order_id"]: row["price"] for row in read_rows(engine_warehouse, "beside.orders")}
+    assert (prices[1], prices[2]) == (1.5, 8.5)
+    kept = [*(state_directory() / "conflicts").iterdir()]
+    assert [each.name.partition("-")[0] for each in kept] == ["beside.orders"]
+
+
+def test_what_was_chosen_long_ago_for_other_branches_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such files hold rows of tables."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    old, young = (Path(kept_file("w", TablePath("a", "b/../c"), branch)) for branch in ("old", "young"))
+    for path in (old, young):
+        assert path.parent == state_directory() / "conflicts"
+        path.touch()
+    os.utime(old, (0, 0))
+    kept_file("w", TablePath("a", "other"), "fix")
+    assert (old.exists(), young.exists()) == (False, True)

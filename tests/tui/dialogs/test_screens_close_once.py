@@ -18,7 +18,7 @@ from core.table.layout import TablePath
 from core.travel.wanted import Wanted
 from tests.tui.driving import Sitting, at_events
 from tui.dialogs.confirm import ConfirmScreen
-from tui.dialogs.conflicts import ConflictsScreen
+from tui.dialogs.conflicts.screen import ConflictsScreen
 from tui.dialogs.data.columns import ColumnsScreen
 from tui.dialogs.dialog import Dialog
 from tui.dialogs.export import ExportScreen

@@ -1,0 +1,223 @@
+"""What is chosen for each key of a file of conflicts. The rows stay in the file; few are in memory."""
+
+from __future__ import annotations
+
+import os
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+import msgspec
+
+from core.actions.merge.conflict_file import rewrite_choices
+from core.actions.merge.conflicts import Conflict
+from core.actions.merge.resolution import Choose, ConflictFile, KeyLine
+from core.errors import Refused
+from core.figures import counted
+from core.regular_files import open_regular
+
+# More of them are for a script: each takes some hundred bytes here.
+MOST_KEYS = 200_000
+UNDECIDED: Final = "undecided"
+SIDES: Final = ("main", "branch")
+_KEPT_KEYS = 256
+_line_of: Final = msgspec.json.Decoder(KeyLine)
+
+
+class Shape(NamedTuple):
+    """How a key is in conflict: most are as others are. As `KeyLine` has it."""
+
+    columns: tuple[str, ...]
+    both: tuple[str, ...]
+    is_whole: bool
+
+    def is_undecided(self, choose: Choose) -> bool:
+        return not choose if isinstance(choose, str) else not choose.keys() >= {*self.both}
+
+    def with_cell(self, choose: Choose, column: str, word: str) -> Choose:
+        """With another choice for a cell, empty for none; where a side lacks the row, for the row."""
+        if self.is_whole or not column:
+            return word
+        if isinstance(choose, str):
+            # What was chosen for the row stays for its other cells.
+            choose = dict.fromkeys(self.columns if choose in SIDES else (), choose)
+        cells = {name: each for name, each in choose.items() if name != column}
+        if word:
+            cells[column] = word
+        is_row = len(cells) == len(self.columns) and {*cells.values()} in ({side} for side in SIDES)
+        return word if is_row else cells or ""
+
+    def is_open(self, choose: Choose, column: str) -> bool:
+        """Whether a choice is missing for a cell: both sides changed it, or nobody chose for the row."""
+        if isinstance(choose, dict):
+            return column in self.both and column not in choose
+        return not choose and (column in self.both or not self.both)
+
+    def with_rest(self, choose: Choose, word: str) -> Choose:
+        """With a choice for what was undecided of it."""
+        if not self.is_undecided(choose):
+            return choose
+        return word if isinstance(choose, str) else {**dict.fromkeys(self.both, word), **choose}
+
+
+class Choosing:
+    """Lines are numbered as they are shown: one a column that differs, a key after the other."""
+
+    def __init__(self, path: str) -> None:
+        """Raises `NotFound`, and `Refused` for a file that is not whole or has too many keys."""
+        file = ConflictFile(path)
+        self.path, self.header = path, file.header
+        self.has_changed = False
+        self._choices: list[Choose] = []
+        self._shapes: list[Shape] = []
+        # Where each key begins in the file, and the number of its first line here.
+        self._places, self._first_lines = array("q"), array("q")
+        known: dict[Shape, Shape] = {}
+        lines = 0
+        for place, line in file.lines():
+            shape = Shape(line.columns, line.both, line.is_whole)
+            self._shapes.append(known.setdefault(shape, shape))
+            self._choices.append(line.choose)
+            self._places.append(place)
+            self._first_lines.append(lines)
+            lines += max(1, len(line.columns))
+            if len(self._choices) > MOST_KEYS:
+                raise Refused(
+                    f"More than {counted(MOST_KEYS, 'key')} are in conflict: too many to choose among here",
+                    f"All are in {path}: let a script set `choose` there, and give it as `resolve`.",
+                )
+        self._lines = lines
+        self.undecided = sum(map(Shape.is_undecided, self._shapes, self._choices))
+        self._descriptor = open_regular(path, os.O_RDONLY)
+        self._conflict = lru_cache(_KEPT_KEYS)(self._read)
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+    # Lines
+
+    def __len__(self) -> int:
+        return self._lines
+
+    def row(self, index: int) -> Sequence[object]:
+        key, place = self._key_of(index), index - self._first_lines[self._key_of(index)]
+        line = self._conflict(key).lines[place]
+        count = len(self.header.keys)
+        return (*line[: count + 1], self.state(index), *line[count + 1 :])
+
+    def key(self, index: int) -> Hashable:
+        return index
+
+    def find(self, key: Hashable) -> int | None:
+        return key if isinstance(key, int) and key < self._lines else None
+
+    def state(self, index: int) -> str:
+        """What the line's cell becomes, in words: `only main` where that side alone changed it."""
+        key, column = self._key_of(index), self.column(index)
+        choose = self._choices[key]
+        if isinstance(choose, str) and choose:
+            return choose
+        if isinstance(choose, dict) and column in choose:
+            return choose[column]
+        if self._shapes[key].is_open(choose, column):
+            return UNDECIDED
+        base, branch = self._conflict(key).base, self._conflict(key).branch
+        assert branch is not None
+        is_main = base is not None and bytes(base[column]) == bytes(branch[column])
+        return "only main" if is_main else "only branch"
+
+    def is_undecided(self, index: int) -> bool:
+        key = self._key_of(index)
+        return self._shapes[key].is_undecided(self._choices[key])
+
+    def column(self, index: int) -> str:
+        """The column of a line; empty where the rows have none but the key."""
+        key = self._key_of(index)
+        place, columns = index - self._first_lines[key], self._shapes[key].columns
+        return columns[place] if place < len(columns) else ""
+
+    def conflict(self, index: int) -> Conflict:
+        return self._conflict(self._key_of(index))
+
+    @property
+    def keys(self) -> int:
+        return len(self._choices)
+
+    @property
+    def progress(self) -> str:
+        """`12 of 40 keys decided`."""
+        return f"{self.keys - self.undecided:,} of {counted(self.keys, 'key')} decided"
+
+    @property
+    def has_any(self) -> bool:
+        """Whether anything at all was chosen."""
+        return any(choose != "" for choose in self._choices)
+
+    def next_undecided(self, index: int) -> int | None:
+        """The first line, after this one and round the end, that a choice is missing for."""
+        here = self._key_of(index)
+        for step in range(self.keys + 1):
+            key = (here + step) % self.keys
+            shape, choose, first = self._shapes[key], self._choices[key], self._first_lines[key]
+            if shape.is_undecided(choose):
+                for place, column in enumerate(shape.columns or ("",)):
+                    if shape.is_open(choose, column) and (step or first + place > index):
+                        return first + place
+        return None
+
+    # Choosing: `word` is main, branch or base, and empty for none
+
+    def choose_cell(self, index: int, word: str) -> None:
+        column = self.column(index)
+        self._set([self._key_of(index)], lambda shape, choose: shape.with_cell(choose, column, word))
+
+    def choose_row(self, index: int, word: str) -> None:
+        self._set([self._key_of(index)], lambda shape, choose: word)
+
+    def choose_column(self, column: str, word: str) -> int:
+        """For every key whose rows differ in it, but rows that a side lacks; how many."""
+        keys = [
+            key for key, shape in enumerate(self._shapes) if column in shape.columns and not shape.is_whole
+        ]
+        self._set(keys, lambda shape, choose: shape.with_cell(choose, column, word))
+        return len(keys)
+
+    def choose_all(self, word: str) -> None:
+        self._set(range(self.keys), lambda shape, choose: word)
+
+    def choose_rest(self, word: str) -> None:
+        """For what is undecided."""
+        self._set(range(self.keys), lambda shape, choose: shape.with_rest(choose, word))
+
+    def save(self) -> None:
+        """Write the choices into the file. Raises `Unavailable`."""
+        if self.has_changed:
+            rewrite_choices(self.path, self._choices)
+            self.has_changed = False
+
+    def _set(self, keys: Iterable[int], chosen: Callable[[Shape, Choose], Choose]) -> None:
+        for key in keys:
+            shape, before = self._shapes[key], self._choices[key]
+            self._choices[key] = after = chosen(shape, before)
+            self.undecided += shape.is_undecided(after) - shape.is_undecided(before)
+            self.has_changed = self.has_changed or after != before
+
+    def _key_of(self, index: int) -> int:
+        return bisect_right(self._first_lines, index) - 1
+
+    def _read(self, key: int) -> Conflict:
+        end = self._places[key + 1] if key + 1 < self.keys else self._places[key] + (1 << 30)
+        return Conflict.of(_line_of.decode(_first_line(self._descriptor, self._places[key], end)))
+
+
+def _first_line(descriptor: int, begin: int, end: int) -> bytes:
+    """Of the last key nobody knows where it ends but by its line's end."""
+    found = b""
+    while begin < end and b"\n" not in found:
+        piece = os.pread(descriptor, min(end - begin, 1 << 16), begin)
+        if not piece:
+            break
+        found, begin = found + piece, begin + len(piece)
+    return found.partition(b"\n")[0]

@@ -1,0 +1,283 @@
+"""`v` in the plan of a merge: keys that both sides changed, and what becomes of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+
+from core.actions.context import Counting
+from core.actions.merge.conflict_file import open_conflicts
+from core.actions.merge.conflicts import LINE_COLUMNS
+from core.errors import PaimarkError
+from core.figures import counted
+from core.table.layout import TablePath
+from core.text import clean_text
+from tui.dialogs.conflicts.choosing import SIDES, Choosing
+from tui.dialogs.conflicts.kept_file import kept_file
+from tui.dialogs.dialog import Dialog
+from tui.dialogs.pick import PickOne
+from tui.keymap import hidden
+from tui.messages import Copied
+from tui.records.sources import GridColumn
+from tui.session import Session
+from tui.widgets.detail_strip import Detail
+from tui.widgets.grid.record_grid import RecordGrid
+from tui.widgets.key_bar import KeyBar
+from tui.work.background import Slot, ThreadReport
+from tui.work.spark_work import SparkWork
+
+_TICK = 0.5
+# So that base, main and branch stand side by side on a narrow screen, too.
+_WIDE, _WIDEST, _NARROWEST = 100, 32, 14
+_NOBODY = "undecided again"
+_TYPE = "enter takes the line under the cursor; type for fewer"
+
+
+class ConflictsScreen(Dialog[str | None]):
+    """A line a column that differs. Closed, it gives the file with what was chosen, empty for nothing at all.
+
+    None where it was closed before the conflicts were there. Nothing is written but that file.
+    """
+
+    DEFAULT_CSS = """
+    ConflictsScreen > Vertical { height: 90%; max-width: 100%; width: 98%; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        hidden("conflicts.close", "v,q", "close", "close"),
+        Binding(
+            "m", "cell('main')", "main, branch, neither", key_display="m b n", id="conflicts.main",
+            tooltip="take main's value of the cell",
+        ),
+        hidden("conflicts.branch", "b", "cell('branch')", "take the branch's value of the cell"),
+        hidden("conflicts.neither", "n", "cell('')", "neither: the cell is undecided again"),
+        Binding(
+            "M", "row('main')", "whole row", key_display="M B N", id="conflicts.row_main",
+            tooltip="take main's row of the key",
+        ),
+        hidden("conflicts.row_branch", "B", "row('branch')", "take the branch's row of the key"),
+        hidden("conflicts.row_neither", "N", "row('')", "neither: the key is undecided again"),
+        Binding("C", "column", "column", tooltip="choose for a whole column", id="conflicts.column"),
+        Binding("A", "all", "all", tooltip="choose for all, or all undecided", id="conflicts.all"),
+        Binding("u", "next", "next undecided", id="conflicts.next"),
+        Binding("i", "record", "all of the row", id="conflicts.record"),
+        Binding("y", "copy", "copy the line", id="conflicts.copy"),
+    ]  # fmt: skip
+
+    def __init__(self, session: Session, table: TablePath, branch: str, file: str = "") -> None:
+        """`file` is one of the table's and branch's conflicts already; else there is one of the console's."""
+        super().__init__()
+        self._session = session
+        self._table = table
+        self._branch = branch
+        self._file = file
+        self._spark = SparkWork(session.room)
+        self._is_looking, self._is_saving = True, False
+        self._far = ""
+        self._choosing: Choosing | None = None
+        self._grid = RecordGrid()
+        self._bar = KeyBar()
+
+    def compose(self) -> ComposeResult:
+        with self.framed(f"{self._table.full_name}: conflicts of branch {self._branch} with main"):
+            yield self._grid
+            yield self._bar
+
+    def on_mount(self) -> None:
+        self._looking: Slot[Choosing] = Slot(self.app, "conflicts", self._take, self._failed)
+        self._saving: Slot[str] = Slot(self.app, "choices", self._saved, self._not_saved)
+        self.set_focus(self._grid)
+        self.set_interval(_TICK, self._tick)
+        self._tick()
+        self._looking.ask(self._look)
+
+    # Finding them
+
+    def _look(self, report: ThreadReport[Choosing]) -> None:
+        """In a thread."""
+
+        def tell(line: str) -> None:
+            if isinstance(line, Counting):
+                report.meanwhile(lambda: self._counted(line))
+
+        context = replace(self._session.context, engine=self._spark.engine)
+        path = self._file or kept_file(context.files.uri, self._table, self._branch)
+        open_conflicts(context, self._table, self._branch, path, tell)
+        report(Choosing(path))
+
+    def _counted(self, line: str) -> None:
+        self._far = clean_text(line)
+
+    def _tick(self) -> None:
+        if self._is_looking:
+            self._spark.cancel_again()
+            waited = self._far or "".join(text for text, _ in self._spark.line)
+            self._grid.say(f"Looking for keys that both sides changed: {waited}", "ctrl+c cancels.")
+
+    def _take(self, choosing: Choosing) -> None:
+        self._is_looking = False
+        self._choosing = choosing
+        self._show()
+        self.refresh_bindings()
+
+    def _failed(self, error: PaimarkError) -> None:
+        self._is_looking = False
+        self._grid.say(error.message, error.hint)
+
+    def _show(self) -> None:
+        choosing = self._choosing
+        assert choosing is not None
+        widest = _WIDEST if self.app.size.width >= _WIDE else _NARROWEST
+        first, *sides = LINE_COLUMNS
+        names = (*choosing.header.keys, first, "taken", *sides)
+        columns = [GridColumn(name, most=widest) for name in names]
+        self._grid.show(choosing, columns, note="No key was changed by both, to different rows.")
+        self._say_progress()
+
+    def _say_progress(self) -> None:
+        choosing = self._choosing
+        assert choosing is not None
+        if not choosing.keys:
+            self.retitle(f"no conflicts · {self._table.full_name}, branch {self._branch}")
+            return
+        header = choosing.header
+        states = (
+            f"{self._branch} at snapshot {header.head.id}, main at {header.main.id}, base {header.base.id}"
+        )
+        self.retitle(f"{choosing.progress} · {self._table.full_name}: {states}")
+
+    # Choosing
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action in ("cell", "row", "column", "all", "next", "record", "copy"):
+            return self._choosing is not None and self._choosing.keys > 0
+        return True
+
+    def must_wait(self, binding: str) -> bool:
+        """Whether the rows that a key is for are still being looked for."""
+        return self._is_looking and binding.startswith(("grid.", "conflicts."))
+
+    def action_cell(self, word: str) -> None:
+        self._choose(lambda choosing, index: choosing.choose_cell(index, word))
+
+    def action_row(self, word: str) -> None:
+        self._choose(lambda choosing, index: choosing.choose_row(index, word))
+
+    def _choose(self, how: Callable[[Choosing, int], object]) -> None:
+        index = self._grid.index
+        if self._choosing is not None and index is not None and not self._is_saving:
+            how(self._choosing, index)
+            self._grid.repaint_rows()
+            self._say_progress()
+
+    async def action_column(self) -> None:
+        choosing, index = self._choosing, self._grid.index
+        if choosing is None or index is None:
+            return
+        column = choosing.column(index)
+        if not column:
+            self._bar.say("These rows differ in no column: M, B or N choose the row", "warn")
+            return
+        words = {f"{column} as in {side}, wherever it differs": side for side in SIDES}
+        choices = {**words, f"{column} {_NOBODY}, wherever it differs": ""}
+
+        def chosen(word: str | None) -> None:
+            if word is not None:
+                count = choosing.choose_column(column, word)
+                self._chosen_many(f"{column} of {counted(count, 'key')}", word)
+
+        await self.app.push_screen(PickOne(f"Choose column {column}", _TYPE, choices), chosen)
+
+    async def action_all(self) -> None:
+        choosing = self._choosing
+        if choosing is None:
+            return
+        rest = {
+            f"as in {side}: {counted(choosing.undecided, 'undecided key')}": (side, False)
+            for side in SIDES
+            if choosing.undecided
+        }
+        every = {f"as in {side}: all {counted(choosing.keys, 'key')}": (side, True) for side in SIDES}
+        choices = {**rest, **every, f"{_NOBODY}: all {counted(choosing.keys, 'key')}": ("", True)}
+
+        def chosen(picked: tuple[str, bool] | None) -> None:
+            if picked is None:
+                return
+            word, is_all = picked
+            count = choosing.keys if is_all else choosing.undecided
+            (choosing.choose_all if is_all else choosing.choose_rest)(word)
+            self._chosen_many(counted(count, "key"), word)
+
+        await self.app.push_screen(PickOne("Choose for many keys at once", _TYPE, choices), chosen)
+
+    def _chosen_many(self, what: str, word: str) -> None:
+        self._show()
+        self._bar.say(f"{what}: {f'as in {word}' if word else _NOBODY}", "good")
+
+    def action_next(self) -> None:
+        choosing = self._choosing
+        assert choosing is not None
+        line = choosing.next_undecided(self._grid.index or 0)
+        if line is None:
+            self._bar.say("Every key is decided: esc closes", "good")
+            return
+        if self._grid.order.text or self._grid.order.column is not None:
+            # A filter may hide it, and in another order it is not the next.
+            self._grid.sort_by(None)
+            self._grid.filter("")
+        self._grid.move_to(line)
+
+    # The line under the cursor
+
+    async def action_record(self) -> None:
+        from tui.dialogs.record import RecordScreen
+
+        choosing, index = self._choosing, self._grid.index
+        if choosing is not None and index is not None:
+            conflict = choosing.conflict(index)
+            key = " ".join(map(str, choosing.row(index)[: len(choosing.header.keys)]))
+            await self.app.push_screen(RecordScreen(Detail(f"key {key}", tuple(conflict.facts))))
+
+    def action_copy(self) -> None:
+        index = self._grid.index
+        if index is not None:
+            self.app.post_message(Copied("\t".join(map(str, self._grid.source.row(index)))))
+
+    # Leaving
+
+    def cancel(self) -> bool:
+        if not self._is_looking:
+            return False
+        self._spark.cancel()
+        self._tick()
+        return True
+
+    def action_close(self) -> None:
+        choosing = self._choosing
+        if choosing is None:
+            if self._is_looking:
+                self._looking.drop()
+                self._spark.cancel()
+            self.dismiss(None)
+        elif not self._is_saving:
+            self._is_saving = True
+            self._saving.ask(lambda report: self._save(choosing, report))
+
+    def _save(self, choosing: Choosing, report: ThreadReport[str]) -> None:
+        """In a thread."""
+        choosing.save()
+        report(choosing.path if choosing.has_any else "")
+
+    def _saved(self, file: str) -> None:
+        self.dismiss(file)
+
+    def _not_saved(self, error: PaimarkError) -> None:
+        self._is_saving = False
+        self._bar.say(f"{error.message}: nothing is lost while this is open", "bad")
+
+    def on_unmount(self) -> None:
+        if self._choosing is not None:
+            self._choosing.close()
