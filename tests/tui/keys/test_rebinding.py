@@ -26,7 +26,7 @@ def test_every_key_of_the_console_has_an_id(scopes: list[Scope]) -> None:
 
 
 def test_keys_are_swapped_and_those_that_shared_one_keep_it(scopes: list[Scope]) -> None:
-    asked = {"act.savepoint": "b", "act.branch": "s", "dialog.close": "q, f9", "grid.down": "f8"}
+    asked = {"act.savepoint": "b", "act.branch": "s", "dialog.close": "q, f9", "grid.down": "f11"}
     keymap = keymap_of(asked, scopes)
     assert (keymap["act.savepoint"], keymap["act.branch"]) == ("b", "s")
     # Escape is three things in the dialog of a plan, one at a time.
@@ -71,9 +71,9 @@ def test_the_console_does_not_start_with_a_key_that_is_none(warehouse: Path) -> 
 
 async def test_new_keys_work_and_are_told_everywhere(warehouse: Path, scopes: list[Scope]) -> None:
     async with at_orders(warehouse, (120, 50)) as console:
-        asked = {"act.savepoint": "f2", "app.help": "f1", "dialog.close": "f9", "grid.down": "f8"}
+        asked = {"act.savepoint": "f2", "app.help": "f1", "dialog.close": "f9", "grid.down": "f11"}
         console.app.set_keymap(dict(keymap_of(asked, scopes)))
-        await console.press("s", "f8")
+        await console.press("s", "f11")
         await console.sees("2 of 5", "f2 savepoint", "f1 keys")
         await console.press("f2")
         await console.sees("[ Apply ]")
