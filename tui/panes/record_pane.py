@@ -20,9 +20,11 @@ from tui.records.marks import Mark, mark_of
 from tui.records.record_key import RecordKey
 from tui.records.row_actions import RowActions
 from tui.records.sources import GridColumn, RowSource, tuples
+from tui.remembered.state import GridLook
 from tui.session import Opened, RowVersion, Session, Target
 from tui.widgets.abstract import AbstractWidget
 from tui.widgets.detail_strip import Detail
+from tui.widgets.grid.look import look_of, put_look
 from tui.widgets.grid.record_grid import Edge, RecordGrid
 from tui.work.background import Slot, ThreadReport
 
@@ -70,6 +72,7 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
         self.grid = RecordGrid(self.COLUMNS, frozen=self.FROZEN, at_edge=self._at_edge, sign=self._sign)
         self._asked: Target | None = None
         self._going_to = ""
+        self._kept_look = GridLook()
         self._ready = False
 
     def compose(self) -> ComposeResult:
@@ -162,9 +165,13 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
         for sentence in loaded.left_out:
             if sentence not in known:
                 self.post_message(LogLineAdded(sentence, "warn"))
+        is_first = self.loaded is None
         self.loaded = loaded
         self.problem = None
         self._show(loaded)
+        if is_first:
+            self._kept_look = self.session.memory.look(loaded.opened.target.table, self.TITLE.lower())
+            put_look(self.grid, self._kept_look)
         self._go()
         self.post_message(self.Changed(self))
 
@@ -180,9 +187,10 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
         if self.loaded is None or not self._going_to:
             return
         index = self.index_of(self._going_to)
-        moved = self.grid.cursor > 0 or not self.grid.order.natural
-        if index is not None and not moved:
-            self.grid.move_to(index)
+        moved = self.grid.cursor > 0
+        place = None if index is None else self.grid.view.place(self.rows.key(index))
+        if place is not None and not moved:
+            self.grid.move_to(place)
         if index is not None or moved:
             self._going_to = ""
 
@@ -328,9 +336,19 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
 
     def on_record_grid_moved(self, event: RecordGrid.Moved) -> None:
         event.stop()
+        self._keep_look()
         self.desk.cursor_moved()
         if self.moved():
             self.post_message(self.Changed(self))
+
+    def _keep_look(self) -> None:
+        """Remember how columns stand and what rows are sorted by, when that has changed."""
+        if self.target is None or not self.is_of(self.target):
+            return
+        look = look_of(self.grid)
+        if look != self._kept_look:
+            self._kept_look = look
+            self.session.memory.keep_look(self.target.table, self.TITLE.lower(), look)
 
     def moved(self) -> bool:
         """The cursor is on another row; whether there is more to say about it already."""

@@ -37,6 +37,15 @@ async def test_the_next_sitting_begins_where_this_one_ended(warehouse: Path) -> 
         console.app.session.memory.save()
     async with sitting(warehouse) as console:
         await console.sees("● orders", "[4 Tags]", "tag v2")
+        # Sorted by name, in this table's tags alone.
+        await console.press("o")
+        await console.sees("▲tag")
+        console.app.session.memory.save()
+    async with sitting(warehouse) as console:
+        await console.sees("▲tag")
+        await console.press("escape", "k")
+        await console.sees("● events", "No tags")
+        assert "▲" not in console.text
     file().write_bytes(b"\xff{")
     async with sitting(warehouse) as console:
         await console.sees("● events", "snapshot 2")

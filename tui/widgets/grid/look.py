@@ -1,0 +1,26 @@
+"""How a person looks at a grid, as it is remembered: columns by their names, and what they are sorted by."""
+
+from __future__ import annotations
+
+from tui.remembered.state import GridLook
+from tui.widgets.grid.columns import ColumnLayout
+from tui.widgets.grid.record_grid import RecordGrid
+
+
+def look_of(grid: RecordGrid) -> GridLook:
+    layout, order, names = grid.shown_columns.layout, grid.order, grid.shown_columns.names
+    return GridLook(
+        layout.order,
+        tuple(sorted(layout.hidden)),
+        dict(layout.widths),
+        "" if order.column is None else names[order.column],
+        order.descending,
+    )
+
+
+def put_look(grid: RecordGrid, look: GridLook) -> None:
+    """As it was; a column that is there no more is left out."""
+    grid.lay_out(ColumnLayout(look.order, frozenset(look.hidden), look.widths))
+    names = grid.shown_columns.names
+    if look.sort and look.sort in names:
+        grid.sort_by(names.index(look.sort), descending=look.descending)
