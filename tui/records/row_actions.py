@@ -30,6 +30,8 @@ ONLY_ON = {
 # The action that switches stock expiry off on a branch.
 PROTECTING = "alter-branch-schema"
 PROTECTED_ON = _WITH_BRANCHES
+# Tabs that are of a branch over time, and the query pane, which has histograms.
+CHARTED = (Tab.SNAPSHOTS, Tab.TIMELINE, Tab.SPACE, Tab.QUERY)
 # Actions on the table, whatever row the cursor is on.
 OF_THE_TABLE = ("undo", "redo")
 _OF_A_BRANCH = ("delete-branch", "merge-branch", "replace-main-branch")

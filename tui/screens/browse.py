@@ -22,7 +22,7 @@ from tui.panes.tables import TablesPane
 from tui.query.statements import select_all
 from tui.records.location_history import LocationHistory, keep_place
 from tui.records.marks import Mark, marked_words
-from tui.records.row_actions import DELETING, ONLY_ON, PROTECTED_ON
+from tui.records.row_actions import CHARTED, DELETING, ONLY_ON, PROTECTED_ON
 from tui.screens.beginning import Beginning
 from tui.screens.browse_keys import BROWSE, FOR_ROWS, NOT_FOR_ROWS
 from tui.screens.difference_lookup import DifferenceLookup
@@ -303,6 +303,8 @@ class BrowseScreen(Screen[None]):
             return False
         if action == "act" and tab not in ONLY_ON.get(str(parameters[0]), (tab,)):
             return False
+        if action == "chart" and tab not in CHARTED:
+            return False
         if action == "protect" and tab not in PROTECTED_ON:
             return False
         if action in ("mark", "mark_range", "diff") and tab is Tab.QUERY:
@@ -393,6 +395,12 @@ class BrowseScreen(Screen[None]):
 
     async def action_protect(self) -> None:
         await self.dialogs.open_protection()
+
+    async def action_chart(self) -> None:
+        from tui.screens.charts import open_chart
+
+        if self.target is not None:
+            await open_chart(self.app, self.session, self.target, self.pane, self.say)
 
     async def action_log(self) -> None:
         from tui.panes.log import LogPane

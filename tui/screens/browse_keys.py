@@ -79,6 +79,14 @@ BROWSE: list[BindingType] = [
         "y", "copy", "copy", tooltip="copy the name of the row, or the row of a result", id="browse.copy"
     ),
     Binding("i", "record", "record", tooltip="show the whole record", id="browse.record"),
+    Binding(
+        "C",
+        "chart",
+        "chart",
+        tooltip="rows, files and bytes over time; the histogram of a result's column",
+        show=False,
+        id="browse.chart",
+    ),
     hidden("browse.copy_record", "Y", "copy_record", "copy the record as JSON"),
     Binding("r", "refresh", "refresh", tooltip="read it again", id="browse.refresh"),
     hidden("browse.zoom", "z", "zoom", "hide or show the tables"),

@@ -1,0 +1,1 @@
+"""Tests of `tui.charts`: what is drawn, what is said of it, and the dialog."""

@@ -1,0 +1,145 @@
+"""`C`: a branch over time, histograms of a result, and what can't be drawn said in words."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.cells import width_of
+from core.space.over_time import over_time
+from core.spark.protocol import Columns, Finished
+from core.storage.local import LocalFiles
+from core.table.layout import TablePath
+from core.table.lineage.lineage import Lineage
+from core.table.manifests.files import size_of
+from tests.paimon import open_table
+from tests.tui.driving import at_orders
+from tests.tui.test_hostile_text import MARKUP, assert_harmless
+from tui.charts.chart import Chart
+from tui.charts.histogram import histograms
+from tui.charts.over_time import charts_over_time
+from tui.charts.plotting import DRAWN, bins_of, counts_of, draw, knows_braille
+from tui.panes.query import QueryPane
+from tui.query.query_result import QueryResult
+
+ORDERS = TablePath("shop", "orders")
+VALUES = st.floats(-1e300, 1e300, allow_nan=False)
+
+
+@settings(max_examples=10, deadline=None)
+@given(
+    st.lists(st.tuples(st.floats(0, 4e9), st.floats(0, 1e18)), min_size=1, max_size=40),
+    st.lists(VALUES, min_size=2, max_size=40),
+    st.integers(30, 130),
+    st.integers(6, 40),
+)
+def test_any_values_fill_just_the_room_there_is(
+    points: list[tuple[float, float]], values: list[float], width: int, height: int
+) -> None:
+    points = sorted(points)
+    steps = Chart("rows", "", [x for x, _ in points], [y for _, y in points])
+    bars = Chart("price", "", values, x_kind="number", steps=False)
+    assert sum(counts_of(bars, bins_of(bars))) == len(values)
+    for chart in (steps, bars):
+        for braille in (True, False):
+            lines = draw(chart, width, height, braille=braille)
+            assert [width_of(line) for line in lines] == [width] * height
+            assert braille or not DRAWN - {"*", "#"} & set("".join(lines))
+
+
+def test_dots_are_for_terminals_of_utf_8() -> None:
+    assert knows_braille({"LANG": "de_DE.UTF-8", "TERM": "xterm-256color"})
+    assert not knows_braille({"LANG": "de_DE.UTF-8", "LC_ALL": "C"})
+    assert not knows_braille({"LANG": "de_DE.UTF-8", "TERM": "linux"})
+
+
+def test_each_state_has_the_files_and_bytes_that_its_manifests_tell(warehouse: Path) -> None:
+    """One that expired, too, while a tag keeps it; of many some are told, the ends among them."""
+    open_table(warehouse, "shop.orders").create_tag("old", 1)
+    files, root = LocalFiles(str(warehouse)), ORDERS.root()
+    lineage = Lineage(files, root)
+    expected = []
+    for number in range(1, 6):
+        snapshot = lineage.snapshot(number)
+        rows, size = size_of(files, ORDERS, snapshot)
+        assert rows == snapshot.total_record_count
+        expected.append((number, snapshot.time_millis, rows, size))
+    (warehouse / root.snapshot(1)).unlink()
+    told = over_time(files, root)
+    assert [(each.snapshot_id, each.time_ms, each.rows, each.bytes) for each in told.states] == expected
+    assert [each.files for each in told.states] == [2, 4, 6, 8, 10]
+    assert [each.snapshot_id for each in over_time(files, root, most=3).states] == [1, 3, 5]
+    (warehouse / ORDERS.manifest(lineage.snapshot(3).delta_manifest_list)).unlink()
+    of_rows, _, of_bytes = charts_over_time(over_time(files, root))
+    assert (len(of_rows.xs), len(of_bytes.xs)) == (
+        5,
+        4,
+    ) and "bytes over time: 4 of 5 snapshots" in of_bytes.caption
+
+
+def test_what_is_not_told_and_impossible_times_are_left_out(warehouse: Path) -> None:
+    told = over_time(LocalFiles(str(warehouse)), ORDERS.root())
+    states = [told.states[0]._replace(time_ms=10**18), *told.states[1:]]
+    rows, _, size = charts_over_time(told._replace(states=states, untold_bytes=5_000_000))
+    assert "rows over time: 4 of 5 snapshots" in rows.caption and len(rows.xs) == 4
+    assert size.instead.startswith("5.0 MB of manifests would have to be read")
+    [one, *_] = charts_over_time(told._replace(states=told.states[:1]))
+    assert one.instead == "Fewer than two snapshots tell that: a chart needs two."
+
+
+def test_histograms_are_of_numbers_and_times_over_the_rows_that_were_read() -> None:
+    columns = {
+        "n": [1, 2, None],
+        "price": [Decimal("1.5"), Decimal("64.5"), Decimal("2")],
+        "same": [float("nan"), 3.0, 3.0],
+        "on": [date(2026, 5, 1), date(2026, 5, 3), None],
+        "at": [datetime(2026, 5, 1, tzinfo=UTC)] * 3,
+        "word": ["a", "b", "c"],
+    }
+    types = ["int", "decimal(10,2)", "double", "date", "timestamp", "string"]
+    batch = pa.RecordBatch.from_pydict(columns)
+    n, price, same, on, at = histograms(list(columns), types, [batch, batch], is_cut=True)
+    assert (n.caption, list(n.xs)) == ("n, of the first 6 rows, 2 of them not drawn, 1 to 2", [1, 2, 1, 2])
+    assert price.caption == "price, of the first 6 rows, 1.5 to 64.5"
+    assert same.instead == "All are 3." and at.instead.startswith("All are ")
+    assert on.caption.endswith("05-01 00:00 to 05-03 00:00") and on.x_kind == "time"
+
+
+async def test_c_opens_steps_and_closes_a_chart_of_the_branch(warehouse: Path) -> None:
+    async with at_orders(warehouse, (100, 30)) as console:
+        await console.press("C")
+        await console.sees("rows over time: 5 snapshots, 4 to 20", "1 of 3", "╰─", "┤")
+        await console.press("right")
+        await console.sees("files over time: 5 snapshots, 2 to 10", "2 of 3")
+        await console.press("left", "left")
+        await console.sees("bytes over time: 5 snapshots", " kB┤")
+        await console.burst("escape", "escape")
+        await console.until(lambda: console.app.screen is console.app.browse, "it closes once")
+        await console.press("C")
+        await console.sees("rows over time")
+        await console.press("C")
+        assert console.app.screen is console.app.browse
+        await console.press("3", "C")
+        assert console.app.screen is console.app.browse
+        await console.press("6", "escape", "C")
+        await console.sees("No rows to draw yet: ctrl+r runs the statement")
+        pane = console.app.query_one(QueryPane)
+        result = QueryResult("SELECT", 0, 0.0)
+        result.take(Columns((MARKUP, "word"), ("int", "string")))
+        result.take_batch(pa.RecordBatch.from_pydict({MARKUP: [1, 2, 2], "word": ["a", "b", "c"]}))
+        result.take(Finished(3, truncated=True))
+        pane.sheet.result = result
+        pane.grid.show(result.rows, result.columns)
+        console.app.browse.set_focus(pane.grid)
+        await console.press("C")
+        await console.sees("of the first 3 rows, 1 to 2", MARKUP)
+        assert_harmless(console)
+        await console.press("escape", "right", "C")
+        await console.sees("word has no numbers or times: move to a column that has")
+    assert "textual_plotext" in sys.modules

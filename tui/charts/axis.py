@@ -1,0 +1,56 @@
+"""The marks of an axis: round numbers, and words for them."""
+
+from __future__ import annotations
+
+import math
+
+from core.figures import size
+from tui.charts.chart import AxisKind, clock_moment
+
+_DAY = 86_400.0
+# A year has so many seconds, and times over more of them are told by the day.
+_LONG = 60 * _DAY
+
+Marks = tuple[list[float], list[str]]
+
+
+def rising(top: float, kind: AxisKind, most: int) -> Marks:
+    """Marks from 0 to `top` or above it, at most so many."""
+    step = _round_step(max(top, 1.0) / max(most - 1, 1), whole=kind in ("count", "bytes"))
+    count = max(1, math.ceil(max(top, 1.0) / step))
+    places = [step * each for each in range(count + 1)]
+    return places, [label(place, kind) for place in places]
+
+
+def between(low: float, high: float, kind: AxisKind, most: int) -> Marks:
+    """Marks at equal distances from the lowest value to the highest."""
+    count = max(2, most)
+    places = [low + (high - low) * each / (count - 1) for each in range(count)]
+    return places, [label(place, kind, high - low) for place in places]
+
+
+def label(value: float, kind: AxisKind, span: float = 0.0) -> str:
+    """`1,200`, `1.4 MB`, `2026-05-01`; the span of all values says how exact it has to be."""
+    if kind == "bytes":
+        return size(round(value))
+    if kind == "time":
+        return _time_label(value, span)
+    if kind == "count" or (span >= 10 and abs(value) >= 10):
+        return f"{round(value):,}"
+    return f"{value:,.4g}"
+
+
+def _time_label(value: float, span: float) -> str:
+    moment = clock_moment(value)
+    if span > _LONG:
+        return f"{moment:%Y-%m-%d}"
+    if span > _DAY:
+        return f"{moment:%m-%d %H:%M}"
+    return f"{moment:%H:%M:%S}" if span < 600 else f"{moment:%H:%M}"
+
+
+def _round_step(least: float, *, whole: bool) -> float:
+    """The next of 1, 2, 5, 10, 20, ..."""
+    power = 10.0 ** math.floor(math.log10(least))
+    step = next(each for each in (power, 2 * power, 5 * power, 10 * power) if each >= least * 0.999)
+    return max(1.0, step) if whole else step

@@ -1,0 +1,133 @@
+"""`C`: a chart over the pane. Escape or `C` closes it, left and right go to the next one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+
+from core.cells import cut
+from core.errors import PaimarkError
+from core.text import clean_text
+from tui.charts.chart import Chart
+from tui.charts.plotting import DRAWN, draw, knows_braille
+from tui.dialogs.dialog import Dialog
+from tui.keymap import hidden
+from tui.theme import Line
+from tui.widgets.key_bar import KeyBar
+from tui.widgets.lines import Lines
+from tui.widgets.query_status import problem
+from tui.work.background import Slot
+
+# Below these sizes there is no room for marks and a picture.
+_NARROWEST, _LOWEST = 30, 6
+_CAPTION = 2
+
+
+class ChartLines(Lines):
+    """A caption, and a picture as large as there is room."""
+
+    DEFAULT_CSS = "ChartLines { height: 1fr; }"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._chart: Chart | None = None
+        self._said: Sequence[Line] = ()
+        self._braille = knows_braille(os.environ)
+
+    def show(self, chart: Chart, place: str) -> None:
+        self._chart, self._said = chart, [[(clean_text(chart.caption), "strong"), (place, "quiet")]]
+        self.update_lines()
+
+    def say(self, *lines: Line) -> None:
+        self._chart, self._said = None, lines
+        self.update_lines()
+
+    def lines(self, width: int) -> Sequence[Line]:
+        chart, height = self._chart, self.size.height - _CAPTION
+        if chart is None:
+            return self._said
+        if chart.instead:
+            return [*self._said, [("", "")], [(clean_text(chart.instead), "")]]
+        if width < _NARROWEST or height < _LOWEST:
+            return [*self._said, [("The terminal is too small for a chart", "warn")]]
+        drawn = draw(chart, width, height, braille=self._braille)
+        return [*self._said, [("", "")], *(_inked(line, width) for line in drawn)]
+
+
+class ChartScreen(Dialog[None]):
+    """`read` gives the charts, in a thread; `first` is the name of the one that is shown first."""
+
+    DEFAULT_CSS = """
+    ChartScreen > Vertical { width: 96%; max-width: 130; height: 92%; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,C", "close", "close", key_display="esc", id="chart.close"),
+        Binding("right,l,tab", "step(1)", "next chart", key_display="→", id="chart.next"),
+        hidden("chart.previous", "left,h,shift+tab", "step(-1)", "chart before"),
+    ]
+
+    def __init__(self, title: str, read: Callable[[], Sequence[Chart]], first: str = "") -> None:
+        super().__init__()
+        self._title = title
+        self._read = read
+        self._first = first
+        self._charts: Sequence[Chart] = ()
+        self._at = 0
+        self._lines = ChartLines()
+
+    def compose(self) -> ComposeResult:
+        with self.framed(self._title):
+            yield self._lines
+            yield KeyBar()
+
+    def on_mount(self) -> None:
+        self._reading: Slot[Sequence[Chart]] = Slot(self.app, "chart", self._take, self._fail)
+        self._reading.ask(
+            lambda report: report(self._read_all()), lambda: self._lines.say([("Reading …", "quiet")])
+        )
+
+    def _read_all(self) -> Sequence[Chart]:
+        """In the thread, with the library that draws: it takes a moment to import."""
+        import textual_plotext
+
+        assert textual_plotext is not None
+        return self._read()
+
+    def _take(self, charts: Sequence[Chart]) -> None:
+        self._charts = charts
+        self._at = next((at for at, each in enumerate(charts) if each.name == self._first), 0)
+        self._show()
+
+    def _fail(self, error: PaimarkError) -> None:
+        self._lines.say(*problem(error.message, error.hint))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return action != "step" or len(self._charts) > 1
+
+    def action_step(self, by: int) -> None:
+        self._at = (self._at + by) % len(self._charts)
+        self._show()
+
+    def _show(self) -> None:
+        place = f"  {self._at + 1} of {len(self._charts)}" if len(self._charts) > 1 else ""
+        self._lines.show(self._charts[self._at], place)
+        self.refresh_bindings()
+
+    def on_unmount(self) -> None:
+        self._reading.drop()
+
+
+def _inked(line: str, width: int) -> Line:
+    """The drawn line in the colours of the theme: what is drawn stands out from the marks about it."""
+    pieces: list[tuple[str, str]] = []
+    for character in cut(line, width):
+        ink = "accent" if character in DRAWN else "quiet"
+        if pieces and pieces[-1][1] == ink:
+            pieces[-1] = (pieces[-1][0] + character, ink)
+        else:
+            pieces.append((character, ink))
+    return pieces

@@ -1,0 +1,74 @@
+"""Histograms of a result's numeric and time columns, over the rows that were read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+from core.figures import counted
+from tui.charts.axis import label
+from tui.charts.chart import AxisKind, Chart, clock_seconds
+
+_NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
+_TIMES = ("timestamp", "date")
+# Beyond it there are no widths of bins.
+_FARTHEST = 1e300
+
+
+def kind_of(type_name: str) -> AxisKind | None:
+    """What a column of Spark's type shows along the axis; None for one that has no histogram."""
+    if type_name.startswith(_NUMBERS):
+        return "number"
+    return "time" if type_name.startswith(_TIMES) else None
+
+
+def histograms(
+    names: Sequence[str], types: Sequence[str], batches: Sequence[Any], *, is_cut: bool
+) -> list[Chart]:
+    """One of each column that can have one; `batches` are pyarrow's; `is_cut`: there are more rows."""
+    made = []
+    for index, (name, type_name) in enumerate(zip(names, types, strict=True)):
+        kind = kind_of(type_name)
+        if kind is not None:
+            values = [value for batch in batches for value in batch.column(index).to_pylist()]
+            made.append(_chart(name, kind, values, is_cut=is_cut))
+    return made
+
+
+def _chart(name: str, kind: AxisKind, values: Sequence[object], *, is_cut: bool) -> Chart:
+    xs = [x for value in values if (x := _place(value)) is not None]
+    rows = (
+        f"of the first {counted(len(values), 'row')}" if is_cut else f"of all {counted(len(values), 'row')}"
+    )
+    empty = len(values) - len(xs)
+    caption = f"{name}, {rows}" + (f", {empty:,} of them not drawn" if empty else "")
+    if not xs:
+        return Chart(name, caption, instead="No value here to draw.")
+    low, high = min(xs), max(xs)
+    if low == high:
+        return Chart(name, caption, instead=f"All are {_exact(low, kind, 0.0)}.")
+    ends = f", {_exact(low, kind, high - low)} to {_exact(high, kind, high - low)}"
+    return Chart(name, caption + ends, xs, x_kind=kind, steps=False)
+
+
+def _exact(value: float, kind: AxisKind, span: float) -> str:
+    if kind == "time":
+        return label(value, kind, span)
+    return f"{int(value):,}" if value.is_integer() else f"{value:,.6g}"
+
+
+def _place(value: object) -> float | None:
+    """Where a value is on the axis; None for null, NaN and what no axis reaches."""
+    if isinstance(value, int | float | Decimal):
+        try:
+            place = float(value)
+        except OverflowError:
+            return None
+        return place if abs(place) <= _FARTHEST else None
+    if isinstance(value, datetime):
+        return clock_seconds(value)
+    if isinstance(value, date):
+        return clock_seconds(datetime(value.year, value.month, value.day))
+    return None

@@ -1,0 +1,57 @@
+"""The charts that `C` opens, by the pane in view."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from textual.app import App
+
+from tui.messages import Say
+from tui.session import Session, Target
+
+if TYPE_CHECKING:
+    from tui.panes.pane import Pane
+    from tui.query.query_result import QueryResult
+
+
+async def open_chart(app: App[Any], session: Session, target: Target, pane: Pane, say: Say) -> None:
+    """A histogram of the result in the query pane, else the branch over time."""
+    from tui.panes.query import QueryPane
+
+    if not isinstance(pane, QueryPane):
+        await _open_over_time(app, session, target)
+    elif pane.result is None or not len(pane.result.rows):
+        say("No rows to draw yet: ctrl+r runs the statement", "warn")
+    else:
+        await _open_histogram(app, pane.result, pane.grid.column, say)
+
+
+async def _open_over_time(app: App[Any], session: Session, target: Target) -> None:
+    from core.space.over_time import over_time
+    from tui.charts.chart_screen import ChartScreen
+    from tui.charts.over_time import charts_over_time
+
+    branch = f" {target.branch}" if target.branch else ""
+    title = f"{target.table.full_name}{branch}"
+    await app.push_screen(
+        ChartScreen(title, lambda: charts_over_time(over_time(session.files, session.open(target).root)))
+    )
+
+
+async def _open_histogram(app: App[Any], result: QueryResult, column: int | None, say: Say) -> None:
+    from tui.charts.chart_screen import ChartScreen
+    from tui.charts.histogram import histograms, kind_of
+
+    kinds = [kind_of(each) for each in result.types]
+    if not any(kinds):
+        say("No column here has numbers or times to draw", "warn")
+        return
+    if column is not None and kinds[column] is None:
+        say(f"{result.names[column]} has no numbers or times: move to a column that has", "warn")
+        return
+    names, batches = result.names, result.rows.batches
+    is_cut = result.is_cut or result.running
+    first = names[column] if column is not None else ""
+    await app.push_screen(
+        ChartScreen("histogram", lambda: histograms(names, result.types, batches, is_cut=is_cut), first)
+    )
