@@ -55,6 +55,11 @@ class Cancellation:
                 raise _cancelled()
 
     @property
+    def was_asked(self) -> bool:
+        """Whether somebody cancelled it, be it that only what comes after this piece is not done."""
+        return self._comes_later or self._event.is_set()
+
+    @property
     def is_closed(self) -> bool:
         return self._is_closed
 

@@ -40,7 +40,11 @@ from tui.work.unexpected_errors import traceback_of
 if TYPE_CHECKING:
     from tui.tour.tour import Tour
     from tui.tour.tour_bar import TourBar
-    from tui.work.running_change import Ended
+    from tui.work.jobs import Job
+    from tui.work.running_change import Ended, LookedFor
+
+# What took as long as that, with nobody watching, rings when it ends.
+BELL_SECONDS = 5.0
 
 
 class Console(App[None]):
@@ -80,6 +84,7 @@ class Console(App[None]):
         self._sent = SentCells()
         self._waiting_keys: list[events.Key] = []
         self.session = session
+        session.jobs.heard = self._ended_unwatched
         self.log_lines: Log = deque(maxlen=KEPT)
         for name in THEMES:
             self.register_theme(make_theme(name))
@@ -206,10 +211,18 @@ class Console(App[None]):
         text, ink = change.end
         if change.watcher is not None:
             self.note(text, ink)
-            return
-        # Nobody looks at it any more.
-        self.say(text, ink)
-        self.bell()
+
+    async def on_looked_for(self, event: LookedFor) -> None:
+        await self.browse.dialogs.open_running(event.change)
+
+    def _ended_unwatched(self, job: Job) -> None:
+        """It is said wherever the keys are just now."""
+        text, ink = job.end or ("", "")
+        self.note(text, ink)
+        for bar in self.screen.query(KeyBar).results(KeyBar):
+            bar.say(text, ink)
+        if job.seconds >= BELL_SECONDS:
+            self.bell()
 
     def on_copied(self, event: Copied) -> None:
         sequence = copy_sequence(event.text, os.environ)
@@ -252,6 +265,15 @@ class Console(App[None]):
         sections = [(title, rebound(keys, self._keymap)) for title, keys in key_sections(self.BINDINGS)]
         await self.push_screen(HelpScreen(sections))
 
+    async def action_jobs(self) -> None:
+        from tui.screens.jobs import JobsScreen, go_to
+
+        async def chosen(job: Job | None) -> None:
+            if job is not None:
+                await go_to(job)
+
+        await self.push_screen(JobsScreen(self.session.jobs), chosen)
+
     async def action_choose_columns(self) -> None:
         from tui.dialogs.data.columns import ColumnsScreen
 
@@ -277,6 +299,7 @@ class Console(App[None]):
             themes = () if self.no_color else THEMES
             own = [
                 PaletteEntry("keys", "all keys", "?", self.action_help),
+                PaletteEntry("jobs", "what runs, and what has ended lately", "J", self.action_jobs),
                 PaletteEntry("columns", "go to, hide, move, sort", "c", self.action_choose_columns),
                 *(
                     PaletteEntry(

@@ -17,6 +17,7 @@ from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import branch_root, main_root
 from tui.remembered.memory import Memory
 from tui.work.engine_room import EngineRoom
+from tui.work.jobs import Jobs
 
 if TYPE_CHECKING:
     from core.actions.context import Context
@@ -68,6 +69,7 @@ class Session:
         self.room = room or EngineRoom(settings)
         self.memory = Memory(settings)
         self.changes: list[RunningChange] = []
+        self.jobs = Jobs()
 
     @cached_property
     def files(self) -> Files:

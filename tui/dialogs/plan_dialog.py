@@ -225,11 +225,16 @@ class PlanDialog(Dialog[Outcome | None]):
         if plan is None or not self._allowed or self._state != "planned":
             return
         session = self._session
-        self._watch(
-            RunningChange(
-                self.app, lambda: session.context, session.room, session.changes, self._action, plan
-            )
+        begun = RunningChange(
+            self.app,
+            lambda: session.context,
+            session.room,
+            session.changes,
+            session.jobs,
+            self._action,
+            plan,
         )
+        self._watch(begun)
 
     def _watch(self, change: RunningChange) -> None:
         """Show a change from here on, below its plan."""
@@ -319,14 +324,11 @@ class PlanDialog(Dialog[Outcome | None]):
     def cancel(self) -> bool:
         """Stop the change that runs; whether there is one that can be stopped."""
         change = self._change
-        if change is None or not change.can_be_cancelled:
-            return False
-        change.cancel()
-        return True
+        return change is not None and change.cancel()
 
     def action_leave(self) -> None:
         assert self._change is not None
-        self.app.post_message(StatusShown(f"{self._change.title} goes on; `:` finds it by its name"))
+        self.app.post_message(StatusShown(f"{self._change.title} goes on: J finds it again"))
         self.action_close()
 
     def action_close(self) -> None:

@@ -14,6 +14,7 @@ from tui.messages import StatusShown
 from tui.panes.pane import Desk
 from tui.panes.sheets.sheet import QuerySheet
 from tui.panes.sheets.sheet_bar import SheetBar
+from tui.panes.sheets.sheet_job import SheetWanted
 from tui.query.query_result import QueryResult
 from tui.session import Session, Target
 from tui.widgets.detail_strip import Detail
@@ -84,6 +85,11 @@ class QueryPane(Vertical):
         self.show_names()
         self.screen.set_focus(sheet.grid if in_rows and sheet.grid.count else sheet.editor)
         self.post_message(self.RowHighlighted())
+
+    def on_sheet_wanted(self, event: SheetWanted) -> None:
+        for each in self.sheets:
+            if each is event.sheet:
+                self.show_sheet(each, in_rows=True)
 
     def show_names(self) -> None:
         names = [each.short_name for each in self.sheets]

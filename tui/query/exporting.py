@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 from textual.app import App
 
 from core.errors import Cancelled, PaimarkError
-from core.figures import counted
+from core.figures import counted, whole_seconds
 from core.spark.arrow import read_batch
 from core.spark.protocol import Batch, Event, Failed, Finished
 from core.text import clean_text
@@ -24,8 +25,10 @@ from tui.work.engine_room import EngineRoom
 class Export:
     """One that runs. A thread says how far it is, the screen asks."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, room: EngineRoom) -> None:
         self.path = path
+        self._room = room
+        self._began = time.monotonic()
         self.cancelling: Cancelling | None = None
         self._rows = 0
 
@@ -36,6 +39,9 @@ class Export:
     def line(self) -> Line:
         if self.cancelling is not None:
             return [*self.cancelling.line, ("  no file will be there", "quiet")]
+        if self._room.state == "starting":
+            took = whole_seconds(time.monotonic() - self._began)
+            return [(f"Spark is starting, {took}", "warn"), ("  then the rows are exported", "quiet")]
         done = f"  {counted(self._rows, 'row')} so far  ctrl+c cancels"
         return [("exporting to ", "accent"), (clean_text(self.path), ""), (done, "quiet")]
 
@@ -49,9 +55,10 @@ class Exporting:
         self._ended = ended
         self._slot: Slot[str] = Slot(app, "export", self._written, self._failed)
 
-    def start(self, path: Path, result: QueryResult, database: str | None) -> None:
-        self.export = Export(path)
+    def start(self, path: Path, result: QueryResult, database: str | None) -> Export:
+        self.export = Export(path, self._room)
         self._slot.ask(partial(self._work, self.export, result, database))
+        return self.export
 
     def _work(
         self, export: Export, result: QueryResult, database: str | None, report: ThreadReport[str]

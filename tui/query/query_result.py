@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from core.travel.parse.uses import Statement
     from tui.query.comparing import Totals
 
+_IN_SHORT = 60
+
 
 class QueryResult:
     """Fed with the engine's events. `base` is where the statement starts in the editor's text.
@@ -85,6 +87,11 @@ class QueryResult:
         return tuples([(line,) for line in (self.explained or "").splitlines()])
 
     @property
+    def title(self) -> str:
+        """The statement on one line, as the bottom line and the log have room for it."""
+        return " ".join(self.statement.split())[:_IN_SHORT]
+
+    @property
     def in_short(self) -> str:
         """For the log and the history."""
         if isinstance(self.end, Failed):
@@ -92,6 +99,11 @@ class QueryResult:
         if isinstance(self.end, Finished):
             return f"{counted(self.end.rows, 'row')}, {seconds(self.end.seconds)}"
         return "running"
+
+    def how_far(self, now: float, engine: str) -> str:
+        """What it waits for, or how far it is, in short."""
+        told = "".join(text for text, ink in self._running(now, engine) if ink != "quiet").strip()
+        return f"{told}, {counted(len(self.rows), 'row')} so far" if len(self.rows) else told
 
     def status(self, now: float, engine: str) -> tuple[Line, list[Line]]:
         """The status line and those after it; `now` and `began` are of one clock, in seconds."""

@@ -93,6 +93,7 @@ BROWSE: list[BindingType] = [
     hidden("browse.narrow", "{", "sidebar(-1)", "the tables at the left narrower"),
     hidden("browse.widen", "}", "sidebar(1)", "the tables at the left wider"),
     hidden("browse.log", "L", "log", "log", "show or hide the log"),
+    hidden("browse.jobs", "J", "app.jobs", "jobs", "what runs in the background, and what has ended"),
     hidden("browse.back", "[", "step(-1)", "back", "to where one was before"),
     hidden("browse.forward", "]", "step(1)", "forward", "forward again"),
     hidden("browse.up", "escape", "up", "up", "out of a filter, then without marks, then to the tables"),

@@ -63,8 +63,6 @@ class TableSummary:
         self._tabs.show_counts(counted.counts)
 
     def show_engine(self) -> None:
-        """Say what Spark does, or the change that runs."""
-        word = _ENGINE_WORDS.get(self._session.room.state, "")
-        for change in self._session.changes:
-            word = f"{change.action.name} {change.elapsed}"
-        self._breadcrumb.go(replace(self._breadcrumb.location, engine=word))
+        """Say what Spark does, and how much runs that nobody watches."""
+        word, jobs = _ENGINE_WORDS.get(self._session.room.state, ""), self._session.jobs.in_background
+        self._breadcrumb.go(replace(self._breadcrumb.location, engine=word, jobs=jobs))

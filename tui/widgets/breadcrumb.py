@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from core.figures import counted
 from core.text import clean_text
 from tui.theme import Line, Piece
 from tui.widgets.lines import Lines, spread
@@ -15,7 +16,7 @@ _ENGINE_INKS = {"Spark ready": "good", "Spark failed": "bad"}
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """`main` is the name of the branch that is main; `engine` a word about Spark."""
+    """`main` is the name of the branch that is main; `engine` a word about Spark, `jobs` how much runs."""
 
     context: str
     database: str = ""
@@ -24,6 +25,7 @@ class Location:
     main: str = ""
     read_only: bool = False
     engine: str = ""
+    jobs: int = 0
 
 
 class Breadcrumb(Lines):
@@ -52,6 +54,8 @@ class Breadcrumb(Lines):
             )
         if location.read_only:
             right.append((" READ-ONLY ", "warn"))
+        if location.jobs:
+            right.append((f" {counted(location.jobs, 'job')}: J ", "accent"))
         if location.engine:
             right.append((f" {location.engine} ", _ENGINE_INKS.get(location.engine, "quiet")))
         return [spread(left, right, width)]

@@ -46,3 +46,11 @@ class Cancelling:
             (took, "quiet"),
             ("  it does not stop: ctrl+c again ends Spark, and its temporary views with it", ""),
         ]
+
+
+def pressed(before: Cancelling | None, room: EngineRoom) -> Cancelling:
+    """A cancel that begins, or is pressed once more."""
+    if before is None:
+        return Cancelling(room)
+    before.press()
+    return before

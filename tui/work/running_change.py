@@ -11,14 +11,17 @@ from textual.app import App
 from textual.message import Message
 
 from core.actions.context import Context, Counting
+from core.actions.many.words import parts_done
 from core.actions.plan import Outcome, Plan
 from core.actions.registry import Action
 from core.cancelling import Cancellation, cancellable
 from core.errors import Cancelled, PaimarkError, Refused
+from core.figures import whole_seconds
 from core.text import clean_text
 from tui.messages import LogLineAdded
 from tui.theme import Line
 from tui.work.background import post
+from tui.work.jobs import Job, Jobs
 from tui.work.spark_work import SparkWork
 from tui.work.unexpected_errors import problem_of
 
@@ -35,8 +38,18 @@ class Ended(Message):
         super().__init__()
 
 
+class LookedFor(Message):
+    """Somebody wants to see a change that runs, or has ended."""
+
+    def __init__(self, change: RunningChange) -> None:
+        self.change = change
+        super().__init__()
+
+
 class RunningChange:
-    """Begun when it is made. It is among the `changes` until it has ended; the app hears `Ended`."""
+    """Begun when it is made. It is among the `changes` until it has ended, and among the jobs; the app hears
+    `Ended`.
+    """
 
     def __init__(
         self,
@@ -44,6 +57,7 @@ class RunningChange:
         context: Callable[[], Context],
         room: EngineRoom,
         changes: list[RunningChange],
+        jobs: Jobs,
         action: Action,
         plan: Plan,
     ) -> None:
@@ -61,7 +75,18 @@ class RunningChange:
         self._changes = changes
         self._spark = SparkWork(room)
         self._was_counting = False
+        self._parts_done = 0
         self._cancellation = Cancellation()
+        self._jobs = jobs
+        self._job = jobs.begin(
+            Job(
+                self.title,
+                how_far=lambda: self.how_far,
+                stop=self.cancel,
+                show=lambda: app.post_message(LookedFor(self)),
+                is_watched=lambda: self.watcher is not None,
+            )
+        )
         changes.append(self)
         threading.Thread(target=self._work, name=f"paimark-{plan.action}", daemon=True).start()
 
@@ -71,18 +96,32 @@ class RunningChange:
 
     @property
     def can_be_cancelled(self) -> bool:
-        """Up to its point of no return, and as long as Spark works for it."""
-        return self.running and (self._spark.uses_spark or not self._cancellation.is_closed)
+        """Up to its point of no return, as long as Spark works for it, and before each part but the first."""
+        is_open = not self._cancellation.is_closed or self._parts_done + 1 < len(self.plan.parts)
+        return self.running and (self._spark.uses_spark or is_open)
 
-    def cancel(self) -> None:
-        """Stop it where that can be: what was begun is undone, what has landed stays."""
+    def cancel(self) -> bool:
+        """Stop it where that can be: what was begun is undone, what has landed stays. Whether it can be."""
         if not self.can_be_cancelled:
-            return
+            return False
         self._cancellation.cancel()
         # It may have come to its point of no return just now.
         if self._spark.uses_spark or self._cancellation.is_cancelled:
             self._spark.cancel()
         self._look()
+        return True
+
+    @property
+    def how_far(self) -> str:
+        """What it waits for, or how far it is, with the time left where parts that are done tell it."""
+        count, done = len(self.plan.parts), self._parts_done
+        told = "".join(text for text, _ in self.line)
+        if self._cancellation.was_asked or not self.lines or self._spark.is_starting:
+            return told
+        if done:
+            left = whole_seconds(self._job.elapsed / done * (count - done))
+            return f"{done} of {count} done, about {left} left"
+        return self.lines[-1][-1][0]
 
     @property
     def elapsed(self) -> str:
@@ -91,7 +130,7 @@ class RunningChange:
     @property
     def line(self) -> Line:
         """The step that it waits for, and for how long."""
-        if self._cancellation.is_cancelled and not self._spark.uses_spark:
+        if self._cancellation.was_asked and not self._spark.uses_spark:
             return [(f"cancelling, {self.elapsed}", "warn")]
         return self._spark.line
 
@@ -100,7 +139,8 @@ class RunningChange:
         """How it ended, as a sentence and its ink."""
         if self.outcome is not None:
             return self.outcome.message, "good"
-        return f"{self.title}: {self.error.message if self.error is not None else self.elapsed}", "bad"
+        why = self.error.message if self.error is not None else self.elapsed
+        return f"{self.title}: {why}", "warn" if self._cancellation.was_asked else "bad"
 
     def tick(self) -> None:
         if self.running:
@@ -133,6 +173,7 @@ class RunningChange:
             self.lines.pop()
         self._was_counting = isinstance(line, Counting)
         self.lines.append([("  · ", "accent"), (clean_text(line), "")])
+        self._parts_done = parts_done(line) or self._parts_done if self.plan.parts else 0
         if not self._was_counting:
             self._app.post_message(LogLineAdded(f"{self.title}: {line}"))
         self._look()
@@ -140,6 +181,7 @@ class RunningChange:
     def _end(self, outcome: Outcome | None, error: PaimarkError | None) -> None:
         self.outcome, self.error = outcome, error
         self._changes.remove(self)
+        self._jobs.end(self._job, *self.end)
         self._look()
         self._app.post_message(Ended(self))
 

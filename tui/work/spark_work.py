@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from core.errors import Refused
 from core.figures import whole_seconds
 from tui.theme import Line
-from tui.work.cancelling import Cancelling
+from tui.work.cancelling import Cancelling, pressed
 from tui.work.engine_room import EngineRoom
 
 if TYPE_CHECKING:
@@ -29,6 +29,11 @@ class SparkWork:
         return self._uses_spark
 
     @property
+    def is_starting(self) -> bool:
+        """Whether it waits for Spark to start."""
+        return self._uses_spark and self._room.state == "starting"
+
+    @property
     def elapsed(self) -> str:
         return whole_seconds(time.monotonic() - self._began)
 
@@ -39,7 +44,7 @@ class SparkWork:
             return self._cancelling.line
         if not self._uses_spark:
             return [(f"at work, {self.elapsed}", "quiet")]
-        if self._room.state == "starting":
+        if self.is_starting:
             return [(f"Spark is starting, {self.elapsed}", "warn")]
         return [(f"Spark is at work, {self.elapsed}", "accent")]
 
@@ -53,10 +58,8 @@ class SparkWork:
     def cancel(self) -> None:
         """Give Spark nothing further, and stop what it does for this; again when that is slow: by force."""
         self._is_cancelled = True
-        if self._cancelling is not None:
-            self._cancelling.press()
-        elif self._uses_spark:
-            self._cancelling = Cancelling(self._room)
+        if self._cancelling is not None or self._uses_spark:
+            self._cancelling = pressed(self._cancelling, self._room)
 
     def cancel_again(self) -> None:
         """Cancel again: a statement that was sent to Spark after the first time is cancelled too."""

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from core.actions.change.journal import TakenOver, new_token
 from core.actions.checks import require_allowed
 from core.actions.context import Context, Progress, Remark
-from core.actions.many.words import listed, name_of, was_done
+from core.actions.many.words import listed, name_of, part_done, was_done
 from core.actions.plan import Outcome, Plan
 from core.cancelling import begin_again
 from core.errors import Cancelled, NotFound, PaimarkError, Refused
@@ -55,7 +55,7 @@ def apply_each(context: Context, plan: Plan, progress: Progress, apply: Apply) -
         except PaimarkError as error:
             run.refused(part, error)
             break
-        progress(Remark(f"{number} of {len(plan.parts)}: {run.outcomes[-1].message}"))
+        progress(Remark(part_done(number, len(plan.parts), run.outcomes[-1].message)))
     return run.outcome()
 
 

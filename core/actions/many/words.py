@@ -43,6 +43,17 @@ def was_done(parts: Sequence[Plan], table: str) -> str:
     return f"{_KINDS.get(parts[0].kind, _OTHER)[1]} {_things(parts)} of {table}"
 
 
+def part_done(number: int, count: int, message: str) -> str:
+    """The line on a part that is done."""
+    return f"{number} of {count}: {message}"
+
+
+def parts_done(line: str) -> int | None:
+    """How many parts are done, where the line is one of `part_done`."""
+    number, of, rest = line.partition(" of ")
+    return int(number) if of and number.isdigit() and rest.partition(":")[0].isdigit() else None
+
+
 def listed(names: Sequence[str]) -> str:
     """The names, as far as a sentence can hold them."""
     more = len(names) - _SHOWN

@@ -33,6 +33,7 @@ from tui.query.history import QueryExecution
 from tui.query.peeking import Peeking
 from tui.records.sources import GridColumn
 from tui.screens.browse import BrowseScreen
+from tui.screens.jobs import JobsScreen
 from tui.session import Session, Target
 from tui.widgets.detail_strip import Detail
 from tui.widgets.grid.record_grid import RecordGrid
@@ -48,6 +49,7 @@ MAKE: dict[type[Screen[Any]], Callable[[Session, Path], Dialog[Any]]] = {
     ExportScreen: lambda session, place: ExportScreen("Two rows."),
     HelpScreen: lambda session, place: HelpScreen([]),
     HistoryScreen: lambda session, place: HistoryScreen([QueryExecution(0, "SELECT 1", "1 row")]),
+    JobsScreen: lambda session, place: JobsScreen(session.jobs),
     PaletteScreen: lambda session, place: PaletteScreen(lambda: [PaletteEntry("one", "of one", "", int)]),
     PeekScreen: lambda session, place: PeekScreen("t", Peeking(session, Target(NO_TABLE), Wanted())),
     PickOne: lambda session, place: PickOne("Which?", "its name", {"one": 1}),

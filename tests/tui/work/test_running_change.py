@@ -64,7 +64,7 @@ async def test_a_merge_goes_on_in_the_background_and_is_found_again(warehouse: P
     async with merging(warehouse) as console:
         await console.sees("Spark is starting", "esc to the background")
         await console.press("escape")
-        await console.sees("goes on; `:` finds it", "[3 Branches", "merge-branch ")
+        await console.sees("goes on: J finds it again", "[3 Branches", "1 job: J")
         await console.press("ctrl+q")
         await console.sees("A change is being written")
         await console.press("colon")

@@ -12,6 +12,7 @@ from textual.app import App
 from core.figures import counted
 from core.spark.protocol import Finished
 from tui.messages import StatusShown
+from tui.panes.sheets.sheet_job import SheetJob
 from tui.query.exporting import Export, Exporting
 from tui.query.query_result import QueryResult
 from tui.work.engine_room import EngineRoom
@@ -20,8 +21,9 @@ from tui.work.engine_room import EngineRoom
 class SheetExports:
     """One at a time. `changed` hears that one began or ended."""
 
-    def __init__(self, app: App[Any], room: EngineRoom, changed: Callable[[], None]) -> None:
+    def __init__(self, app: App[Any], room: EngineRoom, job: SheetJob, changed: Callable[[], None]) -> None:
         self._app = app
+        self._job = job
         self._changed = changed
         self._exporting = Exporting(app, room, self._ended)
 
@@ -43,10 +45,12 @@ class SheetExports:
 
     def _export_to(self, result: QueryResult, database: str | None, path: Path | None) -> None:
         if path is not None:
-            self._exporting.start(path, result, database)
+            export = self._exporting.start(path, result, database)
+            self._job.begin(f"export to {path}", lambda: "".join(text for text, _ in export.line))
             self._changed()
 
     def _ended(self, sentence: str, ink: str) -> None:
+        self._job.end(sentence, ink)
         self._say(sentence, ink)
         self._changed()
 

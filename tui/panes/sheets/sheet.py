@@ -23,6 +23,7 @@ from tui.messages import LogLineAdded, StatusShown
 from tui.panes.pane import Desk
 from tui.panes.sheets.exports import SheetExports
 from tui.panes.sheets.sheet_bar import SheetName
+from tui.panes.sheets.sheet_job import SheetJob
 from tui.panes.sheets.sheet_text import SheetText
 from tui.query.comparing import Totals
 from tui.query.completing import Completing
@@ -39,15 +40,13 @@ from tui.widgets.grid.record_grid import Edge, RecordGrid
 from tui.widgets.query_status import QueryStatus
 from tui.widgets.sql_editor import SqlEditor
 from tui.work.background import Slot, ThreadReport
-from tui.work.cancelling import Cancelling
-from tui.work.engine_room import EngineRoom, engine_line
+from tui.work.cancelling import pressed
+from tui.work.engine_room import engine_line
 
 if TYPE_CHECKING:
     from core.travel.diff.diff import Difference
 
 ROW_LIMIT = 500
-# How long a statement may be in the bottom line and the log.
-_IN_SHORT = 60
 _TICK = 0.5
 _PLAN_COLUMNS = (GridColumn("plan", most=2000),)
 
@@ -113,6 +112,7 @@ class QuerySheet(Vertical):
         self.grid = RecordGrid(frozen=1, cells=True, at_edge=self._at_edge)
         self.result: QueryResult | None = None
         self._hint: Line | None = None
+        self._job = SheetJob(self, session.jobs, desk, self.cancel)
 
     def compose(self) -> ComposeResult:
         yield self.editor
@@ -122,7 +122,7 @@ class QuerySheet(Vertical):
     def on_mount(self) -> None:
         self.grid.say("")
         self._executing: Slot[Event] = Slot(self.app, "query", self._take, self._failed)
-        self._exports = SheetExports(self.app, self.room, self._tick)
+        self._exports = SheetExports(self.app, self.room, self._job, self._tick)
         self._completing = Completing(self.app, self.session, self.editor, self._hinted, self._focus_on)
         self.set_interval(_TICK, self._tick)
         self._tick()
@@ -232,6 +232,7 @@ class QuerySheet(Vertical):
         result = self.result = QueryResult(asked, base, time.monotonic(), difference)
         self._text = self._text.after_run(self.editor.text, result.statement)
         self.grid.show(result.rows, ())
+        self._job.begin(result.title, lambda: result.how_far(time.monotonic(), self.room.state))
         self._executing.ask(partial(self._execute, result, self._database))
         self._tick()
 
@@ -240,7 +241,7 @@ class QuerySheet(Vertical):
         running = self._under_way
         if running is None:
             return False
-        running.cancelling = _cancelled(running.cancelling, self.room)
+        running.cancelling = pressed(running.cancelling, self.room)
         self._tick()
         return True
 
@@ -276,9 +277,10 @@ class QuerySheet(Vertical):
 
     def _ended(self, result: QueryResult) -> None:
         end = result.end
-        short = " ".join(result.statement.split())[:_IN_SHORT]
+        short = result.title
         ran = QueryExecution(int(time.time() * 1000), result.statement.strip(), result.in_short)
         add_to_history(state_directory() / "history.jsonl", ran)
+        self._job.end(f"{short}: {result.in_short}", "bad" if isinstance(end, Failed) else "good")
         if not isinstance(end, Failed):
             # The keys stay where they are: somebody may be typing the next statement.
             self.post_message(LogLineAdded(f"{short}: {result.in_short}", "good"))
@@ -389,11 +391,3 @@ class QuerySheet(Vertical):
         # Going left in wide rows should not end in another pane by one key too many.
         if edge == "top":
             self.screen.set_focus(self.editor)
-
-
-def _cancelled(before: Cancelling | None, room: EngineRoom) -> Cancelling:
-    """A cancel that begins, or is pressed once more."""
-    if before is None:
-        return Cancelling(room)
-    before.press()
-    return before

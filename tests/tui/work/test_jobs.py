@@ -1,0 +1,102 @@
+"""What runs in the background: it is listed, gone back to, cancelled, and told of when it ends."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.config import Settings
+from core.spark.client.client import Engine
+from tests.tui.driving import at_orders, querying, run, with_engine
+from tests.tui.work.test_cancelling_changes import Held
+from tui import console as tui_console
+from tui.session import Session
+from tui.work.jobs import Job, Jobs
+
+
+def test_only_what_nobody_watched_is_heard_of_and_only_once() -> None:
+    jobs, heard = Jobs(), list[str]()
+    jobs.heard = lambda job: heard.append(job.title)
+    watched = {"a"}
+
+    def job(title: str) -> Job:
+        return jobs.begin(Job(title, str, bool, str, lambda: title in watched))
+
+    a, b, c = job("a"), job("b"), job("c")
+    assert jobs.in_background == 2
+    for each in (a, b, b):
+        jobs.end(each, "done", "good")
+    assert heard == ["b"] and jobs.running == [c]
+    assert [each.title for each in jobs.ended] == ["b", "a"]
+    watched.add("c")
+    assert jobs.in_background == 0
+    assert a.elapsed == a.seconds
+
+
+async def test_a_change_is_left_found_again_and_rings_when_it_ends(
+    warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rung: list[str] = []
+    monkeypatch.setattr(tui_console, "BELL_SECONDS", 0.0)
+    monkeypatch.setattr(tui_console.Console, "bell", lambda self: rung.append("bell"))
+    session = Session(Settings(str(warehouse)))
+    store = Held(session.context.files)
+    session.__dict__["context"] = replace(session.context, files=store, verify_wait=0.0)
+    async with at_orders(warehouse, (100, 32), session=session) as console:
+        await console.press("J")
+        await console.sees("Nothing runs.")
+        await console.press("escape", "j", "s")
+        await console.sees("Save snapshot 4", "Cancel")
+        await console.press("a")
+        await console.sees("To the background")
+        await console.press("escape")
+        await console.sees("create-savepoint shop.orders goes on: J finds it again", "1 job: J")
+        await console.press("J")
+        await console.sees("● runs", "create-savepoint shop.orders", "at work, ")
+        await console.press("enter")
+        await console.sees("▸[ To the background ]")
+        await console.press("escape", "J")
+        await console.sees("● runs")
+        assert not rung
+        store.open()
+        await console.sees("✓ done", "Savepoint 1 of shop.orders keeps snapshot 4")
+        assert rung == ["bell"]
+        # Nothing runs any more: there is nothing to cancel.
+        await console.press("x", "ctrl+c", "enter")
+        await console.sees("✓ done   Savepoint 1", "Close")
+        await console.press("escape")
+        await console.loses("1 job: J")
+
+
+async def test_a_change_is_cancelled_from_the_list(warehouse: Path) -> None:
+    session = Session(Settings(str(warehouse)))
+    store = Held(session.context.files)
+    session.__dict__["context"] = replace(session.context, files=store, verify_wait=0.0)
+    async with at_orders(warehouse, (100, 32), session=session) as console:
+        await console.press("space", "j", "space", "s")
+        await console.sees("Make 2 savepoints")
+        await console.press("a")
+        await console.sees("To the background")
+        await console.press("escape", "J")
+        await console.sees("● runs")
+        await console.press("x")
+        await console.sees("cancelling, ")
+        store.open()
+        await console.sees("! stopped", "create-savepoint shop.orders: Cancelled")
+        assert {path.name for path in (warehouse / "shop.db/orders/tag").iterdir()} == {"tag-v2"}
+
+
+async def test_a_statement_that_ends_on_another_tab_is_told_of(
+    engine_warehouse: Path, engine: Engine
+) -> None:
+    session = with_engine(engine_warehouse, engine)
+    async with querying(engine_warehouse, (100, 32), session=session) as (console, pane):
+        await run(console, pane, "SELECT count(*) AS n FROM range(1000)")
+        await console.press("escape", "1")
+        await console.sees("[1 Snapshots", "✓ SELECT count(*) AS n FROM range(1000): 1 row")
+        await console.press("J")
+        await console.sees("✓ done", "SELECT count(*) AS n")
+        await console.press("enter")
+        await console.sees("[6 Query]", "1 row")

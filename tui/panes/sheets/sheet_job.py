@@ -1,0 +1,45 @@
+"""What runs on a sheet, among the console's jobs: it is watched while the sheet is in view."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from textual.message import Message
+from textual.widget import Widget
+
+from tui.panes.pane import Desk
+from tui.tabs import Tab
+from tui.work.jobs import Job, Jobs
+
+
+class SheetWanted(Message):
+    """Somebody looks for what ran on this sheet."""
+
+    def __init__(self, sheet: Widget) -> None:
+        self.sheet = sheet
+        super().__init__()
+
+
+class SheetJob:
+    """One at a time. `stop` asks it to end."""
+
+    def __init__(self, sheet: Widget, jobs: Jobs, desk: Desk, stop: Callable[[], bool]) -> None:
+        self._sheet = sheet
+        self._jobs = jobs
+        self._desk = desk
+        self._stop = stop
+        self._job: Job | None = None
+
+    def begin(self, title: str, how_far: Callable[[], str]) -> None:
+        self._job = self._jobs.begin(Job(title, how_far, self._stop, self._show, self._is_in_view))
+
+    def end(self, text: str, ink: str) -> None:
+        if self._job is not None:
+            self._jobs.end(self._job, text, ink)
+
+    async def _show(self) -> None:
+        await self._desk.open_tab(Tab.QUERY)
+        self._sheet.post_message(SheetWanted(self._sheet))
+
+    def _is_in_view(self) -> bool:
+        return all(each.display for each in self._sheet.ancestors_with_self)

@@ -1,0 +1,123 @@
+"""`J`: what runs, and what has ended lately. From here it is cancelled, or gone back to."""
+
+from __future__ import annotations
+
+from inspect import isawaitable
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+
+from core.figures import whole_seconds
+from core.text import clean_text
+from tui.dialogs.dialog import Dialog
+from tui.records.sources import GridColumn, Records
+from tui.widgets.grid.record_grid import RecordGrid
+from tui.widgets.grid.scroll_lines import ScrollLines
+from tui.widgets.key_bar import KeyBar
+from tui.work.jobs import Job, Jobs
+
+_TICK = 1.0
+_COLUMNS = (
+    GridColumn("", "text"),
+    GridColumn("job", most=44, middle=True),
+    GridColumn("time"),
+    GridColumn("how far", most=200),
+)
+_STATES = {"good": "✓ done", "bad": "✗ failed", "warn": "! stopped", "": "ended"}
+
+
+class JobsScreen(Dialog[Job]):
+    """The result is a job to go to."""
+
+    DEFAULT_CSS = """
+    JobsScreen > Vertical { height: 70%; max-width: 100%; width: 96%; }
+    JobsScreen ScrollLines { height: 2; color: $quiet; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "open", "go to it", id="jobs.open"),
+        Binding("x", "stop", "cancel it", tooltip="cancel the job under the cursor", id="jobs.cancel"),
+        Binding("J,q", "close", "close", show=False, id="jobs.close"),
+    ]
+
+    def __init__(self, jobs: Jobs) -> None:
+        super().__init__()
+        self._jobs = jobs
+        self._grid = RecordGrid(_COLUMNS)
+        # The whole sentence of the job under the cursor: a narrow terminal cuts it in the list.
+        self._told = ScrollLines()
+        self._told.can_focus = False
+        self._key_bar = KeyBar()
+
+    def compose(self) -> ComposeResult:
+        with self.framed("Jobs"):
+            yield self._grid
+            yield self._told
+            yield self._key_bar
+
+    def on_mount(self) -> None:
+        self.set_focus(self._grid)
+        self.set_interval(_TICK, self._show)
+        self._show()
+
+    def _show(self) -> None:
+        jobs = [*self._jobs.running, *self._jobs.ended]
+        note = "Nothing runs. Changes, statements and exports that take long are found here."
+        self._grid.show(Records(jobs, _values, lambda job: id(job)), note=note)
+        self._tell()
+
+    def _tell(self) -> None:
+        job = self._job
+        self._told.show([] if job is None else [[(told_of(job), "")]])
+        self.refresh_bindings()
+
+    def on_record_grid_moved(self, event: RecordGrid.Moved) -> None:
+        event.stop()
+        self._tell()
+
+    @property
+    def _job(self) -> Job | None:
+        index = self._grid.index
+        rows = self._grid.source
+        return rows.records[index] if index is not None and isinstance(rows, Records) else None
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "open":
+            return self._job is not None
+        if action == "stop":
+            return self._job is not None and self._job.end is None
+        return True
+
+    def action_open(self) -> None:
+        if self._job is not None:
+            self.dismiss(self._job)
+
+    def action_stop(self) -> None:
+        self.cancel()
+
+    def cancel(self) -> bool:
+        """Stop the job under the cursor; whether there is one that runs."""
+        job = self._job
+        if job is None or job.end is not None:
+            return False
+        if not job.stop():
+            self._key_bar.say("It is past its point of no return, and goes to its end", "warn")
+        self._show()
+        return True
+
+
+async def go_to(job: Job) -> None:
+    """Where the job is watched, or its end is shown."""
+    shown = job.show()
+    if isawaitable(shown):
+        await shown
+
+
+def _values(job: Job) -> tuple[str, str, str, str]:
+    state = "● runs" if job.end is None else _STATES.get(job.end[1], "ended")
+    return state, clean_text(job.title), whole_seconds(job.elapsed), told_of(job)
+
+
+def told_of(job: Job) -> str:
+    """How far it is, or how it ended."""
+    return clean_text(job.how_far() if job.end is None else job.end[0])

@@ -1,0 +1,63 @@
+"""What runs beside the screen, and what has ended lately: changes, statements, exports."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+_KEPT = 50
+
+
+@dataclass(eq=False)
+class Job:
+    """One piece of work. `how_far` is a sentence on what it waits for, or how far it is.
+
+    `stop` asks it to end, and says whether that can still be; `show` goes to where one watches it, which
+    somebody does now while `is_watched`. `end` is how it ended: a sentence, and its ink.
+    """
+
+    title: str
+    how_far: Callable[[], str]
+    stop: Callable[[], bool]
+    show: Callable[[], object]
+    is_watched: Callable[[], bool]
+    began: float = field(default_factory=time.monotonic)
+    end: tuple[str, str] | None = None
+    seconds: float = 0.0
+
+    @property
+    def elapsed(self) -> float:
+        """In seconds; once it has ended, how long it took."""
+        return time.monotonic() - self.began if self.end is None else self.seconds
+
+
+class Jobs:
+    """`heard` is called, on the screen's thread, with each that ended while nobody watched."""
+
+    def __init__(self) -> None:
+        self.heard: Callable[[Job], None] = lambda job: None
+        self.running: list[Job] = []
+        # The newest first.
+        self.ended: deque[Job] = deque(maxlen=_KEPT)
+
+    def begin(self, job: Job) -> Job:
+        self.running.append(job)
+        return job
+
+    def end(self, job: Job, text: str, ink: str) -> None:
+        """It has ended. Idempotent."""
+        if job not in self.running:
+            return
+        is_watched = job.is_watched()
+        job.seconds, job.end = job.elapsed, (text, ink)
+        self.running.remove(job)
+        self.ended.appendleft(job)
+        if not is_watched:
+            self.heard(job)
+
+    @property
+    def in_background(self) -> int:
+        """How many run that nobody watches."""
+        return sum(not job.is_watched() for job in self.running)
