@@ -44,8 +44,16 @@ class Terminal:
         self._screen = Screen()
         self.pid, self._terminal = pty.fork()
         if self.pid == 0:
-            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
+            _set_size(0, LINES, COLUMNS)
             os.execvpe(command[0], command, environment)
+
+    @property
+    def text(self) -> str:
+        """What is on the screen."""
+        return self._screen.text
+
+    def resize(self, lines: int, columns: int) -> None:
+        _set_size(self._terminal, lines, columns)
 
     def send(self, keys: str) -> None:
         os.write(self._terminal, keys.encode())
@@ -96,6 +104,10 @@ class Terminal:
         os.killpg(self.pid, signal.SIGKILL)
         os.waitpid(self.pid, 0)
         os.close(self._terminal)
+
+
+def _set_size(terminal: int, lines: int, columns: int) -> None:
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
 
 
 @dataclass(frozen=True)
