@@ -1,7 +1,8 @@
 """A line to a far machine: `python -m benchmarks.terminal_line SECONDS COUNT_FILE COMMAND ...`.
 
 Runs the command in a terminal of its own and passes bytes on both ways, each SECONDS late (a 200 ms link is
-0.1 each way). COUNT_FILE always holds how many bytes went to the terminal and how many came from it.
+0.1 each way). COUNT_FILE always holds how many bytes went to the terminal and how many came from it. With
+LINE_RATE in the environment no more bytes a second than that go either way.
 """
 
 from __future__ import annotations
@@ -19,15 +20,19 @@ from collections import deque
 from pathlib import Path
 
 _CHUNK = 1 << 16
+# So many bytes at once where the line has a rate.
+_PACKET = 512
 
 
 class Way:
     """One direction: what has come, and when it may go on."""
 
-    def __init__(self, source: int, target: int, delay: float) -> None:
+    def __init__(self, source: int, target: int, delay: float, rate: float) -> None:
+        """`rate` is in bytes a second."""
         self.source, self.target = source, target
         self.count = 0
-        self._delay = delay
+        self._delay, self._rate = delay, rate
+        self._free = 0.0
         self._waiting: deque[tuple[float, bytes]] = deque()
 
     def take(self) -> bool:
@@ -37,8 +42,11 @@ class Way:
         except OSError:
             # Linux reports a closed terminal as an I/O error.
             return False
-        if data:
-            self._waiting.append((time.monotonic() + self._delay, data))
+        for start in range(0, len(data), _PACKET):
+            packet = data[start : start + _PACKET]
+            # One goes out when those before it are out.
+            self._free = max(self._free, time.monotonic()) + len(packet) / self._rate
+            self._waiting.append((self._free + self._delay, packet))
         return bool(data)
 
     def pass_on(self) -> None:
@@ -58,7 +66,7 @@ class Way:
         return not self._waiting
 
 
-def run(delay: float, counts: Path, command: list[str]) -> int:
+def run(delay: float, rate: float, counts: Path, command: list[str]) -> int:
     """Until the command ends; its exit code."""
     size = fcntl.ioctl(0, termios.TIOCGWINSZ, struct.pack("HHHH", 0, 0, 0, 0))
     pid, terminal = pty.fork()
@@ -67,7 +75,7 @@ def run(delay: float, counts: Path, command: list[str]) -> int:
         os.execvp(command[0], command)
     before = termios.tcgetattr(0)
     tty.setraw(0)
-    out, keys = Way(terminal, 1, delay), Way(0, terminal, delay)
+    out, keys = Way(terminal, 1, delay, rate), Way(0, terminal, delay, rate)
     try:
         alive = True
         while alive or not out.empty:
@@ -87,4 +95,5 @@ def run(delay: float, counts: Path, command: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(run(float(sys.argv[1]), Path(sys.argv[2]), sys.argv[3:]))
+    rate = float(os.environ.get("LINE_RATE", "inf"))
+    sys.exit(run(float(sys.argv[1]), rate, Path(sys.argv[2]), sys.argv[3:]))

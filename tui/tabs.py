@@ -31,4 +31,10 @@ class Tab(IntEnum):
         return str(self + 1)
 
 
-_SHORT = {Tab.SNAPSHOTS: "Snaps", Tab.SAVEPOINTS: "Saves", Tab.BRANCHES: "Branch", Tab.TIMELINE: "Time"}
+_SHORT = {
+    Tab.SNAPSHOTS: "Snap",
+    Tab.SAVEPOINTS: "Save",
+    Tab.BRANCHES: "Branch",
+    Tab.QUERY: "SQL",
+    Tab.TIMELINE: "Time",
+}

@@ -1,8 +1,8 @@
 """Random keys at the real console, in a real terminal, on tables that others write to.
 
-`python -m tests.tui.monkey [--minutes N] [--seed S]`. The seed gives the keys; how the console answers depends
-on the machine. Nothing may fail: no traceback, no fault that nobody foresaw, no lost engine, no change that
-was not on the screen as a plan first; and a read-only console may change nothing at all.
+`python -m tests.tui.monkey [--minutes N] [--seed S]`. The seed gives the keys; how the console answers
+them depends on the machine. Nothing may fail: no traceback, no fault that nobody foresaw, no lost engine,
+no change that was on no plan first. A read-only console may change nothing at all.
 """
 
 from __future__ import annotations

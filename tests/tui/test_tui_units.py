@@ -18,8 +18,11 @@ from tui.query.history import QueryExecution, add_to_history, read_history
 from tui.query.statements import select_all
 from tui.records.row_actions import arguments_from
 from tui.session import RowVersion, Target
+from tui.tabs import Tab
 from tui.terminal.clipboard import MOST_BYTES, copy_sequence
+from tui.widgets.lines import line_width
 from tui.widgets.sql_editor import highlights, statement_at
+from tui.widgets.tab_bar import TabBar
 
 ORDERS = Target(TablePath("shop", "orders"))
 
@@ -129,3 +132,13 @@ def test_history_is_newest_first_once_each_and_private(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     add_to_history(tmp_path / "pipe", QueryExecution(1, "a", "1 row"))
     assert read_history(tmp_path / "pipe") == []
+
+
+@pytest.mark.parametrize("tab", Tab)
+def test_every_tab_is_named_at_80_columns_beside_the_tables(tab: Tab) -> None:
+    bar = TabBar([(each.title, each.short_title) for each in Tab])
+    bar.current = tab
+    [line] = bar.lines(61)
+    assert line_width(line) <= 61
+    text = "".join(text for text, _ in line)
+    assert all(f"{each.key} {each.short_title}" in text or f"{each.key} {each.title}" in text for each in Tab)

@@ -35,14 +35,15 @@ class TabBar(Lines):
             self._line("  ", counted=True, short=True),
             self._line("  ", counted=False),
             self._line(" ", counted=False),
+            self._line(" ", counted=False, short=True),
         ]
         fitting = (each for each in best_first if line_width(each) <= width)
-        return [next(fitting, self._line(" ", counted=False, short=True))]
+        return [next(fitting, self._line(" ", counted=False, short=True, shortest=True))]
 
-    def _line(self, gap: str, *, counted: bool, short: bool = False) -> list[Piece]:
+    def _line(self, gap: str, *, counted: bool, short: bool = False, shortest: bool = False) -> list[Piece]:
         pieces: list[Piece] = []
         for index, (title, short_title) in enumerate(self._names):
-            name = short_title if short and index != self.current else title
+            name = short_title if shortest or (short and index != self.current) else title
             count = f" {self._counts.get(index, '')}".rstrip() if counted else ""
             pieces.append((gap if index else "", ""))
             if index == self.current:

@@ -37,7 +37,7 @@ async def test_tags_branches_and_savepoints_made_elsewhere_show_beside_the_snaps
         create_branch(warehouse, "shop.orders", "fix", "v2")
         await console.sees("3 Branch 2")
         act(warehouse, "create-savepoint", snapshot=3)
-        await console.sees("2 Saves 1", "kept by savepoint.1, elsewhere", "◆")
+        await console.sees("2 Save 1", "kept by savepoint.1, elsewhere", "◆")
         open_table(warehouse, "shop.orders").delete_tag("elsewhere")
         await console.sees("4 Tags 2")
         await console.loses("elsewhere")
