@@ -17,7 +17,7 @@ import sys
 import tempfile
 import termios
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import cycle, islice
 from pathlib import Path
@@ -40,11 +40,19 @@ _QUERY = "SELECT count(*) FROM range(1000000000000) a CROSS JOIN range(10) b"
 class Terminal:
     """A program in a terminal of its own."""
 
-    def __init__(self, command: list[str], environment: dict[str, str]) -> None:
+    def __init__(
+        self,
+        command: list[str],
+        environment: dict[str, str],
+        size: tuple[int, int] = (LINES, COLUMNS),
+        heard: Callable[[bytes], object] = len,
+    ) -> None:
+        """`heard` is called with all that comes."""
         self._screen = Screen()
+        self._heard = heard
         self.pid, self._terminal = pty.fork()
         if self.pid == 0:
-            _set_size(0, LINES, COLUMNS)
+            _set_size(0, *size)
             os.execvpe(command[0], command, environment)
 
     @property
@@ -63,6 +71,7 @@ class Terminal:
             return b""
         data = os.read(self._terminal, 1 << 16)
         self._screen.feed(data)
+        self._heard(data)
         return data
 
     def wait_for(self, *words: str) -> None:

@@ -155,6 +155,9 @@ class Monkey:
         self._terminal.settle()
         self._terminal.send("\x14")
         self._terminal.settle()
+        # All of it is selected, and goes when something is typed.
+        self._terminal.send("\x1b[18~")
+        self._terminal.settle()
         self._terminal.send("SELECT 40 + 2 AS answer\x12")
         try:
             self._terminal.wait_for("answer", "42", "✓")

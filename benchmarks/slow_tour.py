@@ -1,0 +1,145 @@
+"""The demo's tour over a slow line, at 80x24: how long each step takes, and the bytes that it sends.
+
+`python -m benchmarks.slow_tour [--delay SECONDS] [--rate BYTES]`: 0.1 s each way, 10 kB a second unless told.
+With `--record FILE` it writes what the terminal got, as asciinema plays it, at the pace of a reader.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.console import environment
+from benchmarks.terminal_keys import Terminal, paimark
+
+LINES, COLUMNS = 24, 80
+_ESCAPE = "\x1b"
+_RUN = "\x12"
+_SKIP = "\x1b[20~"
+_LEAVE = "\x1b[19~"
+# Names: what is done, the keys in turn, and the words that are on the screen once it is done.
+Step = tuple[str, Sequence[str], Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Took:
+    name: str
+    seconds: float
+    sent: int
+
+
+def steps(when: str) -> list[Step]:
+    """`when` is the time that the tour says to jump to."""
+    return [
+        ("to a time", ["@", when, "\r"], ["Tour 3 of 9"]),
+        ("mark two", [" ", "k", " "], ["Marked 11 and 12"]),
+        ("difference", ["D"], ["Tour 4 of 9"]),
+        ("to the tags", [_ESCAPE, "4"], ["[4 Tags]", "month-end"]),
+        ("plan a branch", ["/month", "\r", "b", "repair", "\r"], ["[ Apply ]"]),
+        ("apply it", ["a"], ["✓ done"]),
+        ("close", [_ESCAPE], ["Tour 5 of 9"]),
+        ("write an INSERT", [_SKIP], ["INSERT INTO"]),
+        ("run it", [_RUN], ["Tour 6 of 9"]),
+        ("to the branches", [_ESCAPE, "3"], ["[3 Branches]", "repair"]),
+        ("difference from main", ["/repair", "\r", "D"], ["Tour 7 of 9"]),
+        ("plan the replacement", [_ESCAPE, "3", "R"], ["Make branch repair main"]),
+        ("confirm and apply", ["c", "repair", "\r", "a"], ["✓ done"]),
+        ("close", [_ESCAPE], ["Tour 8 of 9", "MAIN = repair"]),
+        ("plan the undo", ["u"], ["type shop.orders to confirm"]),
+        ("confirm and apply", ["c", "shop.orders", "\r", "a"], ["✓ done"]),
+        ("close", [_ESCAPE], ["Tour 9 of 9", "MAIN = main"]),
+        ("leave the tour", [_LEAVE], ["[3 Branches]"]),
+    ]
+
+
+class Tourist:
+    """Presses the keys and reads the screen."""
+
+    def __init__(self, command: list[str], place: Path, pace: float) -> None:
+        self._pace = pace
+        self._began = time.monotonic()
+        self.frames: list[tuple[float, str]] = []
+        self._terminal = Terminal(command, environment(str(place)), (LINES, COLUMNS), self._take)
+
+    def _take(self, data: bytes) -> None:
+        self.frames.append((time.monotonic() - self._began, data.decode(errors="replace")))
+
+    def tour(self) -> Iterator[Took]:
+        yield self._do("build and start", [], ["A tour?", "snapshot 18"])
+        self._terminal.wait_for("Spark ready")
+        yield self._do("begin", ["\r"], ["Tour 1 of 9"])
+        yield self._do("timeline", ["7"], ["Tour 2 of 9"])
+        found = re.search(r"type (\d{4}-\d\d-\d\d \d\d:\d\d)", " ".join(self._terminal.text.split()))
+        assert found is not None, self._terminal.text
+        for name, keys, words in steps(found[1]):
+            yield self._do(name, keys, words)
+
+    def _do(self, name: str, keys: Sequence[str], words: Sequence[str]) -> Took:
+        before = sum(len(data) for _, data in self.frames)
+        began = time.monotonic()
+        for key in keys:
+            self._type(key)
+        self._terminal.wait_for(*words)
+        took = self.frames[-1][0] + self._began - began
+        time.sleep(self._pace)
+        return Took(name, took, sum(len(data) for _, data in self.frames) - before)
+
+    def _type(self, key: str) -> None:
+        """Words a letter at a time, as a person does."""
+        for letter in [key] if key.startswith(_ESCAPE) else key:
+            self._terminal.send(letter)
+            time.sleep(self._pace / 20)
+        if key == _ESCAPE:
+            # Whatever comes close behind it is one key with it.
+            time.sleep(0.2)
+
+    def close(self) -> None:
+        self._terminal.close()
+
+
+def tour(delay: float, rate: float, pace: float) -> tuple[list[Took], list[tuple[float, str]]]:
+    """The steps, and what the terminal got: seconds since the start, and text."""
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name)
+        line = [sys.executable, "-m", "benchmarks.terminal_line", str(delay), str(place / "counts")]
+        os.environ["LINE_RATE"] = str(rate)
+        tourist = Tourist([*line, *paimark("demo", str(place / "demo"))], place, pace)
+        try:
+            return list(tourist.tour()), tourist.frames
+        finally:
+            tourist.close()
+
+
+def record(path: Path, frames: Sequence[tuple[float, str]]) -> None:
+    """As asciinema plays it: a line of what it is, then a line a frame."""
+    head = {"version": 2, "width": COLUMNS, "height": LINES, "title": "Paimark: a branch becomes main"}
+    lines = [head, *([round(when, 3), "o", text] for when, text in frames)]
+    path.write_text("".join(json.dumps(each, ensure_ascii=False) + "\n" for each in lines))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--delay", type=float, default=0.1, help="seconds each way")
+    parser.add_argument("--rate", type=float, default=10_000, help="bytes a second")
+    parser.add_argument("--record", type=Path, help="a file for asciinema, of a line without delay")
+    given = parser.parse_args()
+    if given.record is not None:
+        record(given.record, tour(0.0, float("inf"), pace=1.5)[1])
+        return
+    took, _ = tour(given.delay, given.rate, pace=0.0)
+    print(f"\nThe tour over {2000 * given.delay:.0f} ms and {given.rate / 1000:.0f} kB/s, {COLUMNS}x{LINES}")
+    print(f"  {'':24}{'seconds':>10}{'bytes':>10}")
+    for step in took:
+        print(f"  {step.name:24}{step.seconds:10.1f}{step.sent:10,}")
+
+
+if __name__ == "__main__":
+    main()
