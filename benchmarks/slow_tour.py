@@ -40,7 +40,7 @@ def steps(when: str) -> list[Step]:
     """`when` is the time that the tour says to jump to."""
     return [
         ("to a time", ["@", when, "\r"], ["Tour 3 of 9"]),
-        ("mark two", [" ", "k", " "], ["Marked 11 and 12"]),
+        ("mark two", [" ", "k", " "], ["2 marked"]),
         ("difference", ["D"], ["Tour 4 of 9"]),
         ("to the tags", [_ESCAPE, "4"], ["[4 Tags]", "month-end"]),
         ("plan a branch", ["/month", "\r", "b", "repair", "\r"], ["[ Apply ]"]),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 ELLIPSIS = "…"
+# Cells.
+_FEWEST_BOTH = 8
 
 
 def width_of(text: str) -> int:
@@ -42,7 +44,8 @@ def cut_middle(text: str, width: int) -> str:
     """At most `width` cells, cut so that both ends stay: names often differ in their last word only."""
     if width_of(text) <= width:
         return text
-    if width < 5:
+    # An end of two or three letters tells nothing.
+    if width < _FEWEST_BOTH:
         return cut(text, width)
     head = _pieces(text, width - 1 - (width - 1) // 2)[0]
     tail = _pieces(text[::-1], width - 1 - width_of(head))[0][::-1]
