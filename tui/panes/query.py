@@ -12,10 +12,12 @@ from textual.message import Message
 from tui.keymap import hidden
 from tui.messages import StatusShown
 from tui.panes.pane import Desk
+from tui.panes.sheets.files import SheetFiles
 from tui.panes.sheets.sheet import QuerySheet
 from tui.panes.sheets.sheet_bar import SheetBar
 from tui.panes.sheets.sheet_job import SheetWanted
 from tui.query.query_result import QueryResult
+from tui.query.sql_files import SqlFile
 from tui.session import Session, Target
 from tui.widgets.detail_strip import Detail
 from tui.widgets.grid.record_grid import RecordGrid
@@ -24,6 +26,9 @@ from tui.widgets.sql_editor import SqlEditor
 
 if TYPE_CHECKING:
     from core.travel.diff.diff import Difference
+
+_ALREADY = "It is open here already"
+_CHANGED = "It is open here already, and was changed by somebody since: ctrl+g, then ctrl+f reads it again"
 
 
 class QueryPane(Vertical):
@@ -38,6 +43,8 @@ class QueryPane(Vertical):
         hidden("sheet.back", "ctrl+pageup,alt+left", "step(-1)", "the query before"),
         hidden("sheet.next", "ctrl+pagedown,alt+right", "step(1)", "the next query"),
         hidden("sheet.close", "ctrl+g", "shut", "close the query"),
+        hidden("sheet.open", "ctrl+f", "open", "open a .sql file"),
+        hidden("sheet.save", "ctrl+s", "save", "save the query to a .sql file"),
     ]
 
     class RowHighlighted(Message):
@@ -59,6 +66,33 @@ class QueryPane(Vertical):
     def on_mount(self) -> None:
         if self.target is not None and not self.editor.text:
             self.sheet.set_text(f"SELECT *\nFROM {self.target.sql_name}")
+
+        self._files = SheetFiles(self, self.show_file)
+
+    # Files
+
+    async def action_open(self) -> None:
+        await self._files.ask_open()
+
+    async def action_save(self) -> None:
+        await self._files.save(self.sheet)
+
+    async def action_save_as(self) -> None:
+        await self._files.ask_save(self.sheet)
+
+    async def show_file(self, file: SqlFile) -> None:
+        """On the sheet that has it open already, else on a free one."""
+        for sheet in self.sheets:
+            known = sheet.draft.file
+            if known is not None and known.path == file.path:
+                self.show_sheet(sheet)
+                is_same = known.data == file.data
+                self.post_message(StatusShown(_ALREADY if is_same else _CHANGED, "" if is_same else "warn"))
+                return
+        await self._free_sheet()
+        self.sheet.prepare(file.text)
+        self.sheet.set_file(file)
+        self.show_names()
 
     # Sheets
 
@@ -93,7 +127,7 @@ class QueryPane(Vertical):
 
     def show_names(self) -> None:
         names = [each.short_name for each in self.sheets]
-        self.bar.show(names, self.sheets.index(self.sheet), always=False)
+        self.bar.show(names, self.sheets.index(self.sheet), always=self.sheet.draft.file is not None)
 
     async def action_new(self) -> None:
         await self.add()
@@ -115,8 +149,9 @@ class QueryPane(Vertical):
         else:
             from tui.dialogs.confirm import ConfirmScreen
 
-            question = f"The text of query {self.sheets.index(sheet) + 1} is neither saved nor run."
-            asked = ConfirmScreen(question, sheet.editor.text, title="Close the query", agree="Close it")
+            asked = ConfirmScreen(
+                sheet.draft.loss, sheet.editor.text, title="Close the query", agree="Close it"
+            )
 
             async def answered(agreed: bool | None) -> None:
                 if agreed:

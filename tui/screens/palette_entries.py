@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from core.actions.registry import ACTIONS
 from tui.dialogs.palette import PaletteEntry
 from tui.screens.browse_keys import ACTION_KEYS
+from tui.screens.query_entries import query_entries
 from tui.session import Target
 from tui.tabs import Tab
 
@@ -36,6 +37,7 @@ def entries(browse: BrowseScreen, own: Sequence[PaletteEntry]) -> list[PaletteEn
             PaletteEntry("peek", "the first rows, without Spark", "p", browse.action_peek),
             PaletteEntry("protect", "switch stock expiry off on the branch", "P", browse.action_protect),
         ]
+    offered += query_entries(partial(browse.open_tab, Tab.QUERY))
     offered += [
         PaletteEntry("log", "what was done, and what went wrong", "L", browse.action_log),
         PaletteEntry("refresh", "read the pane again", "r", browse.action_refresh),

@@ -20,6 +20,7 @@ from tests.tui.driving import Sitting, at_events
 from tui.dialogs.confirm import ConfirmScreen
 from tui.dialogs.conflicts.screen import ConflictsScreen
 from tui.dialogs.data.columns import ColumnsScreen
+from tui.dialogs.data.path_screen import PathScreen
 from tui.dialogs.dialog import Dialog
 from tui.dialogs.export import ExportScreen
 from tui.dialogs.help import HelpScreen
@@ -51,6 +52,7 @@ MAKE: dict[type[Screen[Any]], Callable[[Session, Path], Dialog[Any]]] = {
     HistoryScreen: lambda session, place: HistoryScreen([QueryExecution(0, "SELECT 1", "1 row")]),
     JobsScreen: lambda session, place: JobsScreen(session.jobs),
     PaletteScreen: lambda session, place: PaletteScreen(lambda: [PaletteEntry("one", "of one", "", int)]),
+    PathScreen: lambda session, place: PathScreen("Open", exists=False, text=f"{place}/new.sql"),
     PeekScreen: lambda session, place: PeekScreen("t", Peeking(session, Target(NO_TABLE), Wanted())),
     PickOne: lambda session, place: PickOne("Which?", "its name", {"one": 1}),
     PlanDialog: lambda session, place: PlanDialog(session, action("create-savepoint"), TABLE, {}),

@@ -55,8 +55,8 @@ async def test_a_statement_that_is_made_ready_takes_no_typed_text_away(warehouse
         # What was run whole is in the history; one statement of several is not all.
         sheet = pane.sheet
         await console.type("; SELECT 6")
-        assert not sheet._text.after_run(sheet.editor.text, " SELECT 6").is_free(sheet.editor.text)
-        assert sheet._text.after_run("SELECT 5 ;\n", "SELECT 5 ").is_free("SELECT 5 ;\n")
+        assert not sheet.draft.after_run(sheet.editor.text, " SELECT 6").is_free(sheet.editor.text)
+        assert sheet.draft.after_run("SELECT 5 ;\n", "SELECT 5 ").is_free("SELECT 5 ;\n")
 
 
 async def test_a_second_statement_is_told_to_wait_and_cancel_reaches_the_first(warehouse: Path) -> None:

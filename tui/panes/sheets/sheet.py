@@ -32,6 +32,7 @@ from tui.query.exporting import Export
 from tui.query.history import QueryExecution, add_to_history, read_history
 from tui.query.query_result import QueryResult
 from tui.query.result_rows import row_detail, row_text
+from tui.query.sql_files import SqlFile
 from tui.records.sources import GridColumn
 from tui.session import Session, Target
 from tui.theme import Line
@@ -101,7 +102,7 @@ class QuerySheet(Vertical):
         super().__init__()
         self._prepare_somewhere = prepare
         self._says_running = says_running
-        self._text = SheetText()
+        self.draft = SheetText()
         self._told_name = SheetName("query")
         self.desk = desk
         self.session = session
@@ -132,12 +133,12 @@ class QuerySheet(Vertical):
     @property
     def has_unsaved(self) -> bool:
         """Whether there is text that was typed and neither saved nor run."""
-        return self._text.is_unsaved(self.editor.text)
+        return self.draft.is_unsaved(self.editor.text)
 
     @property
     def is_free(self) -> bool:
         """Whether another statement may take the place of the text."""
-        return self._text.is_free(self.editor.text)
+        return self.draft.is_free(self.editor.text)
 
     @property
     def is_empty(self) -> bool:
@@ -145,11 +146,16 @@ class QuerySheet(Vertical):
 
     @property
     def short_name(self) -> SheetName:
-        return self._text.name(self.editor.text, running=self.running)
+        return self.draft.name(self.editor.text, running=self.running)
+
+    def set_file(self, file: SqlFile) -> None:
+        """The file that its text was read from or written to."""
+        self.draft = SheetText(file=file)
+        self._tell_name()
 
     def set_text(self, sql: str) -> None:
         """A text that can be had again."""
-        self._text = SheetText(sql)
+        self.draft = SheetText(sql)
         self.editor.set_statement(sql)
 
     def _tell_name(self) -> None:
@@ -230,7 +236,7 @@ class QuerySheet(Vertical):
     def _run(self, asked: str | Statement, base: int, difference: Difference | None = None) -> None:
         self._hint = None
         result = self.result = QueryResult(asked, base, time.monotonic(), difference)
-        self._text = self._text.after_run(self.editor.text, result.statement)
+        self.draft = self.draft.after_run(self.editor.text, result.statement)
         self.grid.show(result.rows, ())
         self._job.begin(result.title, lambda: result.how_far(time.monotonic(), self.room.state))
         self._executing.ask(partial(self._execute, result, self._database))

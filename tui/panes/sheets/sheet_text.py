@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tui.panes.sheets.sheet_bar import SheetName
+from tui.query.sql_files import SqlFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,19 +13,30 @@ class SheetText:
     """`kept` is the text that can be had again: from the history, or from where it was made."""
 
     kept: str = ""
+    file: SqlFile | None = None
 
     def is_unsaved(self, text: str) -> bool:
-        """Whether it was typed, and neither saved nor run."""
+        """Whether it was typed, and neither saved nor run. A file's text is only safe in its file."""
+        if self.file is not None:
+            return text != self.file.text
         return bool(text.strip()) and text != self.kept
 
     def is_free(self, text: str) -> bool:
         """Whether another statement may take its place."""
-        return not self.is_unsaved(text)
+        return self.file is None and not self.is_unsaved(text)
 
     def after_run(self, text: str, statement: str) -> SheetText:
         """The history has what was run: that may be one statement of several."""
         is_all = statement.strip() == text.strip().removesuffix(";").strip()
-        return SheetText(text) if is_all else self
+        return replace(self, kept=text) if is_all else self
 
     def name(self, text: str, *, running: bool) -> SheetName:
-        return SheetName("query", self.is_unsaved(text), running)
+        name = "query" if self.file is None else self.file.name
+        return SheetName(name, self.is_unsaved(text), running)
+
+    @property
+    def loss(self) -> str:
+        """What is said before it is closed unsaved."""
+        if self.file is None:
+            return "This text is neither saved nor run."
+        return f"What was changed in {self.file.name} is not saved."

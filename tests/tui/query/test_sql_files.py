@@ -1,0 +1,154 @@
+"""`.sql` files: opened, saved, and never overwritten unasked."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from core.errors import NotFound, PaimarkError, Refused, Unavailable
+from tests.tui.driving import querying
+from tui.query.sql_files import MOST_BYTES, Changed, completions, full_path, read_sql, write_sql
+
+
+def test_a_file_is_written_whole_with_its_rights_and_line_ends(tmp_path: Path) -> None:
+    path = tmp_path / "orders.sql"
+    path.write_bytes(b"SELECT 1\r\nFROM t\r\n")
+    path.chmod(0o640)
+    link = tmp_path / "link.sql"
+    link.symlink_to(path)
+    read = read_sql(full_path(str(link)))
+    assert (read.path, read.text) == (path, "SELECT 1\nFROM t\n")
+    written = write_sql(read.path, "SELECT 2\nFROM t", read.data)
+    assert path.read_bytes() == written.data == b"SELECT 2\r\nFROM t\r\n"
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert link.is_symlink()
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["link.sql", "orders.sql"]
+
+
+def test_what_somebody_else_wrote_is_not_overwritten(tmp_path: Path) -> None:
+    path = tmp_path / "orders.sql"
+    mine = write_sql(path, "SELECT 1", None)
+    with pytest.raises(Changed):
+        write_sql(path, "SELECT 2", None)
+    path.write_text("theirs")
+    with pytest.raises(Changed) as changed:
+        write_sql(path, "SELECT 2", mine.data)
+    assert path.read_text() == "theirs"
+    write_sql(path, "SELECT 2", changed.value.data)
+    assert path.read_text() == "SELECT 2\n"
+
+
+def test_what_can_not_be_a_statement_is_refused_in_words(tmp_path: Path) -> None:
+    (tmp_path / "binary.sql").write_bytes(b"\x89PNG\x00")
+    (tmp_path / "nul.sql").write_bytes(b"SELECT\x00 1")
+    (tmp_path / "large.sql").write_bytes(b" " * (MOST_BYTES + 1))
+    os.mkfifo(tmp_path / "pipe.sql")
+    refused = {
+        ".": (Refused, "is a directory"),
+        "binary.sql": (Refused, "not text in UTF-8"),
+        "nul.sql": (Refused, "holds a NUL"),
+        "large.sql": (Refused, "larger than 1 MB"),
+        "pipe.sql": (Refused, "no regular file"),
+        "none.sql": (NotFound, "no file"),
+    }
+    for name, (kind, words) in refused.items():
+        with pytest.raises(kind) as error:
+            read_sql(tmp_path / name)
+        assert isinstance(error.value, PaimarkError)
+        assert words in error.value.message
+    with pytest.raises(NotFound, match="no directory"):
+        write_sql(tmp_path / "none" / "q.sql", "SELECT 1", None)
+
+
+def test_a_path_is_completed_and_home_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("orders_1.sql", "orders_2.sql", "notes.txt", ".hidden.sql"):
+        (tmp_path / name).touch()
+    (tmp_path / "old").mkdir()
+    assert completions("~/ord") == ("~/orders_", ["orders_1.sql", "orders_2.sql"])
+    assert completions("~/ol") == ("~/old/", ["old/"])
+    assert completions("~/")[1] == ["old/", "orders_1.sql", "orders_2.sql"]
+    assert completions("~/.h") == ("~/.hidden.sql", [".hidden.sql"])
+    assert completions("~/none") == ("~/none", [])
+    assert full_path("~/old/../orders_1.sql") == tmp_path / "orders_1.sql"
+    with pytest.raises(Unavailable, match="can't be listed"):
+        completions("~/nowhere/x")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The home of whoever types."""
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    return home
+
+
+async def test_a_file_is_opened_changed_and_saved(warehouse: Path, folder: Path) -> None:
+    path = folder / "orders.sql"
+    path.write_text("SELECT 1")
+    async with querying(warehouse, (120, 40)) as (console, pane):
+        await console.press("ctrl+f")
+        await console.sees("Open a .sql file")
+        await console.type("~/ord")
+        await console.press("tab")
+        await console.sees("→ ", "orders.sql")
+        await console.press("enter")
+        await console.sees("[1 orders.sql]")
+        await console.until(lambda: pane.editor.text == "SELECT 1")
+        await console.type(" + 1")
+        await console.sees("[1 orders.sql*]")
+        await console.press("ctrl+s")
+        await console.sees("Saved ", "[1 orders.sql]")
+        assert path.read_text() == "SELECT 1 + 1\n"
+        # Nothing is put in its place.
+        await pane.prepare("SELECT 2")
+        await console.sees("1 orders.sql", "[2 query]")
+        await console.press("ctrl+pageup")
+        await console.type(" + 2")
+        path.write_text("theirs")
+        await console.press("ctrl+s")
+        await console.sees("Overwrite the file", "▸[ Cancel ]")
+        await console.press("enter")
+        await console.loses("Overwrite the file")
+        assert path.read_text() == "theirs"
+        await console.press("ctrl+g")
+        await console.sees("What was changed in orders.sql is not saved")
+        await console.press("escape")
+        await console.press("ctrl+s")
+        await console.sees("Overwrite the file")
+        await console.press("a")
+        await console.sees("[1 orders.sql]  2 query")
+        assert path.read_text() == "SELECT 1 + 1 + 2\n"
+
+
+async def test_a_query_is_saved_under_a_name_and_opened_once(warehouse: Path, folder: Path) -> None:
+    taken = folder / "taken.sql"
+    taken.write_text("mine")
+    async with querying(warehouse, (120, 40)) as (console, pane):
+        await console.type(" LIMIT 1")
+        await console.press("ctrl+s")
+        await console.sees("Save the query")
+        await console.type("~/none/x.sql")
+        await console.press("enter")
+        await console.sees("There is no directory")
+        await console.press("escape")
+        await console.press("ctrl+s")
+        await console.type("~/taken.sql")
+        await console.press("enter")
+        await console.sees("Overwrite the file", "another text of 4 bytes")
+        await console.press("escape")
+        assert taken.read_text() == "mine"
+        await console.press("ctrl+s")
+        await console.type("~/new.sql")
+        await console.press("enter")
+        await console.sees("[1 new.sql]")
+        assert (folder / "new.sql").read_text() == f"{pane.editor.text}\n"
+        await console.press("ctrl+t")
+        await console.press("ctrl+f")
+        await console.type("new.sql")
+        await console.press("enter")
+        await console.sees("[1 new.sql]", "It is open here already")
+        assert len(pane.sheets) == 2

@@ -1,0 +1,124 @@
+"""Sheets from `.sql` files and back: read and written in threads, and nothing is overwritten unasked."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+from textual.widget import Widget
+
+from core.errors import PaimarkError
+from tui.messages import StatusShown
+from tui.panes.sheets.sheet import QuerySheet
+from tui.query.sql_files import Changed, SqlFile, full_path, read_sql, write_sql
+from tui.work.background import Slot
+
+# What a thread did: nothing, for a file that holds another text than was read from it.
+_Saved = SqlFile | Changed
+
+
+class SheetFiles:
+    """`opened` puts a file on a sheet."""
+
+    def __init__(self, pane: Widget, opened: Callable[[SqlFile], Awaitable[None]]) -> None:
+        self._pane = pane
+        self._opened = opened
+        self._directory = ""
+        app = pane.app
+        self._reading: Slot[SqlFile] = Slot(app, "open", self._read, self._failed)
+        self._writing: Slot[_Saved] = Slot(app, "save", self._written, self._failed)
+        self._sheet: QuerySheet | None = None
+        self._text = ""
+
+    async def ask_open(self) -> None:
+        from tui.dialogs.data.path_screen import PathScreen
+
+        def chosen(typed: str | None) -> None:
+            if typed is not None:
+                self.open(typed)
+
+        screen = PathScreen("Open a .sql file", exists=True, text=self._directory)
+        await self._pane.app.push_screen(screen, chosen)
+
+    def open(self, typed: str) -> None:
+        """Read a file for a sheet."""
+        path = full_path(typed)
+        self._reading.ask(lambda report: report(read_sql(path)))
+
+    def _read(self, file: SqlFile) -> None:
+        self._remember(file)
+        self._pane.call_later(self._opened, file)
+
+    async def save(self, sheet: QuerySheet) -> None:
+        """To its file; ask for one where it has none."""
+        if self._writing.busy:
+            self._say("The file is still being written", "warn")
+        elif sheet.draft.file is None:
+            await self.ask_save(sheet)
+        elif not sheet.has_unsaved:
+            self._say(f"{sheet.draft.file.name} holds this text already", "")
+        else:
+            self._write(sheet, str(sheet.draft.file.path), sheet.draft.file.data)
+
+    async def ask_save(self, sheet: QuerySheet) -> None:
+        """To a file that is named now; one that is there is only written over when somebody agrees."""
+        from tui.dialogs.data.path_screen import PathScreen
+
+        def chosen(typed: str | None) -> None:
+            if typed is not None:
+                self._write(sheet, typed, None)
+
+        text = self._directory if sheet.draft.file is None else str(sheet.draft.file.path)
+        await self._pane.app.push_screen(PathScreen("Save the query", exists=False, text=text), chosen)
+
+    def _write(self, sheet: QuerySheet, typed: str, over: bytes | None) -> None:
+        path, text = full_path(typed), sheet.editor.text
+        self._sheet, self._text = sheet, text
+
+        def work() -> _Saved:
+            try:
+                return write_sql(path, text, over)
+            except Changed as changed:
+                return changed
+
+        self._writing.ask(lambda report: report(work()))
+
+    def _written(self, saved: _Saved) -> None:
+        if isinstance(saved, Changed):
+            self._pane.call_later(self._ask_over, saved)
+            return
+        self._remember(saved)
+        if self._sheet is not None:
+            self._sheet.set_file(saved)
+        self._say(f"Saved {saved.path}", "good")
+
+    async def _ask_over(self, changed: Changed) -> None:
+        """The file holds another text than the one that was read from it, or there was none."""
+        from tui.dialogs.confirm import ConfirmScreen
+
+        sheet, path = self._sheet, str(changed.path)
+        if sheet is None:
+            return
+        is_own = sheet.draft.file is not None and str(sheet.draft.file.path) == path
+        question = f"{path} was changed by somebody since." if is_own else f"{path} is there already."
+        asked = ConfirmScreen(
+            question,
+            f"It holds another text of {len(changed.data):,} bytes, which would be lost.",
+            title="Overwrite the file",
+            agree="Overwrite",
+        )
+        await self._pane.app.push_screen(asked, partial(self._agreed, sheet, path, changed.data))
+
+    def _agreed(self, sheet: QuerySheet, path: str, data: bytes, agreed: bool | None) -> None:
+        # Only what was there when it was asked.
+        if agreed:
+            self._write(sheet, path, data)
+
+    def _failed(self, error: PaimarkError) -> None:
+        self._say(f"{error.message}. {error.hint}".strip(), "bad")
+
+    def _remember(self, file: SqlFile) -> None:
+        self._directory = f"{file.path.parent}/"
+
+    def _say(self, text: str, ink: str) -> None:
+        self._pane.post_message(StatusShown(text, ink))

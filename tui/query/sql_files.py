@@ -1,0 +1,139 @@
+"""`.sql` files of a person's own: read whole, and written whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.errors import NotFound, Refused, Unavailable
+from core.regular_files import open_regular
+
+# More than this is not a statement that somebody wrote, and slow in an editor.
+MOST_BYTES = 1_000_000
+
+
+class Changed(Refused):
+    """Something else is in the file at `path` than what was read from it: `data`."""
+
+    def __init__(self, path: Path, data: bytes) -> None:
+        self.path = path
+        self.data = data
+        super().__init__(f"{path} holds another text", "Nothing was written.")
+
+
+@dataclass(frozen=True, slots=True)
+class SqlFile:
+    """`path` is absolute, with links followed. `text` is what the editor had when `data` was in the file."""
+
+    path: Path
+    text: str
+    data: bytes
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+
+def full_path(typed: str) -> Path:
+    """`~` and links followed."""
+    return Path(os.path.realpath(os.path.expanduser(typed.strip())))
+
+
+def read_sql(path: Path) -> SqlFile:
+    """Raises `NotFound`; `Refused` for what is no text, no file or too large; and `Unavailable`."""
+    data = _read(path)
+    if data is None:
+        raise NotFound(f"There is no file {path}")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Refused(f"{path} is not text in UTF-8") from error
+    if "\0" in text:
+        raise Refused(f"{path} is not text: it holds a NUL")
+    return SqlFile(path, text.replace("\r\n", "\n"), data)
+
+
+def write_sql(path: Path, text: str, over: bytes | None) -> SqlFile:
+    """Replace what the file holds, which must still be `over`; None where there must be none yet.
+
+    Lines end as they did before, and the last one with a line end. Raises `Changed`, `Refused`, `NotFound`
+    and `Unavailable`; then the file is as it was.
+    """
+    before = _read(path)
+    is_same = before is not None and over is not None and before == over
+    if before is not None and not is_same:
+        raise Changed(path, before)
+    if not path.parent.is_dir():
+        raise NotFound(f"There is no directory {path.parent}")
+    if before is not None and not os.access(path, os.W_OK):
+        raise Refused(f"{path} is read-only")
+    whole = text if text.endswith("\n") else text + "\n"
+    # Where all lines end as on Windows; a mixture is not kept.
+    if before and before.count(b"\n") == before.count(b"\r\n") > 0:
+        whole = whole.replace("\n", "\r\n")
+    data = whole.encode("utf-8", "surrogatepass")
+    try:
+        _replace(path, data, None if before is None else os.stat(path).st_mode & 0o7777)
+    except OSError as error:
+        raise Unavailable(
+            f"{path} can't be written: {error.strerror or error}", "It is as it was."
+        ) from error
+    return SqlFile(path, text, data)
+
+
+def _read(path: Path) -> bytes | None:
+    """None where there is nothing. Raises `Refused` and `Unavailable`."""
+    if path.is_dir():
+        raise Refused(f"{path} is a directory", "Name a file in it.")
+    try:
+        with os.fdopen(open_regular(path, os.O_RDONLY), "rb") as file:
+            data = file.read(MOST_BYTES + 1)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        if error.errno in (errno.EINVAL, errno.ENXIO):
+            raise Refused(f"{path} is no regular file") from error
+        raise Unavailable(f"{path} can't be read: {error.strerror or error}") from error
+    if len(data) > MOST_BYTES:
+        raise Refused(f"{path} is larger than 1 MB", "Run it with paimark sql -f.")
+    return data
+
+
+def _replace(path: Path, data: bytes, mode: int | None) -> None:
+    """A whole file in its place at once, with the rights of the one before. Raises `OSError`."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            if mode is not None:
+                os.fchmod(file.fileno(), mode)
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+
+
+def completions(typed: str) -> tuple[str, list[str]]:
+    """What a begun path can go on as: the part that all have in common, and their names.
+
+    Directories end with a slash; hidden names only come when a dot was typed. Raises `Unavailable`.
+    """
+    directory, begun = os.path.split(typed)
+    try:
+        with os.scandir(os.path.expanduser(directory) or ".") as entries:
+            names = sorted(
+                each.name + "/" * each.is_dir()
+                for each in entries
+                if each.name.startswith(begun) and (begun.startswith(".") or not each.name.startswith("."))
+            )
+    except OSError as error:
+        raise Unavailable(f"{directory or '.'} can't be listed: {error.strerror or error}") from error
+    names = [each for each in names if each.endswith(("/", ".sql"))] or names
+    # Letter by letter: they are names of one directory.
+    common = os.path.commonprefix(names) or begun  # noqa: RUF071
+    return os.path.join(directory, common), names

@@ -1,0 +1,34 @@
+"""The entries of the palette for the query pane's sheets and files."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from tui.dialogs.palette import PaletteEntry
+from tui.panes.pane import Pane
+
+if TYPE_CHECKING:
+    from tui.panes.query import QueryPane
+
+
+def query_entries(open_pane: Callable[[], Awaitable[Pane]]) -> list[PaletteEntry]:
+    """`open_pane` goes to the query pane."""
+
+    def entry(name: str, what: str, keys: str, act: Callable[[QueryPane], Awaitable[None]]) -> PaletteEntry:
+        async def run() -> None:
+            from tui.panes.query import QueryPane
+
+            pane = await open_pane()
+            assert isinstance(pane, QueryPane)
+            await act(pane)
+
+        return PaletteEntry(name, what, keys, run)
+
+    return [
+        entry("new query", "another one beside those there are", "ctrl+t", lambda it: it.action_new()),
+        entry("close query", "the one in view", "ctrl+g", lambda it: it.action_shut()),
+        entry("open file", "a .sql file as a query", "ctrl+f", lambda it: it.action_open()),
+        entry("save file", "the query to its .sql file", "ctrl+s", lambda it: it.action_save()),
+        entry("save as", "the query to another .sql file", "", lambda it: it.action_save_as()),
+    ]
