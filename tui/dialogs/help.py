@@ -53,4 +53,4 @@ def _page(sections: Sequence[KeySection]) -> list[Line]:
 
 def _line(binding: Binding) -> Line:
     keys = "  ".join(written(key.strip()) for key in binding.key.split(","))
-    return [(f"  {keys}".ljust(_KEYS_WIDTH), "accent"), (binding.tooltip or binding.description, "")]
+    return [(f"  {keys}  ".ljust(_KEYS_WIDTH), "accent"), (binding.tooltip or binding.description, "")]

@@ -91,6 +91,7 @@ class QueryPane(Vertical):
                 return
         await self._free_sheet()
         self.sheet.prepare(file.text)
+        self.sheet.editor.move_cursor((0, 0))
         self.sheet.set_file(file)
         self.show_names()
 

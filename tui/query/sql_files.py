@@ -25,7 +25,8 @@ class Changed(Refused):
 
 @dataclass(frozen=True, slots=True)
 class SqlFile:
-    """`path` is absolute, with links followed. `text` is what the editor had when `data` was in the file."""
+    """`path` is absolute, with links followed. `text` is what the editor had when `data` was in the file: it
+    needs no line end at its end, and none as on Windows."""
 
     path: Path
     text: str
@@ -52,7 +53,7 @@ def read_sql(path: Path) -> SqlFile:
         raise Refused(f"{path} is not text in UTF-8") from error
     if "\0" in text:
         raise Refused(f"{path} is not text: it holds a NUL")
-    return SqlFile(path, text.replace("\r\n", "\n"), data)
+    return SqlFile(path, text.replace("\r\n", "\n").removesuffix("\n"), data)
 
 
 def write_sql(path: Path, text: str, over: bytes | None) -> SqlFile:

@@ -105,7 +105,8 @@ class KeyBar(Lines):
 
 def written(key: str) -> str:
     """A key as people write it."""
-    return _WRITTEN.get(key, key)
+    held, plus, last = key.rpartition("+")
+    return f"{held}{plus}{_WRITTEN.get(last, last)}"
 
 
 def _key(key: str, description: str) -> list[Piece]:

@@ -19,7 +19,7 @@ def test_a_file_is_written_whole_with_its_rights_and_line_ends(tmp_path: Path) -
     link = tmp_path / "link.sql"
     link.symlink_to(path)
     read = read_sql(full_path(str(link)))
-    assert (read.path, read.text) == (path, "SELECT 1\nFROM t\n")
+    assert (read.path, read.text) == (path, "SELECT 1\nFROM t")
     written = write_sql(read.path, "SELECT 2\nFROM t", read.data)
     assert path.read_bytes() == written.data == b"SELECT 2\r\nFROM t\r\n"
     assert path.stat().st_mode & 0o777 == 0o640
@@ -98,6 +98,7 @@ async def test_a_file_is_opened_changed_and_saved(warehouse: Path, folder: Path)
         await console.press("enter")
         await console.sees("[1 orders.sql]")
         await console.until(lambda: pane.editor.text == "SELECT 1")
+        await console.press("end")
         await console.type(" + 1")
         await console.sees("[1 orders.sql*]")
         await console.press("ctrl+s")
