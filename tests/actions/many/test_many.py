@@ -14,9 +14,11 @@ from core.actions.plan import Plan
 from core.actions.registry import action
 from core.cancelling import Cancellation, cancellable
 from core.errors import Refused, UsageError
+from core.storage.local import LocalFiles
 from core.table.operations import read_operations
 from paimark.results import ManyDone, TagDeleted, result_of
-from tests.actions.acting import ORDERS, applied, contents, done, planned, replace_rows
+from tests.actions.acting import ORDERS, applied, contents, context_on, done, planned, replace_rows
+from tests.faults.fault_files import Death, DiesAfter
 
 
 @pytest.fixture
@@ -142,6 +144,20 @@ def test_a_cancel_stops_before_the_next_part(context: Context, tags: list[str]) 
         action("delete-tag").apply(context, plan, cancel)
     assert raised.value.message == "Cancelled: 1 of 3 done: tag v3; not begun: tag again"
     assert names(context) == {"v2", "v4", "again"}
+
+
+def test_recover_says_what_was_done_of_many(context: Context, warehouse: Path, tags: list[str]) -> None:
+    files = DiesAfter(LocalFiles(str(warehouse)), r"operations/operation-")
+    with pytest.raises(Death):
+        done(context_on(warehouse, files), "delete-tag", name=tags)
+    told = "The log has 1 of the 3 parts of a delete-tag: tag v3. Not in it: tag v4, tag again"
+    assert planned(context, "recover").warnings == (told,)
+    assert done(context, "recover").message == f"shop.orders is whole again. {told}"
+    # Nothing is interrupted any more, and it is known still what was not begun.
+    assert planned(context, "recover").warnings == (told,)
+    assert names(context) == {"v2", "v4", "again"}
+    done(context, "delete-tag", name=["v4", "again"])
+    assert planned(context, "recover").warnings == ()
 
 
 def test_what_was_changed_since_stays_when_the_others_are_taken_back(
