@@ -42,6 +42,7 @@ class Settings:
     hold secrets, so they are never printed. `context` is the config file's name for it, None for none.
     `start` is the place that the console opens on, as `core.travel.place` reads it; empty for none. Then,
     with `resume`, it opens where one left off. `keys` are the keys bound anew, by the ids of their bindings.
+    `flags` are what the command line said, for another context of the same sitting.
     With `offers_tour` the console asks whether to lead over the demo.
     """
 
@@ -55,6 +56,8 @@ class Settings:
     resume: bool = True
     keys: Mapping[str, str] = field(default_factory=dict)
     offers_tour: bool = False
+    mouse: bool = False
+    flags: Flags | None = field(default=None, repr=False)
 
 
 @dataclass(slots=True)
@@ -68,6 +71,7 @@ class Flags:
     spark_master: str | None = None
     spark_conf: dict[str, str] = field(default_factory=dict, repr=False)
     start: str | None = None
+    mouse: bool = False
 
 
 class WarehouseContext(HidesSecrets, frozen=True, forbid_unknown_fields=True):
@@ -85,6 +89,7 @@ class ConfigFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     default_context: str | None = None
     resume: bool = True
     keys: dict[str, str] = {}
+    mouse: bool = False
     contexts: dict[str, WarehouseContext] = {}
 
 
@@ -182,6 +187,8 @@ def load_settings(flags: Flags, environment: Mapping[str, str] = os.environ) -> 
         start=flags.start or (chosen.start if chosen and not named_warehouse else ""),
         resume=config.resume,
         keys=config.keys,
+        mouse=flags.mouse or config.mouse,
+        flags=flags,
     )
 
 

@@ -12,6 +12,7 @@ from tui.opening import Opening
 from tui.session import Session
 
 if TYPE_CHECKING:
+    from tui.console import Console
     from tui.keys.bindings import Scope
 
 
@@ -21,6 +22,15 @@ def run(settings: Settings) -> int:
     gc.disable()
     os.environ.setdefault("TEXTUAL_ANIMATIONS", "none")
     os.environ.setdefault("TEXTUAL_FPS", "30")
+    while True:
+        console = _sit(settings)
+        if console.next_settings is None:
+            return console.return_code or 0
+        settings = console.next_settings
+
+
+def _sit(settings: Settings) -> Console:
+    """One sitting at one warehouse, until it is left or another one is chosen."""
     session = Session(settings)
     opening = Opening(session)
     opening.start()
@@ -34,11 +44,11 @@ def run(settings: Settings) -> int:
         console.set_keymap(dict(keymap_of(settings.keys, _scopes())))
     # Without the mouse the terminal's own selection works, and the line carries only keys.
     try:
-        console.run(mouse=False)
+        console.run(mouse=settings.mouse)
     finally:
         session.memory.save()
         session.room.close()
-    return console.return_code or 0
+    return console
 
 
 def key_rows(keys: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:

@@ -21,6 +21,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from core.cells import cut
+from core.config import Settings
 from core.figures import counted, seconds
 from tui.keymap import hidden
 from tui.messages import Copied, LogLineAdded, StatusShown
@@ -30,6 +31,7 @@ from tui.screens.browse import BrowseScreen
 from tui.session import Session
 from tui.terminal.clipboard import copy_sequence
 from tui.terminal.key_order import Cancellable, RowsScreen, binding_of, settled
+from tui.terminal.mouse import toggle
 from tui.terminal.sent_cells import SentCells
 from tui.theme import THEMES, best_theme, make_theme, wants_no_colors
 from tui.widgets.grid.record_grid import RecordGrid
@@ -45,6 +47,10 @@ if TYPE_CHECKING:
 
 # What took as long as that, with nobody watching, rings when it ends.
 BELL_SECONDS = 5.0
+
+
+# So far the cursor goes with one click of the wheel.
+_WHEEL_ROWS = 3
 
 
 class Console(App[None]):
@@ -69,6 +75,8 @@ class Console(App[None]):
         Binding("?", "help", "keys", id="app.help"),
         hidden("tour.next", "f9", "tour('next')", "the tour", "the next step of the tour"),
         hidden("tour.leave", "f8", "tour('leave')", "leave the tour"),
+        hidden("app.mouse", "M", "mouse", "mouse", "switch the mouse on or off: off, the terminal selects"),
+        hidden("app.suspend", "ctrl+z", "suspend", "back to the shell; fg comes back"),
         Binding("ctrl+l", "redraw", "draw the screen again", show=False, id="app.redraw"),
     ]
 
@@ -90,6 +98,8 @@ class Console(App[None]):
             self.register_theme(make_theme(name))
         self.theme = best_theme(self.console.color_system, no_colors=no_colors)
         self._tour: Tour | None = None
+        # Another warehouse to go to when this one is left.
+        self.next_settings: Settings | None = None
         self.browse = BrowseScreen(session, opening, self.log_lines)
 
     def get_default_screen(self) -> Screen[None]:
@@ -287,6 +297,7 @@ class Console(App[None]):
     async def action_palette(self) -> None:
         from tui.dialogs.palette import PaletteEntry, PaletteScreen
         from tui.keys.rebinding import shown_keys
+        from tui.screens.contexts import context_entries
         from tui.screens.palette_entries import entries
 
         async def chosen(entry: PaletteEntry | None) -> None:
@@ -311,12 +322,41 @@ class Console(App[None]):
                     for name in themes
                 ),
                 PaletteEntry("tour", "ten minutes with the demo, step by step", "", self.action_tour),
+                PaletteEntry("mouse", "on or off", "M", self.action_mouse),
                 PaletteEntry("quit", "leave Paimark", "ctrl+q", self.action_quit),
             ]
+            own += context_entries(self.session, self.say, self._switch_to)
             keys = shown_keys([*BrowseScreen.BINDINGS, *self.BINDINGS], self._keymap)
             return [replace(each, keys=keys.get(each.keys, each.keys)) for each in entries(self.browse, own)]
 
         await self.push_screen(PaletteScreen(offered, lambda: self.browse.tables.all_listed), chosen)
+
+    def _switch_to(self, settings: Settings) -> None:
+        self.next_settings = settings
+        self.exit()
+
+    def action_mouse(self) -> None:
+        if self._driver is not None:
+            is_on = toggle(self._driver)
+            self.say("The mouse is on: the wheel moves the cursor" if is_on else "The mouse is off")
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        self._turn_wheel(event, _WHEEL_ROWS)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        self._turn_wheel(event, -_WHEEL_ROWS)
+
+    def _turn_wheel(self, event: events.MouseEvent, rows: int) -> None:
+        widget, _ = self.screen.get_widget_at(event.screen_x, event.screen_y)
+        if isinstance(widget, RecordGrid):
+            widget.action_move(rows)
+
+    def action_suspend(self) -> None:
+        """ctrl+z, but not while a change is written: others would take one that stands still for dead."""
+        if self.session.changes:
+            self.say("A change is being written: ctrl+z waits for its end", "warn")
+        else:
+            self.action_suspend_process()
 
     @property
     def tour(self) -> Tour:

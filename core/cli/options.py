@@ -80,6 +80,7 @@ GLOBAL_OPTIONS: tuple[click.Option, ...] = (
         metavar="FILE",
         help="Save the plan of a change for `paimark apply`, and do not apply it now.",
     ),
+    _option("--mouse", is_flag=True, help="The console takes the mouse; M switches it."),
     _option("--spark-master", metavar="URL", help="Spark's master (local)."),
     _option("--spark-conf", type=key_value, multiple=True, metavar="K=V", help="A Spark setting."),
 )
@@ -98,6 +99,8 @@ class GlobalCommand(click.Command):
             raise UsageError(
                 f"`paimark {self.name}` makes no plan to save", "--plan-out goes with an action."
             )
+        if given(ctx).mouse and self.name not in ("open", "demo"):
+            raise UsageError(f"`paimark {self.name}` opens no console", "--mouse goes without a command.")
         return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -124,3 +124,8 @@ def test_a_place_without_a_warehouse_takes_the_one_that_options_name(
     assert (ran.code, "no table shop.ordrs" in ran.err) == (1, True)
     ran = paimark("--warehouse", warehouse, "shop.orders@v2")
     assert (ran.code, "needs a terminal" in ran.err) == (2, True)
+
+
+def test_a_command_without_a_console_takes_no_mouse(paimark: Paimark, warehouse: Path) -> None:
+    ran = paimark("--warehouse", warehouse, "--mouse", "tables")
+    assert (ran.code, "opens no console" in ran.err) == (2, True)

@@ -1,0 +1,62 @@
+"""Contexts in the palette: another warehouse, without leaving the console."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from core.config import Flags, Settings, config_path, load_settings, read_config
+from core.errors import NotFound, PaimarkError
+from core.storage.known_options import require_known
+from core.text import clean_text
+from tui.dialogs.palette import PaletteEntry
+from tui.messages import Say
+from tui.session import Session
+
+
+def context_entries(session: Session, say: Say, go: Callable[[Settings], None]) -> list[PaletteEntry]:
+    """One for each context of the config file; none where that can't be read. `go` opens the one chosen."""
+    try:
+        contexts = read_config(config_path()).contexts
+    except PaimarkError:
+        return []
+    return [
+        PaletteEntry(
+            f"context {clean_text(name)}",
+            "this is it" if name == session.settings.context else "open its warehouse",
+            "",
+            partial(_switch, session, name, say, go),
+        )
+        for name in contexts
+    ]
+
+
+def _switch(session: Session, name: str, say: Say, go: Callable[[Settings], None]) -> None:
+    reason = why_not_now(session)
+    if reason:
+        say(reason, "warn")
+        return
+    try:
+        go(_settings_of(session.settings.flags or Flags(), name))
+    except PaimarkError as error:
+        say(f"{error.message}. {error.hint}".rstrip(), "bad")
+
+
+def why_not_now(session: Session) -> str:
+    """A sentence about what runs and would end with this warehouse; empty where nothing does."""
+    if session.changes:
+        return f"{session.changes[0].title} is being written: switch when it is done"
+    if session.room.state == "running":
+        return "A statement is still running: ctrl+c cancels it, then switch"
+    return ""
+
+
+def _settings_of(flags: Flags, name: str) -> Settings:
+    """What was said on the command line still holds, but for the warehouse and its options."""
+    settings = load_settings(replace(flags, warehouse=None, options={}, context=name, start=None))
+    require_known(settings.options, settings.warehouse)
+    if "://" not in settings.warehouse and not os.path.isdir(settings.warehouse):
+        raise NotFound(f"There is no warehouse {settings.warehouse}", "The config file names it.")
+    return settings
