@@ -77,6 +77,13 @@ async def glance(console: Sitting, suffix: str) -> None:
     await console.press("escape", "7", "G")
     await console.sees("[7 Timeline]", "◇─", "expired, kept")
     take_picture(console, f"timeline{suffix}")
+    await console.press("8")
+    await console.sees("[8 Space", " alone + ")
+    take_picture(console, f"space{suffix}")
+    await console.press("C")
+    await console.sees("rows over time: ", "┤")
+    take_picture(console, f"chart{suffix}")
+    await console.press("escape")
     await console.press("2", "G", "enter")
     await console.sees("VERSION AS OF 'savepoint.1'")
     take_picture(console, f"query{suffix}")
@@ -153,6 +160,13 @@ async def tour(console: Sitting, warehouse: Path, suffix: str, savepoint: int, b
     await console.press("7", "g", "j" if not suffix else "G")
     await console.sees("[7 Timeline]", "◇─", "expired, kept")
     take("timeline")
+    await console.press("8")
+    await console.sees("[8 Space", " alone + ", " buckets; small is")
+    take("space")
+    await console.press("C")
+    await console.sees("rows over time: ", "┤")
+    take("chart")
+    await console.press("escape")
     await console.press("2", "G")
     await console.sees("savepoint 1 ", "of snapshot 4")
     await console.press("enter")
@@ -183,6 +197,8 @@ async def main() -> None:
     PICTURES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as place:
         os.environ["XDG_STATE_HOME"] = place
+        # Charts are drawn with dots only where they are known.
+        os.environ["LC_ALL"] = "C.UTF-8"
         warehouse = Path(place) / "paimark-demo"
         build_demo(warehouse, print)
         settings = Settings(str(warehouse))

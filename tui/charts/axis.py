@@ -8,8 +8,8 @@ from core.figures import size
 from tui.charts.chart import AxisKind, clock_moment
 
 _DAY = 86_400.0
-# A year has so many seconds, and times over more of them are told by the day.
-_LONG = 60 * _DAY
+# In seconds: times over a longer span are told by the day, and over a shorter one with milliseconds.
+_LONG, _SHORT = 60 * _DAY, 10.0
 
 Marks = tuple[list[float], list[str]]
 
@@ -23,7 +23,11 @@ def rising(top: float, kind: AxisKind, most: int) -> Marks:
 
 
 def between(low: float, high: float, kind: AxisKind, most: int) -> Marks:
-    """Marks at equal distances from the lowest value to the highest."""
+    """Marks at equal distances from the lowest value to the highest; of whole numbers at whole ones."""
+    if kind == "number" and low.is_integer() and high.is_integer() and 0 < high - low < most * 5:
+        step = math.ceil((high - low) / (most - 1))
+        places = [low + step * each for each in range(int((high - low) // step) + 1)]
+        return places, [label(place, kind, high - low) for place in places]
     count = max(2, most)
     places = [low + (high - low) * each / (count - 1) for each in range(count)]
     return places, [label(place, kind, high - low) for place in places]
@@ -46,6 +50,8 @@ def _time_label(value: float, span: float) -> str:
         return f"{moment:%Y-%m-%d}"
     if span > _DAY:
         return f"{moment:%m-%d %H:%M}"
+    if span < _SHORT:
+        return f"{moment:%H:%M:%S}.{moment.microsecond // 1000:03}"
     return f"{moment:%H:%M:%S}" if span < 600 else f"{moment:%H:%M}"
 
 

@@ -34,6 +34,9 @@ def entries(browse: BrowseScreen, own: Sequence[PaletteEntry]) -> list[PaletteEn
     if browse.target is not None:
         offered += [
             PaletteEntry("diff", "rows that differ between two versions", "D", browse.action_diff),
+            PaletteEntry(
+                "chart", "rows, files and bytes over time, or a histogram", "C", browse.action_chart
+            ),
             PaletteEntry("peek", "the first rows, without Spark", "p", browse.action_peek),
             PaletteEntry("protect", "switch stock expiry off on the branch", "P", browse.action_protect),
         ]
