@@ -215,6 +215,8 @@ async def test_keys_act_on_what_a_row_stands_for(forked: Path) -> None:
     act(forked, "create-savepoint")
     act(forked, "create-tag", name="old", snapshot=3, branch="fix")
     act(forked, "create-branch", name="newborn", tag="v2")
+    row = {"order_id": [1], "customer": ["fixed"], "price": [0.5]}
+    commit(forked, "shop.orders$branch_fix", pa.table(row, schema=ORDERS))
     async with sitting(forked, (120, 40)) as console:
         pane = await open_timeline(console)
 
@@ -245,13 +247,13 @@ async def test_keys_act_on_what_a_row_stands_for(forked: Path) -> None:
         await leads_to("R", "replace-main-branch · shop.orders", "type fix to confirm")
         await leads_to("P", "alter-branch-schema · shop.orders", "snapshot.num-retained.max")
         await leads_to("T", "rename-tag · shop.orders", "old ", "branch        fix")
-        await leads_to("x", "delete: which one?", "tag old of fix", "branch fix")
-        await console.press("x", "o", "l", "d", "enter")
-        await console.sees("delete-tag · shop.orders", "branch        fix")
-        await console.press("escape")
+        await leads_to("x", "delete-tag · shop.orders", "old ", "branch        fix")
+        await at(4, "fix")
+        await leads_to("x", "delete-branch · shop.orders", "Delete branch fix of shop.orders")
         await at(2, "main")
         await leads_to("m", "merge-branch · shop.orders", "type newborn to confirm")
-        await console.press("x", "down", "enter")
+        await leads_to("x", "delete: which one?", "tag v2 of main", "branch newborn")
+        await console.press("x", *"new", "enter")
         await console.sees("delete-branch · shop.orders", "Delete branch newborn of shop.orders")
         await console.press("escape")
         await at(3, "main")
