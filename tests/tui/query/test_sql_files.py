@@ -139,7 +139,7 @@ async def test_a_query_is_saved_under_a_name_and_opened_once(warehouse: Path, fo
         await console.press("ctrl+s")
         await console.type("~/taken.sql")
         await console.press("enter")
-        await console.sees("Overwrite the file", "another text of 4 bytes")
+        await console.sees("Overwrite the file", "another text of 4 B")
         await console.press("escape")
         assert taken.read_text() == "mine"
         await console.press("ctrl+s")

@@ -8,6 +8,7 @@ from functools import partial
 from textual.widget import Widget
 
 from core.errors import PaimarkError
+from core.figures import size
 from tui.messages import StatusShown
 from tui.panes.sheets.sheet import QuerySheet
 from tui.query.sql_files import Changed, SqlFile, full_path, read_sql, write_sql
@@ -103,7 +104,7 @@ class SheetFiles:
         question = f"{path} was changed by somebody since." if is_own else f"{path} is there already."
         asked = ConfirmScreen(
             question,
-            f"It holds another text of {len(changed.data):,} bytes, which would be lost.",
+            f"It holds another text of {size(len(changed.data))}, which would be lost.",
             title="Overwrite the file",
             agree="Overwrite",
         )
