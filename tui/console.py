@@ -298,7 +298,7 @@ class Console(App[None]):
         from tui.dialogs.palette import PaletteEntry, PaletteScreen
         from tui.keys.rebinding import shown_keys
         from tui.screens.contexts import context_entries
-        from tui.screens.palette_entries import entries
+        from tui.screens.palette.entries import entries
 
         async def chosen(entry: PaletteEntry | None) -> None:
             done = entry.run() if entry is not None else None

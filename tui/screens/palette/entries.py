@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from core.actions.registry import ACTIONS
 from tui.dialogs.palette import PaletteEntry
 from tui.screens.browse_keys import ACTION_KEYS
-from tui.screens.query_entries import query_entries
+from tui.screens.palette.query_entries import query_entries
 from tui.session import Target
 from tui.tabs import Tab
 
