@@ -39,6 +39,7 @@ class Buckets:
     def __init__(self, schema: TableSchema) -> None:
         self.small_below = small_below(schema)
         self._schema = schema
+        self._has_levels = bool(schema.primary_keys)
         self._counts: dict[tuple[bytes, int], list[int]] = {}
 
     def add(self, size: int, key: FileKey) -> None:
@@ -51,9 +52,17 @@ class Buckets:
     def __len__(self) -> int:
         return len(self._counts)
 
+    @property
+    def small_files(self) -> int:
+        return sum(counts[2] for counts in self._counts.values())
+
+    @property
+    def level_0_files(self) -> int | None:
+        """None where files have no levels."""
+        return sum(counts[3] for counts in self._counts.values()) if self._has_levels else None
+
     def worst(self) -> Iterator[BucketRow]:
         """Those with the most files that compaction would take."""
-        has_levels = bool(self._schema.primary_keys)
         worst = sorted(self._counts.items(), key=lambda each: (-_badness(each[1]), -each[1][0], each[0]))
         names = _Names(self._schema)
         for (partition, bucket), (files, size, small, level_0) in worst[:MOST_LISTED]:
@@ -63,7 +72,7 @@ class Buckets:
                 files=files,
                 bytes=size,
                 small=small,
-                level_0=level_0 if has_levels else None,
+                level_0=level_0 if self._has_levels else None,
             )
 
 

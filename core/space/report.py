@@ -70,8 +70,9 @@ class SpaceReport(msgspec.Struct, frozen=True, kw_only=True):
     another; `shared_bytes` those that several do, counted once.
 
     `buckets` are those of branch `branch` with the most small and level-0 files, the worst first, of
-    `bucket_count`. `missing` files are needed and not there; `unseen` lie outside the table. Without
-    `tells_orphans` metadata is missing or damaged that would say what else is needed.
+    `bucket_count`; `small_files` and `level_0_files` are of all of them. `missing` files are needed and not
+    there; `unseen` lie outside the table. Without `tells_orphans` metadata is missing or damaged that would
+    say what else is needed.
     """
 
     table: str
@@ -86,6 +87,8 @@ class SpaceReport(msgspec.Struct, frozen=True, kw_only=True):
     buckets: tuple[BucketRow, ...]
     bucket_count: int
     small_below: int
+    small_files: int
+    level_0_files: int | None
     missing: int
     unseen: int
     tells_orphans: bool
@@ -107,7 +110,9 @@ def sentences(report: SpaceReport) -> Iterator[str]:
 
 
 def bucket_sentence(report: SpaceReport) -> str:
-    """How many buckets there are, and which files are small."""
+    """How many buckets there are, and how many of their files are small, or not compacted yet."""
     shown = len(report.buckets)
     more = f", the worst {shown:,} shown" if shown < report.bucket_count else ""
-    return f"{counted(report.bucket_count, 'bucket')}{more}; small is under {size(report.small_below)}"
+    small = f"{counted(report.small_files, 'small file')} (under {size(report.small_below)})"
+    level_0 = "" if report.level_0_files is None else f", {report.level_0_files:,} of level 0"
+    return f"{counted(report.bucket_count, 'bucket')}{more}: {small}{level_0}"

@@ -74,6 +74,8 @@ def space(
         buckets=tuple(buckets.worst()),
         bucket_count=len(buckets),
         small_below=buckets.small_below,
+        small_files=buckets.small_files,
+        level_0_files=buckets.level_0_files,
         missing=sizes.missing,
         unseen=located.unseen,
         tells_orphans=needs.is_whole and not there.damaged and not located.unplaced,

@@ -161,7 +161,7 @@ async def tour(console: Sitting, warehouse: Path, suffix: str, savepoint: int, b
     await console.sees("[7 Timeline]", "◇─", "expired, kept")
     take("timeline")
     await console.press("8")
-    await console.sees("[8 Space", " alone + ", " buckets; small is")
+    await console.sees("[8 Space", " alone + ", " small files (under ")
     take("space")
     await console.press("C")
     await console.sees("rows over time: ", "┤")

@@ -21,7 +21,7 @@ def test_the_command_says_what_the_console_and_the_api_say(paimark: Paimark, war
     assert " alone + " in ran.err and " shared + " in ran.err
     buckets = paimark("space", TABLE, "--buckets", "--warehouse", warehouse, "--output", "json")
     assert buckets.rows == list(msgspec.to_builtins(report.buckets))
-    assert "2 buckets; small is under 94.0 MB" in buckets.err
+    assert "2 buckets: 10 small files (under 94.0 MB), 10 of level 0" in buckets.err
     shown = paimark("space", TABLE, "--warehouse", warehouse).out
     assert "main, older snapshots" in shown and " kB " in shown
     assert paimark("space", TABLE, "--branch", "nope", "--warehouse", warehouse).code == 1

@@ -60,7 +60,7 @@ async def test_rows_say_what_x_frees_and_x_opens_that_plan(forked: Path) -> None
         report = await whole_report(console, pane)
         rows: dict[tuple[str, str], SpaceRow] = {(each.kind, each.name): each for each in report.rows}
         await console.sees(
-            "[8 Space", f"{size(report.bytes)}, ", " alone + ", "bucket-0", "2 buckets; small is"
+            "[8 Space", f"{size(report.bytes)}, ", " alone + ", "bucket-0", "2 buckets: 10 small files"
         )
         for kind, name, title in (
             ("branch", "fix", "Delete branch fix of shop.orders"),
