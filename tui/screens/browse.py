@@ -397,7 +397,7 @@ class BrowseScreen(Screen[None]):
         await self.dialogs.open_protection()
 
     async def action_chart(self) -> None:
-        from tui.screens.charts import open_chart
+        from tui.charts.open_chart import open_chart
 
         if self.target is not None:
             await open_chart(self.app, self.session, self.target, self.pane, self.say)
