@@ -100,6 +100,11 @@ class QueryResult:
             return f"{counted(self.end.rows, 'row')}, {seconds(self.end.seconds)}"
         return "running"
 
+    @property
+    def ink(self) -> str:
+        """Of how it ended: good, bad, or warn where somebody cancelled it."""
+        return {"cancelled": "warn", "failed": "bad"}.get(self.in_short, "good")
+
     def how_far(self, now: float, engine: str) -> str:
         """What it waits for, or how far it is, in short."""
         told = "".join(text for text, ink in self._running(now, engine) if ink != "quiet").strip()

@@ -20,7 +20,7 @@ from tui.work.jobs import Job, Jobs
 _TICK = 1.0
 _COLUMNS = (
     GridColumn("", "text"),
-    GridColumn("job", most=44, middle=True),
+    GridColumn("job", most=32, middle=True),
     GridColumn("time"),
     GridColumn("how far", most=200),
 )
@@ -32,7 +32,7 @@ class JobsScreen(Dialog[Job]):
 
     DEFAULT_CSS = """
     JobsScreen > Vertical { height: 70%; max-width: 100%; width: 96%; }
-    JobsScreen ScrollLines { height: 2; color: $quiet; }
+    JobsScreen ScrollLines { height: 3; color: $quiet; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "go to it", id="jobs.open"),

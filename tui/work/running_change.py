@@ -75,7 +75,8 @@ class RunningChange:
         self._changes = changes
         self._spark = SparkWork(room)
         self._was_counting = False
-        self._parts_done = 0
+        # Of a change of many: how many parts are done, and how long those took.
+        self._parts_done, self._seconds_of_parts = 0, 0.0
         self._cancellation = Cancellation()
         self._jobs = jobs
         self._job = jobs.begin(
@@ -119,8 +120,8 @@ class RunningChange:
         if self._cancellation.was_asked or not self.lines or self._spark.is_starting:
             return told
         if done:
-            left = whole_seconds(self._job.elapsed / done * (count - done))
-            return f"{done} of {count} done, about {left} left"
+            left = max(0.0, self._seconds_of_parts / done * count - self._job.elapsed)
+            return f"{done} of {count} done, about {whole_seconds(left)} left"
         return self.lines[-1][-1][0]
 
     @property
@@ -173,7 +174,8 @@ class RunningChange:
             self.lines.pop()
         self._was_counting = isinstance(line, Counting)
         self.lines.append([("  · ", "accent"), (clean_text(line), "")])
-        self._parts_done = parts_done(line) or self._parts_done if self.plan.parts else 0
+        if self.plan.parts and (done := parts_done(line)) is not None:
+            self._parts_done, self._seconds_of_parts = done, self._job.elapsed
         if not self._was_counting:
             self._app.post_message(LogLineAdded(f"{self.title}: {line}"))
         self._look()

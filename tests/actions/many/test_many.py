@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from core.actions.change.operations import stacks
 from core.actions.context import Context
 from core.actions.many.applying import PartlyDone
+from core.actions.many.words import part_done, parts_done
 from core.actions.plan import Plan
 from core.actions.registry import action
 from core.cancelling import Cancellation, cancellable
@@ -203,3 +204,9 @@ def test_every_refusal_is_told_before_anything_is_done(context: Context) -> None
     with pytest.raises(Refused):
         applied(context, replace(plan, action="delete-tag"))
     assert "free" in names(context)
+
+
+def test_the_line_on_a_part_tells_how_many_are_done() -> None:
+    assert parts_done(part_done(12, 30, "Deleted tag a of t: 1 file")) == 12
+    for other in ("read 1 of 4 manifests, 3 s left", "all 3 of 4: x", "3 of them: x", "waiting"):
+        assert parts_done(other) is None

@@ -286,7 +286,7 @@ class QuerySheet(Vertical):
         short = result.title
         ran = QueryExecution(int(time.time() * 1000), result.statement.strip(), result.in_short)
         add_to_history(state_directory() / "history.jsonl", ran)
-        self._job.end(f"{short}: {result.in_short}", "bad" if isinstance(end, Failed) else "good")
+        self._job.end(f"{short}: {result.in_short}", result.ink)
         if not isinstance(end, Failed):
             # The keys stay where they are: somebody may be typing the next statement.
             self.post_message(LogLineAdded(f"{short}: {result.in_short}", "good"))
