@@ -61,6 +61,8 @@ class Terminal:
         return self._screen.text
 
     def resize(self, lines: int, columns: int) -> None:
+        # What is on the screen of another size is painted anew.
+        self._screen = Screen()
         _set_size(self._terminal, lines, columns)
 
     def send(self, keys: str) -> None:

@@ -23,7 +23,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from benchmarks.console import environment
-from benchmarks.terminal_keys import Terminal, paimark
+from benchmarks.terminal_keys import COLUMNS, LINES, Terminal, paimark
 from core.actions.registry import ACTIONS
 from core.demo.build import build_demo
 from core.demo.rows import EVENTS, ORDERS
@@ -147,6 +147,7 @@ class Monkey:
 
     def _answer(self) -> None:
         """The engine is there still: out of all dialogs, a new sheet, and a statement."""
+        self._terminal.resize(LINES, COLUMNS)
         for _ in range(12):
             self._terminal.send("\x1b")
             time.sleep(0.3)

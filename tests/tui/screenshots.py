@@ -1,8 +1,8 @@
 """`python -m tests.tui.screenshots`: the pictures in screenshots/, taken from the real console.
 
 It builds the demo warehouse, starts the console on it with a real Spark, presses keys, and writes what the
-terminal shows. Two sizes: 120x40 and 80x24; a few of the smaller ones also in sixteen colours and under
-NO_COLOR.
+terminal shows: at 120x40 and at 80x24, the smaller ones also in light colours, in the terminal's sixteen, and
+under NO_COLOR.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import asyncio
 import os
 import re
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 # Before Textual is imported: the pictures have all colours, whatever this terminal has. Only those under
@@ -28,7 +29,7 @@ from core.table.lineage.main_branch import branch_names
 from tests.table.branches import create_branch
 from tests.tui.driving import Sitting, sitting
 from tui.session import Session
-from tui.theme import DARK, SIXTEEN
+from tui.theme import DARK, LIGHT, SIXTEEN
 from tui.work.engine_room import EngineRoom
 
 PICTURES = Path(__file__).parent.parent.parent / "screenshots"
@@ -36,8 +37,26 @@ ORDERS = TablePath("shop", "orders")
 INTERVAL = "'savepoint.create-interval' = '1 d'"
 # As another engine makes it: its own expiry can destroy savepoints.
 NIGHTLY = "nightly"
-SMALL = (80, 24)
-SIZES = {"": (120, 40), "-80x24": SMALL}
+LARGE, SMALL = (120, 40), (80, 24)
+
+
+@dataclass(frozen=True)
+class Mode:
+    """How the pictures of one tour look, and what their names end with."""
+
+    suffix: str
+    size: tuple[int, int]
+    theme: str = DARK
+    no_color: str = ""
+
+
+MODES = (
+    Mode("", LARGE),
+    Mode("-80x24", SMALL),
+    Mode("-light", SMALL, LIGHT),
+    Mode("-16-colours", SMALL, SIXTEEN),
+    Mode("-no-color", SMALL, SIXTEEN, no_color="1"),
+)
 
 
 def take_picture(console: Sitting, name: str) -> None:
@@ -54,55 +73,26 @@ def take_picture(console: Sitting, name: str) -> None:
     print(f"screenshots/{name}.svg")
 
 
-async def glance(console: Sitting, suffix: str) -> None:
-    """A few screens in which colours say much: rows, a refused plan, a destructive one, the palette."""
-    await console.sees("● customers")
-    await console.press("G")
-    await console.sees("● orders", "snapshot 18", "◆")
-    await console.press("enter", "j")
-    await console.sees("snapshot 17")
-    take_picture(console, f"snapshots{suffix}")
-    await console.press("t")
-    await console.type("savepoint.9")
-    await console.press("enter")
-    await console.sees("REFUSED")
-    take_picture(console, f"refused{suffix}")
-    await console.press("escape", "3", "g", "j", "R")
-    await console.sees("[ Cancel ]", "to confirm")
-    take_picture(console, f"replace{suffix}")
-    await console.press("escape", "colon")
-    await console.type("cre")
-    await console.sees("create-savepoint")
-    take_picture(console, f"palette{suffix}")
-    await console.press("escape", "7", "G")
-    await console.sees("[7 Timeline]", "◇─", "expired, kept")
-    take_picture(console, f"timeline{suffix}")
-    await console.press("8")
-    await console.sees("[8 Space", " alone + ")
-    take_picture(console, f"space{suffix}")
-    await console.press("C")
-    await console.sees("rows over time: ", "┤")
-    take_picture(console, f"chart{suffix}")
-    await console.press("escape")
-    await console.press("2", "G", "enter")
-    await console.sees("VERSION AS OF 'savepoint.1'")
-    take_picture(console, f"query{suffix}")
-
-
-async def tour(console: Sitting, warehouse: Path, suffix: str, savepoint: int, branch: str) -> None:
+async def tour(console: Sitting, warehouse: Path, mode: Mode, savepoint: int) -> None:
     """Make a savepoint, a branch from it, and read it back: a picture at each stop."""
+    is_large, branch = mode.size == LARGE, f"restock-{savepoint}"
 
     def take(name: str) -> None:
-        take_picture(console, f"{name}{suffix}")
+        take_picture(console, f"{name}{mode.suffix}")
 
-    console.app.theme = DARK
+    console.app.theme = mode.theme
     await console.sees("● customers")
     await console.press("G")
     await console.sees("● orders", "snapshot 18")
     await console.press("enter", "j")
-    await console.sees("snapshot 17", "month-end" if not suffix else "◇")
+    await console.sees("snapshot 17", "month-end" if is_large else "◇")
     take("snapshots")
-    await console.press("g", "s")
+    await console.press("t")
+    await console.type("savepoint.9")
+    await console.press("enter")
+    await console.sees("REFUSED")
+    take("refused")
+    await console.press("escape", "g", "s")
     await console.sees("[ Apply ]")
     take("plan")
     await console.press("a")
@@ -157,7 +147,7 @@ async def tour(console: Sitting, warehouse: Path, suffix: str, savepoint: int, b
     await console.press("5")
     await console.sees("order_id", "[5 Schema")
     take("schema")
-    await console.press("7", "g", "j" if not suffix else "G")
+    await console.press("7", "g", "j" if is_large else "G")
     await console.sees("[7 Timeline]", "◇─", "expired, kept")
     take("timeline")
     await console.press("8")
@@ -208,19 +198,12 @@ async def main() -> None:
         room = EngineRoom(settings)
         try:
             room.engine.wait_ready(180)
-            for number, (suffix, size) in enumerate(SIZES.items()):
-                session = Session(settings, EngineRoom(settings, room.engine))
-                async with sitting(warehouse, size, session=session) as console:
-                    await tour(
-                        console, warehouse, suffix, savepoint=number + 2, branch=f"restock{suffix[1:3]}"
-                    )
-            for suffix, no_color in (("-16-colours", ""), ("-no-color", "1")):
+            for number, mode in enumerate(MODES):
                 # Textual takes it out of the environment when the console is made.
-                os.environ["NO_COLOR"] = no_color
+                os.environ["NO_COLOR"] = mode.no_color
                 session = Session(settings, EngineRoom(settings, room.engine))
-                async with sitting(warehouse, SMALL, session=session) as console:
-                    console.app.theme = SIXTEEN
-                    await glance(console, suffix)
+                async with sitting(warehouse, mode.size, session=session) as console:
+                    await tour(console, warehouse, mode, savepoint=number + 2)
         finally:
             room.close()
 
