@@ -72,8 +72,8 @@ def _require_no_conflict(
         raise Refused(
             f"{counted(count, 'key')} changed in main and in branch "
             f"{survey.branch.root.label}, to different rows: {first}",
-            "Say who wins with --on-conflict branch or --on-conflict main; --conflicts lists them all, and "
-            "--conflicts-out FILE writes them to a file to decide in, for --resolve FILE.",
+            "Say who wins with --on-conflict branch or --on-conflict main; or decide each, with `v` in the "
+            "console, or in the file that --conflicts-out FILE writes, for --resolve FILE.",
         )
 
 
