@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
+from typing import Protocol
 
 from core.cli.query.narrator import Narrator
-from core.cli.query.result import PrintedResult
 from core.config import Settings, state_directory
 from core.errors import PaimarkError, UsageError
 from core.export import FORMATS
@@ -18,12 +18,27 @@ from core.spark.client.client import Engine
 from core.spark.protocol import Batch, Columns, Event, Explained, Failed, Finished, Reading, StageProgress
 
 
+class RowSink(Protocol):
+    """Where the rows of a statement go: `begin` with the columns, `add` batches, then `finish`."""
+
+    def begin(self, columns: Columns) -> None: ...
+
+    def add(self, batch: Batch) -> None: ...
+
+    def explain(self, text: str) -> None: ...
+
+    def finish(self) -> None: ...
+
+    def abandon(self) -> None:
+        """Safe at any time."""
+
+
 def open_engine(settings: Settings) -> Engine:
     """The engine of one command. It starts nothing before the first order."""
     return Engine(settings, state_directory() / "engine.log")
 
 
-def show_events(events: Iterable[Event], text: str, result: PrintedResult, narrator: Narrator) -> bool:
+def show_events(events: Iterable[Event], text: str, result: RowSink, narrator: Narrator) -> bool:
     """Rows to `result`, all else to stderr; whether there are more. Raises what the statement failed with."""
     truncated = False
     try:

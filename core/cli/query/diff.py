@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from typing import Any
@@ -10,16 +9,26 @@ from typing import Any
 import click
 
 from core.cli.options import GlobalCommand, given
-from core.cli.query.answering import ended_by_signals, failure, open_engine, result_path, show_events
+from core.cli.query.answering import (
+    RowSink,
+    ended_by_signals,
+    failure,
+    open_engine,
+    result_path,
+    show_events,
+)
+from core.cli.query.difference_rows import PrintedDifference, print_summary, summary_lines
 from core.cli.query.narrator import Narrator
 from core.cli.query.result import PrintedResult
-from core.errors import Refused
+from core.errors import Refused, UsageError
 from core.spark.arrow import read_batch
 from core.spark.client.client import Engine
-from core.spark.protocol import Batch, Event, Failed
+from core.spark.protocol import Batch, Event, Failed, Finished, Reading, StageProgress
 from core.storage.open import open_files
 from core.table.catalog import find_table
 from core.travel.diff.diff import Difference, make_difference
+from core.travel.diff.page import Page
+from core.travel.diff.rows import Totals
 from core.travel.diff.versions import find_version, read_wanted
 
 
@@ -31,7 +40,13 @@ from core.travel.diff.versions import find_version, read_wanted
     "--keys", multiple=True, metavar="A,B", help="Columns that tell rows apart; else the primary key."
 )
 @click.option("--limit", type=click.IntRange(min=0), metavar="N", help="At most N rows; all when not given.")
-@click.option("-o", "out", metavar="FILE", help="Write the rows to FILE.csv, .json, .parquet or .arrow.")
+@click.option("--summary", is_flag=True, help="How many rows changed, and in which columns, and no rows.")
+@click.option(
+    "-o",
+    "out",
+    metavar="FILE",
+    help="Write the rows with all columns to FILE.csv, .json, .parquet or .arrow.",
+)
 @click.pass_context
 def diff(
     ctx: click.Context,
@@ -40,6 +55,7 @@ def diff(
     new: str,
     keys: tuple[str, ...],
     limit: int | None,
+    summary: bool,
     out: str | None,
 ) -> None:
     """Rows added, removed and changed from version A to version B of TABLE.
@@ -51,11 +67,14 @@ def diff(
       branch.fix                         the same, where a tag is called fix too
       fix:savepoint.1, fix:12, main:v2   a version of a branch
 
-    A table with a primary key is compared by it, each row with its old and new values; without a key, rows
-    are counted: `times` says how many more or fewer of one there are. Counts go to stderr.
+    A table with a primary key is compared by it: of each row its key is told, and old -> new of what changed.
+    Without a key rows are counted: `times` says how many more or fewer of one there are. Totals and counts a
+    column are exact, whatever the limit, and go to stderr. Files that both versions hold are not read.
     """
     options = given(ctx)
     path = result_path(out)
+    if summary and (path is not None or limit is not None):
+        raise UsageError("--summary prints no rows, so it takes neither -o nor --limit", "Leave one out.")
     settings = options.settings()
     files = open_files(settings.warehouse, settings.options)
     place = find_table(files, table)
@@ -68,17 +87,21 @@ def diff(
     narrator.say(difference.title)
     for note in difference.notes:
         narrator.say(f"  {note}")
-    counts: Counter[str] = Counter()
     with ended_by_signals(), closing(open_engine(settings)) as engine:
         narrator.wait("Starting Spark")
         if difference.keys and not difference.is_unique:
             _refuse_duplicates(engine, difference)
-        found = engine.run(difference.sql, limit=limit, differing=difference.cancels)
-        events = _counted(found, counts, difference)
-        if show_events(events, difference.sql, PrintedResult(options, path), narrator):
-            narrator.wait("Counting all of them")
-            counts = _all_counts(engine, difference)
-    narrator.say(", ".join(f"{counts[change]:,} {change}" for change in difference.changes))
+        totals = _totals(engine, difference, narrator)
+        for line in summary_lines(difference, totals):
+            narrator.say(line)
+        if summary:
+            print_summary(options, difference, totals)
+            return
+        sink: RowSink = PrintedResult(options, path) if path else PrintedDifference(options, difference)
+        sql = difference.sql if path else difference.page_sql(Page())
+        rows = engine.run(sql, limit=limit, differing=difference.cancels)
+        # What was read is told with the totals.
+        show_events((each for each in rows if not isinstance(each, Reading)), sql, sink, narrator)
 
 
 def _keys(given_: Sequence[str], columns: Sequence[str]) -> list[str]:
@@ -91,33 +114,36 @@ def _keys(given_: Sequence[str], columns: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _counted(events: Iterator[Event], counts: Counter[str], difference: Difference) -> Iterator[Event]:
-    """The events as they are; what their rows say is added up on the way."""
-    for event in events:
-        if isinstance(event, Batch):
-            counts += difference.tally(read_batch(event))
-        yield event
-
-
-def _all_counts(engine: Engine, difference: Difference) -> Counter[str]:
-    rows = _rows(engine, difference.count_sql, differing=difference.cancels)
-    return Counter({str(change): int(times) for change, times in rows})
+def _totals(engine: Engine, difference: Difference, narrator: Narrator) -> Totals:
+    """Exact, of all rows; which files are read for it is told on the way."""
+    return difference.totals(
+        _rows(engine.run(difference.totals_sql, differing=difference.cancels), narrator=narrator)
+    )
 
 
 def _refuse_duplicates(engine: Engine, difference: Difference) -> None:
-    for (key,) in _rows(engine, difference.duplicate_sql):
+    for (key,) in _rows(engine.run(difference.duplicate_sql)):
         raise Refused(
             f"The keys given do not tell the rows apart: there are several with {key}",
             "Name more columns with --keys, or none: then rows are counted.",
         )
 
 
-def _rows(engine: Engine, sql: str, *, differing: bool = False) -> list[tuple[Any, ...]]:
+def _rows(events: Iterator[Event], narrator: Narrator | None = None) -> list[tuple[Any, ...]]:
     """Raises what the statement failed with."""
     rows: list[tuple[Any, ...]] = []
-    for event in engine.run(sql, differing=differing):
-        if isinstance(event, Batch):
-            rows += zip(*(column.to_pylist() for column in read_batch(event).columns), strict=True)
-        elif isinstance(event, Failed):
-            raise failure(event)
+    for event in events:
+        match event:
+            case Batch():
+                rows += zip(*(column.to_pylist() for column in read_batch(event).columns), strict=True)
+            case Failed():
+                raise failure(event)
+            case Reading() if narrator is not None:
+                narrator.say(f"{event.table}: {event.version}, {event.scan}")
+                if event.note:
+                    narrator.say(f"  {event.note}")
+            case StageProgress() if narrator is not None:
+                narrator.wait(f"Counting: {event.done} of {event.total} tasks {event.label}")
+            case Finished() if narrator is not None:
+                narrator.clear()
     return rows

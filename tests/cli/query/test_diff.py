@@ -56,48 +56,76 @@ def diff(paimark: Paimark, engine: Engine, differing: Path, monkeypatch: pytest.
     return paimark
 
 
-def test_rows_are_told_by_key_with_old_and_new_values(diff: Paimark) -> None:
+def test_rows_are_told_by_key_with_what_changed_in_them(diff: Paimark) -> None:
     ran = diff("diff", "diffs.items", "main", "fix", "--output", "json", "--read-only")
     assert ran.code == 0, ran.err
-    changed, same, added = ran.rows
-    assert (changed["change"], changed["id"], changed["changed_columns"]) == ("changed", 1, "labels")
-    assert (changed["old_labels"], changed["new_labels"]) == ({"x": 2}, {"x": 1})
-    assert (same["id"], same["old_price"], same["new_price"]) == (2, None, 2.0)
-    assert (added["change"], added["id"], added["old_name"], added["new_name"]) == ("added", 4, None, HOSTILE)
-    assert added["changed_columns"] is None
-    assert ran.err.splitlines()[0] == "diffs.items: from main to fix"
-    assert ran.err.splitlines()[-1] == "1 added, 0 removed, 2 changed"
+    changed, filled, added = ran.rows
+    assert changed == {
+        "change": "changed",
+        "key": {"id": 1},
+        "changes": {"labels": {"old": {"x": 2}, "new": {"x": 1}}},
+        "old": None,
+        "new": None,
+    }
+    assert (filled["key"], filled["changes"]) == ({"id": 2}, {"price": {"old": None, "new": 2.0}})
+    assert (added["change"], added["changes"]) == ("added", None)
+    assert (added["old"], added["new"]) == (None, {"name": HOSTILE, "price": 4.0, "labels": None})
+    lines = ran.err.splitlines()
+    assert lines[0] == "diffs.items: from main to fix"
+    assert "1 added, 0 removed, 2 changed" in lines
+    assert [line.strip() for line in lines if "changed in" in line] == [
+        "price changed in 1 row",
+        "labels changed in 1 row",
+    ]
+
+
+def test_a_person_reads_the_key_and_only_the_cells_that_changed(diff: Paimark) -> None:
+    ran = diff("diff", "diffs.items", "main", "fix")
+    assert ran.out.splitlines()[0].split() == ["change", "id", "changes"]
+    assert ran.out.splitlines()[3].split(None, 2) == ["changed", "2", "price: null -> 2.0"]
+    assert "\N{ESCAPE}" not in ran.out
+    summary = diff("diff", "diffs.items", "main", "fix", "--summary", "--output", "json")
+    assert [[*row.values()] for row in summary.rows] == [
+        ["added", None, 1],
+        ["removed", None, 0],
+        ["changed", None, 2],
+        ["changed", "price", 1],
+        ["changed", "labels", 1],
+    ]
+    assert diff("diff", "diffs.items", "main", "fix", "--summary", "--limit", "1").code == 2
 
 
 def test_the_other_way_round_what_was_added_is_removed(diff: Paimark) -> None:
     ran = diff("diff", "diffs.items", "branch.fix", "snapshot.1", "--output", "json")
-    assert [(row["change"], row["id"]) for row in ran.rows] == [("changed", 2), ("removed", 4)]
-    assert ran.err.splitlines()[-1] == "0 added, 1 removed, 1 changed"
+    assert [(row["change"], row["key"]["id"]) for row in ran.rows] == [("changed", 2), ("removed", 4)]
+    assert "0 added, 1 removed, 1 changed" in ran.err.splitlines()
 
 
 def test_a_version_differs_not_from_itself(diff: Paimark) -> None:
     """Nulls, NaN and maps are equal to themselves."""
     ran = diff("diff", "diffs.items", "fix:start", "1", "--output", "json")
     assert ran.rows == []
-    assert ran.err.splitlines()[-1] == "0 added, 0 removed, 0 changed"
+    assert "0 added, 0 removed, 0 changed" in ran.err.splitlines()
 
 
 def test_counts_are_of_all_rows_where_not_all_are_shown(diff: Paimark, tmp_path: Path) -> None:
     out = tmp_path / "found.json"
     ran = diff("diff", "diffs.items", "main", "fix", "--limit", "1", "-o", out)
     assert (ran.code, len(json.loads(out.read_text()))) == (0, 1)
-    assert ran.err.splitlines()[-1] == "1 added, 0 removed, 2 changed"
+    assert "1 added, 0 removed, 2 changed" in ran.err.splitlines()
+    assert json.loads(out.read_text())[0]["changed_columns"] == "labels"
 
 
 def test_rows_without_a_key_are_counted(diff: Paimark, differing: Path) -> None:
     ran = diff("diff", "diffs.log", "1", "main", "--output", "json")
-    assert {(row["change"], row["times"], row["day"]) for row in ran.rows} == {
+    assert {(row["change"], row["times"], row["row"]["day"]) for row in ran.rows} == {
         ("added", 1, "mon"),
         ("added", 1, None),
     }
-    assert ran.err.splitlines()[-1] == "2 added, 0 removed"
+    assert "2 added, 0 removed" in ran.err.splitlines()
+    assert "whole rows are counted" in ran.err
     held = Counter(row["day"] for row in read_rows(differing, "diffs.log"))
-    assert held == Counter(["mon", "mon", "tue"]) + Counter(row["day"] for row in ran.rows)
+    assert held == Counter(["mon", "mon", "tue"]) + Counter(row["row"]["day"] for row in ran.rows)
 
 
 def test_keys_that_tell_no_rows_apart_are_refused(diff: Paimark) -> None:
@@ -126,8 +154,8 @@ def test_columns_that_came_went_or_were_renamed_are_said(diff: Paimark, differin
             "Column labels is only in start: not compared",
         ]
         back = diff("diff", "diffs.items", "fix", "main", "--output", "json")
-        assert [(row["id"], row["change"]) for row in back.rows] == [(2, "changed"), (4, "removed")]
-        assert back.rows[1]["old_title"] == HOSTILE
+        assert [(row["key"]["id"], row["change"]) for row in back.rows] == [(2, "changed"), (4, "removed")]
+        assert back.rows[1]["old"]["title"] == HOSTILE
     finally:
         later.unlink()
 

@@ -1,0 +1,85 @@
+"""What the statements of a difference answer: totals, and rows with their keys and what changed in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from core.travel.diff.page import CHANGES, Change
+from core.travel.diff.sides import Sides
+
+Values = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Rows of each kind of change, and rows in which a column changed, by its place: those with any."""
+
+    changes: Mapping[Change, int] = field(default_factory=dict)
+    columns: Mapping[int, int] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> int:
+        return sum(self.changes.values())
+
+
+@dataclass(frozen=True, slots=True)
+class DiffRow:
+    """A row that differs. `old` and `new` are its columns beside the key, None where a version lacks the row.
+
+    `changed` names the columns that differ, where both have it. Without keys `key` is empty, and it is there
+    `times` more often, or fewer.
+    """
+
+    change: Change
+    key: Values
+    old: Values | None
+    new: Values | None
+    changed: Sequence[str] = ()
+    times: int = 1
+
+
+def read_totals(sides: Sides, rows: Iterable[Sequence[Any]]) -> Totals:
+    """From the rows of the totals' statement."""
+    changes: dict[Change, int] = {}
+    columns: dict[int, int] = {}
+    for change, times, *counts in rows:
+        changes[change] = int(times)
+        for place, count in zip(sides.compared, counts, strict=False):
+            if count:
+                columns[place] = columns.get(place, 0) + int(count)
+    return Totals({change: changes[change] for change in CHANGES if change in changes}, columns)
+
+
+def page_rows(sides: Sides, batch: Any) -> Iterator[DiffRow]:
+    """The rows of a batch (a pyarrow RecordBatch) of a page, one made at a time."""
+    for index in range(batch.num_rows):
+        values = [column[index].as_py() for column in batch.columns]
+        yield _keyed(sides, values) if sides.keys else _counted(sides, values)
+
+
+def _keyed(sides: Sides, values: list[Any]) -> DiffRow:
+    change, *rest = values
+    count = len(sides.keys)
+    key = dict(zip((pair.name for pair in sides.keys), rest[:count], strict=True))
+    which, cells = rest[count], iter(rest[count + 1 :])
+    old: dict[str, object] = {}
+    new: dict[str, object] = {}
+    for place in sides.others:
+        pair = sides.pairs[place]
+        if pair.old is not None:
+            old[pair.name] = next(cells)
+        if pair.new is not None:
+            new[pair.name] = next(cells)
+    changed = tuple(sides.pairs[place].name for place in which or ())
+    return DiffRow(
+        change, key, None if change == "added" else old, None if change == "removed" else new, changed
+    )
+
+
+def _counted(sides: Sides, values: list[Any]) -> DiffRow:
+    change, times, *cells = values
+    row = dict(zip((sides.pairs[place].name for place in sides.compared), cells, strict=True))
+    is_added = change == "added"
+    return DiffRow(change, {}, None if is_added else row, row if is_added else None, (), int(times))
