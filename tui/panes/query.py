@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -23,9 +23,6 @@ from tui.widgets.detail_strip import Detail
 from tui.widgets.grid.record_grid import RecordGrid
 from tui.widgets.query_status import QueryStatus
 from tui.widgets.sql_editor import SqlEditor
-
-if TYPE_CHECKING:
-    from core.travel.diff.diff import Difference
 
 _ALREADY = "It is open here already"
 _CHANGED = "It is open here already, and was changed by somebody since: ctrl+g, then ctrl+f reads it again"
@@ -214,11 +211,6 @@ class QueryPane(Vertical):
         """Put a statement into an editor, ready to run: never in the place of text that would be lost."""
         await self._free_sheet()
         self.sheet.prepare(sql)
-
-    async def compare(self, difference: Difference) -> None:
-        """Put the statement of a difference into an editor and run it."""
-        await self._free_sheet()
-        self.sheet.compare(difference)
 
     async def _free_sheet(self) -> None:
         """The one in view, or an empty one, or a new one."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from core.figures import counted, seconds
@@ -14,9 +13,7 @@ from tui.widgets.query_status import bar, problem, reading
 from tui.work.cancelling import Cancelling
 
 if TYPE_CHECKING:
-    from core.travel.diff.diff import Difference
     from core.travel.parse.uses import Statement
-    from tui.query.comparing import Totals
 
 _IN_SHORT = 60
 
@@ -24,13 +21,10 @@ _IN_SHORT = 60
 class QueryResult:
     """Fed with the engine's events. `base` is where the statement starts in the editor's text.
 
-    `asked` is the statement, or the text of one that is still to be read or can't be. Of a `difference` the
-    totals come before its rows.
+    `asked` is the statement, or the text of one that is still to be read or can't be.
     """
 
-    def __init__(
-        self, asked: str | Statement, base: int, began: float, difference: Difference | None = None
-    ) -> None:
+    def __init__(self, asked: str | Statement, base: int, began: float) -> None:
         self.asked = asked
         self.statement = asked if isinstance(asked, str) else asked.sql
         self.base = base
@@ -43,8 +37,6 @@ class QueryResult:
         self.explained: str | None = None
         self.types: tuple[str, ...] = ()
         self._stage: StageProgress | None = None
-        self.difference = difference
-        self._counts: Mapping[str, int] | None = None
 
     @property
     def running(self) -> bool:
@@ -76,10 +68,6 @@ class QueryResult:
     def take_batch(self, batch: Any) -> None:
         """More rows (a pyarrow RecordBatch)."""
         self.rows = self.rows.with_batch(batch)
-
-    def take_totals(self, totals: Totals) -> None:
-        """How many rows of the difference there are."""
-        self._counts = totals.counts
 
     @property
     def plan_rows(self) -> Any:
@@ -117,8 +105,8 @@ class QueryResult:
             failed = problem(self.end.message, self.end.hint)
             return failed[0], [*failed[1:], *more]
         if isinstance(self.end, Finished):
-            return self._finished(self.end), [*self._told, *more]
-        return self._running(now, engine), [*self._told, *more]
+            return self._finished(self.end), more
+        return self._running(now, engine), more
 
     @property
     def place(self) -> tuple[str, int] | None:
@@ -136,14 +124,6 @@ class QueryResult:
             return [("✓ ", "good"), ("the plan", ""), took]
         rows = f"first {counted(end.rows, 'row')} of more" if end.truncated else counted(end.rows, "row")
         return [("✓ ", "good"), (rows, "warn" if end.truncated else ""), took]
-
-    @property
-    def _told(self) -> list[Line]:
-        """A line on the rows of a difference."""
-        if self.difference is None or self._counts is None:
-            return []
-        told = ", ".join(f"{self._counts.get(each, 0):,} {each}" for each in self.difference.changes)
-        return [[(told, "strong")]]
 
     def _running(self, now: float, engine: str) -> Line:
         elapsed = seconds(max(0.0, now - self.began)) if now - self.began >= 1 else "…"

@@ -92,7 +92,7 @@ class BrowseScreen(Screen[None]):
             self.session,
             self.rows,
             self.say,
-            lambda difference: self.call_later(self._show_difference, difference),
+            lambda statement: self.call_later(self.prepare_statement, statement),
         )
         self.set_focus(self.tables.grid)
         begin = Beginning(self).take
@@ -254,9 +254,6 @@ class BrowseScreen(Screen[None]):
     async def plan_call(self, called: Called) -> None:
         """The dialog of an action that a CALL names."""
         await self.dialogs.open_call(called)
-
-    async def _show_difference(self, difference: Difference) -> None:
-        await (await self._query_pane()).compare(difference)
 
     async def _query_pane(self) -> QueryPane:
         from tui.panes.query import QueryPane

@@ -1,4 +1,4 @@
-"""`D`: find what two versions of a table differ in."""
+"""`D`: find the two versions that are compared, and show what they differ in."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MarkPair = tuple[Mark, Mark]
 
 
 class DifferenceLookup:
-    """Looks the two versions up in a thread, and hands their difference to `show`."""
+    """Looks the two versions up in a thread. `prepare` gets a difference's statement when that is wanted."""
 
     def __init__(
         self,
@@ -29,13 +29,14 @@ class DifferenceLookup:
         session: Session,
         rows: SelectedRows,
         say: Say,
-        show: Callable[[Difference], object],
+        prepare: Callable[[str], object],
     ) -> None:
         self.shown: Difference | None = None
         self._session = session
         self._rows = rows
         self._say = say
-        self._show = show
+        self._prepare = prepare
+        self._app = app
         self._slot: Slot[tuple[MarkPair, Difference]] = Slot(app, "diff", self._take, self._fail)
 
     def start(self, target: Target) -> None:
@@ -61,6 +62,15 @@ class DifferenceLookup:
         else:
             self.shown = difference
             self._show(difference)
+
+    def _show(self, difference: Difference) -> None:
+        from tui.dialogs.difference.difference_screen import DifferenceScreen
+
+        def closed(wants_statement: bool | None) -> None:
+            if wants_statement:
+                self._prepare(difference.statement)
+
+        self._app.push_screen(DifferenceScreen(self._session.room, difference), closed)
 
     def _fail(self, error: PaimarkError) -> None:
         self._say(f"{error.message}. {error.hint}".rstrip(), "bad")

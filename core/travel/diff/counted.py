@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core.quoting import quoted
 from core.text import distinct
-from core.travel.diff.page import CHANGE, TIMES, Page
+from core.travel.diff.page import CHANGE, LINES, TIMES, Page
 from core.travel.diff.sides import SIDE, Sides, field_of, one_type, ordered
 
 _ONLY = {"added": "> 0", "removed": "< 0", "changed": "IS NULL"}
@@ -16,9 +16,9 @@ def wide_sql(sides: Sides) -> str:
 
 
 def totals_sql(sides: Sides) -> str:
-    """A row a kind of change: `change`, `times`."""
+    """A row a kind of change: `change`, `times`, and in `lines` how many different rows those are."""
     rows = f"SELECT {_kind()} AS {CHANGE}, abs(sum({SIDE})) AS {TIMES}\n{_grouped(sides, Page())}"
-    return f"SELECT {CHANGE}, sum({TIMES}) AS {TIMES}\nFROM ({rows})\nGROUP BY {CHANGE}"
+    return f"SELECT {CHANGE}, sum({TIMES}) AS {TIMES}, count(*) AS {LINES}\nFROM ({rows})\nGROUP BY {CHANGE}"
 
 
 def page_sql(sides: Sides, page: Page) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from core.quoting import literal, quoted
 from core.table.definition.column_types import type_text
 from core.text import distinct
-from core.travel.diff.page import CHANGE, TIMES, Page
+from core.travel.diff.page import CHANGE, LINES, TIMES, Page
 from core.travel.diff.sides import SIDE, Sides, field_of, one_type, ordered
 
 _KIND = f"CASE WHEN o.{SIDE} IS NULL THEN 'added' WHEN n.{SIDE} IS NULL THEN 'removed' ELSE 'changed' END"
@@ -25,11 +25,11 @@ def wide_sql(sides: Sides) -> str:
 
 
 def totals_sql(sides: Sides) -> str:
-    """A row a kind of change: `change`, `times`, and in how many of them each compared column changed."""
+    """A row a kind of change: `change`, `times`, `lines`, and in how many each compared column changed."""
     flags = [f"{_BOTH} AND NOT ({_same(sides, each)}) AS c{each}" for each in sides.compared]
     counts = [f"count_if(c{each}) AS c{each}" for each in sides.compared]
     return (
-        f"SELECT {', '.join([CHANGE, f'count(*) AS {TIMES}', *counts])}\n"
+        f"SELECT {', '.join([CHANGE, f'count(*) AS {TIMES}', f'count(*) AS {LINES}', *counts])}\n"
         f"FROM (SELECT {', '.join([f'{_KIND} AS {CHANGE}', *flags])}\n{_joined(sides)})\n"
         f"GROUP BY {CHANGE}"
     )

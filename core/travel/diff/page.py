@@ -7,8 +7,8 @@ from typing import Literal
 
 Change = Literal["added", "removed", "changed"]
 CHANGES: tuple[Change, ...] = ("added", "removed", "changed")
-# The columns of totals and of pages: what a row is, and how often it is there.
-CHANGE, TIMES = "change", "times"
+# The columns of totals and of pages: what a row is, how often it is there, and how many different ones.
+CHANGE, TIMES, LINES = "change", "times", "lines"
 
 
 @dataclass(frozen=True, slots=True)

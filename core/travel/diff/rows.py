@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.travel.diff.page import CHANGES, Change
+from core.travel.diff.page import Change
 from core.travel.diff.sides import Sides
 
 Values = Mapping[str, object]
@@ -14,9 +14,13 @@ Values = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Rows of each kind of change, and rows in which a column changed, by its place: those with any."""
+    """Rows of each kind of change, and rows in which a column changed, by its place: those with any.
+
+    `lines` are the rows that pages have: without keys one that is there several times is one of them.
+    """
 
     changes: Mapping[Change, int] = field(default_factory=dict)
+    lines: Mapping[Change, int] = field(default_factory=dict)
     columns: Mapping[int, int] = field(default_factory=dict)
 
     @property
@@ -43,13 +47,14 @@ class DiffRow:
 def read_totals(sides: Sides, rows: Iterable[Sequence[Any]]) -> Totals:
     """From the rows of the totals' statement."""
     changes: dict[Change, int] = {}
+    lines: dict[Change, int] = {}
     columns: dict[int, int] = {}
-    for change, times, *counts in rows:
-        changes[change] = int(times)
-        for place, count in zip(sides.compared, counts, strict=False):
-            if count:
-                columns[place] = columns.get(place, 0) + int(count)
-    return Totals({change: changes[change] for change in CHANGES if change in changes}, columns)
+    for change, times, count, *counts in rows:
+        changes[change], lines[change] = int(times), int(count)
+        for place, changed in zip(sides.compared if sides.keys else (), counts, strict=True):
+            if changed:
+                columns[place] = columns.get(place, 0) + int(changed)
+    return Totals(changes, lines, columns)
 
 
 def page_rows(sides: Sides, batch: Any) -> Iterator[DiffRow]:

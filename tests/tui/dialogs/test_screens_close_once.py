@@ -6,7 +6,7 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from textual.screen import Screen
@@ -14,7 +14,12 @@ from textual.widgets import Input
 
 import tui.screens
 from core.actions.registry import action
+from core.config import Settings
+from core.spark.client.client import Engine
+from core.spark.protocol import Event, Failed
+from core.storage.local import LocalFiles
 from core.table.layout import TablePath
+from core.travel.diff.diff import Difference, make_difference
 from core.travel.wanted import Wanted
 from tests.tui.driving import Sitting, at_events
 from tui.dialogs.confirm import ConfirmScreen
@@ -22,6 +27,7 @@ from tui.dialogs.conflicts.screen import ConflictsScreen
 from tui.dialogs.data.columns import ColumnsScreen
 from tui.dialogs.data.path_screen import PathScreen
 from tui.dialogs.dialog import Dialog
+from tui.dialogs.difference.difference_screen import DifferenceScreen
 from tui.dialogs.export import ExportScreen
 from tui.dialogs.help import HelpScreen
 from tui.dialogs.history import HistoryScreen
@@ -38,15 +44,37 @@ from tui.screens.jobs import JobsScreen
 from tui.session import Session, Target
 from tui.widgets.detail_strip import Detail
 from tui.widgets.grid.record_grid import RecordGrid
+from tui.work.engine_room import EngineRoom
 
 TABLE, NO_TABLE = TablePath("shop", "orders"), TablePath("shop", "gone")
 # Leaves the program, on purpose.
 LEAVING = {"ctrl+q"}
 
+
+class NoSpark:
+    """An engine that has failed."""
+
+    state = "failed"
+
+    def run(self, sql: str, **how: Any) -> Iterator[Event]:
+        yield Failed("Spark failed", cause="engine")
+
+    def cancel(self, *, may_kill: bool = True) -> None:
+        """Nothing runs."""
+
+
+NO_SPARK = EngineRoom(Settings("nowhere"), cast("Engine", NoSpark()))
+
+
+def difference(warehouse: Path) -> Difference:
+    return make_difference(LocalFiles(str(warehouse)), TABLE, Wanted(None, "1"), Wanted())
+
+
 MAKE: dict[type[Screen[Any]], Callable[[Session, Path], Dialog[Any]]] = {
     ColumnsScreen: lambda session, place: ColumnsScreen(RecordGrid([GridColumn("a"), GridColumn("b")])),
     ConflictsScreen: lambda session, place: ConflictsScreen(session, TABLE, "nothing"),
     ConfirmScreen: lambda session, place: ConfirmScreen("Really?", "DELETE FROM t"),
+    DifferenceScreen: lambda session, place: DifferenceScreen(NO_SPARK, difference(place)),
     ExportScreen: lambda session, place: ExportScreen("Two rows."),
     HelpScreen: lambda session, place: HelpScreen([]),
     HistoryScreen: lambda session, place: HistoryScreen([QueryExecution(0, "SELECT 1", "1 row")]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual.app import ComposeResult, SuspendNotSupported
 from textual.binding import Binding, BindingType
@@ -25,9 +25,7 @@ from tui.panes.sheets.exports import SheetExports
 from tui.panes.sheets.sheet_bar import SheetName
 from tui.panes.sheets.sheet_job import SheetJob
 from tui.panes.sheets.sheet_text import SheetText
-from tui.query.comparing import Totals
 from tui.query.completing import Completing
-from tui.query.execution import result_events
 from tui.query.exporting import Export
 from tui.query.history import QueryExecution, add_to_history, read_history
 from tui.query.query_result import QueryResult
@@ -43,9 +41,6 @@ from tui.widgets.sql_editor import SqlEditor
 from tui.work.background import Slot, ThreadReport
 from tui.work.cancelling import pressed
 from tui.work.engine_room import engine_line
-
-if TYPE_CHECKING:
-    from core.travel.diff.diff import Difference
 
 ROW_LIMIT = 500
 _TICK = 0.5
@@ -181,15 +176,6 @@ class QuerySheet(Vertical):
         self.set_text(sql)
         self.screen.set_focus(self.editor)
 
-    def compare(self, difference: Difference) -> None:
-        """Put the statement of a difference into the editor and run it."""
-        self.prepare(difference.statement)
-        # What is compared stands in its first lines.
-        self.editor.move_cursor((0, 0))
-        if not self._says_running():
-            self._run(difference.statement, 0, difference)
-            self.screen.set_focus(self.grid)
-
     # Running
 
     @property
@@ -233,9 +219,9 @@ class QuerySheet(Vertical):
             return
         self._run(statement, base)
 
-    def _run(self, asked: str | Statement, base: int, difference: Difference | None = None) -> None:
+    def _run(self, asked: str | Statement, base: int) -> None:
         self._hint = None
-        result = self.result = QueryResult(asked, base, time.monotonic(), difference)
+        result = self.result = QueryResult(asked, base, time.monotonic())
         self.draft = self.draft.after_run(self.editor.text, result.statement)
         self.grid.show(result.rows, ())
         self._job.begin(result.title, lambda: result.how_far(time.monotonic(), self.room.state))
@@ -253,10 +239,8 @@ class QuerySheet(Vertical):
 
     def _execute(self, result: QueryResult, database: str | None, report: ThreadReport[Event]) -> None:
         """In a thread: hand over each event as it comes, the rows decoded."""
-        for event in result_events(self.room, result, database, ROW_LIMIT):
-            if isinstance(event, Totals):
-                report.meanwhile(partial(result.take_totals, event))
-            elif isinstance(event, Batch):
+        for event in self.room.run(result.asked, database, ROW_LIMIT):
+            if isinstance(event, Batch):
                 report.meanwhile(partial(self._take_batch, result, read_batch(event)))
             else:
                 report(event)

@@ -1,0 +1,162 @@
+"""The difference of two versions in the console, with the suite's Spark; and what it says of made-up rows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+
+from core.export.difference_rows import as_fields, in_short
+from core.spark.client.client import Engine
+from core.spark.protocol import Failed
+from core.travel.diff.rows import DiffRow
+from tests.conftest import ORDERS
+from tests.paimon import commit, create_table, open_table
+from tests.spark.engine_fixture import ask
+from tests.table.branches import create_branch
+from tests.tui.driving import Sitting, sitting, with_engine
+from tui.dialogs.difference import shown
+from tui.dialogs.difference.difference_screen import DifferenceScreen
+from tui.panes.query import QueryPane
+
+
+def orders(*rows: tuple[int, str | None, float]) -> pa.Table:
+    return pa.Table.from_pylist([dict(zip(ORDERS.names, row, strict=True)) for row in rows], schema=ORDERS)
+
+
+async def to_table(console: Sitting, table: str) -> None:
+    await console.press("colon")
+    await console.type(table)
+    # Of the session's many databases it may be the last one listed.
+    await console.sees(f" {table} ", " table ")
+    await console.press("enter")
+    await console.sees(f"● {table.partition('.')[2]}")
+
+
+async def test_a_difference_is_read_a_page_at_a_time_and_its_totals_are_of_all_rows(
+    engine_warehouse: Path, engine: Engine, tmp_path: Path
+) -> None:
+    name = "looked.big"
+    create_table(engine_warehouse, name, ORDERS, primary_keys=["order_id"], options={"bucket": "1"})
+    commit(engine_warehouse, name, orders(*((number, "a", 1.0) for number in range(700))))
+    open_table(engine_warehouse, name).create_tag("start", 1)
+    create_branch(engine_warehouse, name, "fix", "start")
+    changed = [(number, "a" if number else None, 2.0 + number) for number in range(600)]
+    added = [(number, "b", 1.0) for number in range(700, 1050)]
+    commit(engine_warehouse, f"{name}$branch_fix", orders(*changed, *added))
+    session = with_engine(engine_warehouse, engine)
+    async with sitting(engine_warehouse, (120, 40), session=session) as console:
+        await console.sees("▾ ")
+        await to_table(console, name)
+        pane_text = "SELECT 'not saved yet'"
+        await console.press("6")
+        await console.sees("[6 Query]")
+        await console.app.query_one(QueryPane).prepare(pane_text)
+        await console.press("escape", "3")
+        await console.sees("fix", "! exposed")
+        await console.press("j", "D")
+        await console.sees(
+            "Difference of looked.big: from main to fix",
+            "350 added, 0 removed, 600 changed",
+            "+ added      350",
+            "  price      600",
+            "  customer     1",
+            "~ changed         0  customer: a -> null, price: 1.0 -> 2.0",
+            "rows 1 to 500 of 950  in the order of keys",
+            "main: Reads 1 of 1 file.",
+        )
+        assert "SELECT" not in console.text
+        await console.press("greater_than_sign")
+        await console.sees("rows 501 to 950 of 950", "~ changed       500  price: 1.0 -> 502.0")
+        await console.press("G")
+        await console.sees("+ added        1049  customer: b, price: 1.0")
+        await console.press("greater_than_sign")
+        await console.sees("There are no more rows")
+        # A column: the rows in which it changed, then by how much it did.
+        await console.press("tab", "G", "enter")
+        await console.sees("1 row in which customer changed", "0  customer: a -> null")
+        await console.press("tab", "k", "enter")
+        await console.sees("rows 1 to 500 of 600 in which price changed")
+        await console.press("o")
+        await console.sees("most changed first", "~ changed       599  price: 1.0 -> 601.0")
+        await console.press("i")
+        await console.sees("changed row 599", "price in main", "price in fix", "601.0", "customer ")
+        await console.press("escape", "ctrl+e")
+        await console.sees("All 950 rows that differ")
+        await console.type(f"{tmp_path}/all.json")
+        await console.press("enter")
+        await console.sees("Wrote 950 rows to")
+        written = json.loads((tmp_path / "all.json").read_text())
+        assert [row["order_id"] for row in written[:2]] == [0, 1]
+        assert written[0]["changed_columns"] == "customer, price"
+        await console.press("escape")
+        await console.sees("[3 Branches")
+        assert console.app.query_one(QueryPane).editor.text == pane_text
+        # Asked for, its statement is there to be run.
+        await console.press("D")
+        await console.sees("600 changed")
+        await console.press("s")
+        await console.sees("[6 Query]", "FULL OUTER JOIN")
+        statement = console.app.query_one(QueryPane).editor.text
+        assert statement.startswith("-- looked.big: from main to fix")
+        assert not isinstance(ask(engine, statement).end, Failed)
+        await _export_a_query(console, tmp_path)
+
+
+async def _export_a_query(console: Sitting, place: Path) -> None:
+    """More rows than are shown: the statement runs again for all of them."""
+    pane = console.app.query_one(QueryPane)
+    await pane.prepare("SELECT id FROM range(700)")
+    await console.press("ctrl+r")
+    await console.sees("first 500 rows of more")
+    await console.press("ctrl+e")
+    await console.sees("All rows, more than the 500 shown")
+    await console.type(f"{place}/all.csv")
+    await console.press("enter")
+    await console.sees("Wrote 700 rows to")
+    assert len((place / "all.csv").read_text().splitlines()) == 701
+    # In this terminal there is nothing to lend; the statement stays.
+    await console.press("escape", "6", "f4")
+    await console.sees("can't be lent to an editor")
+    # Tab: the names of the table that the statement reads.
+    await pane.prepare("SELECT * FROM looked.big VERSION AS OF 'sta")
+    await console.press("tab")
+    await console.until(lambda: pane.editor.text.endswith("'start"))
+
+
+async def test_without_keys_whole_rows_are_counted_and_a_difference_can_be_cancelled(
+    engine_warehouse: Path, engine: Engine
+) -> None:
+    create_table(engine_warehouse, "looked.log", ORDERS)
+    for count in (2, 3):
+        commit(engine_warehouse, "looked.log", orders(*((1, "a", 1.0) for _ in range(count))))
+    session = with_engine(engine_warehouse, engine)
+    async with sitting(engine_warehouse, (80, 24), session=session) as console:
+        await console.sees("▾ ")
+        await to_table(console, "looked.log")
+        await console.press("1", "g")
+        await console.sees("1 of 2")
+        await console.press("j", "D")
+        await console.sees("3 added, 0 removed", "whole rows are counted", "+ added      3  order_id: 1")
+        await console.sees("snapshot.1: Reads 0 of 1 file: the others are in both.")
+        screen = console.app.screen
+        assert isinstance(screen, DifferenceScreen)
+        await console.press("r", "ctrl+c")
+        await console.sees("cancelled", "r tries again")
+        await console.press("r")
+        await console.sees("3 added, 0 removed", "1 different row  in the order of columns")
+
+
+def test_a_row_says_what_changed_in_it_and_whole_rows_say_all() -> None:
+    old, new = {"price": -64.5, "note": None, "same": 1}, {"price": 64.5, "note": "x", "same": 1}
+    both = DiffRow("changed", {"id": 7}, old, new, ("price", "note"))
+    assert in_short(both) == "price: -64.5 -> 64.5, note: null -> x"
+    assert in_short(both, "note").startswith("note: ")
+    assert as_fields(both, has_key=True)["changes"] == {
+        "price": {"old": -64.5, "new": 64.5},
+        "note": {"old": None, "new": "x"},
+    }
+    assert in_short(DiffRow("removed", {"id": 7}, old, None)) == "price: -64.5, note: null, same: 1"
+    assert len(in_short(DiffRow("added", {}, None, {"a": "x" * 10_000}))) < 300
+    assert shown.copied(both).split("\t") == ["changed", "7", "price: -64.5 -> 64.5, note: null -> x"]

@@ -1,0 +1,323 @@
+"""The difference of two versions over the whole screen: totals, counts a column, a page of rows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+
+from core.errors import PaimarkError
+from core.figures import counted
+from core.text import clean_text
+from core.travel.diff.diff import Difference
+from core.travel.diff.page import Page
+from core.travel.diff.rows import DiffRow, Totals
+from tui.dialogs.dialog import Dialog
+from tui.dialogs.difference import shown
+from tui.dialogs.difference.page_grid import PageGrid
+from tui.dialogs.difference.reading import Counted, DifferenceReading
+from tui.keymap import hidden
+from tui.messages import Copied, StatusShown
+from tui.terminal.clipboard import copy_sequence
+from tui.theme import Line
+from tui.widgets.grid.record_grid import Edge, RecordGrid
+from tui.widgets.key_bar import KeyBar
+from tui.widgets.query_status import QueryStatus
+from tui.work.background import Slot, ThreadReport
+from tui.work.engine_room import EngineRoom
+from tui.work.spark_work import SparkWork
+
+_TICK = 0.5
+_STARTING = "Counting the rows that differ"
+
+
+class DifferenceScreen(Dialog[bool]):
+    """Says True when its statement is wanted in the query pane. Closing it ends what it reads."""
+
+    DEFAULT_CSS = """
+    DifferenceScreen > Vertical { height: 100%; max-width: 100%; width: 100%; }
+    DifferenceScreen QueryStatus { height: 1; }
+    DifferenceScreen Horizontal { height: 1fr; }
+    DifferenceScreen #choices { width: 34; height: 1fr; }
+    DifferenceScreen.-narrow #choices { width: 23; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(
+            "enter", "choose", "choose", tooltip="the rows of that kind, or column", id="difference.choose"
+        ),
+        Binding("tab", "switch", "counts, rows", id="difference.switch"),
+        Binding("i", "record", "all of the row", id="difference.record"),
+        Binding("y", "copy", "copy the row", id="difference.copy"),
+        Binding(">", "page(1)", "next rows", id="difference.next"),
+        hidden("difference.previous", "<", "page(-1)", "the rows before"),
+        Binding(
+            "ctrl+e",
+            "export",
+            "export all",
+            tooltip="all rows into a file",
+            key_display="^e",
+            id="difference.export",
+        ),
+        Binding(
+            "s", "statement", "SQL", tooltip="the statement into the query pane", id="difference.statement"
+        ),
+        hidden("difference.again", "r", "again", "count again"),
+        hidden("difference.close", "D,q", "close", "close"),
+    ]
+
+    def __init__(self, room: EngineRoom, difference: Difference) -> None:
+        super().__init__()
+        self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
+        self._room = room
+        self._difference = difference
+        self._spark: SparkWork | None = None
+        self._doing = ""
+        self._totals = Totals()
+        self._notes: Sequence[str] = ()
+        self._choice = shown.Choice(None, "all", 0, 0)
+        self._page = Page(limit=shown.PAGE_ROWS)
+        self._rows: Sequence[DiffRow] = ()
+        self._problem: PaimarkError | None = None
+        self._head = QueryStatus()
+        self._state = QueryStatus()
+        self._choices = RecordGrid(shown.CHOICE_COLUMNS, only_words=True, at_edge=self._at_edge)
+        self._grid = PageGrid(self._reorder, self._at_edge)
+        self._bar = KeyBar()
+
+    def compose(self) -> ComposeResult:
+        with self.framed(f"Difference of {self._difference.title}"):
+            yield self._head
+            with Horizontal():
+                # The grid itself is as wide as there is room.
+                with Vertical(id="choices"):
+                    yield self._choices
+                yield self._grid
+            yield self._state
+            yield self._bar
+
+    def on_mount(self) -> None:
+        self._counting: Slot[Counted] = Slot(self.app, "difference", self._take_totals, self._failed)
+        self._paging: Slot[list[DiffRow]] = Slot(self.app, "difference-rows", self._take_page, self._failed)
+        self._exporting: Slot[str] = Slot(self.app, "difference-file", self._written, self._failed_export)
+        self.set_focus(self._grid)
+        self.set_interval(_TICK, self._tick)
+        self.action_again()
+
+    def on_status_shown(self, event: StatusShown) -> None:
+        """The bottom line of the screen is out of sight."""
+        self._bar.say(event.text, event.ink)
+
+    # Reading
+
+    def _begin(self, doing: str) -> DifferenceReading:
+        self._spark, self._doing, self._problem = SparkWork(self._room), doing, None
+        self._tick()
+        return DifferenceReading(self._difference, self._spark.engine)
+
+    @property
+    def _is_busy(self) -> bool:
+        return self._spark is not None
+
+    def _refuses(self) -> bool:
+        if self._is_busy:
+            self.post_message(StatusShown(f"{self._doing}: ctrl+c cancels that", "warn"))
+        return self._is_busy
+
+    def action_again(self) -> None:
+        if not self._refuses():
+            reading = self._begin(_STARTING)
+            self._counting.ask(lambda report: report(reading.totals()))
+
+    def _read_page(self, page: Page) -> None:
+        self._page = page
+        reading = self._begin("Reading the rows")
+        self._paging.ask(lambda report: report(reading.page(page)))
+
+    def _take_totals(self, found: Counted) -> None:
+        self._spark, self._totals, self._notes = None, found.totals, found.notes
+        listed = shown.choices(self._difference, found.totals)
+        self._choice = next((each for each in listed if each.only == self._page.only), listed[0])
+        self._choices.show(shown.choice_rows(listed))
+        if found.totals.rows:
+            self._read_page(self._page)
+        else:
+            self._grid.say("Both versions have the same rows.")
+        self._tick()
+
+    def _take_page(self, rows: list[DiffRow]) -> None:
+        self._spark, self._rows = None, rows
+        only = self._page.only
+        first = self._difference.pairs[only].name if isinstance(only, int) else None
+        self._grid.show(
+            shown.rows_shown(self._difference, rows, first),
+            shown.columns_of(self._difference),
+            note="No rows of that kind.",
+            is_cut=self._choice.lines > len(rows),
+        )
+        self._grid.move_to(0)
+        self._tick()
+
+    def _failed(self, error: PaimarkError) -> None:
+        self._spark, self._problem = None, error
+        if not self._rows:
+            self._grid.say("")
+        self._tick()
+
+    # What is said
+
+    def _tick(self) -> None:
+        if self._spark is not None:
+            self._spark.cancel_again()
+        self._head.say(*self._heading())
+        self._state.say(self._state_line())
+
+    def _heading(self) -> tuple[Line, Sequence[Line]]:
+        difference = self._difference
+        notes = [*difference.notes]
+        if not difference.keys:
+            notes.append("The table has no key: whole rows are counted, and none is said to have changed")
+        more: list[Line] = [[(clean_text(note), "quiet")] for note in (*notes, *self._notes)]
+        if not self._choices.count:
+            return [("…", "quiet")], more
+        return shown.total_line(difference, self._totals), more
+
+    def _state_line(self) -> Line:
+        if self._spark is not None:
+            return [(f"{self._doing}: ", ""), *self._spark.line, ("  ctrl+c cancels", "quiet")]
+        if self._problem is not None:
+            hint = f"  {clean_text(self._problem.hint)}" if self._problem.hint else ""
+            return [
+                ("✗ ", "alarm"),
+                (clean_text(self._problem.message), "bad"),
+                (f"{hint}  r tries again", "quiet"),
+            ]
+        has_key = bool(self._difference.keys)
+        line = shown.position_line(
+            self._choice, self._page.offset, len(self._rows), by_most=self._page.by_most, has_key=has_key
+        )
+        more = "  >: the next" if self._has_next else ""
+        return [*line, (more, "quiet")]
+
+    @property
+    def _has_next(self) -> bool:
+        return self._page.offset + len(self._rows) < self._choice.lines
+
+    def must_wait(self, binding: str) -> bool:
+        """Whether the rows that a key is for are still being read."""
+        kept = ("grid.", "difference.choose", "difference.record", "difference.copy", "difference.next")
+        return self._is_busy and self._exporting.busy is False and binding.startswith(kept)
+
+    # Keys
+
+    def cancel(self) -> bool:
+        if self._spark is None:
+            return False
+        self._spark.cancel()
+        self._tick()
+        return True
+
+    def _at_edge(self, edge: Edge) -> None:
+        if edge == "left" and self._grid.has_focus:
+            self.set_focus(self._choices)
+        elif edge == "right" and self._choices.has_focus:
+            self.set_focus(self._grid)
+
+    def action_switch(self) -> None:
+        self.set_focus(self._grid if self._choices.has_focus else self._choices)
+
+    async def action_choose(self) -> None:
+        """The kind of change or the column under the cursor; among the rows, all of one."""
+        index = self._choices.index
+        if not self._choices.has_focus:
+            await self.action_record()
+        elif index is not None and not self._refuses():
+            self._choice = shown.choices(self._difference, self._totals)[index]
+            self._read_page(Page(self._choice.only, self._page.by_most, 0, shown.PAGE_ROWS))
+            self.set_focus(self._grid)
+
+    def _reorder(self) -> None:
+        if self._totals.rows and not self._refuses():
+            self._read_page(Page(self._page.only, not self._page.by_most, 0, shown.PAGE_ROWS))
+
+    def action_page(self, pages: int) -> None:
+        offset = self._page.offset + pages * shown.PAGE_ROWS
+        if offset < 0 or (pages > 0 and not self._has_next):
+            self.post_message(
+                StatusShown("These are the first rows" if pages < 0 else "There are no more rows")
+            )
+        elif not self._refuses():
+            self._read_page(Page(self._page.only, self._page.by_most, offset, shown.PAGE_ROWS))
+
+    def _row(self) -> DiffRow | None:
+        index = self._grid.index
+        return self._rows[index] if index is not None and index < len(self._rows) else None
+
+    async def action_record(self) -> None:
+        from tui.dialogs.record import RecordScreen
+
+        if (row := self._row()) is not None:
+            await self.app.push_screen(RecordScreen(shown.facts_of(self._difference, row)))
+
+    def action_copy(self) -> None:
+        if (row := self._row()) is not None:
+            text = shown.copied(row)
+            self.app.post_message(Copied(text))
+            if copy_sequence(text, os.environ) is not None:
+                self._bar.say("Sent to terminal", "good")
+
+    async def action_export(self) -> None:
+        from tui.dialogs.export import ExportScreen
+
+        if self._refuses():
+            return
+        if not self._totals.rows:
+            self.post_message(StatusShown("There are no rows to export", "warn"))
+            return
+        what = f"All {counted(self._totals.rows, 'row')} that differ, with every column: old and new values."
+        await self.app.push_screen(ExportScreen(what), self._export_to)
+
+    def _export_to(self, path: Path | None) -> None:
+        if path is not None and not self._refuses():
+            reading = self._begin(f"Writing {clean_text(path)}")
+            self._exporting.ask(partial(self._write, reading, path))
+
+    def _write(self, reading: DifferenceReading, path: Path, report: ThreadReport[str]) -> None:
+        def tell(rows: int) -> None:
+            report.meanwhile(lambda: self._hear(path, rows))
+
+        report(f"Wrote {counted(reading.write(path, tell), 'row')} to {path}")
+
+    def _hear(self, path: Path, rows: int) -> None:
+        self._doing = f"Writing {clean_text(path)}, {counted(rows, 'row')} so far"
+
+    def _written(self, sentence: str) -> None:
+        self._spark = None
+        self._tick()
+        self.post_message(StatusShown(sentence, "good"))
+
+    def _failed_export(self, error: PaimarkError) -> None:
+        self._spark = None
+        self._tick()
+        self.post_message(StatusShown(f"{error.message}. {error.hint}".strip(), "bad"))
+
+    def action_statement(self) -> None:
+        self._leave(wants_statement=True)
+
+    def action_close(self) -> None:
+        if self._grid.order.text:
+            self._grid.filter("")
+        else:
+            self._leave(wants_statement=False)
+
+    def _leave(self, *, wants_statement: bool) -> None:
+        if self._spark is not None:
+            for slot in (self._counting, self._paging, self._exporting):
+                slot.drop()
+            self._spark.cancel()
+        self.dismiss(wants_statement)

@@ -1,0 +1,76 @@
+"""The statements of a difference, for a thread: totals, a page of rows, or all rows into a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from core.spark.arrow import read_batch
+from core.spark.protocol import Batch, Columns, Event, Failed, Reading
+from core.travel.diff.diff import Difference
+from core.travel.diff.page import Page
+from core.travel.diff.rows import DiffRow, Totals
+
+if TYPE_CHECKING:
+    from core.spark.client.client import Engine
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """`notes` say which files were read for it."""
+
+    totals: Totals
+    notes: tuple[str, ...]
+
+
+class DifferenceReading:
+    """Each method blocks, and raises what the statement failed with. `engine` starts Spark if need be."""
+
+    def __init__(self, difference: Difference, engine: Callable[[], Engine]) -> None:
+        self._difference = difference
+        self._engine = engine
+
+    def totals(self) -> Counted:
+        rows: list[tuple[Any, ...]] = []
+        notes: list[str] = []
+        sides = iter((self._difference.old, self._difference.new))
+        for event in self._run(self._difference.totals_sql):
+            if isinstance(event, Batch):
+                batch = read_batch(event)
+                rows += zip(*(column.to_pylist() for column in batch.columns), strict=True)
+            elif isinstance(event, Reading) and (side := next(sides, None)) is not None:
+                # What is to know of the version itself is among the notes of the difference.
+                of_files = event.note.removeprefix(side.note).strip()
+                notes += [f"{side.label}: {of_files}"] if of_files else []
+        return Counted(self._difference.totals(rows), tuple(notes))
+
+    def page(self, page: Page) -> list[DiffRow]:
+        found: list[DiffRow] = []
+        for event in self._run(self._difference.page_sql(page)):
+            if isinstance(event, Batch):
+                found += self._difference.rows(read_batch(event))
+        return found
+
+    def write(self, path: Path, tell: Callable[[int], None]) -> int:
+        """All rows with all columns to a file that must not exist yet; how many."""
+        from tui.query.exporting import batches_of, write_file
+
+        # They come before the first row, and count only where there is none.
+        names: list[str] = []
+        types: list[str] = []
+
+        def events() -> Iterator[Event]:
+            for event in self._engine().run(self._difference.sql, differing=self._difference.cancels):
+                if isinstance(event, Columns):
+                    names[:], types[:] = event.names, event.types
+                yield event
+
+        return write_file(path, batches_of(events(), tell), names, types)
+
+    def _run(self, sql: str) -> Iterator[Event]:
+        for event in self._engine().run(sql, differing=self._difference.cancels):
+            if isinstance(event, Failed):
+                raise event.error()
+            yield event

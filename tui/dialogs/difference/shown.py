@@ -1,0 +1,125 @@
+"""What the difference of two versions says: its lists, lines and facts, made of totals and rows. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from core.export.difference_rows import in_short
+from core.figures import counted
+from core.text import clean_text
+from core.travel.diff.diff import Difference
+from core.travel.diff.page import Change
+from core.travel.diff.rows import DiffRow, Totals
+from tui.formats import whole_text
+from tui.records.sources import GridColumn, Records
+from tui.theme import Line
+from tui.widgets.detail_strip import Detail
+
+# How many rows are read at a time.
+PAGE_ROWS = 500
+SIGNS: Mapping[Change, str] = {"added": "+ added", "removed": "- removed", "changed": "~ changed"}
+CHOICE_COLUMNS = (GridColumn("what", most=30), GridColumn("rows", "number"))
+# Together in one column, so as wide as there is room.
+_WIDEST = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which rows can be chosen: of a kind of change, or those in which a column changed; None for all.
+
+    A row that is there several times is one of the `lines`.
+    """
+
+    only: Change | int | None
+    label: str
+    rows: int
+    lines: int
+
+
+def choices(difference: Difference, totals: Totals) -> list[Choice]:
+    """All rows, each kind of change, then the columns that changed, the most changed first."""
+    kinds = [
+        Choice(each, SIGNS[each], totals.changes.get(each, 0), totals.lines.get(each, 0))
+        for each in difference.changes
+    ]
+    columns = [
+        Choice(place, f"  {difference.pairs[place].name}", count, count)
+        for place, count in totals.columns.items()
+    ]
+    lines = sum(totals.lines.values())
+    return [Choice(None, "all", totals.rows, lines), *kinds, *sorted(columns, key=lambda each: -each.rows)]
+
+
+def choice_rows(listed: Sequence[Choice]) -> Records[Choice]:
+    return Records(listed, lambda each: (each.label, each.rows), lambda each: str(each.only))
+
+
+def columns_of(difference: Difference) -> tuple[GridColumn, ...]:
+    """The kind of change, the key, and in one line what changed."""
+    keys = tuple(GridColumn(pair.name, "id", most=24, nothing="null") for pair in difference.keys)
+    if keys:
+        return (GridColumn("change"), *keys, GridColumn("what changed", most=_WIDEST))
+    return (GridColumn("change"), GridColumn("times", "number"), GridColumn("row", most=_WIDEST))
+
+
+def rows_shown(difference: Difference, rows: Sequence[DiffRow], first: str | None) -> Records[DiffRow]:
+    """`first` is the column that comes before the others of a row."""
+
+    def values(row: DiffRow) -> Sequence[object]:
+        told: tuple[object, ...] = tuple(row.key.values()) if difference.keys else (row.times,)
+        return SIGNS[row.change], *told, in_short(row, first)
+
+    return Records(rows, values, lambda row: (row.change, repr(row.key), id(row)))
+
+
+def total_line(difference: Difference, totals: Totals) -> Line:
+    if not totals.rows:
+        return [("No row differs", "strong")]
+    told = ", ".join(f"{totals.changes.get(change, 0):,} {change}" for change in difference.changes)
+    return [(told, "strong")]
+
+
+def position_line(choice: Choice, start: int, shown: int, *, by_most: bool, has_key: bool) -> Line:
+    """Which of the rows chosen are here, and in which order."""
+    order = ("most changed first" if has_key else "most often first") if by_most else "in the order of keys"
+    if not has_key and not by_most:
+        order = "in the order of columns"
+    one = "row" if has_key else "different row"
+    if choice.lines > shown:
+        here = f"{one}s {start + 1:,} to {start + shown:,} of {choice.lines:,}"
+    else:
+        here = counted(choice.lines, one)
+    what = "" if choice.only is None else f" {choice.label.strip('+-~ ')}"
+    if isinstance(choice.only, int):
+        what = f" in which {clean_text(choice.label.strip())} changed"
+    return [(here + what, ""), (f"  {order}", "quiet")]
+
+
+def facts_of(difference: Difference, row: DiffRow) -> Detail:
+    """All of a row by names: what differs on both sides, then what is the same."""
+    old, new = difference.old.label, difference.new.label
+    facts = [("change", row.change), *((name, _text(value)) for name, value in row.key.items())]
+    if row.old is not None and row.new is not None:
+        for name in row.changed:
+            facts += [
+                (f"{name} in {old}", _text(row.old.get(name))),
+                (f"{name} in {new}", _text(row.new.get(name))),
+            ]
+        same = {name: value for name, value in {**row.old, **row.new}.items() if name not in row.changed}
+    else:
+        same = {**(row.new or row.old or {})}
+    if row.times > 1:
+        facts.append(("times", f"{row.times:,}"))
+    facts += [(name, _text(value)) for name, value in same.items()]
+    title = " ".join(_text(value) for value in row.key.values())
+    return Detail(f"{row.change} row {title}".strip(), tuple(facts))
+
+
+def copied(row: DiffRow) -> str:
+    """A row as text for other programs: its key, and what changed."""
+    return "\t".join([row.change, *(_text(value) for value in row.key.values()), in_short(row)])
+
+
+def _text(value: object) -> str:
+    return "null" if value is None else whole_text(value)
