@@ -95,7 +95,7 @@ async def test_a_difference_is_read_a_page_at_a_time_and_its_totals_are_of_all_r
         assert console.app.query_one(QueryPane).editor.text == pane_text
         # Asked for, its statement is there to be run.
         await console.press("D")
-        await console.sees("600 changed")
+        await console.sees("rows 1 to 500 of 950")
         await console.press("s")
         await console.sees("[6 Query]", "FULL OUTER JOIN")
         statement = console.app.query_one(QueryPane).editor.text
