@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
@@ -124,9 +125,13 @@ class CommitsRescued(Result, frozen=True, kw_only=True):
 
 
 class Undone(Result, frozen=True, kw_only=True):
-    """`undone` is the action that was taken back; `facts` are those of what took it back."""
+    """`undone` is the action that was taken back; `facts` are those of what took it back.
+
+    Where that was done to several things at once, `parts` has what was taken back of each.
+    """
 
     undone: str
+    parts: tuple[Result, ...] = ()
 
 
 class Restored(Result, frozen=True, kw_only=True):
@@ -197,15 +202,7 @@ RESULTS: Mapping[str, type[Result]] = {
 def result_of(plan: Plan, outcome: Outcome) -> Result:
     """The outcome of a plan in its action's own shape."""
     if plan.parts:
-        parts = zip(plan.parts, outcome.parts, strict=True)
-        return ManyDone(
-            action=outcome.action,
-            table=outcome.table,
-            message=outcome.message,
-            undo=outcome.undo,
-            facts=outcome.result,
-            parts=tuple(result_of(part, done) for part, done in parts),
-        )
+        return _of_many(plan, outcome)
     told = {
         **({"undone": plan.arguments.get("undone")} if outcome.action == "undo" else {}),
         **outcome.result,
@@ -216,3 +213,19 @@ def result_of(plan: Plan, outcome: Outcome) -> Result:
         "facts": outcome.result,
     }
     return msgspec.convert(told, RESULTS[outcome.action])
+
+
+def _of_many(plan: Plan, outcome: Outcome) -> Undone | ManyDone:
+    parts = tuple(result_of(*each) for each in zip(plan.parts, outcome.parts, strict=True))
+    undone = [each.undone for each in parts if isinstance(each, Undone)]
+    told: dict[str, Any] = {
+        "action": outcome.action,
+        "table": outcome.table,
+        "message": outcome.message,
+        "undo": outcome.undo,
+        "facts": outcome.result,
+        "parts": parts,
+    }
+    if undone:
+        return Undone(**told, undone=undone[0])
+    return ManyDone(**told)

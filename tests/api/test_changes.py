@@ -55,6 +55,19 @@ def test_tags_branches_and_schemas_are_made_and_deleted(orders: paimark.Table) -
     assert orders.delete_tag(name="first").tag_name == "first"
 
 
+def test_several_are_one_change_and_one_undo(orders: paimark.Table) -> None:
+    plan = orders.plan("create-tag", name="n-{id}", snapshot=[3, 4])
+    made = orders.apply(plan)
+    assert isinstance(made, paimark.ManyDone)
+    assert [part.facts["tag_name"] for part in made.parts] == ["n-3", "n-4"]
+    back = orders.undo()
+    assert (back.undone, len(back.parts), len(orders.tags())) == ("create-tag", 2, 1)
+    assert isinstance(orders.redo(), paimark.ManyDone)
+    assert {each.tag_name for each in orders.tags()} == {"v2", "n-3", "n-4"}
+    with pytest.raises(paimark.UsageError):
+        orders.plan("delete-tag", name=["n-3", 4])
+
+
 def test_main_is_replaced_and_taken_back(warehouse: Path, orders: paimark.Table) -> None:
     orders.create_branch(name="fix", tag="v2")
     replaced = orders.replace_main_branch(name="fix")

@@ -47,6 +47,12 @@ async def test_a_change_is_left_found_again_and_rings_when_it_ends(
     async with at_orders(warehouse, (100, 32), session=session) as console:
         await console.press("J")
         await console.sees("Nothing runs.")
+        held = session.jobs.begin(Job("a deletion", lambda: "deleting", bool, str, bool))
+        await console.sees("● runs", "deleting")
+        await console.press("x")
+        await console.sees("It is past its point of no return")
+        session.jobs.end(held, "a deletion: done", "good")
+        rung.clear()
         await console.press("escape", "j", "s")
         await console.sees("Save snapshot 4", "Cancel")
         await console.press("a")
