@@ -46,7 +46,7 @@ def steps(when: str) -> list[Step]:
         ("plan a branch", ["/month", "\r", "b", "repair", "\r"], ["[ Apply ]"]),
         ("apply it", ["a"], ["✓ done"]),
         ("close", [_ESCAPE], ["Tour 5 of 9"]),
-        ("write an INSERT", [_SKIP], ["INSERT INTO"]),
+        ("write an INSERT", [_SKIP], ["INSERT INTO", "Spark ready"]),
         ("run it", [_RUN], ["Tour 6 of 9"]),
         ("to the branches", [_ESCAPE, "3"], ["[3 Branches]", "repair"]),
         ("difference from main", ["/repair", "\r", "D"], ["Tour 7 of 9"]),
