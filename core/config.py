@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -57,6 +57,7 @@ class Settings:
     keys: Mapping[str, str] = field(default_factory=dict)
     offers_tour: bool = False
     mouse: bool = False
+    commands: Sequence[OwnCommand] = ()
     flags: Flags | None = field(default=None, repr=False)
 
 
@@ -85,11 +86,26 @@ class WarehouseContext(HidesSecrets, frozen=True, forbid_unknown_fields=True):
     start: str = ""
 
 
+class OwnCommand(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One `[[command]]` of the config file: a program on a key.
+
+    `run` is a program with its arguments, without a shell; `on` is the tab where the key works, empty for
+    all; `read_only` says that it changes nothing."""
+
+    key: str
+    run: str | list[str]
+    description: str = ""
+    on: str = ""
+    confirm: bool = True
+    read_only: bool = False
+
+
 class ConfigFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     default_context: str | None = None
     resume: bool = True
     keys: dict[str, str] = {}
     mouse: bool = False
+    command: list[OwnCommand] = []
     contexts: dict[str, WarehouseContext] = {}
 
 
@@ -188,6 +204,7 @@ def load_settings(flags: Flags, environment: Mapping[str, str] = os.environ) -> 
         resume=config.resume,
         keys=config.keys,
         mouse=flags.mouse or config.mouse,
+        commands=config.command,
         flags=flags,
     )
 

@@ -38,10 +38,8 @@ def _sit(settings: Settings) -> Console:
     from tui.console import Console
 
     console = Console(session, opening)
-    if settings.keys:
-        from tui.keys.rebinding import keymap_of
-
-        console.set_keymap(dict(keymap_of(settings.keys, _scopes())))
+    if settings.keys or settings.commands:
+        _bind_own(console, settings)
     # Without the mouse the terminal's own selection works, and the line carries only keys.
     try:
         console.run(mouse=settings.mouse)
@@ -49,6 +47,20 @@ def _sit(settings: Settings) -> Console:
         session.memory.save()
         session.room.close()
     return console
+
+
+def _bind_own(console: Console, settings: Settings) -> None:
+    """Put the keys and commands of the config file into the console. Raises `UsageError`."""
+    from tui.commands.own_commands import bindings_of, ready_commands, require_free_keys
+    from tui.keys.rebinding import keymap_of
+
+    scopes = _scopes()
+    keymap = keymap_of(settings.keys, scopes)
+    commands = ready_commands(settings.commands)
+    bindings = bindings_of(commands)
+    require_free_keys(bindings, scopes, keymap)
+    console.set_keymap(dict(keymap))
+    console.take_commands(commands, bindings)
 
 
 def key_rows(keys: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:

@@ -9,6 +9,7 @@ import signal
 import sys
 import time
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from inspect import isawaitable
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual import events
 from textual._compositor import CompositorUpdate
 from textual.app import App
-from textual.binding import Binding, BindingType
+from textual.binding import Binding, BindingsMap, BindingType
 from textual.screen import Screen
 
 from core.cells import cut
@@ -40,6 +41,8 @@ from tui.work.background import ThreadResult, post
 from tui.work.unexpected_errors import traceback_of
 
 if TYPE_CHECKING:
+    from tui.commands.own_commands import ReadyCommand
+    from tui.commands.running import OwnCommands
     from tui.tour.tour import Tour
     from tui.tour.tour_bar import TourBar
     from tui.work.jobs import Job
@@ -98,6 +101,8 @@ class Console(App[None]):
             self.register_theme(make_theme(name))
         self.theme = best_theme(self.console.color_system, no_colors=no_colors)
         self._tour: Tour | None = None
+        self._own_keys: list[Binding] = []
+        self._own_commands: OwnCommands | None = None
         # Another warehouse to go to when this one is left.
         self.next_settings: Settings | None = None
         self.browse = BrowseScreen(session, opening, self.log_lines)
@@ -272,7 +277,10 @@ class Console(App[None]):
         from tui.keys.rebinding import rebound
         from tui.screens.key_sections import key_sections
 
-        sections = [(title, rebound(keys, self._keymap)) for title, keys in key_sections(self.BINDINGS)]
+        sections = [
+            (title, rebound(keys, self._keymap))
+            for title, keys in key_sections([*self.BINDINGS, *self._own_keys])
+        ]
         await self.push_screen(HelpScreen(sections))
 
     async def action_jobs(self) -> None:
@@ -331,7 +339,29 @@ class Console(App[None]):
 
         await self.push_screen(PaletteScreen(offered, lambda: self.browse.tables.all_listed), chosen)
 
+    def take_commands(self, commands: Sequence[ReadyCommand], bindings: list[Binding]) -> None:
+        """Programs of one's own on keys of their own."""
+        from tui.commands.running import OwnCommands
+
+        self._own_keys = bindings
+        self._own_commands = OwnCommands(self, self.session, self.browse.tabs, self.say, commands)
+        self._bindings.key_to_bindings.update(BindingsMap(bindings).key_to_bindings)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "command" and self._own_commands is not None:
+            return self._own_commands.is_here(int(str(parameters[0])))
+        return super().check_action(action, parameters)
+
+    async def action_command(self, index: int) -> None:
+        if self._own_commands is not None:
+            await self._own_commands.run(index)
+
     def _switch_to(self, settings: Settings) -> None:
+        unsaved = self.browse.tabs.unsaved_queries
+        if unsaved:
+            queries = counted(unsaved, "query", "queries")
+            self.say(f"{queries} with text not saved or run: save it, or clear it, then switch", "warn")
+            return
         self.next_settings = settings
         self.exit()
 
@@ -360,15 +390,10 @@ class Console(App[None]):
 
     @property
     def tour(self) -> Tour:
-        from tui.dialogs.plan_dialog import PlanDialog
-        from tui.keys.rebinding import keys_by_id
-        from tui.screens.key_sections import key_sections
-        from tui.tour.tour import Tour
+        from tui.tour.tour import make_tour
 
         if self._tour is None:
-            sections = [*key_sections(self.BINDINGS), ("", PlanDialog.BINDINGS)]
-            keys = keys_by_id([each for _, bindings in sections for each in bindings], self._keymap)
-            self._tour = Tour(self, self.session, self.browse, self.say, keys)
+            self._tour = make_tour(self, self.session, self.browse, self.say, self.BINDINGS, self._keymap)
         return self._tour
 
     async def action_tour(self, what: str = "start") -> None:

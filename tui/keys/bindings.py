@@ -21,10 +21,11 @@ CONSENTS = ("dialog.apply", "dialog.confirm", "confirm.agree")
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Bindings that a key may find at one time. `title` says where."""
+    """Bindings that a key may find at one time. `title` says where; a dialog takes all keys but its own."""
 
     title: str
     bindings: tuple[Binding, ...]
+    is_dialog: bool = False
 
 
 def scopes(app: type[App[Any]], main: type[Screen[Any]]) -> list[Scope]:
@@ -39,7 +40,7 @@ def scopes(app: type[App[Any]], main: type[Screen[Any]]) -> list[Scope]:
     found = [Scope("everywhere", (*browsing, *everywhere, *of_widgets, *consents))]
     for part in parts:
         if issubclass(part, ModalScreen):
-            found.append(Scope(_title(part), (*_bindings_of(part), *above_dialogs, *of_widgets)))
+            found.append(Scope(_title(part), (*_bindings_of(part), *above_dialogs, *of_widgets), True))
         elif not _is_widget(part) and part not in (app, main):
             found.append(Scope(_title(part), (*_bindings_of(part), *browsing, *everywhere, *of_widgets)))
     return found

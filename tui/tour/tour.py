@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from textual.app import App
+from textual.binding import BindingType
 from textual.timer import Timer
 from textual.widget import Widget
 
@@ -234,3 +235,21 @@ def _read_known(session: Session, branch: str | None) -> Known:
 def _is_repaired(session: Session, target: Target) -> bool:
     newest = session.open(target).lineage.latest_id()
     return newest is not None and newest > GOOD
+
+
+def make_tour(
+    app: App[Any],
+    session: Session,
+    guided: Guided,
+    say: Say,
+    bindings: Sequence[BindingType],
+    keymap: Mapping[str, str],
+) -> Tour:
+    """With the keys that there are now; `bindings` are the application's."""
+    from tui.dialogs.plan_dialog import PlanDialog
+    from tui.keys.rebinding import keys_by_id
+    from tui.screens.key_sections import key_sections
+
+    sections = [*key_sections(bindings), ("", PlanDialog.BINDINGS)]
+    keys = keys_by_id([each for _, of_section in sections for each in of_section], keymap)
+    return Tour(app, session, guided, say, keys)

@@ -44,6 +44,7 @@ _FIRST = (
     "branches.",
     "schema.",
     "timeline.",
+    "command.",
     "browse.diff",
     "act.",
     "browse.record",

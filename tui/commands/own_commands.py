@@ -1,0 +1,113 @@
+"""From `[[command]]` of the config file and the row under the cursor to the words of a program.
+
+No shell reads them. A placeholder is part of one word, whatever its value holds, so that the name of a table
+or tag can't become another command; one that would be read as an option is refused.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from textual.binding import Binding
+
+from core.config import OwnCommand, Settings
+from core.errors import NotFound, Refused, UsageError
+from core.redaction import redacted, without_secrets
+from core.table.layout import MAIN
+from core.table.names import near_names
+from tui.keys.bindings import Scope
+from tui.keys.rebinding import keymap_of
+from tui.session import RowVersion, Target
+from tui.tabs import Tab
+
+PLACEHOLDERS = ("warehouse", "database", "table", "branch", "version", "snapshot_id", "tag", "name")
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+_IN_CONFIG = "[[command]] of the config file"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadyCommand:
+    """`words` are the program and its arguments, with placeholders; `tab` is None where it works on all."""
+
+    asked: OwnCommand
+    words: tuple[str, ...]
+    tab: Tab | None
+
+    @property
+    def title(self) -> str:
+        return self.asked.description or self.words[0]
+
+
+def ready_commands(asked: Sequence[OwnCommand]) -> list[ReadyCommand]:
+    """Raises `UsageError` naming the first that can't be."""
+    return [_ready(each) for each in asked]
+
+
+def bindings_of(commands: Sequence[ReadyCommand]) -> list[Binding]:
+    """One each, in their order."""
+    return [
+        Binding(each.asked.key, f"command({index})", each.title, id=f"command.{index + 1}")
+        for index, each in enumerate(commands)
+    ]
+
+
+def require_free_keys(own: Sequence[Binding], scopes: Sequence[Scope], keymap: Mapping[str, str]) -> None:
+    """Raises `UsageError` for a key that is none, or that does something in the console already."""
+    # As if they had no keys yet: two that share one as they come are taken to be meant so.
+    bare = [replace(each, key="none") for each in own]
+    open_to_them = [each for each in scopes if not each.is_dialog]
+    wider = [Scope(each.title, (*bare, *each.bindings)) for each in open_to_them]
+    keymap_of({**keymap, **{each.id: each.key for each in own if each.id}}, wider)
+
+
+def filled(command: ReadyCommand, values: Mapping[str, str]) -> list[str]:
+    """The words with the values in their places.
+
+    Raises `NotFound` for one that the row does not have, `Refused` for one that looks like an option.
+    """
+    return [_filled(word, values) for word in command.words]
+
+
+def values_of(
+    settings: Settings, target: Target | None, row: RowVersion | None, name: str | None
+) -> dict[str, str]:
+    """What there is to put in, by placeholder. No address tells a secret."""
+    found: dict[str, object] = {"warehouse": redacted(without_secrets(settings.warehouse)), "name": name}
+    if target is not None:
+        found |= {"database": target.table.database, "table": target.table.full_name}
+        found["branch"] = (row.branch if row is not None else None) or target.branch or MAIN
+    if row is not None:
+        found |= {"version": row.version, "snapshot_id": row.snapshot_id, "tag": row.tag}
+    return {name: str(value) for name, value in found.items() if value is not None}
+
+
+def _ready(asked: OwnCommand) -> ReadyCommand:
+    try:
+        words = shlex.split(asked.run) if isinstance(asked.run, str) else list(asked.run)
+    except ValueError as error:
+        raise UsageError(f"{_IN_CONFIG}: {asked.run!r} can't be split into words: {error}") from error
+    if not words or not words[0]:
+        raise UsageError(f"{_IN_CONFIG}: run names no program, for key {asked.key!r}")
+    for name in (name for word in words for name in _PLACEHOLDER.findall(word)):
+        if name not in PLACEHOLDERS:
+            there = ", ".join(f"{{{each}}}" for each in PLACEHOLDERS)
+            hint = near_names(name, PLACEHOLDERS) or f"There are {there}."
+            raise UsageError(f"{_IN_CONFIG}: there is no {{{name}}} to put in", hint)
+    tabs = {tab.name.lower(): tab for tab in Tab}
+    if asked.on and asked.on not in tabs:
+        hint = near_names(asked.on, tabs) or f"There are {', '.join(tabs)}."
+        raise UsageError(f"{_IN_CONFIG}: there is no tab {asked.on!r}", hint)
+    return ReadyCommand(asked, tuple(words), tabs.get(asked.on))
+
+
+def _filled(word: str, values: Mapping[str, str]) -> str:
+    for name in _PLACEHOLDER.findall(word):
+        if name not in values:
+            raise NotFound(f"There is no {name} here", "Move to a row that has one.")
+    put = _PLACEHOLDER.sub(lambda match: values[match[1]], word)
+    if put.startswith("-") and not word.startswith("-"):
+        raise Refused(f"{put!r} would be read as an option", "The program is not run.")
+    return put

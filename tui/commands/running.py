@@ -1,0 +1,84 @@
+"""Runs a command of one's own: asks first, then gives it the terminal until it ends."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+from textual.app import App, SuspendNotSupported
+
+from core.errors import NotFound, PaimarkError
+from core.shell import shell_line
+from core.text import clean_text
+from tui.commands.own_commands import ReadyCommand, filled, values_of
+from tui.dialogs.confirm import ConfirmScreen
+from tui.messages import Say
+from tui.screens.open_tabs import OpenTabs
+from tui.session import Session
+
+
+class OwnCommands:
+    """The commands of the config file, on the row under the cursor."""
+
+    def __init__(
+        self, app: App[Any], session: Session, tabs: OpenTabs, say: Say, commands: Sequence[ReadyCommand]
+    ) -> None:
+        self._app = app
+        self._session = session
+        self._tabs = tabs
+        self._say = say
+        self._commands = commands
+
+    def is_here(self, index: int) -> bool:
+        """Whether the key of a command works on the tab in view."""
+        return self._commands[index].tab in (None, self._tabs.current)
+
+    async def run(self, index: int) -> None:
+        command = self._commands[index]
+        if self._session.read_only and not command.asked.read_only:
+            self._say(
+                f"{command.title} is refused in read-only mode: `read_only = true` in the config file says"
+                " that a command changes nothing",
+                "warn",
+            )
+            return
+        pane = self._tabs.pane_in_use
+        row = None if pane is None else pane.current_version
+        name = None if pane is None else pane.copy_text()
+        try:
+            words = filled(command, values_of(self._session.settings, self._tabs.target, row, name))
+        except PaimarkError as error:
+            self._say(f"{error.message}. {error.hint}", "warn")
+            return
+        if command.asked.confirm:
+            asked = ConfirmScreen(
+                f"{command.title}?", shell_line(words), title="Run a program", agree="Run it"
+            )
+            await self._app.push_screen(asked, lambda agreed: self._run(command, words) if agreed else None)
+        else:
+            self._run(command, words)
+
+    def _run(self, command: ReadyCommand, words: Sequence[str]) -> None:
+        try:
+            code = run_in_terminal(words, self._app.suspend)
+        except SuspendNotSupported:
+            self._say("This terminal can't be lent to a program", "bad")
+        except PaimarkError as error:
+            self._say(f"{error.message}. {error.hint}", "bad")
+        else:
+            self._say(f"{command.title} ended with {code}", "good" if code == 0 else "warn")
+
+
+def run_in_terminal(words: Sequence[str], suspended: Callable[[], AbstractContextManager[object]]) -> int:
+    """Its exit code, once somebody has seen what it printed. Raises `NotFound` where it can't be started."""
+    try:
+        with suspended():
+            code = subprocess.run(words, check=False).returncode
+            print(f"\n{clean_text(words[0])} ended with {code}: enter goes back", end=" ", flush=True)
+            sys.stdin.readline()
+    except (OSError, ValueError) as error:
+        raise NotFound(f"{words[0]} can't be started: {error}", "The config file names it.") from error
+    return code
