@@ -63,6 +63,8 @@ _WORDS = [
     "../x",
     "é日",
 ]
+# A savepoint is made, a tag, a change is taken back: keys that are there before the plan is.
+_DEEDS = ["1sa", "2sa", "ua", "\x1b\x1b\x1b", "\x1b\x1b\x1b1sa"]
 # Lines and columns.
 _SIZES = [(24, 80), (40, 120), (40, 120), (12, 40), (50, 200)]
 # On the screen only when something failed that nobody foresaw.
@@ -108,7 +110,7 @@ class Monkey:
         elif chance < 0.01:
             self._terminal.resize(*self._random.choice(_SIZES))
         elif chance < 0.06:
-            word = self._random.choice(_WORDS)
+            word = self._random.choice([*_WORDS, *_DEEDS])
             yield word, word
         else:
             name = self._random.choice([*_KEYS, *_CODES])
