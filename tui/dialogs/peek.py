@@ -16,10 +16,13 @@ from tui.keymap import hidden
 from tui.messages import Copied
 from tui.query.arrow_rows import ArrowRows, arrow_columns
 from tui.query.peeking import PEEKED, Peeking
+from tui.widgets.grid.columns import ColumnLayout
 from tui.widgets.grid.record_grid import RecordGrid
 from tui.widgets.key_bar import KeyBar
 from tui.work.background import Slot
 
+# So many columns of a key stay in sight.
+_MOST_PINNED = 3
 Peeked = tuple[DiffVersion, Any]
 
 
@@ -57,11 +60,16 @@ class PeekScreen(Dialog[None]):
     def _take(self, peeked: Peeked) -> None:
         self._is_reading = False
         version, table = peeked
+        names = table.schema.names
+        keys = [name for name in version.schema.primary_keys if name in names][:_MOST_PINNED]
+        self._grid.shown_columns.pinned = max(1, len(keys))
         self._grid.show(
             ArrowRows(table.to_batches()),
-            arrow_columns(table.schema.names, [str(each) for each in table.schema.types]),
+            arrow_columns(names, [str(each) for each in table.schema.types]),
             note="No rows.",
+            is_cut=table.num_rows == PEEKED,
         )
+        self._grid.lay_out(ColumnLayout((*keys, *(name for name in names if name not in keys))))
         at = f"snapshot {version.snapshot.id}" if version.snapshot else "no snapshot"
         more = " and perhaps more" if table.num_rows == PEEKED else ""
         rows = counted(table.num_rows, "row")

@@ -328,6 +328,8 @@ async def test_a_filter_or_order_of_cut_rows_says_that_there_are_more() -> None:
         assert app.grid.position == "1 of 30"
         app.grid.filter("number>27")
         assert app.grid.position == "/number>27  1 of 2 (of the first 30)"
+        app.grid.filter("number>99")
+        assert app.grid.why_none == "None of the first 30 rows matches /number>99: there are more"
         app.grid.filter("")
         app.grid.sort_by(0)
         assert app.grid.position.endswith("of 30 (only these are sorted: there are more)")

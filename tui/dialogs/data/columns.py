@@ -23,9 +23,17 @@ _COLUMNS = (
 )
 
 
-def _key(key: str, action: str, description: str, tooltip: str) -> Binding:
+def _key(key: str, action: str, description: str, tooltip: str, *, written: str = "") -> Binding:
+    """Of two keys that belong together the first is shown for both."""
     return Binding(
-        key, f"screen.{action}", description, tooltip=tooltip, priority=True, id=f"columns.{action}"
+        key,
+        f"screen.{action}",
+        description,
+        tooltip=tooltip,
+        show=bool(description),
+        key_display=written or None,
+        priority=True,
+        id=f"columns.{action}",
     )
 
 
@@ -33,14 +41,14 @@ class ColumnLine(Input):
     """Has the keys of the dialog, as they come before text: names hold none of these signs."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "submit", "go to", id="columns.go_to"),
+        Binding("enter", "submit", "go", id="columns.go_to"),
         _key("space", "hide", "hide", "hide the column, or show it again"),
-        _key("<", "narrow", "narrow", "narrow the column"),
-        _key(">", "widen", "widen", "widen the column"),
-        _key("[", "earlier", "left", "move the column to the left: the first one stays in sight"),
-        _key("]", "later", "right", "move the column to the right"),
-        _key("ctrl+o", "sort", "sort", "sort by the column; again: the other way"),
-        _key("ctrl+r", "restore", "reset", "all columns as they come"),
+        _key("<", "narrow", "width", "narrow the column", written="< >"),
+        _key(">", "widen", "", "widen the column"),
+        _key("[", "earlier", "move", "move the column to the left: the first one is pinned", written="[ ]"),
+        _key("]", "later", "", "move the column to the right"),
+        _key("ctrl+o", "sort", "sort", "sort by the column; again: the other way", written="^o"),
+        _key("ctrl+r", "restore", "reset", "all columns as they come", written="^r"),
     ]
 
 

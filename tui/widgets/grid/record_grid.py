@@ -183,9 +183,9 @@ class RecordGrid(Widget, can_focus=True):
     @property
     def why_none(self) -> str:
         """Why the filter lets no row through, though there are rows; else empty."""
-        if self.count or not len(self.source):
-            return ""
-        return self._arranging.refusal[0] if self._arranging.refusal else f"No row matches /{self.order.text}"
+        if self._arranging.refusal and len(self.source):
+            return self._arranging.refusal[0]
+        return self.view.why_none(self.order, is_cut=self._is_cut)
 
     # Moving
 

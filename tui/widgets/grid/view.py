@@ -6,6 +6,7 @@ from array import array
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
+from core.figures import counted
 from tui.records.sources import RowSource
 from tui.widgets.grid.row_order import SortOrder
 
@@ -43,6 +44,15 @@ class View:
         if is_cut and order.column is not None:
             return f"{number} of {total:,} (only these are sorted: there are more)"
         return f"{number} of {total:,}" if total else ""
+
+    def why_none(self, order: SortOrder, *, is_cut: bool) -> str:
+        """Why no row is shown though there are some; else empty."""
+        if len(self) or not len(self.source):
+            return ""
+        if is_cut:
+            read = counted(len(self.source), "row")
+            return f"None of the first {read} matches /{order.text}: there are more"
+        return f"No row matches /{order.text}"
 
     def place(self, key: Hashable) -> int | None:
         """Where the record with this key is shown; None where it is not, or not any more."""
