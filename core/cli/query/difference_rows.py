@@ -62,6 +62,8 @@ def print_summary(options: Given, difference: Difference, totals: Totals) -> Non
 def summary_lines(difference: Difference, totals: Totals) -> Iterator[str]:
     """The same in words."""
     yield ", ".join(f"{totals.changes.get(change, 0):,} {change}" for change in difference.changes)
+    if (rows := difference.row_counts) is not None:
+        yield f"  {difference.old.label} has {rows[0]:,} rows, {difference.new.label} {rows[1]:,}"
     if not difference.keys:
         yield "  The table has no key: whole rows are counted, and none is said to have changed."
     for name, count in columns_changed(difference, totals):

@@ -69,6 +69,12 @@ class Difference:
         """The kinds of change that a row can have."""
         return CHANGES if self.keys else CHANGES[:2]
 
+    @property
+    def row_counts(self) -> tuple[int, int] | None:
+        """How many rows each version has, where both snapshots say so; None for where they don't."""
+        old, new = _row_count(self.old), _row_count(self.new)
+        return None if old is None or new is None else (old, new)
+
     @cached_property
     def sides(self) -> Sides:
         return Sides(self._source(new=False), self._source(new=True), self.pairs, self.keys)
@@ -140,6 +146,16 @@ def make_difference(
         is_unique=bool(primary) and primary <= {pair.name for pair in key_columns},
         is_main=(left.root == main, right.root == main),
     )
+
+
+def _row_count(version: DiffVersion) -> int | None:
+    """None where rows are merged, hidden, or put together from several files."""
+    snapshot, schema = version.snapshot, version.schema
+    if schema.primary_keys or "data-evolution.enabled" in schema.options:
+        return None
+    if snapshot is None:
+        return 0
+    return None if snapshot.index_manifest else snapshot.total_record_count
 
 
 def _pinned(version: DiffVersion) -> DiffVersion:

@@ -124,6 +124,7 @@ def test_rows_without_a_key_are_counted(diff: Paimark, differing: Path) -> None:
     }
     assert "2 added, 0 removed" in ran.err.splitlines()
     assert "whole rows are counted" in ran.err
+    assert "snapshot.1 has 3 rows, main 5" in ran.err
     held = Counter(row["day"] for row in read_rows(differing, "diffs.log"))
     assert held == Counter(["mon", "mon", "tue"]) + Counter(row["row"]["day"] for row in ran.rows)
 

@@ -138,7 +138,11 @@ async def test_without_keys_whole_rows_are_counted_and_a_difference_can_be_cance
         await console.press("1", "g")
         await console.sees("1 of 2")
         await console.press("j", "D")
-        await console.sees("3 added, 0 removed", "whole rows are counted", "+ added      3  order_id: 1")
+        await console.sees(
+            "3 added, 0 removed   snapshot.1 has 2 rows, main 5",
+            "whole rows are counted",
+            "+ added      3  order_id: 1",
+        )
         await console.sees("snapshot.1: Reads 0 of 1 file: the others are in both.")
         screen = console.app.screen
         assert isinstance(screen, DifferenceScreen)

@@ -77,7 +77,13 @@ def total_line(difference: Difference, totals: Totals) -> Line:
     if not totals.rows:
         return [("No row differs", "strong")]
     told = ", ".join(f"{totals.changes.get(change, 0):,} {change}" for change in difference.changes)
-    return [(told, "strong")]
+    rows = difference.row_counts
+    of_each = (
+        ""
+        if rows is None
+        else f"   {difference.old.label} has {rows[0]:,} rows, {difference.new.label} {rows[1]:,}"
+    )
+    return [(told, "strong"), (clean_text(of_each), "quiet")]
 
 
 def position_line(choice: Choice, start: int, shown: int, *, by_most: bool, has_key: bool) -> Line:
