@@ -9,7 +9,7 @@ from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
 from tui.records.sources import GridColumn, Records, tuples
-from tui.widgets.grid.columns import ColumnLayout
+from tui.widgets.grid.columns import ColumnLayout, Columns
 from tui.widgets.grid.record_grid import RecordGrid
 from tui.work.background import ThreadResult
 
@@ -333,3 +333,12 @@ async def test_a_filter_or_order_of_cut_rows_says_that_there_are_more() -> None:
         app.grid.filter("")
         app.grid.sort_by(0)
         assert app.grid.position.endswith("of 30 (only these are sorted: there are more)")
+
+
+def test_columns_scroll_no_further_than_they_must() -> None:
+    columns = Columns([GridColumn(name) for name in "abcdef"], 1, cells=True)
+    seen = []
+    for by in (0, 1, 1, 1, 1, -1, -1, -1):
+        columns.step(by, 11)
+        seen.append("".join(columns.all[index].title for index, _ in columns.in_sight(11)))
+    assert seen == ["abc", "abc", "abc", "acd", "ade", "ade", "acd", "abc"]

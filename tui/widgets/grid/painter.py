@@ -32,11 +32,14 @@ class Painter:
         self._strips.clear()
         self._styles = {}
 
+    @property
+    def has_styles(self) -> bool:
+        return bool(self._styles)
+
     def read_styles(self, base: Style, theme: str) -> None:
-        if not self._styles:
-            styles = inks(theme)
-            whole = {name: base + styles[name] for name in ("head", "cursor", "cursor-away")}
-            self._styles = {**styles, "base": base, **whole}
+        styles = inks(theme)
+        whole = {name: base + styles[name] for name in ("head", "cursor", "cursor-away")}
+        self._styles = {**styles, "base": base, **whole}
 
     def head(self, columns: Columns, order: SortOrder, width: int) -> Strip:
         return paint_head(

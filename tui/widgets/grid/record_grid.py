@@ -334,7 +334,8 @@ class RecordGrid(Widget, can_focus=True):
     # Painting
 
     def render_line(self, y: int) -> Strip:
-        self._painter.read_styles(self.rich_style, self.app.theme)
+        if not self._painter.has_styles:
+            self._painter.read_styles(self.rich_style, self.app.theme)
         width = self.size.width
         if y < self._head:
             return self._painter.head(self.shown_columns, self.order, width)
