@@ -62,7 +62,7 @@ class ChartScreen(Dialog[None]):
     """`read` gives the charts, in a thread; `first` is the name of the one that is shown first."""
 
     DEFAULT_CSS = """
-    ChartScreen > Vertical { width: 96%; max-width: 130; height: 92%; }
+    ChartScreen > Vertical { width: 96%; max-width: 100; height: 92%; max-height: 28; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,C", "close", "close", key_display="esc", id="chart.close"),
@@ -126,7 +126,8 @@ def _inked(line: str, width: int) -> Line:
     pieces: list[tuple[str, str]] = []
     for character in cut(line, width):
         ink = "accent" if character in DRAWN else "quiet"
-        if pieces and pieces[-1][1] == ink:
+        # Blanks have no colour: each change of it would be twenty bytes.
+        if pieces and (pieces[-1][1] == ink or character == " "):
             pieces[-1] = (pieces[-1][0] + character, ink)
         else:
             pieces.append((character, ink))
