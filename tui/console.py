@@ -48,9 +48,6 @@ if TYPE_CHECKING:
     from tui.work.jobs import Job
     from tui.work.running_change import Ended, LookedFor
 
-# What took as long as that, with nobody watching, rings when it ends.
-BELL_SECONDS = 5.0
-
 
 # So far the cursor goes with one click of the wheel.
 _WHEEL_ROWS = 3
@@ -231,13 +228,10 @@ class Console(App[None]):
         await self.browse.dialogs.open_running(event.change)
 
     def _ended_unwatched(self, job: Job) -> None:
-        """It is said wherever the keys are just now."""
-        text, ink = job.end or ("", "")
-        self.note(text, ink)
-        for bar in self.screen.query(KeyBar).results(KeyBar):
-            bar.say(text, ink)
-        if job.seconds >= BELL_SECONDS:
-            self.bell()
+        from tui.screens.jobs import tell_end
+
+        self.note(*job.end or ("",))
+        tell_end(self, job)
 
     def on_copied(self, event: Copied) -> None:
         sequence = copy_sequence(event.text, os.environ)
@@ -284,13 +278,9 @@ class Console(App[None]):
         await self.push_screen(HelpScreen(sections))
 
     async def action_jobs(self) -> None:
-        from tui.screens.jobs import JobsScreen, go_to
+        from tui.screens.jobs import open_jobs
 
-        async def chosen(job: Job | None) -> None:
-            if job is not None:
-                await go_to(job)
-
-        await self.push_screen(JobsScreen(self.session.jobs), chosen)
+        await open_jobs(self, self.session.jobs)
 
     async def action_choose_columns(self) -> None:
         from tui.dialogs.data.columns import ColumnsScreen

@@ -360,23 +360,13 @@ class BrowseScreen(Screen[None]):
             self._difference_lookup.start(self.target)
 
     def action_copy(self) -> None:
-        if self.tables.has_focus_within and self.target is not None:
-            self.post_message(Copied(self.target.sql_name))
-            return
-        text = self.pane.copy_text()
-        if text:
+        table = self.target if self.tables.has_focus_within else None
+        if text := self.rows.name() if table is None else table.sql_name:
             self.post_message(Copied(text))
-        else:
-            self.rows.says_no_row()
 
     def action_copy_record(self) -> None:
-        detail = self.pane.current_detail
-        if detail.facts:
-            from tui.dialogs.record import as_json
-
-            self.post_message(Copied(as_json(detail)))
-        else:
-            self.rows.says_no_row()
+        if text := self.rows.record():
+            self.post_message(Copied(text))
 
     async def action_record(self) -> None:
         await self.dialogs.open_record()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from inspect import isawaitable
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 
 from core.figures import whole_seconds
@@ -17,6 +17,8 @@ from tui.widgets.grid.scroll_lines import ScrollLines
 from tui.widgets.key_bar import KeyBar
 from tui.work.jobs import Job, Jobs
 
+# What took as long as that, with nobody watching, rings when it ends.
+BELL_SECONDS = 5.0
 _TICK = 1.0
 _COLUMNS = (
     GridColumn("", "text"),
@@ -106,11 +108,23 @@ class JobsScreen(Dialog[Job]):
         return True
 
 
-async def go_to(job: Job) -> None:
-    """Where the job is watched, or its end is shown."""
-    shown = job.show()
-    if isawaitable(shown):
-        await shown
+async def open_jobs(app: App[Any], jobs: Jobs) -> None:
+    """Show them; the one that is chosen is gone to."""
+
+    async def chosen(job: Job | None) -> None:
+        shown = None if job is None else job.show()
+        if isawaitable(shown):
+            await shown
+
+    await app.push_screen(JobsScreen(jobs), chosen)
+
+
+def tell_end(app: App[Any], job: Job) -> None:
+    """Say how it ended wherever the keys are just now; what took long rings."""
+    for bar in app.screen.query(KeyBar).results(KeyBar):
+        bar.say(*job.end or ("",))
+    if job.seconds >= BELL_SECONDS:
+        app.bell()
 
 
 def _values(job: Job) -> tuple[str, str, str, str]:

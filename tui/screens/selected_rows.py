@@ -39,6 +39,22 @@ class SelectedRows:
         pane = self._tabs.pane_in_use
         return None if pane is None else pane.current_mark
 
+    def name(self) -> str:
+        """What one copies of the row; empty where the cursor is on none, and then it is said."""
+        text = self._tabs.pane.copy_text()
+        if not text:
+            self.says_no_row()
+        return text or ""
+
+    def record(self) -> str:
+        """The whole record as JSON; empty where the cursor is on no row, and then it is said."""
+        from tui.dialogs.record import as_json
+
+        detail = self._tabs.pane.current_detail
+        if not detail.facts:
+            self.says_no_row()
+        return as_json(detail) if detail.facts else ""
+
     def toggle_mark(self) -> None:
         """Mark the row under the cursor, or take its mark away."""
         mark = self.under_cursor

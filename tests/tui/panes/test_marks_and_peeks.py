@@ -78,11 +78,11 @@ async def test_marked_rows_are_compared_and_the_way_leads_back(warehouse: Path) 
         await console.sees("Difference of shop.orders: from savepoint.1 to snapshot.4")
         assert console.app.browse.marks == []
         await console.press("escape")
-        await console.sees("[2 Savepoints")
+        await console.sees("[2 Save")
         await console.press("[")
-        await console.sees("[1 Snapshots")
+        await console.sees("[1 Snap")
         await console.press("]")
-        await console.sees("[2 Savepoints")
+        await console.sees("[2 Save")
 
 
 async def test_what_acts_on_one_row_says_so_while_others_are_marked(warehouse: Path) -> None:

@@ -11,7 +11,8 @@ from core.config import Settings
 from core.spark.client.client import Engine
 from tests.tui.driving import at_orders, querying, run, with_engine
 from tests.tui.work.test_cancelling_changes import Held
-from tui import console as tui_console
+from tui.console import Console
+from tui.screens import jobs as tui_jobs
 from tui.session import Session
 from tui.work.jobs import Job, Jobs
 
@@ -39,8 +40,8 @@ async def test_a_change_is_left_found_again_and_rings_when_it_ends(
     warehouse: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rung: list[str] = []
-    monkeypatch.setattr(tui_console, "BELL_SECONDS", 0.0)
-    monkeypatch.setattr(tui_console.Console, "bell", lambda self: rung.append("bell"))
+    monkeypatch.setattr(tui_jobs, "BELL_SECONDS", 0.0)
+    monkeypatch.setattr(Console, "bell", lambda self: rung.append("bell"))
     session = Session(Settings(str(warehouse)))
     store = Held(session.context.files)
     session.__dict__["context"] = replace(session.context, files=store, verify_wait=0.0)
