@@ -83,15 +83,15 @@ STEPS = (
     Step(
         "branch",
         "a branch",
-        "Spark compares: load 12 is at fault. {0[browse.up]} leaves, {0[tab.tags]} has the tags. On month-end"
-        " press {0[act.branch]}, type {1.branch}, press enter, and {0[dialog.apply]} applies.",
+        "So load 12 turned prices negative. {0[tab.tags]} has the tags: on month-end press {0[act.branch]}"
+        " for a branch of the last good state, type {1.branch}, press enter, and {0[dialog.apply]} applies.",
         lambda seen, known: "create-branch" in seen.applied,
     ),
     Step(
         "repair",
         "repair",
         "{1.branch} is the table as it was; main goes on beside it. {0[tour.next]} writes an INSERT of all"
-        " rows with the right prices, and {0[query.run]} runs it: a few seconds.",
+        " rows with the right prices, and {0[query.run]} runs it, in some seconds.",
         lambda seen, known: seen.is_repaired,
     ),
     Step(
@@ -104,8 +104,8 @@ STEPS = (
     Step(
         "replace",
         "replace main",
-        "So it should be main: {0[browse.up]}, {0[tab.branches]}, and {0[act.replace]} on {1.branch}. Read"
-        " the plan; {0[dialog.confirm]}, {1.branch} and enter confirm it, {0[dialog.apply]} applies.",
+        "Right prices, nothing else: it should be main. On {1.branch} press {0[act.replace]}. Read the plan;"
+        " {0[dialog.confirm]}, {1.branch} and enter confirm it, {0[dialog.apply]} applies.",
         lambda seen, known: "replace-main-branch" in seen.applied,
     ),
     Step(

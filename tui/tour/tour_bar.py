@@ -62,6 +62,11 @@ class TourBar(Lines, can_focus=True):
     def action_decline(self) -> None:
         self.post_message(self.Answered(accepted=False))
 
+    def on_blur(self) -> None:
+        """The keys go elsewhere, so that Enter would not begin it: unless all of the terminal's do."""
+        if self.app.app_focus:
+            self.post_message(self.Answered(accepted=False))
+
     def on_key(self, event: events.Key) -> None:
         event.stop()
         self.post_message(self.Answered(accepted=False, key=event))

@@ -95,6 +95,11 @@ async def test_who_looks_around_is_not_asked_again_and_loses_no_key(demo: Path) 
         assert "A tour?" not in console.text
         assert console.app.browse.tables.grid.has_focus
     async with offered(demo) as console:
+        await console.press("4")
+        await console.sees("[4 Tags]")
+        await console.loses("A tour?")
+        assert console.app.browse.pane.grid.has_focus
+    async with offered(demo) as console:
         await console.press("escape")
         await console.loses("A tour?")
         await console.sees("● orders")
