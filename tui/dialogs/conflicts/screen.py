@@ -31,8 +31,9 @@ from tui.work.background import Slot, ThreadReport
 from tui.work.spark_work import SparkWork
 
 _TICK = 0.5
-# So that base, main and branch stand side by side on a narrow screen, too.
-_WIDE, _WIDEST, _NARROWEST = 100, 32, 14
+_WIDEST = 32
+# On a narrow screen, so that base, main and branch stand side by side there, too.
+_WIDE, _NARROW_NAME, _NARROW_VALUE = 100, 14, 10
 _NOBODY = "undecided again"
 _TYPE = "enter takes the line under the cursor; type for fewer"
 
@@ -130,10 +131,11 @@ class ConflictsScreen(Dialog[str | None]):
     def _show(self) -> None:
         choosing = self._choosing
         assert choosing is not None
-        widest = _WIDEST if self.app.size.width >= _WIDE else _NARROWEST
+        is_wide = self.app.size.width >= _WIDE
         first, *sides = LINE_COLUMNS
-        names = (*choosing.header.keys, first, "taken", *sides)
-        columns = [GridColumn(name, most=widest) for name in names]
+        names = (*choosing.header.keys, first, "taken")
+        columns = [GridColumn(name, most=_WIDEST if is_wide else _NARROW_NAME) for name in names]
+        columns += [GridColumn(name, most=_WIDEST if is_wide else _NARROW_VALUE) for name in sides]
         self._grid.show(choosing, columns, note="No key was changed by both, to different rows.")
         self._say_progress()
 
