@@ -11,7 +11,6 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Final, Literal
 
 import msgspec
@@ -36,6 +35,10 @@ _NO_ROW, _LEFT_OUT = b"null", msgspec.Raw(b"")
 _BOM = b"\xef\xbb\xbf"
 
 _WRITES = "`paimark merge-branch --conflicts-out FILE` writes one."
+_ANEW = (
+    "`v` in the console finds them anew, and keeps what was chosen where the rows are the same; "
+    "on the command line add --conflicts-out NEW."
+)
 
 Choose = str | dict[str, str]
 
@@ -229,19 +232,11 @@ def moved(files: Files, survey: Survey, path: str, header: Header) -> list[Refus
     for side, (then, now, *others) in then_and_now.items():
         if then not in (now, *others):
             reason = f"{side} moved since {path} was written, from snapshot {then.id} to {now.id}"
-            return [Refusal(f"{reason}: the conflicts may be others now", _anew(survey, path))]
+            return [Refusal(f"{reason}: the conflicts may be others now", _ANEW)]
     if [*header.columns] != [each.name for each in schema.fields] or [*header.keys] != schema.primary_keys:
         reason = f"The columns of {table.full_name} changed since {path} was written"
-        return [Refusal(reason, _anew(survey, path))]
+        return [Refusal(reason, _ANEW)]
     return []
-
-
-def _anew(survey: Survey, path: str) -> str:
-    word, branch = survey.start.root.table.word, survey.branch.root.label
-    return (
-        "`v` in the console finds them anew, and keeps what was chosen where the rows are the same, as does "
-        f"`paimark merge-branch {word} --name {branch} --conflicts-out NEW --resolve {Path(path).name}`."
-    )
 
 
 def _states(files: Files, main: Root, snapshot: Snapshot) -> list[At]:

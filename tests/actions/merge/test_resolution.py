@@ -361,7 +361,7 @@ def test_choices_stay_with_keys_whose_rows_are_the_same_when_a_side_moved(
     [refusal] = planned(context, "merge-branch", table=TABLE, name="fix", resolve=str(path)).refusals
     assert refusal.reason.startswith(f"main moved since {path} was written, from snapshot 2 to ")
     assert refusal.reason.endswith("the conflicts may be others now")
-    assert "--conflicts-out NEW --resolve chosen.jsonl`" in refusal.hint
+    assert refusal.hint.endswith("on the command line add --conflicts-out NEW.")
     anew, told = tmp_path / "anew.jsonl", list[str]()
     monkeypatch.setattr(conflict_file, "_TOLD_EVERY", 10)
     counts = write_conflicts(context, TABLE, "fix", str(anew), told.append, chosen_in=str(path))
