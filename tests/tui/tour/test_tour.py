@@ -67,7 +67,7 @@ async def test_each_step_waits_for_what_one_really_does_from_the_offer_to_a_repl
         commit(demo, "shop.orders$branch_mine", pa.table(fixed, schema=ORDERS))
         await console.sees("Tour 6 of 9: check it")
         await console.press("escape", "f9", "3")
-        await console.sees("Tour 7 of 9: replace main", "on mine", "[3 Branch")
+        await console.sees("Tour 7 of 9: replace main", "On mine press R", "[3 Branch")
         await console.press("j", "R")
         await console.sees("Make branch mine main")
         await console.press("c")
