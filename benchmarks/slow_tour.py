@@ -48,7 +48,7 @@ def steps(when: str) -> list[Step]:
         ("close", [_ESCAPE], ["Tour 5 of 9"]),
         ("write an INSERT", [_SKIP], ["INSERT INTO", "Spark ready"]),
         ("run it", [_RUN], ["Tour 6 of 9"]),
-        ("to the branches", [_ESCAPE, "3"], ["[3 Branches]", "repair"]),
+        ("to the branches", [_ESCAPE, "3"], ["[3 Branch", "repair"]),
         ("difference from main", ["/repair", "\r", "D"], ["600 changed", " -> "]),
         ("back", [_ESCAPE], ["Tour 7 of 9"]),
         ("plan the replacement", ["R"], ["Make branch repair main"]),
@@ -57,7 +57,7 @@ def steps(when: str) -> list[Step]:
         ("plan the undo", ["u"], ["type shop.orders to confirm"]),
         ("confirm and apply", ["c", "shop.orders", "\r", "a"], ["✓ done"]),
         ("close", [_ESCAPE], ["Tour 9 of 9", "MAIN = main"]),
-        ("leave the tour", [_LEAVE], ["[3 Branches]"]),
+        ("leave the tour", [_LEAVE], ["[3 Branch"]),
     ]
 
 

@@ -28,16 +28,16 @@ from core.table.layout import TablePath
 from core.table.lineage.main_branch import branch_names
 from tests.table.branches import create_branch
 from tests.tui.driving import Sitting, sitting
+from tests.tui.first_screens import LARGE, PICTURES, first_screens
 from tui.session import Session
 from tui.theme import DARK, LIGHT, SIXTEEN
 from tui.work.engine_room import EngineRoom
 
-PICTURES = Path(__file__).parent.parent.parent / "screenshots"
 ORDERS = TablePath("shop", "orders")
 INTERVAL = "'savepoint.create-interval' = '1 d'"
 # As another engine makes it: its own expiry can destroy savepoints.
 NIGHTLY = "nightly"
-LARGE, SMALL = (120, 40), (80, 24)
+SMALL = (80, 24)
 
 
 @dataclass(frozen=True)
@@ -81,17 +81,7 @@ async def tour(console: Sitting, warehouse: Path, mode: Mode, savepoint: int) ->
         take_picture(console, f"{name}{mode.suffix}")
 
     console.app.theme = mode.theme
-    await console.sees("● customers")
-    await console.press("G")
-    await console.sees("● orders", "snapshot 18")
-    await console.press("enter", "j")
-    await console.sees("snapshot 17", "month-end" if is_large else "◇")
-    take("snapshots")
-    await console.press("t")
-    await console.type("savepoint.9")
-    await console.press("enter")
-    await console.sees("REFUSED")
-    take("refused")
+    await first_screens(console, take, "month-end" if is_large else "◇")
     await console.press("escape", "g", "s")
     await console.sees("[ Apply ]")
     take("plan")
@@ -101,7 +91,13 @@ async def tour(console: Sitting, warehouse: Path, mode: Mode, savepoint: int) ->
     await console.press("enter", "2")
     await console.sees(f"savepoint {savepoint}", "auto-savepoint every 1 d")
     take("savepoints")
-    await console.press("b")
+    await console.press("g", "space", "j", "space", "x")
+    await console.sees("Delete 2 savepoints", "[ Cancel ]")
+    take("many")
+    await console.press("escape", "escape", "J")
+    await console.sees("Jobs", "create-savepoint")
+    take("jobs")
+    await console.press("escape", "g", "b")
     await console.sees("create-branch · shop.orders")
     await console.type(branch)
     await console.press("enter")
@@ -166,14 +162,6 @@ async def tour(console: Sitting, warehouse: Path, mode: Mode, savepoint: int) ->
     await console.press("escape")
     await console.sees("Spark ready")
     take("query")
-    await console.press("question_mark")
-    await console.sees("Everywhere")
-    take("keys")
-    await console.press("escape", "colon")
-    await console.type("cre")
-    await console.sees("create-savepoint")
-    take("palette")
-    await console.press("escape")
     if NIGHTLY not in branch_names(console.app.session.files, ORDERS):
         create_branch(warehouse, ORDERS.full_name, NIGHTLY, "month-end")
     await console.press("escape", "escape", "3", "r")
@@ -201,6 +189,8 @@ async def main() -> None:
             for number, mode in enumerate(MODES):
                 # Textual takes it out of the environment when the console is made.
                 os.environ["NO_COLOR"] = mode.no_color
+                # Each begins at the first table, and not where the last one left off.
+                os.environ["XDG_STATE_HOME"] = f"{place}/state{mode.suffix}"
                 session = Session(settings, EngineRoom(settings, room.engine))
                 async with sitting(warehouse, mode.size, session=session) as console:
                     await tour(console, warehouse, mode, savepoint=number + 2)

@@ -108,7 +108,7 @@ def together(
 
 def _step(part: Plan) -> Step:
     freed = [counted(part.freed_files, "file")] if part.freed_files else []
-    return Step(verb_of(part), name_of(part), "; ".join([*freed, *part.kept]), part.freed_bytes)
+    return Step(verb_of(part), name_of(part), ". ".join([*freed, *part.kept]), part.freed_bytes)
 
 
 def _warnings(parts: Sequence[Plan]) -> tuple[str, ...]:
