@@ -34,6 +34,7 @@ def environment(state: str) -> dict[str, str]:
         "TERM": "xterm-256color",
         "COLORTERM": "truecolor",
         "LC_ALL": "C.UTF-8",
+        "SSH_CONNECTION": "192.0.2.1 50000 192.0.2.2 22",
         "XDG_STATE_HOME": state,
         "XDG_DATA_HOME": state,
         "XDG_CONFIG_HOME": state,

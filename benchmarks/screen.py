@@ -64,6 +64,13 @@ class Screen:
             top, _, bottom = codes.partition(";")
             self._region = range(int(top or 1) - 1, int(bottom)) if bottom else None
             self._x = self._y = 0
+        elif command == "C":
+            self._x += int(codes or 1)
+        elif command == "X":
+            x = self._x
+            for _ in range(int(codes or 1)):
+                self._put(" ")
+            self._x = x
         elif command in "ML":
             self._move(int(codes or 1) * (1 if command == "M" else -1))
         elif command == "m":

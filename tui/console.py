@@ -30,6 +30,7 @@ from tui.opening import Opening
 from tui.panes.log import KEPT, Log, LogLine
 from tui.screens.browse import BrowseScreen
 from tui.session import Session
+from tui.terminal.capabilities import can_erase
 from tui.terminal.clipboard import copy_sequence
 from tui.terminal.key_order import Cancellable, RowsScreen, binding_of, settled
 from tui.terminal.mouse import toggle
@@ -89,13 +90,14 @@ class Console(App[None]):
         super().__init__(ansi_color=True if no_colors else None)
         self._start_engine = start_engine
         self._asked_to_quit = False
-        self._sent = SentCells()
+        self._sent = SentCells(erases=can_erase())
         self._waiting_keys: list[events.Key] = []
         self.session = session
         session.jobs.heard = self._ended_unwatched
         self.log_lines: Log = deque(maxlen=KEPT)
         for name in THEMES:
             self.register_theme(make_theme(name))
+        self.set_class("SSH_CONNECTION" in os.environ, "-far")
         self.theme = best_theme(self.console.color_system, no_colors=no_colors)
         self._tour: Tour | None = None
         self._own_keys: list[Binding] = []

@@ -27,6 +27,8 @@ _CODES = re.compile("\x1b\\[([0-9;]*)m")
 _ODD = re.compile("[^\x20-\u02ff\u2010-\u27ff]")
 # Cells alike between two that differ are sent again where that is shorter than a move past them.
 _GAP = 4
+# To erase cells and go past them takes ten bytes or so.
+_FEWEST_ERASED = 11
 # Attributes that change nothing about a blank: none, bold, faint, italic.
 _UNSEEN = frozenset(("", "1", "2", "3"))
 
@@ -37,7 +39,9 @@ _PLAIN = Ink()
 class SentCells:
     """The cells that the terminal shows, as they were sent."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, erases: bool = False) -> None:
+        """`erases` says that the terminal can erase cells to a colour."""
+        self._erases = erases
         self._lines: dict[int, Line] = {}
         # By line, where pieces begin whose characters' width is not sure; what is behind them is not either.
         self._odd: dict[int, set[int]] = {}
@@ -62,7 +66,7 @@ class SentCells:
         """Make the bytes that show the update, and note its cells as sent."""
         before = {y: list(line) for y, line in self._lines.items()}
         unsure = self._unsure
-        pen = _Pen()
+        pen = _Pen(self._erases)
         for y, x, strip in _pieces(update):
             cells = _cells_of(strip, system)
             line = self._lines.setdefault(y, [])
@@ -90,7 +94,7 @@ class SentCells:
         touched = {y for y, line in self._lines.items() if before.get(y) != line}
         if scroll is None or not (unsure | self._unsure).isdisjoint(touched.union(scroll.lines)):
             return None
-        pen = _Pen()
+        pen = _Pen(self._erases)
         for y, line in self._lines.items():
             old = scroll.after(before, y)
             for start, end in _changes(old + [None] * (len(line) - len(old)), line):
@@ -110,7 +114,8 @@ class _Reduced(CompositorUpdate):
 class _Pen:
     """Writes cells, with a colour only where it changes. It leaves the terminal's colours reset."""
 
-    def __init__(self) -> None:
+    def __init__(self, erases: bool) -> None:
+        self._erases = erases
         self._parts: list[str] = []
         self._ink = _PLAIN
 
@@ -120,14 +125,35 @@ class _Pen:
 
     def write(self, x: int, y: int, cells: Sequence[ScreenCell]) -> None:
         self._parts.append(f"\x1b[{y + 1};{x + 1}H")
-        for text, ink in cells:
-            if text == " " and not (_shows_on_blanks(ink) or _shows_on_blanks(self._ink)):
-                # Only its background is seen. What comes behind it may go on as what was before it.
-                ink = self._ink._replace(background=ink.background)
-            if ink != self._ink:
-                self._parts.append(_change(self._ink, ink))
-                self._ink = ink
-            self._parts.append(text)
+        start = 0
+        while start < len(cells):
+            blanks = _blanks(cells, start) if self._erases else 0
+            if blanks > _FEWEST_ERASED:
+                self._turn(cells[start][1])
+                forward = f"\x1b[{blanks}C" if start + blanks < len(cells) else ""
+                self._parts.append(f"\x1b[{blanks}X{forward}")
+            else:
+                blanks = 1
+                text, ink = cells[start]
+                if text == " " and not (_shows_on_blanks(ink) or _shows_on_blanks(self._ink)):
+                    # Only its background is seen. What comes behind it may go on as what was before it.
+                    ink = self._ink._replace(background=ink.background)
+                self._turn(ink)
+                self._parts.append(text)
+            start += blanks
+
+    def _turn(self, ink: Ink) -> None:
+        if ink != self._ink:
+            self._parts.append(_change(self._ink, ink))
+            self._ink = ink
+
+
+def _blanks(cells: Sequence[ScreenCell], start: int) -> int:
+    """How many cells from there on are alike, and blank but for their background."""
+    first = cells[start]
+    if first[0] != " " or _shows_on_blanks(first[1]):
+        return 0
+    return next((n for n, cell in enumerate(cells[start:]) if cell != first), len(cells) - start)
 
 
 def _shows_on_blanks(ink: Ink) -> bool:

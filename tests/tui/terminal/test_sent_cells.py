@@ -51,7 +51,7 @@ def updates(draw: st.DrawFn) -> LayoutUpdate:
 
 @given(st.lists(updates(), min_size=1, max_size=6))
 def test_what_differs_is_enough(shown: list[LayoutUpdate]) -> None:
-    sent, whole, less = SentCells(), Screen(), Screen()
+    sent, whole, less = SentCells(erases=True), Screen(), Screen()
     for update in shown:
         whole.feed(update.render_segments(CONSOLE))
         less.feed(sent.reduced(update, (WIDTH, HEIGHT)).render_segments(CONSOLE))
@@ -83,7 +83,7 @@ def scrolls(draw: st.DrawFn) -> list[LayoutUpdate]:
 
 @given(scrolls())
 def test_lines_that_moved_are_where_they_should_be(shown: list[LayoutUpdate]) -> None:
-    sent, whole, less = SentCells(), Screen(), Screen()
+    sent, whole, less = SentCells(erases=True), Screen(), Screen()
     for update in shown:
         whole.feed(update.render_segments(CONSOLE))
         less.feed(sent.reduced(update, (WIDTH, TALL)).render_segments(CONSOLE))
@@ -110,6 +110,18 @@ def test_a_row_that_scrolls_into_sight_is_all_that_is_sent() -> None:
 def one_line(*pieces: tuple[str, int]) -> LayoutUpdate:
     strip = Strip([Segment(text, STYLES[style]) for text, style in pieces]).adjust_cell_length(WIDTH)
     return LayoutUpdate([[strip]], Region(0, 0, WIDTH, 1))
+
+
+def test_blanks_are_erased_where_the_terminal_can() -> None:
+    def bytes_of(erases: bool) -> str:
+        sent = SentCells(erases=erases)
+        for between, last in (("x" * 18, "two"), (" " * 18, "TWO")):
+            update = one_line(("one", 1), (between, 1), (last, 1))
+            written = sent.reduced(update, (WIDTH, HEIGHT)).render_segments(CONSOLE)
+        return written
+
+    assert re.search("\x1b\\[18X\x1b\\[18C\x1b\\[[0-9;]*mTWO", bytes_of(True))
+    assert " " * 18 in bytes_of(False)
 
 
 def test_only_the_cells_that_differ_are_sent_and_nothing_for_none() -> None:
