@@ -11,7 +11,6 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -262,11 +261,10 @@ class Console(App[None]):
             return
         if self.browse.cancel_query():
             return
-        text = str(getattr(self.focused, "selected_text", ""))
-        if text:
+        if text := str(getattr(self.focused, "selected_text", "")):
             self.post_message(Copied(text))
-            return
-        self.say("ctrl+q leaves Paimark")
+        else:
+            self.say("ctrl+q leaves Paimark")
 
     async def action_help(self) -> None:
         from tui.dialogs.help import HelpScreen
@@ -299,6 +297,7 @@ class Console(App[None]):
         from tui.keys.rebinding import shown_keys
         from tui.screens.contexts import context_entries
         from tui.screens.palette.entries import entries
+        from tui.screens.palette.own_entries import own_entries
 
         async def chosen(entry: PaletteEntry | None) -> None:
             done = entry.run() if entry is not None else None
@@ -307,24 +306,7 @@ class Console(App[None]):
 
         def offered() -> list[PaletteEntry]:
             self.browse.tables.learn()
-            themes = () if self.no_color else THEMES
-            own = [
-                PaletteEntry("keys", "all keys", "?", self.action_help),
-                PaletteEntry("jobs", "what runs, and what has ended lately", "J", self.action_jobs),
-                PaletteEntry("columns", "go to, hide, move, sort", "c", self.action_choose_columns),
-                *(
-                    PaletteEntry(
-                        f"theme {name.removeprefix('paimark-')}",
-                        "colours",
-                        "",
-                        partial(setattr, self, "theme", name),
-                    )
-                    for name in themes
-                ),
-                PaletteEntry("tour", "ten minutes with the demo, step by step", "", self.action_tour),
-                PaletteEntry("mouse", "on or off", "M", self.action_mouse),
-                PaletteEntry("quit", "leave Paimark", "ctrl+q", self.action_quit),
-            ]
+            own = own_entries(self, () if self.no_color else THEMES)
             own += context_entries(self.session, self.say, self._switch_to)
             keys = shown_keys([*BrowseScreen.BINDINGS, *self.BINDINGS], self._keymap)
             return [replace(each, keys=keys.get(each.keys, each.keys)) for each in entries(self.browse, own)]

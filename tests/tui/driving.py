@@ -120,7 +120,7 @@ async def querying(*place: Any, **more: Any) -> AsyncIterator[tuple[Sitting, Que
         # The first table there is: a shared warehouse has databases of other tests as well.
         await console.sees("● ")
         await console.press("j", "6")
-        await console.sees("[6 Query]", "SELECT *")
+        await console.sees("[6 ", "SELECT *")
         yield console, console.app.query_one(QueryPane)
 
 

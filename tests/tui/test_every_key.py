@@ -25,7 +25,7 @@ from tui.widgets.sql_editor import SqlEditor
 
 ORDERS = TablePath("shop", "orders")
 # They leave the program or the result, or stop it, or show the same again; each has a test of its own.
-APART = {"app.quit", "app.redraw", "browse.refresh", "sheet.close"}
+APART = {"app.quit", "app.suspend", "app.redraw", "browse.refresh", "sheet.close"}
 LONG = "repeat('long ', 14)"
 # What is read for a key shows within so many seconds.
 _LONGEST = 0.4

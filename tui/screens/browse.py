@@ -237,10 +237,8 @@ class BrowseScreen(Screen[None]):
 
     async def prepare(self, version: RowVersion) -> None:
         """A statement that reads this version, ready to run."""
-        if self.target is None:
-            return
-        statement = select_all(self.target, version)
-        await (await self._query_pane()).prepare(statement)
+        if self.target is not None:
+            await self.prepare_statement(select_all(self.target, version))
 
     async def prepare_statement(self, sql: str) -> None:
         """A statement in the query pane, ready to run."""

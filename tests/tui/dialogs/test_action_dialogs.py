@@ -156,7 +156,7 @@ async def test_enter_on_a_version_prepares_its_query(warehouse: Path) -> None:
     act(warehouse, "create-branch", name="fix", tag="savepoint.1")
     async with at_orders(warehouse) as console:
         await console.press("j", "enter")
-        await console.sees("FROM shop.orders VERSION AS OF 'snapshot.4'", "[6 Query]", "^r run")
+        await console.sees("FROM shop.orders VERSION AS OF 'snapshot.4'", "[6 ", "^r run")
         for tab, clause in {"2": "VERSION AS OF 'savepoint.1'", "4": "VERSION AS OF 'savepoint.1'"}.items():
             await console.press("escape", tab)
             await console.sees("1 of")

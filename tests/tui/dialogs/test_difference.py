@@ -51,7 +51,7 @@ async def test_a_difference_is_read_a_page_at_a_time_and_its_totals_are_of_all_r
         await to_table(console, name)
         pane_text = "SELECT 'not saved yet'"
         await console.press("6")
-        await console.sees("[6 Query]")
+        await console.sees("[6 ")
         await console.app.query_one(QueryPane).prepare(pane_text)
         await console.press("escape", "3")
         await console.sees("fix", "! exposed")
@@ -97,7 +97,7 @@ async def test_a_difference_is_read_a_page_at_a_time_and_its_totals_are_of_all_r
         await console.press("D")
         await console.sees("rows 1 to 500 of 950")
         await console.press("s")
-        await console.sees("[6 Query]", "FULL OUTER JOIN")
+        await console.sees("[6 ", "FULL OUTER JOIN")
         statement = console.app.query_one(QueryPane).editor.text
         assert statement.startswith("-- looked.big: from main to fix")
         assert not isinstance(ask(engine, statement).end, Failed)

@@ -106,4 +106,4 @@ async def test_a_statement_that_ends_on_another_tab_is_told_of(
         await console.press("J")
         await console.sees("✓ done", "SELECT count(*) AS n")
         await console.press("enter")
-        await console.sees("[6 Query]", "1 row")
+        await console.sees("[6 ", "1 row")

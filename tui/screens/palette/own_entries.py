@@ -1,0 +1,34 @@
+"""What `:` offers of the console itself: its keys, colours, jobs, and leaving it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from textual.app import App
+
+from tui.dialogs.palette import PaletteEntry
+
+
+def own_entries(app: App[Any], themes: Sequence[str]) -> list[PaletteEntry]:
+    """`themes` are those that there are to choose from."""
+
+    def offered(name: str, what: str, key: str, action: str) -> PaletteEntry:
+        return PaletteEntry(name, what, key, partial(app.run_action, action))
+
+    colours = [
+        PaletteEntry(
+            f"theme {each.removeprefix('paimark-')}", "colours", "", partial(setattr, app, "theme", each)
+        )
+        for each in themes
+    ]
+    return [
+        offered("keys", "all keys", "?", "help"),
+        offered("jobs", "what runs, and what has ended lately", "J", "jobs"),
+        offered("columns", "go to, hide, move, sort", "c", "choose_columns"),
+        *colours,
+        offered("tour", "ten minutes with the demo, step by step", "", "tour"),
+        offered("mouse", "on or off", "M", "mouse"),
+        offered("quit", "leave Paimark", "ctrl+q", "quit"),
+    ]
