@@ -24,7 +24,6 @@ LINES, COLUMNS = 24, 80
 _ESCAPE = "\x1b"
 _RUN = "\x12"
 _SKIP = "\x1b[20~"
-_LEAVE = "\x1b[19~"
 # Names: what is done, the keys in turn, and the words that are on the screen once it is done.
 Step = tuple[str, Sequence[str], Sequence[str]]
 
@@ -57,7 +56,6 @@ def steps(when: str) -> list[Step]:
         ("plan the undo", ["u"], ["type shop.orders to confirm"]),
         ("confirm and apply", ["c", "shop.orders", "\r", "a"], ["✓ done"]),
         ("close", [_ESCAPE], ["Tour 9 of 9", "MAIN = main"]),
-        ("leave the tour", [_LEAVE], ["[3 Branch"]),
     ]
 
 
