@@ -37,8 +37,9 @@ check: setup ## lint, format, types and import rules
 	@$(python) -m mypy
 	@.venv/bin/lint-imports --no-logo
 
-screenshots: setup ## take the pictures in screenshots/ from the real console
+screenshots: setup ## take the pictures and the recording in screenshots/ from the real console
 	@$(python) -m tests.tui.screenshots
+	@$(python) -m benchmarks.slow_tour --record screenshots/tour.cast
 
 bench: setup ## measure this console beside its peers
 	@$(python) -m benchmarks

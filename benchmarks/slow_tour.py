@@ -66,7 +66,9 @@ class Tourist:
         self._pace = pace
         self._began = time.monotonic()
         self.frames: list[tuple[float, str]] = []
-        self._terminal = Terminal(command, environment(str(place)), (LINES, COLUMNS), self._take)
+        # The recording names no directory of this machine.
+        home = {**environment(str(place)), "HOME": str(place)}
+        self._terminal = Terminal(command, home, (LINES, COLUMNS), self._take)
 
     def _take(self, data: bytes) -> None:
         self.frames.append((time.monotonic() - self._began, data.decode(errors="replace")))
@@ -110,7 +112,7 @@ def tour(delay: float, rate: float, pace: float) -> tuple[list[Took], list[tuple
         place = Path(name)
         line = [sys.executable, "-m", "benchmarks.terminal_line", str(delay), str(place / "counts")]
         os.environ["LINE_RATE"] = str(rate)
-        tourist = Tourist([*line, *paimark("demo", str(place / "demo"))], place, pace)
+        tourist = Tourist([*line, *paimark("demo", str(place / "paimark-demo"))], place, pace)
         try:
             return list(tourist.tour()), tourist.frames
         finally:
