@@ -149,7 +149,10 @@ class Monkey:
 
     def _answer(self) -> None:
         """The engine is there still: out of all dialogs, a new sheet, and a statement."""
-        self._terminal.resize(LINES, COLUMNS)
+        for lines in (LINES - 1, LINES):
+            # One of them is another size than it is, so that all is painted.
+            self._terminal.resize(lines, COLUMNS)
+            self._terminal.settle()
         for _ in range(12):
             self._terminal.send("\x1b")
             time.sleep(0.3)

@@ -67,7 +67,7 @@ async def test_a_branch_is_made_from_a_savepoint(warehouse: Path) -> None:
         await console.press("escape", "3", "j")
         await console.sees("branch fix", "made from savepoint.1")
         await console.press("v")
-        await console.sees("orders › fix", "[1 Snapshots]", "1 of 1")
+        await console.sees("orders › fix", "[1 Snap", "1 of 1")
 
 
 async def test_a_tag_is_made_on_the_snapshot_under_the_cursor(warehouse: Path) -> None:

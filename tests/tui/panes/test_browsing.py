@@ -109,7 +109,7 @@ async def test_the_whole_record_opens_and_says_what_the_strip_could_not(warehous
     async with sitting(warehouse) as console:
         await console.sees("snapshot 2", "committed")
         await console.press("l", "i")
-        await console.sees("delta manifest list", "manifest-list-", "y copy as JSON")
+        await console.sees("delta manifest list", "manifest-list-", "y copy")
         await console.press("escape")
         await console.sees("▾ shop")
 

@@ -92,7 +92,7 @@ def test_browse_save_and_leave_in_a_real_terminal(warehouse: Path, terminal: Tmu
     saved = json.loads((warehouse / "shop.db/orders/savepoint/savepoint-1").read_bytes())
     assert saved["savedSnapshotId"] == 5
     terminal.keys("Escape")
-    terminal.sees("[1 Snapshots]", "◆")
+    terminal.sees("[1 Snap", "◆")
     # The terminal is lent to an editor and comes back.
     terminal.keys("6")
     terminal.sees("[6 ", "SELECT *")
@@ -102,7 +102,7 @@ def test_browse_save_and_leave_in_a_real_terminal(warehouse: Path, terminal: Tmu
     terminal.keys("Escape")
     terminal.sees("▌  ● orders", "sELECT *")
     terminal.keys("[")
-    terminal.sees("[1 Snapshots]")
+    terminal.sees("[1 Snap")
     # The edited statement was not run.
     terminal.keys("C-q")
     terminal.sees("ctrl+q again leaves")
