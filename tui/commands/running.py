@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Sequence
 from typing import Any
 
 from textual.app import App, SuspendNotSupported
@@ -18,6 +17,7 @@ from tui.dialogs.confirm import ConfirmScreen
 from tui.messages import Say
 from tui.screens.open_tabs import OpenTabs
 from tui.session import Session
+from tui.terminal.lending import Suspended, lent
 
 
 class OwnCommands:
@@ -72,10 +72,10 @@ class OwnCommands:
             self._say(f"{command.title} ended with {code}", "good" if code == 0 else "warn")
 
 
-def run_in_terminal(words: Sequence[str], suspended: Callable[[], AbstractContextManager[object]]) -> int:
+def run_in_terminal(words: Sequence[str], suspended: Suspended) -> int:
     """Its exit code, once somebody has seen what it printed. Raises `NotFound` where it can't be started."""
     try:
-        with suspended():
+        with lent(suspended):
             code = subprocess.run(words, check=False).returncode
             print(f"\n{clean_text(words[0])} ended with {code}: enter goes back", end=" ", flush=True)
             sys.stdin.readline()

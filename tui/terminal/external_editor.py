@@ -6,14 +6,13 @@ import os
 import shlex
 import subprocess
 import tempfile
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from pathlib import Path
 
 from core.errors import NotFound, Refused
+from tui.terminal.lending import Suspended, lent
 
 
-def edited(text: str, suspended: Callable[[], AbstractContextManager[object]]) -> str:
+def edited(text: str, suspended: Suspended) -> str:
     """The text as the editor left it. `suspended` gives the terminal away and takes it back.
 
     Raises `NotFound` without such an editor, `Refused` when it says that something went wrong.
@@ -26,7 +25,7 @@ def edited(text: str, suspended: Callable[[], AbstractContextManager[object]]) -
         with os.fdopen(number, "w", encoding="utf-8") as file:
             file.write(text)
         try:
-            with suspended():
+            with lent(suspended):
                 code = subprocess.run([*shlex.split(command), name], check=False).returncode
         except (OSError, ValueError) as error:
             raise NotFound(f"The editor {command} can't be started", "Set EDITOR to one that can.") from error

@@ -1,0 +1,25 @@
+"""A program that has the terminal gets the keys that stop and end it; the console goes on."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from contextlib import nullcontext
+
+import pytest
+
+from tui.terminal.lending import lent
+
+# As the terminal does for ctrl+c and ctrl+z: to the console, which is the parent, and to the program.
+_BOTH = "import os, signal; os.kill(os.getppid(), signal.{0}); os.kill(os.getpid(), signal.{0}); print('on')"
+
+
+@pytest.mark.parametrize(("name", "code"), [("SIGINT", -signal.SIGINT), ("SIGTSTP", 0)])
+def test_keys_for_the_program_leave_the_console_alone(name: str, code: int) -> None:
+    before = signal.getsignal(getattr(signal, name))
+    with lent(nullcontext):
+        ran = subprocess.run([sys.executable, "-c", _BOTH.format(name)], check=False, capture_output=True)
+    assert ran.returncode in (code, 1)
+    assert (b"on" in ran.stdout) is (name == "SIGTSTP")
+    assert signal.getsignal(getattr(signal, name)) is before
