@@ -27,7 +27,7 @@ SCHEMA = pa.schema(
 )
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def shown(engine_warehouse: Path) -> str:
     """`seen.odd`, partitioned, with a key, a column with a backtick, and a branch `fix`."""
     create_table(

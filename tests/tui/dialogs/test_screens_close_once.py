@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,9 +12,10 @@ import pytest
 from textual.screen import Screen
 from textual.widgets import Input
 
-import tui.screens
+import tui
 from core.actions.registry import action
 from core.config import Settings
+from core.space.over_time import over_time
 from core.spark.client.client import Engine
 from core.spark.protocol import Event, Failed
 from core.storage.local import LocalFiles
@@ -22,6 +23,9 @@ from core.table.layout import TablePath
 from core.travel.diff.diff import Difference, make_difference
 from core.travel.wanted import Wanted
 from tests.tui.driving import Sitting, at_events
+from tui.charts.chart import Chart
+from tui.charts.chart_screen import ChartScreen
+from tui.charts.over_time import charts_over_time
 from tui.dialogs.confirm import ConfirmScreen
 from tui.dialogs.conflicts.screen import ConflictsScreen
 from tui.dialogs.data.columns import ColumnsScreen
@@ -71,6 +75,7 @@ def difference(warehouse: Path) -> Difference:
 
 
 MAKE: dict[type[Screen[Any]], Callable[[Session, Path], Dialog[Any]]] = {
+    ChartScreen: lambda session, place: ChartScreen("t", lambda: charts_of(session)),
     ColumnsScreen: lambda session, place: ColumnsScreen(RecordGrid([GridColumn("a"), GridColumn("b")])),
     ConflictsScreen: lambda session, place: ConflictsScreen(session, TABLE, "nothing"),
     ConfirmScreen: lambda session, place: ConfirmScreen("Really?", "DELETE FROM t"),
@@ -88,10 +93,14 @@ MAKE: dict[type[Screen[Any]], Callable[[Session, Path], Dialog[Any]]] = {
 }
 
 
+def charts_of(session: Session) -> Sequence[Chart]:
+    return charts_over_time(over_time(session.files, session.open(Target(TABLE)).root))
+
+
 def screen_classes() -> set[type[Screen[Any]]]:
     """Every screen of the console."""
-    for module in pkgutil.iter_modules(tui.screens.__path__):
-        importlib.import_module(f"tui.screens.{module.name}")
+    for module in pkgutil.walk_packages(tui.__path__, "tui."):
+        importlib.import_module(module.name)
     return {each for each in subclasses(Screen) if each.__module__.startswith("tui.")}
 
 
