@@ -20,6 +20,8 @@ READ_STREAM = (
     *_EVERYWHERE,
     *(*STARTS, "scan.mode"),
     *("follow-main", "maxSnapshotsPerTrigger", "read.changelog"),
+    *(f"read.stream.max{what}PerTrigger" for what in ("Files", "Bytes", "Rows")),
+    *("read.stream.minRowsPerTrigger", "read.stream.maxTriggerDelayMs"),
 )
 WRITE = (*_EVERYWHERE, "partitionOverwriteMode")
 WRITE_STREAM = (*_EVERYWHERE, "checkpointLocation", "query-id")

@@ -5,7 +5,7 @@ Runs in Spark's Python workers, so pypaimon is imported only where it is used.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
@@ -92,7 +92,7 @@ class _Pushing:
         return filters
 
 
-def grouped(splits: list[Any]) -> list[list[Any]]:
+def grouped(splits: Sequence[Any]) -> list[list[Any]]:
     """Neighbours together until they are worth a task."""
     sizes = [
         sum(file.file_size for file in split.files) * (1 if split.raw_convertible else _MERGING_COSTS)

@@ -19,6 +19,7 @@ from pypaimon.snapshot.snapshot import Snapshot as PaimonSnapshot
 
 from core.errors import Refused
 from core.spark.datasource.paimon import open_table, plan_splits, read_splits, require_readable
+from core.spark.datasource.reader import grouped
 from core.spark.datasource.scan import Scan
 from core.storage.files import Files
 from core.table.definition.kind_signs import is_on
@@ -47,21 +48,18 @@ class MicroBatch:
         self._with_kinds = with_kinds
         self._later = [each for each in later if self._counts(each)]
 
-    def tasks(self) -> tuple[list[list[Any]], RowForm]:
-        """Splits that one task must read in this order, and what their rows are."""
+    def splits(self) -> tuple[list[Any], RowForm]:
+        """What is to be read, in the same order whenever that is asked for, and what its rows are."""
         if not self._schema.primary_keys:
-            splits = [*self._whole_splits(), *(split for each in self._later for split in self._added(each))]
-            return [[split] for split in splits], "plain"
+            added = (split for each in self._later for split in self._added(each))
+            return [*self._whole_splits(), *added], "plain"
         if not self._has_changelog and not self._with_kinds:
             self._require_upserts()
             # Writers in Python do not count the deletes in a file.
             uncounted = self._whole is None and "rowkind.field" in self._schema.options
-            return [[split] for split in self._merged()], "upserts" if uncounted else "plain"
-        changed = [split for each in self._later for split in self._in_order(self._added(each))]
-        buckets: dict[tuple[object, ...], list[Any]] = {}
-        for split in [*self._whole_splits(), *changed]:
-            buckets.setdefault((tuple(split.partition.values), split.bucket), []).append(split)
-        return list(buckets.values()), "changes"
+            return self._merged(), "upserts" if uncounted else "plain"
+        changed = (split for each in self._later for split in self._in_order(self._added(each)))
+        return [*self._whole_splits(), *changed], "changes"
 
     def _counts(self, snapshot: Snapshot) -> bool:
         if self._has_changelog:
@@ -143,6 +141,23 @@ class MicroBatch:
             entry.is_added and entry.file.get("_DELETE_ROW_COUNT")
             for entry in read_manifests(self._files, paths)
         )
+
+
+def tasks(splits: Sequence[Any], rows: RowForm) -> list[list[Any]]:
+    """The splits that one task each reads, in this order: changes of a bucket follow each other."""
+    if rows != "changes":
+        return grouped(splits)
+    buckets: dict[tuple[object, ...], list[Any]] = {}
+    for split in splits:
+        buckets.setdefault((tuple(split.partition.values), split.bucket), []).append(split)
+    return list(buckets.values())
+
+
+def in_pieces(scan: Scan) -> Scan:
+    """The same table, whose splits are as small as can be read alone: see `core.spark.streaming.limits`."""
+    schema = scan.table_schema
+    options = schema.options | {"source.split.target-size": "1 b", "source.split.open-file-cost": "1 b"}
+    return replace(scan, schema=replace(schema, options=options).to_json().decode())
 
 
 def require_streamable(scan: Scan, *, begins_whole: bool) -> None:

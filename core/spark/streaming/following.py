@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from core.errors import NotFound, Refused
 from core.spark.streaming.offsets import Offset, StreamPosition, mark_of, position_of
 from core.storage.files import Files
@@ -27,6 +29,9 @@ def next_end(files: Files, root: Root, position: StreamPosition, most: int | Non
     if newest > position.snapshot:
         # Said before the whole state is read, where a stream begins with one.
         changes(files, root, position.snapshot, position.snapshot + 1)
+    if position.pieces:
+        # What is left of this one is a batch of its own.
+        return Offset(position.branch, position.snapshot, position.uuid)
     steps = newest - position.snapshot if most is None else most - position.is_full
     end = min(newest, position.snapshot + steps)
     if end == position.snapshot:
@@ -73,8 +78,10 @@ def in_new_main(files: Files, main: Root, position: StreamPosition) -> StreamPos
     """
     if position.snapshot == 0:
         return StreamPosition(main.branch, 0, "", position.is_full)
-    if (same := _held(files, main, position)) is not None:
-        return position_of(main, same, is_full=position.is_full)
+    if _held(files, main, position) is not None:
+        return replace(position, branch=main.branch)
+    if position.is_full and position.pieces:
+        raise main_moved(main.table, position, main)
     for root in all_roots(files, main.table):
         if root == main or _held(files, root, position) is None:
             continue
@@ -91,10 +98,13 @@ def in_new_main(files: Files, main: Root, position: StreamPosition) -> StreamPos
 
 def main_moved(table: TablePath, position: StreamPosition, main: Root) -> Refused:
     was, now = (_root_said(table.root(branch)) for branch in (position.branch, main.branch))
+    hint = "follow-main=fork goes on from where they part; the option branch stays with one of them."
+    if position.is_full and position.pieces:
+        hint = "Its whole state was read in part: undo that, or begin anew with another checkpoint."
     return Refused(
         f"Main of {table.full_name} was {was} when this stream read snapshot {position.snapshot}, "
         f"and is {now} now",
-        "follow-main=fork goes on from where they part; the option branch stays with one of them.",
+        hint,
     )
 
 

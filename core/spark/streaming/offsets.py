@@ -19,19 +19,28 @@ class StreamPosition(msgspec.Struct, frozen=True, omit_defaults=True):
     """Behind a snapshot of a root: all up to it has been read. Snapshot 0 is before the first.
 
     `branch` is None for the table directory. `uuid` is empty where the commit is not known. With `is_full`
-    nothing has been read: what follows begins with the whole state at this snapshot.
+    nothing has been read: what follows begins with the whole state at this snapshot. With `pieces` so many
+    of it have been read, and no more: of the whole state, or else of what this snapshot changed. `last` is a
+    data file of the last of them.
     """
 
     branch: str | None
     snapshot: int
     uuid: str
     is_full: bool = msgspec.field(default=False, name="full")
+    pieces: int = 0
+    last: str = ""
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether there is more of this very snapshot to read."""
+        return self.is_full or self.pieces > 0
 
     def root(self, table: TablePath) -> Root:
         return table.root(self.branch)
 
 
-class Offset(msgspec.Struct, frozen=True, omit_defaults=True):
+class Offset(StreamPosition, frozen=True, omit_defaults=True):
     """An end of a micro-batch.
 
     `start` is where the batch that ends here begins, when that is not the end of the one before: at the very
@@ -39,15 +48,12 @@ class Offset(msgspec.Struct, frozen=True, omit_defaults=True):
     and what it reads again after a crash must begin where it began.
     """
 
-    branch: str | None
-    snapshot: int
-    uuid: str
     start: StreamPosition | None = None
     left: StreamPosition | None = None
 
     @property
     def position(self) -> StreamPosition:
-        return StreamPosition(self.branch, self.snapshot, self.uuid)
+        return StreamPosition(self.branch, self.snapshot, self.uuid, self.is_full, self.pieces, self.last)
 
     def to_dict(self) -> dict[str, Any]:
         fields: dict[str, Any] = msgspec.to_builtins(self)

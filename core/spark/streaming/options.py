@@ -8,6 +8,7 @@ from typing import Literal, get_args
 
 from core.errors import UsageError
 from core.spark.datasource.asked_state import named_time
+from core.spark.streaming.limits import Limits, read_limits
 from core.text import whole_number
 
 Mode = Literal["latest-full", "latest", "from-snapshot", "from-snapshot-full", "from-timestamp"]
@@ -17,7 +18,8 @@ Mode = Literal["latest-full", "latest", "from-snapshot", "from-snapshot-full", "
 class ReadOptions:
     """`version` is what `scan.snapshot-id` says, `time_ms` the start as epoch milliseconds.
 
-    `most` is how many snapshots a micro-batch takes in at most, None for all there are.
+    `most` is how many snapshots a micro-batch takes in at most, None for all there are; `limits` how much of
+    them.
     """
 
     mode: Mode
@@ -26,6 +28,7 @@ class ReadOptions:
     follows_main: bool
     most: int | None
     with_kinds: bool
+    limits: Limits
 
 
 def read_options(options: Mapping[str, str]) -> ReadOptions:
@@ -57,6 +60,7 @@ def read_options(options: Mapping[str, str]) -> ReadOptions:
         follows_main=follow == "fork",
         most=_most(options.get("maxSnapshotsPerTrigger")),
         with_kinds=_flag(options, "read.changelog"),
+        limits=read_limits(options),
     )
 
 

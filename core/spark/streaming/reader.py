@@ -17,8 +17,11 @@ Options besides those of `core.spark.source`:
   an error, never left out.
 - `branch`: without it the stream is of main. When main is replaced the stream stops and names both, or with
   `follow-main` = `fork` goes on in the new main behind what both share.
-- `maxSnapshotsPerTrigger`: the most snapshots in a micro-batch. A run with `availableNow` is one batch in
-  Spark 4.1, and so takes that many.
+- `maxSnapshotsPerTrigger`: the most snapshots in a micro-batch.
+- `read.stream.maxFilesPerTrigger`, `read.stream.maxBytesPerTrigger`, `read.stream.maxRowsPerTrigger`: the
+  most data files, bytes and rows in a micro-batch, of the whole state as well: see
+  `core.spark.streaming.limits`. With `read.stream.minRowsPerTrigger` a batch waits for so many rows, at most
+  `read.stream.maxTriggerDelayMs` after the one before.
 - `read.changelog`: a column `_row_kind` (`+I`, `-U`, `+U`, `-D`) before the others, in the order of each key.
   Without it the rows of a table with keys are upserts, and one that deletes is an error.
 
@@ -28,6 +31,7 @@ Columns are those that the table has when the query starts.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
@@ -38,12 +42,14 @@ from pyspark.sql.types import StringType, StructField, StructType
 from core.errors import NotFound, Refused, hints_told
 from core.spark.datasource.asked_state import asked_by
 from core.spark.datasource.options import READ_STREAM, catalog_options, require_known
-from core.spark.datasource.reader import grouped
 from core.spark.datasource.scan import Scan, WarehouseAccess, make_scan
 from core.spark.streaming.following import changes, in_new_main, main_moved, next_end, whole_state
+from core.spark.streaming.limits import Size
 from core.spark.streaming.offsets import NOTHING_READ, Offset, StreamPosition, read_offset
 from core.spark.streaming.options import read_options
+from core.spark.streaming.pieces import PlannedPieces
 from core.spark.streaming.starting import beginning
+from core.storage.files import Files
 from core.storage.open import open_files
 from core.table.catalog import find_table
 from core.table.layout import MAIN, Root
@@ -76,6 +82,9 @@ class PaimarkStreamReader(DataSourceStreamReader):
         self._schema = schema
         self._asked = read_options(options)
         self._seen: dict[str, Any] = NOTHING_READ
+        self._pieces = PlannedPieces(self._asked.with_kinds)
+        # When the tasks of the last batch were planned, on this process' own clock.
+        self._planned: float | None = None
 
     def initialOffset(self) -> dict[str, Any]:
         return NOTHING_READ
@@ -94,6 +103,10 @@ class PaimarkStreamReader(DataSourceStreamReader):
         end = next_end(files, root, start, self._asked.most)
         if end is None and seen is not None and start == seen.position:
             return self._seen
+        if end is not None and (self._asked.limits or start.pieces):
+            end, size = self._pieces.end(files, self._scan(warehouse, root), start, end, self._asked.limits)
+            if size is not None and self._waits_for_more(size):
+                return self._seen
         end = end or Offset(start.branch, start.snapshot, start.uuid)
         if seen is None or start != seen.position:
             end = structs.replace(end, start=start, left=seen.position if seen else None)
@@ -108,16 +121,13 @@ class PaimarkStreamReader(DataSourceStreamReader):
         warehouse = self._warehouse()
         root = find_table(warehouse.files, self._options["table"]).root(last.branch)
         first = _first(read_offset(start), last, root)
-        later = changes(warehouse.files, root, first.snapshot, last.snapshot)
-        whole = whole_state(warehouse.files, root, first) if first.is_full else None
-        from core.spark.streaming.changes import MicroBatch
-
+        self._planned = monotonic()
         scan = self._scan(warehouse, root)
-        tasks, rows = MicroBatch(warehouse.files, scan, whole, later, self._asked.with_kinds).tasks()
-        if rows != "changes":
-            tasks = grouped([split for task in tasks for split in task])
+        splits, rows = self._splits(warehouse.files, scan, first, last)
+        from core.spark.streaming.changes import tasks
+
         text = scan.to_text()
-        return [StreamPart(text, task, rows) for task in tasks]
+        return [StreamPart(text, task, rows) for task in tasks(splits, rows)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         from core.spark.arrow import fit_batch
@@ -132,6 +142,24 @@ class PaimarkStreamReader(DataSourceStreamReader):
 
     def commit(self, end: dict[str, Any]) -> None:
         self._seen = end
+
+    def _splits(
+        self, files: Files, scan: Scan, first: StreamPosition, last: Offset
+    ) -> tuple[list[Any], RowForm]:
+        if first.pieces or last.pieces:
+            return self._pieces.between(files, scan, first, last)
+        from core.spark.streaming.changes import MicroBatch
+
+        later = changes(files, scan.root, first.snapshot, last.snapshot)
+        whole = whole_state(files, scan.root, first) if first.is_full else None
+        return MicroBatch(files, scan, whole, later, self._asked.with_kinds).splits()
+
+    def _waits_for_more(self, size: Size) -> bool:
+        """The first batch of a run never waits, so that `availableNow` reads something."""
+        limits = self._asked.limits
+        if self._planned is None or limits.least_rows is None or limits.wait_ms is None:
+            return False
+        return size.rows < limits.least_rows and (monotonic() - self._planned) * 1000 < limits.wait_ms
 
     def _warehouse(self) -> WarehouseAccess:
         uri, options = self._options["warehouse"], self._store_options
@@ -177,8 +205,10 @@ class PaimarkStreamReader(DataSourceStreamReader):
 
 def _first(start: Offset | None, end: Offset, root: Root) -> StreamPosition:
     """Where a batch begins. Raises `Refused` when it would go backwards."""
-    first = start.position if start is not None and start.branch == end.branch else end.start
-    if first is None or (start is not None and first is end.start and end.left != start.position):
+    first = end.start
+    if start is not None and (first is None or end.left != start.position):
+        first = start.position if start.branch == end.branch else None
+    if first is None:
         raise NotFound(
             f"The checkpoint does not say where this stream of {root.table.full_name} goes on",
             "Begin anew with another checkpoint.",

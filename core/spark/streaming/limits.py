@@ -1,0 +1,156 @@
+"""How much a micro-batch takes in: Paimon's options `read.stream.*`, and where a batch ends by them.
+
+A limit counts pieces: of a table without keys a file, of one with keys the files of a bucket whose keys
+overlap, as they are read together. One piece is always taken, however big it is. A piece is never cut, so
+that the rows of a key are merged whatever the limits are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from core.errors import Corrupt, UsageError
+from core.spark.streaming.offsets import Offset, StreamPosition, mark_of
+from core.table.records import Snapshot
+from core.text import whole_number
+
+MOST_FILES, MOST_BYTES, MOST_ROWS = (
+    f"read.stream.max{what}PerTrigger" for what in ("Files", "Bytes", "Rows")
+)
+LEAST_ROWS, LONGEST_WAIT = "read.stream.minRowsPerTrigger", "read.stream.maxTriggerDelayMs"
+NAMES = (MOST_FILES, MOST_BYTES, MOST_ROWS, LEAST_ROWS, LONGEST_WAIT)
+# pypaimon's splits of one batch of one snapshot, in an order that never changes.
+Pieces = Callable[[Snapshot], Sequence[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Of data files; rows as the files hold them, before those of one key are merged."""
+
+    files: int = 0
+    size_bytes: int = 0
+    rows: int = 0
+
+    def __add__(self, other: Size) -> Size:
+        return Size(self.files + other.files, self.size_bytes + other.size_bytes, self.rows + other.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """None is no limit. With `least_rows` a batch waits for so many, `wait_ms` after the last at most."""
+
+    files: int | None = None
+    size_bytes: int | None = None
+    rows: int | None = None
+    least_rows: int | None = None
+    wait_ms: int | None = None
+
+    def __bool__(self) -> bool:
+        return self != Limits()
+
+    def hold(self, size: Size) -> bool:
+        pairs = (
+            (self.files, size.files),
+            (self.size_bytes, size.size_bytes),
+            (self.rows, size.rows),
+        )
+        return all(most is None or taken <= most for most, taken in pairs)
+
+
+def read_limits(options: Mapping[str, str]) -> Limits:
+    """Raises `UsageError` for what is no number from 1 on, and for what does not fit together."""
+    files, size_bytes, rows, least, wait = (_number(options, name) for name in NAMES)
+    if (least is None) != (wait is None):
+        raise UsageError(
+            f"{LEAST_ROWS} and {LONGEST_WAIT} go together",
+            "The one says how many rows are waited for, the other for how long.",
+        )
+    if least is not None and rows is not None and least > rows:
+        raise UsageError(f"{LEAST_ROWS} {least} is more than {MOST_ROWS} {rows}")
+    return Limits(files, size_bytes, rows, least, wait)
+
+
+def _number(options: Mapping[str, str], name: str) -> int | None:
+    if (text := options.get(name)) is None:
+        return None
+    if not (number := whole_number(text)):
+        raise UsageError(f"{name} is a number from 1 on, not {text}")
+    return number
+
+
+def size_of(pieces: Iterable[Any]) -> Size:
+    files = [file for piece in pieces for file in piece.files]
+    return Size(len(files), sum(file.file_size for file in files), sum(file.row_count for file in files))
+
+
+def cut_whole(position: StreamPosition, pieces: Sequence[Any], limits: Limits) -> Offset:
+    """The end of a batch of what is left of one snapshot: of its whole state, or of what it changed.
+
+    Raises `Corrupt` where the pieces are not those that the position counted.
+    """
+    require_same_pieces(position, pieces)
+    taken, _ = _fitting(pieces[position.pieces :], limits, Size())
+    return _end(position, pieces, position.pieces + taken)
+
+
+def cut_changes(
+    position: StreamPosition, later: Iterable[Snapshot], pieces_of: Pieces, limits: Limits
+) -> tuple[Offset | None, Size]:
+    """The end of a batch behind a whole snapshot, and its size; None where there is nothing later.
+
+    It is whole snapshots, or a part of one behind others that add nothing.
+    """
+    end, size = None, Size()
+    for snapshot in later:
+        pieces = pieces_of(snapshot)
+        taken, total = _fitting(pieces, limits, size)
+        at = StreamPosition(position.branch, snapshot.id, mark_of(snapshot))
+        if taken == len(pieces):
+            end, size = _end(at, pieces, taken), total
+        elif size.files:
+            break
+        else:
+            return _end(at, pieces, taken), total
+    return end, size
+
+
+def _fitting(pieces: Sequence[Any], limits: Limits, size: Size) -> tuple[int, Size]:
+    """How many of the pieces can be taken in beside what has been, and what all that is then."""
+    for number, piece in enumerate(pieces):
+        total = size + size_of([piece])
+        if size.files and not limits.hold(total):
+            return number, size
+        size = total
+    return len(pieces), size
+
+
+def _end(position: StreamPosition, pieces: Sequence[Any], taken: int) -> Offset:
+    if taken == len(pieces):
+        return Offset(position.branch, position.snapshot, position.uuid)
+    return Offset(
+        position.branch,
+        position.snapshot,
+        position.uuid,
+        position.is_full,
+        pieces=taken,
+        last=_name(pieces[taken - 1]),
+    )
+
+
+def require_same_pieces(position: StreamPosition, pieces: Sequence[Any]) -> None:
+    """Raises `Corrupt` where the last piece that was read is another one now."""
+    if position.pieces and (
+        position.pieces > len(pieces) or _name(pieces[position.pieces - 1]) != position.last
+    ):
+        raise Corrupt(
+            f"Snapshot {position.snapshot} was read up to file {position.last}, and its files come in "
+            "another order now",
+            "Go on with the version of Paimark and pypaimon that wrote the checkpoint, or begin anew.",
+        )
+
+
+def _name(piece: Any) -> str:
+    name: str = piece.files[0].file_name
+    return name
