@@ -8,13 +8,15 @@ from collections.abc import Sequence
 
 from rich.cells import cell_len
 
-# A CSI sequence, an OSC or DCS string, another escape, a character.
+# A CSI sequence, a link, another OSC or DCS string, another escape, a character.
 _PIECE = re.compile(
-    "\x1b\\[([0-9;?<>=]*)[ -/]*([@-~])|\x1b[\\]P].*?(?:\x07|\x1b\\\\)|\x1b[^\\[\\]P]|([^\x1b])", re.DOTALL
+    "\x1b\\[([0-9;?<>=]*)[ -/]*([@-~])|\x1b\\]8;[^;]*;(.*?)\x1b\\\\"
+    "|\x1b[\\]P].*?(?:\x07|\x1b\\\\)|\x1b[^\\[\\]P]|([^\x1b])",
+    re.DOTALL,
 )
 # Underlined, reversed, struck out, overlined.
 _SEEN_ON_BLANKS = {"4", "7", "9", "21", "53"}
-# A character, and the codes it is shown with.
+# A character, and the codes it is shown with, and the link.
 Cell = tuple[str, frozenset[str]]
 
 
@@ -28,6 +30,7 @@ class Screen:
         self._x = self._y = 0
         self._region: range | None = None
         self._ink: dict[str, str] = {}
+        self._link = ""
 
     @property
     def text(self) -> str:
@@ -46,9 +49,11 @@ class Screen:
             if match.start() != end:
                 break
             end = match.end()
-            codes, command, character = match.groups()
+            codes, command, link, character = match.groups()
             if command is not None:
                 self._do(codes, command)
+            elif link is not None:
+                self._link = link
             elif character is not None and character >= " ":
                 self._put(character)
         # The beginning of a sequence whose end is still to come.
@@ -88,6 +93,8 @@ class Screen:
         if character == " " and not ink & _SEEN_ON_BLANKS:
             # Two blanks on one background look the same.
             ink = frozenset(self._ink[kind] for kind in ("48",) if kind in self._ink)
+        elif self._link:
+            ink |= {self._link}
         width = cell_len(character)
         if width == 0:
             self._combine(character, ink)

@@ -29,7 +29,7 @@ from tui.opening import Opening
 from tui.panes.log import KEPT, Log, LogLine
 from tui.screens.browse import BrowseScreen
 from tui.session import Session
-from tui.terminal.capabilities import can_erase
+from tui.terminal.capabilities import can_erase, can_link
 from tui.terminal.clipboard import copy_sequence
 from tui.terminal.key_order import Cancellable, RowsScreen, binding_of, settled
 from tui.terminal.mouse import toggle
@@ -89,7 +89,7 @@ class Console(App[None]):
         super().__init__(ansi_color=True if no_colors else None)
         self._start_engine = start_engine
         self._asked_to_quit = False
-        self._sent = SentCells(erases=can_erase())
+        self._sent = SentCells(erases=can_erase(), links=can_link())
         self._waiting_keys: list[events.Key] = []
         self.session = session
         session.jobs.heard = self._ended_unwatched

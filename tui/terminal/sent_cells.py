@@ -20,6 +20,7 @@ from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
 from textual.strip import Strip
 
 from tui.terminal.cells import Ink, Line, ScreenCell
+from tui.terminal.links import link_code
 from tui.terminal.scrolling import find_scroll
 
 _CODES = re.compile("\x1b\\[([0-9;]*)m")
@@ -39,9 +40,10 @@ _PLAIN = Ink()
 class SentCells:
     """The cells that the terminal shows, as they were sent."""
 
-    def __init__(self, *, erases: bool = False) -> None:
-        """`erases` says that the terminal can erase cells to a colour."""
+    def __init__(self, *, erases: bool = False, links: bool = False) -> None:
+        """`erases` says that the terminal can erase cells to a colour, `links` that it takes links."""
         self._erases = erases
+        self._links = links
         self._lines: dict[int, Line] = {}
         # By line, where pieces begin whose characters' width is not sure; what is behind them is not either.
         self._odd: dict[int, set[int]] = {}
@@ -68,7 +70,7 @@ class SentCells:
         unsure = self._unsure
         pen = _Pen(self._erases)
         for y, x, strip in _pieces(update):
-            cells = _cells_of(strip, system)
+            cells = _cells_of(strip, system, self._links)
             line = self._lines.setdefault(y, [])
             line.extend([None] * (x + len(cells) - len(line)))
             old = line[x : x + len(cells)]
@@ -121,7 +123,7 @@ class _Pen:
 
     @property
     def text(self) -> str:
-        return "".join([*self._parts, "\x1b[0m"] if self._ink != _PLAIN else self._parts)
+        return "".join([*self._parts, _change(self._ink, _PLAIN)] if self._ink != _PLAIN else self._parts)
 
     def write(self, x: int, y: int, cells: Sequence[ScreenCell]) -> None:
         self._parts.append(f"\x1b[{y + 1};{x + 1}H")
@@ -137,7 +139,7 @@ class _Pen:
                 text, ink = cells[start]
                 if text == " " and not (_shows_on_blanks(ink) or _shows_on_blanks(self._ink)):
                     # Only its background is seen. What comes behind it may go on as what was before it.
-                    ink = self._ink._replace(background=ink.background)
+                    ink = self._ink._replace(background=ink.background, link="")
                 self._turn(ink)
                 self._parts.append(text)
             start += blanks
@@ -163,12 +165,16 @@ def _shows_on_blanks(ink: Ink) -> bool:
 
 def _change(old: Ink, new: Ink) -> str:
     """Only the colours that differ, where nothing has to be taken away."""
+    link = link_code(new.link) if old.link != new.link else ""
+    old, new = old._replace(link=""), new._replace(link="")
+    if old == new:
+        return link
     pairs = [(old.foreground, new.foreground), (old.background, new.background)]
     if old.attributes == new.attributes and all(after or not before for before, after in pairs):
         codes = [after for before, after in pairs if before != after]
     else:
         codes = ["0", *filter(None, new)]
-    return f"\x1b[{';'.join(codes)}m"
+    return f"{link}\x1b[{';'.join(codes)}m"
 
 
 def _pieces(update: LayoutUpdate | ChopsUpdate) -> Iterator[tuple[int, int, Strip]]:
@@ -199,10 +205,14 @@ def _changes(old: Sequence[ScreenCell | None], new: Sequence[ScreenCell | None])
     return spans
 
 
-def _cells_of(strip: Strip, system: ColorSystem | None) -> list[ScreenCell]:
+def _cells_of(strip: Strip, system: ColorSystem | None, links: bool) -> list[ScreenCell]:
     cells: list[ScreenCell] = []
     for text, style, _ in strip:
-        ink = _PLAIN if style is None else _ink_of(style, system)
+        ink = _PLAIN
+        if style is not None:
+            link = style.link or ""
+            ink = _ink_of(style.update_link(None) if link else style, system)
+            ink = ink._replace(link=link if links else "")
         blank = (" ", ink if _shows_on_blanks(ink) else Ink(background=ink.background))
         if text.isascii():
             cells += [blank if character == " " else (character, ink) for character in text]

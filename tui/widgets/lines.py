@@ -12,6 +12,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from core.cells import cut, width_of
+from tui.terminal.links import link_in
 from tui.theme import Line, Piece, inks
 from tui.widgets.abstract import AbstractWidget
 
@@ -60,17 +61,20 @@ class Lines(Widget, metaclass=AbstractWidget):
 def strip_of(line: Line, width: int, base: Style, styles: Mapping[str, Style]) -> Strip:
     """Pieces side by side, cut or padded to `width` cells."""
     segments: list[Segment] = []
-    run, run_ink, left = "", "", width
+    run, run_style, left = "", base, width
     for text, ink in (*line, (" " * width, "")):
         if left <= 0:
             break
+        style = base + styles[ink]
+        if address := link_in(text.strip()):
+            style += Style(link=address)
         text = cut(text, left) if text.strip() else text[:left]
         left -= width_of(text)
-        if ink != run_ink:
-            segments.append(Segment(run, base + styles[run_ink]))
-            run, run_ink = "", ink
+        if style != run_style:
+            segments.append(Segment(run, run_style))
+            run, run_style = "", style
         run += text
-    segments.append(Segment(run, base + styles[run_ink]))
+    segments.append(Segment(run, run_style))
     return Strip([segment for segment in segments if segment.text], width)
 
 

@@ -27,6 +27,8 @@ STYLES = [
     Style(color="#6fc3b5", bgcolor="#15171a", bold=True),
     Style(reverse=True),
     Style(color="cyan", underline=True),
+    Style(color="#6fc3b5", bgcolor="#15171a", link="https://example.org/a"),
+    Style(color="#6fc3b5", bgcolor="#15171a", link="https://example.org/b"),
 ]
 
 
@@ -51,7 +53,7 @@ def updates(draw: st.DrawFn) -> LayoutUpdate:
 
 @given(st.lists(updates(), min_size=1, max_size=6))
 def test_what_differs_is_enough(shown: list[LayoutUpdate]) -> None:
-    sent, whole, less = SentCells(erases=True), Screen(), Screen()
+    sent, whole, less = SentCells(erases=True, links=True), Screen(), Screen()
     for update in shown:
         whole.feed(update.render_segments(CONSOLE))
         less.feed(sent.reduced(update, (WIDTH, HEIGHT)).render_segments(CONSOLE))
@@ -83,7 +85,7 @@ def scrolls(draw: st.DrawFn) -> list[LayoutUpdate]:
 
 @given(scrolls())
 def test_lines_that_moved_are_where_they_should_be(shown: list[LayoutUpdate]) -> None:
-    sent, whole, less = SentCells(erases=True), Screen(), Screen()
+    sent, whole, less = SentCells(erases=True, links=True), Screen(), Screen()
     for update in shown:
         whole.feed(update.render_segments(CONSOLE))
         less.feed(sent.reduced(update, (WIDTH, TALL)).render_segments(CONSOLE))
@@ -144,3 +146,13 @@ def test_only_the_cells_that_differ_are_sent_and_nothing_for_none() -> None:
     assert "ONE " in bytes_of(one_line(("ONE ", 1), ("TOO", 2)), (WIDTH, HEIGHT + 1))
     sent.forget()
     assert "ONE " in bytes_of(one_line(("ONE ", 1), ("TOO", 2)), (WIDTH, HEIGHT + 1))
+
+
+def test_a_link_ends_with_its_cells_and_is_left_out_where_the_terminal_takes_none() -> None:
+    def bytes_of(links: bool) -> str:
+        sent = SentCells(links=links)
+        return sent.reduced(one_line(("see", 1), ("here", 6)), (WIDTH, HEIGHT)).render_segments(CONSOLE)
+
+    opened = "\x1b\\]8;id=[0-9a-f]+;https://example.org/a\x1b\\\\"
+    assert re.search(opened + "\x1b\\[[0-9;]*mhere\x1b\\]8;;\x1b\\\\", bytes_of(True))
+    assert "example.org" not in bytes_of(False)

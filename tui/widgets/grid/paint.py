@@ -14,6 +14,7 @@ from core.cells import fit, width_of, wrap
 from core.text import clean_text
 from tui.formats import format_value
 from tui.records.sources import GridColumn, RowSource
+from tui.terminal.links import link_in
 from tui.theme import Line
 
 GAP = "  "
@@ -95,12 +96,17 @@ def paint_row(
         ink = "" if base.reverse else "quiet" if value is None else column.style
         ink = "cell" if place == cell else ink
         style = base + styles[ink] if ink else base
+        if address := link_in(value):
+            style += Style(link=address)
         if style == run_style:
             run += text
         else:
             segments.append(Segment(run, run_style))
             run, run_style = text, style
         used += cell_width
+        if number != last and style.link:
+            segments.append(Segment(run, run_style))
+            run, run_style = "", base
         if number != last:
             run += GAP
             used += len(GAP)
