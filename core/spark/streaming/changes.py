@@ -7,7 +7,7 @@ the kinds OVERWRITE and COMPACT are passed over, as in Paimon: rows are rewritte
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from copy import copy
 from typing import Any, Literal
 
@@ -35,10 +35,19 @@ _MERGED_FROM_PARTS = ("partial-update", "aggregation", "first-row")
 
 
 class MicroBatch:
-    """The rows of a micro-batch: of `whole`, where it begins with one, and of the commits after it."""
+    """The rows of a micro-batch: of `whole`, where it begins with one, and of the commits after it.
+
+    Of a table without keys the files `without` are left out of the whole.
+    """
 
     def __init__(
-        self, files: Files, scan: Scan, whole: Snapshot | None, later: Sequence[Snapshot], with_kinds: bool
+        self,
+        files: Files,
+        scan: Scan,
+        whole: Snapshot | None,
+        later: Sequence[Snapshot],
+        with_kinds: bool,
+        without: Collection[str] = (),
     ) -> None:
         self._files = files
         self._scan = scan
@@ -46,6 +55,7 @@ class MicroBatch:
         self._schema = scan.table_schema
         self._has_changelog = changelog_producer(self._schema) != "none"
         self._with_kinds = with_kinds
+        self._without = without
         self._later = [each for each in later if self._counts(each)]
 
     def splits(self) -> tuple[list[Any], RowForm]:
@@ -71,7 +81,11 @@ class MicroBatch:
     def _whole_splits(self) -> list[Any]:
         if self._whole is None:
             return []
-        return plan_splits(_at(self._scan, self._whole), [])
+        splits = plan_splits(_at(self._scan, self._whole), [])
+        if not self._without:
+            return splits
+        newer = (split.filter_file(lambda file: file.file_name not in self._without) for split in splits)
+        return [split for split in newer if split is not None]
 
     def _added(self, snapshot: Snapshot) -> list[Any]:
         """The splits of what one commit added."""
@@ -173,12 +187,17 @@ def require_streamable(scan: Scan, *, begins_whole: bool) -> None:
     if schema.options.get("bucket") == "-2":
         raise Refused(f"{name} has bucket = -2: what is written shows up only when it is compacted")
     producer = changelog_producer(schema)
-    if producer in ("lookup", "full-compaction") and begins_whole:
+    if begins_whole and tells_changes_later(schema):
         raise Refused(
             f"{name} has the changelog-producer {producer}: its whole state holds rows whose changes are "
             "told later",
             "Begin with scan.mode latest, from-snapshot or from-timestamp.",
         )
+
+
+def tells_changes_later(schema: TableSchema) -> bool:
+    """Whether rows are in the table before a snapshot says how they changed."""
+    return changelog_producer(schema) in ("lookup", "full-compaction")
 
 
 def changelog_producer(schema: TableSchema) -> str:

@@ -15,10 +15,21 @@ from core.table.records import Snapshot
 from core.travel.states import State, States
 
 
-def next_end(files: Files, root: Root, position: StreamPosition, most: int | None) -> Offset | None:
+class Expired(NotFound):
+    """Snapshots that a stream has to read next are gone, these among them."""
+
+    def __init__(self, message: str, hint: str, missing: list[int]) -> None:
+        super().__init__(message, hint)
+        self.missing = missing
+
+
+def next_end(
+    files: Files, root: Root, position: StreamPosition, most: int | None, *, up_to_gap: bool = False
+) -> Offset | None:
     """The end of the next micro-batch; None when there is nothing new.
 
-    Raises `NotFound` when what comes next has expired, `Refused` when ids were given again.
+    Raises `Expired` when what comes next has expired: with `up_to_gap` only when nothing is left before that,
+    else also before the whole state is read. Raises `Refused` when ids were given again.
     """
     _require_same_commit(files, root, position)
     lineage = Lineage(files, root)
@@ -26,7 +37,7 @@ def next_end(files: Files, root: Root, position: StreamPosition, most: int | Non
     newest = latest.id if latest else 0
     if newest < position.snapshot:
         raise _went_back(root, position, f"snapshot {newest}, an earlier one" if newest else "none")
-    if newest > position.snapshot:
+    if newest > position.snapshot and not (up_to_gap and position.is_full):
         # Said before the whole state is read, where a stream begins with one.
         changes(files, root, position.snapshot, position.snapshot + 1)
     if position.pieces:
@@ -34,6 +45,8 @@ def next_end(files: Files, root: Root, position: StreamPosition, most: int | Non
         return Offset(position.branch, position.snapshot, position.uuid)
     steps = newest - position.snapshot if most is None else most - position.is_full
     end = min(newest, position.snapshot + steps)
+    if up_to_gap:
+        end = _before_gap(lineage, position.snapshot, end)
     if end == position.snapshot:
         return Offset(position.branch, position.snapshot, position.uuid) if position.is_full else None
     [last] = changes(files, root, end - 1, end)
@@ -43,8 +56,25 @@ def next_end(files: Files, root: Root, position: StreamPosition, most: int | Non
 def changes(files: Files, root: Root, after: int, last: int) -> list[Snapshot]:
     """The snapshots behind `after` up to `last`; of one that expired, what a savepoint or tag kept.
 
-    Raises `NotFound` naming those that are gone.
+    Raises `Expired` naming those that are gone.
     """
+    by_id = _readable(files, root, after, last)
+    if missing := [each for each in range(after + 1, last + 1) if each not in by_id]:
+        raise _expired(States(files, root), after, missing)
+    return [by_id[each] for each in range(after + 1, last + 1)]
+
+
+def _before_gap(lineage: Lineage, after: int, last: int) -> int:
+    """The last snapshot behind `after`, up to `last`, before one that is gone."""
+    earliest = lineage.earliest_id()
+    if earliest is None or earliest <= after + 1:
+        return last
+    expired = min(last, earliest - 1)
+    by_id = _readable(lineage.files, lineage.root, after, expired)
+    return next((each - 1 for each in range(after + 1, expired + 1) if each not in by_id), last)
+
+
+def _readable(files: Files, root: Root, after: int, last: int) -> dict[int, Snapshot]:
     ids = range(after + 1, last + 1)
     by_id: dict[int, Snapshot] = {}
     for each, data in zip(ids, files.read_many(map(root.snapshot, ids)), strict=True):
@@ -55,14 +85,12 @@ def changes(files: Files, root: Root, after: int, last: int) -> list[Snapshot]:
         for each in ids:
             if each not in by_id and (kept := states.that_saved(each).same):
                 by_id[each] = kept[0].snapshot
-        if missing := [each for each in ids if each not in by_id]:
-            raise _expired(states, after, missing)
-    return [by_id[each] for each in ids]
+    return by_id
 
 
 def whole_state(files: Files, root: Root, position: StreamPosition) -> Snapshot:
     """The snapshot that a place is at, from its file or from what kept it. Raises `NotFound`."""
-    snapshot = _held(files, root, position)
+    snapshot = held(files, root, position)
     if snapshot is None:
         raise NotFound(
             f"Snapshot {position.snapshot} of {_named(root)}, where this stream begins, is gone",
@@ -78,12 +106,12 @@ def in_new_main(files: Files, main: Root, position: StreamPosition) -> StreamPos
     """
     if position.snapshot == 0:
         return StreamPosition(main.branch, 0, "", position.is_full)
-    if _held(files, main, position) is not None:
+    if held(files, main, position) is not None:
         return replace(position, branch=main.branch)
     if position.is_full and position.pieces:
         raise main_moved(main.table, position, main)
     for root in all_roots(files, main.table):
-        if root == main or _held(files, root, position) is None:
+        if root == main or held(files, root, position) is None:
             continue
         fork = find_fork(Side(files, main), Side(files, root))
         if fork.is_proven and fork.snapshot_id is not None:
@@ -137,30 +165,24 @@ def _went_back(root: Root, position: StreamPosition, instead: str) -> Refused:
     )
 
 
-def _expired(states: States, after: int, missing: list[int]) -> NotFound:
+def _expired(states: States, after: int, missing: list[int]) -> Expired:
     first, last = missing[0], missing[-1]
     gone = f"Snapshot {first}" if first == last else f"Snapshots {first} to {last}"
     has = "has" if first == last else "have"
     left = states.lineage.earliest_id()
-    hint = f"Begin anew with another checkpoint and scan.mode from-snapshot-full: {_nearest(states, after)}"
-    return NotFound(
+    anew = "begin anew with another checkpoint and scan.mode latest-full"
+    return Expired(
         f"{gone} of {states.table_name} {has} expired before this stream, which stands behind snapshot "
         f"{after}, read {'it' if first == last else 'them'}: "
         + ("nothing is left" if left is None else f"snapshot {left} is the earliest left"),
-        f"{hint}.",
+        f"{anew.capitalize()}."
+        if left is None or left < last
+        else f"scan.gap=earliest goes on with snapshot {left} and says what is missing; or {anew}.",
+        missing,
     )
 
 
-def _nearest(states: States, after: int) -> str:
-    """The state closest to the stream's position."""
-    savepoints = states.kept_savepoints
-    if not savepoints:
-        return "there is no savepoint, so from a snapshot that is left"
-    nearest = min(savepoints, key=lambda state: abs(state.snapshot.id - after))
-    return f"the nearest savepoint is {nearest.label}"
-
-
-def _held(files: Files, root: Root, position: StreamPosition) -> Snapshot | None:
+def held(files: Files, root: Root, position: StreamPosition) -> Snapshot | None:
     """The very commit, while a snapshot file or a tag of this root has it."""
     states = States(files, root)
     live = states.snapshot(position.snapshot)

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from msgspec.structs import replace
+
 from core.errors import Corrupt, UsageError
 from core.spark.streaming.offsets import Offset, StreamPosition, mark_of
 from core.table.records import Snapshot
@@ -129,14 +131,8 @@ def _fitting(pieces: Sequence[Any], limits: Limits, size: Size) -> tuple[int, Si
 def _end(position: StreamPosition, pieces: Sequence[Any], taken: int) -> Offset:
     if taken == len(pieces):
         return Offset(position.branch, position.snapshot, position.uuid)
-    return Offset(
-        position.branch,
-        position.snapshot,
-        position.uuid,
-        position.is_full,
-        pieces=taken,
-        last=_name(pieces[taken - 1]),
-    )
+    read = replace(position, pieces=taken, last=_name(pieces[taken - 1]))
+    return Offset(*(getattr(read, name) for name in StreamPosition.__struct_fields__))
 
 
 def require_same_pieces(position: StreamPosition, pieces: Sequence[Any]) -> None:

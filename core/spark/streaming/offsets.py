@@ -6,7 +6,7 @@ and what tells its commit from any other of that id.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -21,7 +21,7 @@ class StreamPosition(msgspec.Struct, frozen=True, omit_defaults=True):
     `branch` is None for the table directory. `uuid` is empty where the commit is not known. With `is_full`
     nothing has been read: what follows begins with the whole state at this snapshot. With `pieces` so many
     of it have been read, and no more: of the whole state, or else of what this snapshot changed. `last` is a
-    data file of the last of them.
+    data file of the last of them. With `since` the whole state is without the files of that snapshot's.
     """
 
     branch: str | None
@@ -30,6 +30,8 @@ class StreamPosition(msgspec.Struct, frozen=True, omit_defaults=True):
     is_full: bool = msgspec.field(default=False, name="full")
     pieces: int = 0
     last: str = ""
+    since: int = 0
+    since_uuid: str = ""
 
     @property
     def is_inside(self) -> bool:
@@ -38,6 +40,19 @@ class StreamPosition(msgspec.Struct, frozen=True, omit_defaults=True):
 
     def root(self, table: TablePath) -> Root:
         return table.root(self.branch)
+
+
+# What the earliest snapshot that is left tells of those before it: its whole state, of a table with keys; the
+# rows that are left in files that came since; nothing.
+Rescued = Literal["state", "rest", "nothing"]
+
+
+class Gap(msgspec.Struct, frozen=True):
+    """Ids of snapshots that expired before the stream read them."""
+
+    first: int
+    last: int
+    read: Rescued
 
 
 class Offset(StreamPosition, frozen=True, omit_defaults=True):
@@ -50,10 +65,11 @@ class Offset(StreamPosition, frozen=True, omit_defaults=True):
 
     start: StreamPosition | None = None
     left: StreamPosition | None = None
+    gap: Gap | None = None
 
     @property
     def position(self) -> StreamPosition:
-        return StreamPosition(self.branch, self.snapshot, self.uuid, self.is_full, self.pieces, self.last)
+        return StreamPosition(*(getattr(self, name) for name in StreamPosition.__struct_fields__))
 
     def to_dict(self) -> dict[str, Any]:
         fields: dict[str, Any] = msgspec.to_builtins(self)

@@ -29,6 +29,7 @@ class ReadOptions:
     most: int | None
     with_kinds: bool
     limits: Limits
+    goes_over_gaps: bool
 
 
 def read_options(options: Mapping[str, str]) -> ReadOptions:
@@ -53,6 +54,9 @@ def read_options(options: Mapping[str, str]) -> ReadOptions:
     follow = options.get("follow-main", "").lower()
     if follow not in ("", "stop", "fork"):
         raise UsageError(f"follow-main is stop or fork, not {follow}")
+    gap = options.get("scan.gap", "").lower()
+    if gap not in ("", "stop", "earliest"):
+        raise UsageError(f"scan.gap is stop or earliest, not {gap}")
     return ReadOptions(
         mode=known,
         version=version,
@@ -61,6 +65,7 @@ def read_options(options: Mapping[str, str]) -> ReadOptions:
         most=_most(options.get("maxSnapshotsPerTrigger")),
         with_kinds=_flag(options, "read.changelog"),
         limits=read_limits(options),
+        goes_over_gaps=gap == "earliest",
     )
 
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from core.spark.streaming.following import changes, whole_state
+from core.spark.streaming.gaps import files_before
 from core.spark.streaming.limits import Limits, Size, cut_changes, cut_whole, require_same_pieces
-from core.spark.streaming.offsets import Offset, StreamPosition, mark_of
+from core.spark.streaming.offsets import Offset, StreamPosition, position_of
 from core.storage.files import Files
 from core.table.layout import Root
 from core.table.records import Snapshot
 
 if TYPE_CHECKING:
     from core.spark.datasource.scan import Scan
-    from core.spark.streaming.changes import RowForm
+    from core.spark.streaming.changes import MicroBatch, RowForm
 
 # Snapshots that are read at a time, to see what they add.
 _AT_ONCE = 32
@@ -25,55 +28,72 @@ class PlannedPieces:
 
     def __init__(self, with_kinds: bool) -> None:
         self._with_kinds = with_kinds
-        self._planned: dict[tuple[int, str, bool], tuple[list[Any], RowForm]] = {}
+        # By the place of the whole state, or else of the snapshot whose changes they are.
+        self._planned: dict[StreamPosition, tuple[list[Any], RowForm]] = {}
 
     def end(
         self, files: Files, scan: Scan, start: StreamPosition, newest: Offset, limits: Limits
     ) -> tuple[Offset, Size | None]:
         """Where the next batch ends, at `newest` at the latest, and its size where it takes all there is."""
-        self._forget(start.snapshot)
+        self._planned = {at: pieces for at, pieces in self._planned.items() if at.snapshot >= start.snapshot}
         if start.is_inside:
-            [snapshot] = self._snapshots(files, scan.root, start)
-            return cut_whole(start, self.of(files, scan, snapshot, start.is_full)[0], limits), None
+            return cut_whole(start, self._pieces(files, scan, start.snapshot, start)[0], limits), None
         end, size = cut_changes(
             start,
             _in_steps(files, scan.root, start.snapshot, newest.snapshot),
-            lambda snapshot: self.of(files, scan, snapshot, False)[0],
+            lambda snapshot: self._of(files, scan, None, [snapshot])[0],
             limits,
         )
         assert end is not None
         return end, (size if end == newest else None)
 
-    def between(
+    def splits(
         self, files: Files, scan: Scan, first: StreamPosition, last: Offset
     ) -> tuple[list[Any], RowForm]:
-        """Those of a batch of one snapshot. Raises `Corrupt` where they are not those that were counted."""
-        [snapshot] = self._snapshots(files, scan.root, first if first.is_inside else last)
-        pieces, rows = self.of(files, scan, snapshot, first.is_full)
+        """Those of a batch. Raises `Corrupt` where its pieces are not those that were counted."""
+        if first.pieces or last.pieces:
+            return self._of_one(files, scan, first, last)
+        later = changes(files, scan.root, first.snapshot, last.snapshot)
+        return self._batch(files, scan, first if first.is_full else None, later).splits()
+
+    def _of_one(
+        self, files: Files, scan: Scan, first: StreamPosition, last: Offset
+    ) -> tuple[list[Any], RowForm]:
+        """Of a batch that is a part of one snapshot, behind others that add nothing."""
+        snapshot = (first if first.is_inside else last).snapshot
+        pieces, rows = self._pieces(files, scan, snapshot, first)
         for position in (first, last.position):
-            if position.snapshot == snapshot.id:
+            if position.snapshot == snapshot:
                 require_same_pieces(position, pieces)
         begin = first.pieces if first.is_inside else 0
         return pieces[begin : last.pieces or None], rows
 
-    def of(self, files: Files, scan: Scan, snapshot: Snapshot, is_whole: bool) -> tuple[list[Any], RowForm]:
-        """Of its whole state, or of what it changed."""
-        from core.spark.streaming.changes import MicroBatch, in_pieces
+    def _pieces(
+        self, files: Files, scan: Scan, snapshot: int, place: StreamPosition
+    ) -> tuple[list[Any], RowForm]:
+        """Of what the snapshot changed, or where the place is so of its whole state."""
+        whole = replace(place, pieces=0, last="") if place.is_full else None
+        later = [] if whole else changes(files, scan.root, snapshot - 1, snapshot)
+        return self._of(files, scan, whole, later)
 
-        key = (snapshot.id, mark_of(snapshot), is_whole)
-        if key not in self._planned:
-            whole, later = (snapshot, []) if is_whole else (None, [snapshot])
-            batch = MicroBatch(files, in_pieces(scan), whole, later, self._with_kinds)
-            self._planned[key] = batch.splits()
-        return self._planned[key]
+    def _of(
+        self, files: Files, scan: Scan, whole: StreamPosition | None, later: list[Snapshot]
+    ) -> tuple[list[Any], RowForm]:
+        from core.spark.streaming.changes import in_pieces
 
-    def _forget(self, before: int) -> None:
-        self._planned = {key: pieces for key, pieces in self._planned.items() if key[0] >= before}
+        at = whole or position_of(scan.root, later[0])
+        if at not in self._planned:
+            self._planned[at] = self._batch(files, in_pieces(scan), whole, later).splits()
+        return self._planned[at]
 
-    def _snapshots(self, files: Files, root: Root, position: StreamPosition) -> list[Snapshot]:
-        if position.is_full:
-            return [whole_state(files, root, position)]
-        return changes(files, root, position.snapshot - 1, position.snapshot)
+    def _batch(
+        self, files: Files, scan: Scan, whole: StreamPosition | None, later: list[Snapshot]
+    ) -> MicroBatch:
+        from core.spark.streaming.changes import MicroBatch
+
+        snapshot = whole_state(files, scan.root, whole) if whole else None
+        without = files_before(files, scan.root, whole) if whole else frozenset()
+        return MicroBatch(files, scan, snapshot, later, self._with_kinds, without)
 
 
 def _in_steps(files: Files, root: Root, after: int, last: int) -> Iterator[Snapshot]:

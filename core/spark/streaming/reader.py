@@ -14,7 +14,10 @@ Options besides those of `core.spark.source`:
 - `scan.snapshot-id`: `snapshot.<id>`, `savepoint.<id>`, a tag or a number; `scan.timestamp`, where a time
   without a zone is this machine's, or `scan.timestamp-millis`. A start that has expired begins with the whole
   state of the savepoint that saved it, for a time of the closest at or before. What has expired after that is
-  an error, never left out.
+  an error.
+- `scan.gap`: `stop` (default), or `earliest`: where what comes next has expired the stream goes on with the
+  earliest snapshot left, and says what is missing: see `core.spark.streaming.gaps`. A start between two
+  savepoints then is the earlier one.
 - `branch`: without it the stream is of main. When main is replaced the stream stops and names both, or with
   `follow-main` = `fork` goes on in the new main behind what both share.
 - `maxSnapshotsPerTrigger`: the most snapshots in a micro-batch.
@@ -30,6 +33,7 @@ Columns are those that the table has when the query starts.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -43,13 +47,13 @@ from core.errors import NotFound, Refused, hints_told
 from core.spark.datasource.asked_state import asked_by
 from core.spark.datasource.options import READ_STREAM, catalog_options, require_known
 from core.spark.datasource.scan import Scan, WarehouseAccess, make_scan
-from core.spark.streaming.following import changes, in_new_main, main_moved, next_end, whole_state
+from core.spark.streaming.following import Expired, in_new_main, main_moved, next_end
+from core.spark.streaming.gaps import over_gap, said
 from core.spark.streaming.limits import Size
 from core.spark.streaming.offsets import NOTHING_READ, Offset, StreamPosition, read_offset
 from core.spark.streaming.options import read_options
 from core.spark.streaming.pieces import PlannedPieces
 from core.spark.streaming.starting import beginning
-from core.storage.files import Files
 from core.storage.open import open_files
 from core.table.catalog import find_table
 from core.table.layout import MAIN, Root
@@ -60,6 +64,7 @@ if TYPE_CHECKING:
 
     from core.spark.streaming.changes import RowForm
 
+_log = logging.getLogger("paimark")
 KIND_FIELD = StructField("_row_kind", StringType())
 
 
@@ -100,16 +105,19 @@ class PaimarkStreamReader(DataSourceStreamReader):
             return NOTHING_READ
         if seen is None:
             self._require_streamable(warehouse, root, start)
-        end = next_end(files, root, start, self._asked.most)
+        gap = None
+        try:
+            end = self._end(warehouse, root, start)
+        except Expired as gone:
+            if not self._asked.goes_over_gaps:
+                raise
+            start, gap = over_gap(files, self._scan(warehouse, root), start, gone)
+            end = self._end(warehouse, root, start)
         if end is None and seen is not None and start == seen.position:
             return self._seen
-        if end is not None and (self._asked.limits or start.pieces):
-            end, size = self._pieces.end(files, self._scan(warehouse, root), start, end, self._asked.limits)
-            if size is not None and self._waits_for_more(size):
-                return self._seen
         end = end or Offset(start.branch, start.snapshot, start.uuid)
         if seen is None or start != seen.position:
-            end = structs.replace(end, start=start, left=seen.position if seen else None)
+            end = structs.replace(end, start=start, left=seen.position if seen else None, gap=gap)
         return end.to_dict()
 
     @hints_told()
@@ -122,8 +130,10 @@ class PaimarkStreamReader(DataSourceStreamReader):
         root = find_table(warehouse.files, self._options["table"]).root(last.branch)
         first = _first(read_offset(start), last, root)
         self._planned = monotonic()
+        if last.gap is not None:
+            _log.warning("%s.", said(last.gap, root.table.full_name))
         scan = self._scan(warehouse, root)
-        splits, rows = self._splits(warehouse.files, scan, first, last)
+        splits, rows = self._pieces.splits(warehouse.files, scan, first, last)
         from core.spark.streaming.changes import tasks
 
         text = scan.to_text()
@@ -143,16 +153,14 @@ class PaimarkStreamReader(DataSourceStreamReader):
     def commit(self, end: dict[str, Any]) -> None:
         self._seen = end
 
-    def _splits(
-        self, files: Files, scan: Scan, first: StreamPosition, last: Offset
-    ) -> tuple[list[Any], RowForm]:
-        if first.pieces or last.pieces:
-            return self._pieces.between(files, scan, first, last)
-        from core.spark.streaming.changes import MicroBatch
-
-        later = changes(files, scan.root, first.snapshot, last.snapshot)
-        whole = whole_state(files, scan.root, first) if first.is_full else None
-        return MicroBatch(files, scan, whole, later, self._asked.with_kinds).splits()
+    def _end(self, warehouse: WarehouseAccess, root: Root, start: StreamPosition) -> Offset | None:
+        """Of the next batch; None where there is none, or not yet. Raises `Expired`."""
+        asked, files = self._asked, warehouse.files
+        end = next_end(files, root, start, asked.most, up_to_gap=asked.goes_over_gaps)
+        if end is None or not (asked.limits or start.pieces):
+            return end
+        end, size = self._pieces.end(files, self._scan(warehouse, root), start, end, asked.limits)
+        return None if size is not None and self._waits_for_more(size) else end
 
     def _waits_for_more(self, size: Size) -> bool:
         """The first batch of a run never waits, so that `availableNow` reads something."""

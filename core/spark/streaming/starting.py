@@ -31,10 +31,24 @@ def beginning(files: Files, root: Root, asked: ReadOptions) -> StreamPosition | 
     assert asked.version is not None
     if (waiting := _to_come(root, latest, asked.version)) is not None:
         return waiting if asked.mode == "from-snapshot" else None
-    resolved = resolve_version(files, root, asked.version)
+    try:
+        resolved = resolve_version(files, root, asked.version)
+    except NotFound:
+        if not asked.goes_over_gaps or (saved := _saved_before(states, asked.version)) is None:
+            raise
+        return position_of(root, saved, is_full=True)
     if asked.mode == "from-snapshot-full" or not _is_live(states, resolved):
         return position_of(root, resolved.snapshot, is_full=True)
     return _before(states, resolved.snapshot.id)
+
+
+def _saved_before(states: States, version: str) -> Snapshot | None:
+    """What the closest savepoint before a snapshot that expired keeps."""
+    number, earliest = _SNAPSHOT.fullmatch(version.strip()), states.lineage.earliest_id()
+    if number is None or earliest is None or int(number[1]) >= earliest:
+        return None
+    saved = [state.snapshot for state in states.kept_savepoints if state.snapshot.id < int(number[1])]
+    return max(saved, key=lambda snapshot: snapshot.id, default=None)
 
 
 def _before_all(root: Root) -> StreamPosition:

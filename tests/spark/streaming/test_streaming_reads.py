@@ -172,7 +172,7 @@ def test_what_expired_unread_is_named_and_never_left_out(log: Path) -> None:
         "Snapshot 2 of shop.log has expired before this stream, which stands behind snapshot 1, read it: "
         "snapshot 5 is the earliest left"
     )
-    assert "the nearest savepoint is savepoint.1 (snapshot 3)" in gone.value.hint
+    assert "scan.gap=earliest goes on with snapshot 5" in gone.value.hint
     assert gone.value.hint in str(gone.value)
     query.start()
     with pytest.raises(NotFound, match="Snapshot 2 of"):

@@ -1,0 +1,86 @@
+"""Over snapshots that expired before a stream read them: `scan.gap` = `earliest`.
+
+The stream goes on with the earliest snapshot that is left, and reads as much of what was lost as that one
+tells. Of a table with keys that is the whole state, as upserts. Of one without keys it is the rows in files
+that came after the state up to which the stream has read, where a savepoint or tag keeps that and all its
+files are there still; else what that snapshot and later ones add, and no more. What is missing then is said:
+in the log, and in the offset that the query's progress shows.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from core.spark.datasource.scan import Scan
+from core.spark.streaming.following import Expired, held, whole_state
+from core.spark.streaming.offsets import Gap, StreamPosition, mark_of, position_of
+from core.storage.files import Files
+from core.table.layout import Root
+from core.table.lineage.lineage import Lineage
+from core.table.manifests.files import data_manifests, live_facts
+from core.table.records import Snapshot
+
+
+def said(gap: Gap, name: str) -> str:
+    """In one sentence; `name` is the table's."""
+    one = gap.first == gap.last
+    ids = f"Snapshot {gap.first}" if one else f"Snapshots {gap.first} to {gap.last}"
+    begin = f"{ids} of {name} expired before this stream read {'it' if one else 'them'}"
+    match gap.read:
+        case "state":
+            return (
+                f"{begin}: every row of snapshot {gap.last + 1} comes as an upsert, and a key that was "
+                "deleted in between stays as it was read before"
+            )
+        case "rest":
+            return (
+                f"{begin}: the rows that were added come as they are left in snapshot {gap.last + 1}; those "
+                "that were deleted again do not"
+            )
+    return f"{begin}: what was changed is missing, and the stream goes on with snapshot {gap.last + 1}"
+
+
+def over_gap(files: Files, scan: Scan, position: StreamPosition, gone: Expired) -> tuple[StreamPosition, Gap]:
+    """Where a stream goes on. Raises `gone` where nothing later is left."""
+    from core.spark.streaming.changes import tells_changes_later
+
+    root, schema = scan.root, scan.table_schema
+    earliest = Lineage(files, root).oldest()
+    if earliest is None or earliest.id <= gone.missing[0]:
+        raise gone
+    first, last = gone.missing[0], earliest.id - 1
+    if schema.primary_keys and not tells_changes_later(schema):
+        return position_of(root, earliest, is_full=True), Gap(first, last, "state")
+    if not schema.primary_keys and (known := _all_kept_in(files, root, position, earliest)) is not None:
+        start = msgspec.structs.replace(
+            position_of(root, earliest, is_full=True), since=known.id, since_uuid=mark_of(known)
+        )
+        return start, Gap(first, last, "rest")
+    return StreamPosition(root.branch, last, ""), Gap(first, last, "nothing")
+
+
+def _all_kept_in(files: Files, root: Root, position: StreamPosition, later: Snapshot) -> Snapshot | None:
+    """The state at a position, where it can be read and each of its files is in the later one, too.
+
+    Then every row in the others came later: a file that was compacted away is in neither.
+    """
+    if position.pieces or (known := held(files, root, position)) is None:
+        return None
+    return known if file_names(files, root, known) <= file_names(files, root, later) else None
+
+
+def files_before(files: Files, root: Root, position: StreamPosition) -> frozenset[str]:
+    """The data files that a place's whole state is to be read without.
+
+    Raises `NotFound` where the state that has them is gone.
+    """
+    if not position.since:
+        return frozenset()
+    known = StreamPosition(position.branch, position.since, position.since_uuid)
+    return file_names(files, root, whole_state(files, root, known))
+
+
+def file_names(files: Files, root: Root, snapshot: Snapshot) -> frozenset[str]:
+    """Of the data files of its whole state."""
+    facts = live_facts(files, root.table, data_manifests(files, root.table, snapshot))
+    return frozenset(each.name for each in facts)
