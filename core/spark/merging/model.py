@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -143,12 +143,3 @@ class Bits:
     def popcount(self) -> int:
         """How many rows survive."""
         return int(np.bitwise_count(self.words.view(np.uint64)).sum())
-
-
-def joined(parts: Sequence[Bits]) -> tuple[NDArray[np.int64], list[int]]:
-    """The words of many files in one array, and at which bit each file's first row is."""
-    words = [part.words for part in parts]
-    ends = np.cumsum([0, *(len(each) for each in words)])
-    return np.concatenate(words) if words else np.zeros(0, dtype=np.int64), [
-        int(end) * WORD_BITS for end in ends[:-1]
-    ]

@@ -1,3 +1,4 @@
+import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.math.BigDecimal;
@@ -13,7 +14,9 @@ import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.datasources.FileFormat;
+import org.apache.spark.sql.execution.datasources.FileStatusWithMetadata;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.PartitionDirectory;
 import org.apache.spark.sql.execution.datasources.PartitionPath;
 import org.apache.spark.sql.execution.datasources.PartitionSpec;
 import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex;
@@ -47,9 +50,12 @@ public class Scans {
         this.session = session;
     }
 
-    /** The files' own {@code columns}, then their {@code constants}; schemas and {@code listed} are JSON. */
+    /**
+     * The files' own {@code columns}, then their {@code constants}; schemas are JSON, {@code listed} is a list
+     * of texts of it.
+     */
     public Dataset files(
-            String root, String format, String columns, String constants, String listed, Map options)
+            String root, FileFormat format, String columns, String constants, List listed, Map options)
             throws Exception {
         StructType constant = schema(constants);
         HadoopFsRelation relation =
@@ -58,22 +64,15 @@ public class Scans {
                         constant,
                         schema(columns),
                         scala.Option.apply(null),
-                        (FileFormat) Class.forName(format).getConstructors()[0].newInstance(new Object[0]),
+                        format,
                         PythonUtils.toScalaMap(options),
                         session);
         return (Dataset) (Object) session.baseRelationToDataFrame(relation);
     }
 
-    /** Those rows whose bit is set; {@code firstBit} is a column with the bit of a file's row 0, or null. */
-    public Dataset surviving(Dataset files, String rowIndex, String firstBit, Dataset words) {
-        // Taken before anything is built upon it: further up Spark no longer knows it.
-        String row = "__paimon_row";
-        Dataset numbered =
-                select(files, new Column[] {functions.col("*"), functions.col(rowIndex).as(row)});
-        Column bit = functions.col(firstBit).plus(functions.col(row));
-        Column word = functions.get(words.scalar(), functions.shiftright(bit, 6).cast("int"));
-        Column isSet = functions.getbit(word, bit.bitwiseAND(Integer.valueOf(63))).equalTo(Integer.valueOf(1));
-        return (Dataset) (Object) numbered.where(functions.col(firstBit).isNull().or(isSet));
+    /** The rows that {@code SurvivingRows} gives a number. */
+    public Dataset surviving(Dataset files, String number) {
+        return (Dataset) (Object) files.where(functions.col(number).isNotNull());
     }
 
     /**
@@ -116,13 +115,20 @@ public class Scans {
  * <p>To Spark every file is a partition, in a directory of its own whose name is its number.
  */
 final class FileList extends PartitioningAwareFileIndex {
+    /** Where {@code SurvivingRows} looks for them. */
+    private static final String BITS = "__paimon_bits";
+
     private final scala.collection.immutable.Seq roots;
     private final PartitionSpec partitions;
     private final scala.collection.mutable.LinkedHashMap files = new scala.collection.mutable.LinkedHashMap();
     private final scala.collection.immutable.Map byDirectory;
+    private final HashMap bits = new HashMap();
 
-    /** {@code json} is a list of {@code [address, bytes, value, ...]}, the values as texts or null. */
-    public FileList(SparkSession session, String root, StructType columns, String json) throws Exception {
+    /**
+     * {@code listed} are lists of {@code [address, size, bits, value, ...]} in JSON: the values as texts or
+     * null, the bits in base64, null for a file that is read whole.
+     */
+    public FileList(SparkSession session, String root, StructType columns, List listed) throws Exception {
         super(
             session,
             (scala.collection.immutable.Map) scala.collection.immutable.Map$.MODULE$.empty(),
@@ -132,24 +138,65 @@ final class FileList extends PartitioningAwareFileIndex {
         rootPaths.add(new Path(root));
         ArrayList paths = new ArrayList();
         HashMap directories = new HashMap();
-        JsonNode listed = (JsonNode) (Object) new ObjectMapper().readTree(json);
-        for (int number = 0; number < listed.size(); number++) {
-            JsonNode each = item(listed, number);
-            Path path = new Path(item(each, 0).asText());
-            FileStatus file = new FileStatus(item(each, 1).asLong(), false, 1, 128L << 20, 0L, path);
-            Path directory = new Path("/" + number);
-            files.put(path, file);
-            directories.put(directory, new FileStatus[] {file});
-            Object[] values = new Object[columns.length()];
-            for (int place = 0; place < values.length; place++) {
-                JsonNode text = item(each, place + 2);
-                values[place] = text.isNull() ? null : value(columns.apply(place).dataType(), text.asText());
+        ObjectMapper json = new ObjectMapper();
+        // Jackson takes no text of over 20 MB otherwise.
+        json.getFactory().setStreamReadConstraints(
+                StreamReadConstraints.builder().maxStringLength(Integer.MAX_VALUE).build());
+        for (int part = 0; part < listed.size(); part++) {
+            JsonNode some = (JsonNode) (Object) json.readTree((String) listed.get(part));
+            for (int number = 0; number < some.size(); number++) {
+                JsonNode each = item(some, number);
+                Path directory = new Path("/" + paths.size());
+                directories.put(directory, new FileStatus[] {file(each)});
+                Object[] values = new Object[columns.length()];
+                // The first is its number: without a column of directories Spark would list them.
+                values[0] = Integer.valueOf(paths.size());
+                for (int place = 1; place < values.length; place++) {
+                    JsonNode text = item(each, place + 2);
+                    values[place] = text.isNull() ? null : value(columns.apply(place).dataType(), text.asText());
+                }
+                paths.add(new PartitionPath(new GenericInternalRow(values), directory));
             }
-            paths.add(new PartitionPath(new GenericInternalRow(values), directory));
         }
         this.roots = PythonUtils.toSeq(rootPaths);
         this.byDirectory = PythonUtils.toScalaMap(directories);
         this.partitions = new PartitionSpec(columns, PythonUtils.toSeq(paths));
+    }
+
+    private FileStatus file(JsonNode described) throws Exception {
+        Path path = new Path(item(described, 0).asText());
+        FileStatus file = new FileStatus(item(described, 1).asLong(), false, 1, 128L << 20, 0L, path);
+        files.put(path, file);
+        JsonNode ofRows = item(described, 2);
+        if (!ofRows.isNull()) {
+            HashMap beside = new HashMap();
+            beside.put(BITS, ofRows.binaryValue());
+            bits.put(path, new FileStatusWithMetadata(file, PythonUtils.toScalaMap(beside)));
+        }
+        return file;
+    }
+
+    /** With their bits, which go to tasks beside them. */
+    public scala.collection.immutable.Seq listFiles(
+            scala.collection.immutable.Seq onPartitions, scala.collection.immutable.Seq onData) {
+        scala.collection.immutable.Seq found = super.listFiles(onPartitions, onData);
+        if (bits.isEmpty()) {
+            return found;
+        }
+        ArrayList made = new ArrayList();
+        scala.collection.Iterator each = found.iterator();
+        while (each.hasNext()) {
+            PartitionDirectory directory = (PartitionDirectory) each.next();
+            ArrayList inside = new ArrayList();
+            scala.collection.Iterator listed = directory.files().iterator();
+            while (listed.hasNext()) {
+                FileStatusWithMetadata plain = (FileStatusWithMetadata) listed.next();
+                Object withBits = bits.get(plain.getPath());
+                inside.add(withBits == null ? plain : withBits);
+            }
+            made.add(new PartitionDirectory(directory.values(), PythonUtils.toSeq(inside)));
+        }
+        return PythonUtils.toSeq(made);
     }
 
     private static JsonNode item(JsonNode list, int number) {

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import LongType, StructField, StructType
+from pyspark.sql.types import StructType
 
 from core.errors import Corrupt, FileMissing
 from core.spark.datasource.scan import Scan, WarehouseAccess
 from core.spark.datasource.types import spark_columns
 from core.spark.launch.session_settings import SCAN
-from core.spark.merging.model import Bits, MergeGroup, Unmergeable, joined
+from core.spark.merging.model import Bits, MergeGroup, Unmergeable
 from core.spark.merging.opening import file_opener
 from core.spark.merging.overlap import overlap_groups
 from core.spark.native.bitmap import first_bits, is_made, merge_bits
@@ -26,7 +26,8 @@ from core.spark.native.needs import ViewNeeds
 from core.spark.native.old_dates import require_no_old_dates
 from core.spark.native.pruning import Pruner
 from core.spark.native.relation import ListedFile, Relations
-from core.spark.native.state import FIRST_BIT, TableFile, TableState, table_state
+from core.spark.native.state import TableFile, TableState, table_state
+from core.spark.native.travelling_bits import encoded
 from core.table.layout import Root
 from core.table.records import Snapshot
 
@@ -42,8 +43,6 @@ _KEPT_FRAMES = 64
 _KEPT_FRAME_BYTES = 128 << 20
 # Of rows that are only counted.
 _ROWS_A_TASK = 100_000_000
-# What tells the rows of a merged file apart, by format.
-_ROW_INDEX = {"parquet": "_metadata.row_index", "orc": "_SEQUENCE_NUMBER"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +131,8 @@ class NativeScans:
         """Go the way of a scan without a file: the first one is spared the compiling."""
         if self._jvm is None:
             return
-        constant = StructType([StructField(FIRST_BIT, LongType())])
-        self._relations.frame("file:/", "parquet", StructType(), constant, ()).collect()
+        none = StructType()
+        self._relations.frame("file:/", "parquet", none, none, (), with_bits=True).collect()
 
     def _made(self, table: NativeTable, wanted: _Wanted) -> _Kept:
         if wanted.limit is not None and wanted.columns:
@@ -258,9 +257,10 @@ class NativeScans:
             alike[file.schema_id, file.file_format].append(file)
         frames = [self._part(table, kind, part, bits) for kind, part in alike.items()]
         if not frames:
-            return self._relation(table, "parquet", table.types, ()).drop(
-                FIRST_BIT, *table.state.constants.names
+            empty = self._relations.frame(
+                self._place(table), "parquet", table.types, StructType(), (), with_bits=False
             )
+            return self._relations.columns(empty, table.types, table.types.names)
         whole = frames[0]
         for frame in frames[1:]:
             whole = whole.unionAll(frame)
@@ -275,37 +275,27 @@ class NativeScans:
     ) -> DataFrame:
         """Rows of files that have the same columns."""
         columns = table.state.columns[kind]
-        merged = [file for file in files if file.address in bits]
-        words, first_bits = joined([bits[file.address] for file in merged])
-        first_bit = {
-            file.address: str(bit - bits[file.address].first)
-            for file, bit in zip(merged, first_bits, strict=True)
-        }
-        listed = [
-            ListedFile(_hadoop(file.address), file.size, (first_bit.get(file.address), *file.partition))
+        listed = (
+            ListedFile(
+                _hadoop(file.address),
+                file.size,
+                file.partition,
+                encoded(bits[file.address]) if file.address in bits else None,
+            )
             for file in files
-        ]
-        row_index = _ROW_INDEX[kind[1]]
-        read = columns.read
-        if merged and not row_index.startswith("_metadata."):
-            read = StructType([*read.fields, StructField(row_index, LongType())])
-        frame = self._relation(table, kind[1], read, listed)
-        if merged:
-            frame = self._relations.surviving(frame, row_index, FIRST_BIT, self._words(words))
+        )
+        frame = self._relations.frame(
+            self._place(table),
+            kind[1],
+            columns.read,
+            table.state.constants,
+            listed,
+            with_bits=any(file.address in bits for file in files),
+        )
         return self._relations.columns(frame, table.types, columns.made)
 
-    def _words(self, words: Any) -> DataFrame:
-        import pyarrow as pa
-
-        column = pa.ListArray.from_arrays(pa.array([0, len(words)], pa.int32()), pa.array(words))
-        return self._session.createDataFrame(pa.table({"words": column}))
-
-    def _relation(
-        self, table: NativeTable, file_format: str, columns: StructType, listed: Iterable[ListedFile]
-    ) -> DataFrame:
-        constants = StructType([StructField(FIRST_BIT, LongType()), *table.state.constants.fields])
-        root = _hadoop(f"{self._warehouse.files.uri.rstrip('/')}/{table.root.directory}")
-        return self._relations.frame(root, file_format, columns, constants, listed)
+    def _place(self, table: NativeTable) -> str:
+        return _hadoop(f"{self._warehouse.files.uri.rstrip('/')}/{table.root.directory}")
 
 
 def _wanted(table: tuple[str, ...], need: ViewNeeds | None) -> _Wanted:

@@ -28,7 +28,6 @@ from core.table.records import Snapshot, TableSchema
 
 # Constant columns of files, where nothing that a person calls a column can meet them.
 PARTITION_PREFIX = "__paimon_partition_"
-FIRST_BIT = "__paimon_first_bit"
 _POSTPONED_BUCKET = -2
 
 

@@ -22,7 +22,7 @@ from pypaimon.table.row.generic_row import GenericRow, GenericRowSerializer
 
 from core.errors import Corrupt, FileMissing
 from core.spark.merging.keys import KeyReader
-from core.spark.merging.model import Bits, MergeColumns, MergeFile, MergeGroup, MergeRules, joined
+from core.spark.merging.model import MergeColumns, MergeFile, MergeGroup, MergeRules
 from core.spark.merging.opening import file_opener
 from core.spark.merging.overlap import overlap_groups
 from core.spark.merging.sort_keys import is_text, ranked, reversed_order, sort_keys_of, text_values
@@ -247,16 +247,6 @@ def test_a_file_with_other_rows_than_its_manifest_says_is_refused() -> None:
     other = MergeFile(file.path, "parquet", 0, 0, 2, 0, 0, None, file.min_key, file.max_key)
     with pytest.raises(Corrupt, match="manifest"):
         survivors(MergeGroup(rules, (other,)), opener)
-
-
-def test_the_words_of_many_files_lie_one_after_the_other() -> None:
-    parts = [
-        Bits.of(pa.array(truths).to_numpy(zero_copy_only=False)) for truths in ([True] * 65, [False, True])
-    ]
-    words, starts = joined(parts)
-    assert starts == [0, 128]
-    assert [int(words[(128 + row) // 64]) >> row & 1 for row in range(2)] == [0, 1]
-    assert words.tolist() == [-1, 1, 2]
 
 
 def test_files_are_opened_as_paimon_writes_their_addresses(tmp_path: Path) -> None:

@@ -1,0 +1,28 @@
+"""The bits of a file as they travel with its splits: `FileBits` in `SurvivingRows.java` reads them.
+
+The number of the first bit and the length of all in bytes, little-endian; then the bytes, the lowest bit
+first, as they are or deflated.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+
+from core.spark.merging.model import Bits
+
+_HEAD = struct.Struct("<qi")
+_WORTH_DEFLATING = 64
+# Where so many of the bits differ from the others at random, deflating spares next to nothing.
+_MIXED = 1 / 8
+_FAST = 1
+
+
+def encoded(bits: Bits) -> bytes:
+    data = bits.words.tobytes()
+    set_ = bits.popcount()
+    if len(data) >= _WORTH_DEFLATING and min(set_, bits.rows - set_) < bits.rows * _MIXED:
+        deflated = zlib.compress(data, _FAST)
+        if len(deflated) < len(data):
+            return _HEAD.pack(bits.first, len(data)) + deflated
+    return _HEAD.pack(bits.first, len(data)) + data
