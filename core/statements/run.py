@@ -16,8 +16,10 @@ from core.actions.registry import Action, must_be_agreed_to
 from core.errors import PaimarkError, Refused
 from core.spark.arrow import cells_batch
 from core.spark.client.client import Engine
+from core.spark.launch.start_zone import start_zone
 from core.spark.protocol import Columns, Event, Failed, Finished
 from core.statements.call import Called, called_action
+from core.statements.listing.listed import Listing, events, read_listing
 from core.statements.words import IN_SQL
 from core.storage.open import open_files
 from core.table.catalog import find_table
@@ -75,6 +77,9 @@ def run_statement(
     elif is_action(statement):
         yield from _run_action(engine, statement, database, limit, call or CallMode())
     else:
+        if engine.begins_anew and (listed := _listed(engine, statement, database, limit)) is not None:
+            yield from listed
+            return
         if engine.state in _ASLEEP:
             try:
                 settings = engine.settings
@@ -84,6 +89,30 @@ def run_statement(
                 yield Failed.of(error)
                 return
         yield from engine.run(statement.sql, database=database, limit=limit)
+
+
+def _listed(
+    engine: Engine, statement: Statement, database: str | None, limit: int | None
+) -> Iterator[Event] | None:
+    """The events of a plain selection of a system table; None for what Spark is waited for."""
+    listing = read_listing(statement)
+    zone = start_zone(engine.settings) if listing is not None and listing.has_times else "UTC"
+    if listing is None or zone is None:
+        return None
+    return _told(engine, listing, database, limit, zone)
+
+
+def _told(
+    engine: Engine, listing: Listing, database: str | None, limit: int | None, zone: str
+) -> Iterator[Event]:
+    began = time.monotonic()
+    try:
+        files = open_files(engine.settings.warehouse, engine.settings.options)
+        for event in events(files, listing, database, limit, zone):
+            is_end = isinstance(event, Finished)
+            yield replace(event, seconds=time.monotonic() - began) if is_end else event
+    except PaimarkError as error:
+        yield Failed.of(error)
 
 
 def action_called(statement: Statement, database: str | None = None) -> Called | None:

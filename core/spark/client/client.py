@@ -68,6 +68,11 @@ class Engine:
             return "starting"
         return "running" if self._busy.locked() else "ready"
 
+    @property
+    def begins_anew(self) -> bool:
+        """Whether the next statement waits for a start, into a session in which nothing was set."""
+        return self.state in ("stopped", "resting", "starting") and not self._session
+
     def start(self) -> None:
         """Start the engine if it does not run. Returns at once; `state` and `wait_ready` say how it goes."""
         self._started()

@@ -12,11 +12,17 @@ import pytest
 from core.actions.context import Context, open_context
 from core.actions.registry import action
 from core.figures import duration
+from core.spark.arrow import read_batch
 from core.spark.client.client import Engine
+from core.spark.launch.start_zone import start_zone
+from core.spark.protocol import Batch
+from core.statements.listing.listed import events, read_listing
+from core.statements.run import run_statement
 from core.table.catalog import find_table
 from core.table.lineage.lineage import Lineage
+from core.travel.parse.sql import read_statement
 from tests.spark.engine.test_reads import own_table
-from tests.spark.engine_fixture import ask, rows
+from tests.spark.engine_fixture import Answer, ask, rows
 
 ORDERS = "past.orders"
 
@@ -135,3 +141,79 @@ def test_what_a_list_leaves_out_is_said(engine: Engine, engine_warehouse: Path) 
     answer = ask(engine, "SELECT tag_name FROM torn.`orders$tags`")
     assert answer.rows == [{"tag_name": "v2"}]
     assert answer.readings[0].note.startswith("Left out: torn.db/orders/tag/tag-half")
+
+
+LISTED = [
+    "SELECT * FROM `orders$snapshots` ORDER BY snapshot_id",
+    "select Snapshot_ID, commit_kind AS kind from orders$snapshots order by kind, snapshot_id desc",
+    "SELECT * FROM orders$savepoints",
+    "SELECT *, savepoint_id AS `again and again` FROM orders$branch_fix$savepoints",
+    "SELECT tag_name, record_count FROM `orders$tags` WHERE tag_name >= 'save' ORDER BY tag_name LIMIT 3;",
+    "SELECT branch_name, is_main FROM orders$branches ORDER BY fork_snapshot_id, branch_name",
+    "SELECT branch_name FROM orders$branches ORDER BY fork_snapshot_id DESC NULLS FIRST, branch_name DESC",
+    "SELECT branch_name FROM orders$branches WHERE fork_snapshot_id IS NOT NULL",
+    "SELECT count(*) FROM orders$snapshots",
+    "SELECT count(*) AS n FROM orders$snapshots WHERE commit_kind <> 'APPEND' AND snapshot_id > 1 LIMIT 1",
+    "SELECT count(*) AS n FROM orders$snapshots WHERE watermark = 0",
+    "SELECT operation_id, user, undoes FROM orders$operations ORDER BY operation_id -- a comment",
+    "SELECT key, value FROM orders$options WHERE key = 'bucket' ORDER BY value",
+    "SELECT schema_id, fields FROM orders$schemas LIMIT 0",
+]
+
+
+@pytest.mark.parametrize("sql", LISTED)
+def test_what_is_listed_without_spark_is_what_spark_lists(engine: Engine, context: Context, sql: str) -> None:
+    listing = read_listing(read_statement(sql))
+    zone = start_zone(engine.settings)
+    assert listing is not None and zone is not None
+    answer = Answer(list(events(context.files, listing, "past", None, zone)))
+    batches = [read_batch(batch) for batch in answer.of(Batch)]
+    spark = ask(engine, sql, database="past")
+    assert [row for batch in batches for row in batch.to_pylist()] == spark.rows
+    assert (answer.columns, answer.readings) == (spark.columns, spark.readings)
+    assert answer.finish.rows == spark.finish.rows
+    # Spark tells of no rows by an empty batch, too.
+    for ours, theirs in zip(batches, map(read_batch, spark.of(Batch)), strict=False):
+        assert ours.schema.types == theirs.schema.types
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        *(
+            "SELECT DISTINCT schema_id FROM orders$snapshots",
+            "SELECT upper(tag_name) FROM orders$tags",
+        ),
+        *(
+            "SELECT s.snapshot_id FROM orders$snapshots s",
+            "SELECT snapshot_id + 1 FROM orders$snapshots",
+        ),
+        "SELECT tag_name FROM orders$tags WHERE tag_name = 'a' OR tag_name = 'b'",
+        "SELECT tag_name FROM orders$tags WHERE snapshot_id = '1'",
+        "SELECT snapshot_id AS x, schema_id AS x FROM orders$snapshots ORDER BY x",
+        *(
+            "SELECT nothing FROM orders$snapshots",
+            "SELECT * FROM orders$files",
+            "SELECT * FROM orders",
+        ),
+        "SELECT * FROM orders$snapshots JOIN orders$tags USING (snapshot_id)",
+        *(
+            "SELECT * FROM orders$snapshots LIMIT ALL",
+            "SELECT * FROM orders$snapshots LIMIT 1 OFFSET 1",
+        ),
+        "EXPLAIN SELECT * FROM orders$snapshots",
+        "SELECT commit_kind, count(*) FROM orders$snapshots GROUP BY commit_kind",
+    ],
+)
+def test_what_is_more_than_a_plain_selection_is_left_to_spark(sql: str) -> None:
+    assert read_listing(read_statement(sql)) is None
+
+
+def test_a_plain_selection_does_not_wait_for_spark(context: Context, engine: Engine, tmp_path: Path) -> None:
+    asleep = Engine(engine.settings, tmp_path / "engine.log")
+    sql = "SELECT snapshot_id FROM orders$snapshots ORDER BY snapshot_id DESC LIMIT 1"
+    answer = Answer(list(run_statement(asleep, sql, database="past")))
+    assert asleep.state == "stopped"
+    assert answer.finish.rows == 1 and read_batch(answer.of(Batch)[0]).to_pydict() == {"snapshot_id": [5]}
+    missing = Answer(list(run_statement(asleep, "SELECT * FROM past.nothing$tags")))
+    assert missing.failure.message == "There is no table past.nothing" and missing.failure.position == 14
