@@ -53,10 +53,12 @@ def merge_rules(schema: TableSchema, schemas: Mapping[int, TableSchema]) -> Merg
     )
 
 
-def merge_file(rules: MergeRules, path: str, file_format: str, record: Mapping[str, Any]) -> MergeFile:
-    """A data file from its record in a manifest; `path` is its address. Raises `Corrupt`."""
+def merge_file(keys: KeyReader, path: str, file_format: str, record: Mapping[str, Any]) -> MergeFile:
+    """A data file from its record in a manifest; `keys` reads the rules' types, `path` is its address.
+
+    Raises `Corrupt`.
+    """
     check_cancelled()
-    keys = KeyReader(rules.key_types)
     return MergeFile(
         path=path,
         format=file_format,

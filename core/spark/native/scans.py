@@ -14,6 +14,7 @@ from pyspark.sql.types import StructType
 from core.errors import Corrupt, FileMissing
 from core.spark.datasource.scan import Scan, WarehouseAccess
 from core.spark.datasource.types import spark_columns
+from core.spark.incremental.live_files import KeptFiles
 from core.spark.launch.session_settings import SCAN
 from core.spark.merging.model import Bits, MergeGroup, Unmergeable
 from core.spark.merging.opening import file_opener
@@ -83,6 +84,7 @@ class NativeScans:
         self._relations = Relations(session)
         # Or why it can't be read so.
         self._tables: OrderedDict[tuple[str, ...], NativeTable | str] = OrderedDict()
+        self._files = KeptFiles[TableFile]()
         self._unread_schemes: dict[str, str] = {}
         self._frames: OrderedDict[_Wanted, _Kept] = OrderedDict()
         # Of these all rows were asked for before.
@@ -220,7 +222,7 @@ class NativeScans:
     def _opened(self, key: tuple[str, ...], root: Root, scan: Scan) -> NativeTable:
         schema = scan.table_schema
         snapshot = Snapshot.from_json(scan.snapshot.encode(), root.snapshots) if scan.snapshot else None
-        state = table_state(self._warehouse.files, root, snapshot, schema, scan.only)
+        state = table_state(self._warehouse.files, root, snapshot, schema, scan.only, self._files)
         for scheme in {_scheme(file.address) for file in state.files}:
             if scheme not in self._unread_schemes:
                 self._unread_schemes[scheme] = self._why_unread(scheme)

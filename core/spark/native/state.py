@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,15 +13,16 @@ from pyspark.sql.types import StructField, StructType
 
 from core.errors import Corrupt, PaimarkError, Unavailable
 from core.spark.datasource.table_options import Use, judged
-from core.spark.merging.model import MergeFile, MergeGroup, Unmergeable
-from core.spark.merging.overlap import overlap_groups
-from core.spark.merging.rules import merge_file, merge_rules
+from core.spark.incremental.decoded_manifests import ManifestId
+from core.spark.incremental.live_files import KeptFiles, LiveFiles
+from core.spark.merging.model import MergeGroup, Unmergeable
+from core.spark.merging.rules import merge_rules
 from core.spark.native.columns import FileColumns, NotNative, file_columns, table_types
 from core.spark.native.values import ValueReader, value_reader
 from core.storage.files import Files
 from core.table.layout import Root
 from core.table.manifests.binary_row import starts
-from core.table.manifests.files import FileLocations, data_manifests, live_entries, schema_of
+from core.table.manifests.files import FileLocations, data_manifests, schema_of
 from core.table.manifests.manifests import ManifestEntry, read_index_manifest
 from core.table.records import Snapshot, TableSchema
 
@@ -65,13 +65,15 @@ def table_state(
     snapshot: Snapshot | None,
     schema: TableSchema,
     only: Sequence[str] | None = None,
+    kept: KeptFiles[TableFile] | None = None,
 ) -> TableState:
     """The table at the snapshot, in the columns of `schema`. Raises `NotNative` when it can't be read so.
 
-    `only` are the names of the data files to read, None for all.
+    `only` are the names of the data files to read, None for all. What `kept` has of another snapshot of the
+    table is used again.
     """
     try:
-        return _table_state(files, root, snapshot, schema, only)
+        return _table_state(files, root, snapshot, schema, only, kept or KeptFiles())
     except Unmergeable as reason:
         raise NotNative(str(reason)) from reason
     except Unavailable:
@@ -87,6 +89,7 @@ def _table_state(
     snapshot: Snapshot | None,
     schema: TableSchema,
     only: Sequence[str] | None,
+    kept: KeptFiles[TableFile],
 ) -> TableState:
     _check_options(schema, root)
     fields = _fields(schema)
@@ -95,17 +98,17 @@ def _table_state(
     columns = StructType([StructField(made, types[name].dataType) for name, made in constants.items()])
     if snapshot is None:
         return TableState((), {}, columns, (), (), {})
-    data_files = _data_files(files, root, snapshot, schema, None if only is None else frozenset(only))
-    schemas = {number: _schema(files, root, number) for number in {each.schema_id for each in data_files}}
+    live = _live_files(files, root, snapshot, schema, None if only is None else frozenset(only), kept)
+    schemas = {number: _schema(files, root, number) for number in {number for number, _ in live.kinds}}
     return TableState(
         names=tuple(field.name for field in fields),
         columns={
             (number, file_format): file_columns(fields, _fields(schemas[number]), constants, file_format)
-            for number, file_format in {(each.schema_id, each.file_format) for each in data_files}
+            for number, file_format in live.kinds
         },
         constants=columns,
-        files=tuple(data_files),
-        merged=_merged(data_files, schema, schemas),
+        files=live.files,
+        merged=_merged(live, schema, schemas),
         schemas=schemas,
     )
 
@@ -129,33 +132,41 @@ def _fields(schema: TableSchema) -> list[Any]:
     return fields
 
 
-def _data_files(
-    files: Files, root: Root, snapshot: Snapshot, schema: TableSchema, only: frozenset[str] | None
-) -> list[TableFile]:
+def _live_files(
+    files: Files,
+    root: Root,
+    snapshot: Snapshot,
+    schema: TableSchema,
+    only: frozenset[str] | None,
+    kept: KeptFiles[TableFile],
+) -> LiveFiles[TableFile]:
     if snapshot.index_manifest:
         indexes = read_index_manifest(files, root.table.manifest(snapshot.index_manifest))
         if any(index.key.extra_files == ("DELETION_VECTORS",) for index in indexes):
             raise NotNative("deletion vectors")
-    places = FileLocations(files, root, snapshot.schema_id)
-    partitions = _PartitionTexts(schema)
-    table_files = []
-    for entry in live_entries(files, root.table, data_manifests(files, root.table, snapshot)):
+    located_by = schema_of(files, root, snapshot.schema_id)
+    # All that a file is made of, besides its entry.
+    key = files.uri, root.directory, schema.to_json(), located_by.to_json()
+    manifests = map(ManifestId.of, data_manifests(files, root.table, snapshot))
+    make = _file_maker(FileLocations(files, root, snapshot.schema_id), _PartitionTexts(schema))
+    return kept.at(key, files, root.table, manifests, make, only)
+
+
+def _file_maker(places: FileLocations, partitions: _PartitionTexts) -> Callable[[ManifestEntry], TableFile]:
+    def make(entry: ManifestEntry) -> TableFile:
         facts = entry.facts
-        if only is not None and facts.name not in only:
-            continue
         _check_file(entry, facts.name)
-        table_files.append(
-            TableFile(
-                address=places.address(facts),
-                file_format=facts.name.rpartition(".")[2].lower(),
-                size=facts.size,
-                row_count=facts.rows,
-                schema_id=facts.schema_id,
-                partition=partitions.of(entry.partition),
-                entry=entry,
-            )
+        return TableFile(
+            address=places.address(facts),
+            file_format=facts.name.rpartition(".")[2].lower(),
+            size=facts.size,
+            row_count=facts.rows,
+            schema_id=facts.schema_id,
+            partition=partitions.of(entry.partition),
+            entry=entry,
         )
-    return table_files
+
+    return make
 
 
 def _check_file(entry: ManifestEntry, name: str) -> None:
@@ -199,17 +210,13 @@ class _PartitionTexts:
 
 
 def _merged(
-    data_files: Sequence[TableFile], schema: TableSchema, schemas: Mapping[int, TableSchema]
+    live: LiveFiles[TableFile], schema: TableSchema, schemas: Mapping[int, TableSchema]
 ) -> tuple[MergeGroup, ...]:
     if not schema.primary_keys:
         return ()
-    rules = merge_rules(schema, schemas)
-    buckets: defaultdict[tuple[bytes, int], list[MergeFile]] = defaultdict(list)
-    for each in data_files:
-        file = merge_file(rules, each.address, each.file_format, each.entry.file)
-        buckets[each.entry.partition, each.entry.bucket].append(file)
-    groups = (group for bucket in buckets.values() for group in overlap_groups(rules, bucket))
-    merged = tuple(group for group in groups if group.must_merge)
+    merged = live.merged(merge_rules(schema, schemas))
+    if all(file_format == "parquet" for _, file_format in live.kinds):
+        return merged
     for file in (file for group in merged for file in group.files if not file.has_row_numbers):
         if file.is_sparse:
             raise NotNative(f"few rows are left of the many that an {file.format} file was made of")

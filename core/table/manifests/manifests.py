@@ -141,7 +141,12 @@ def read_manifests(files: Files, paths: Sequence[str]) -> Iterator[ManifestEntry
         check_cancelled()
         if data is None:
             raise FileMissing(path)
-        yield from map(ManifestEntry, _entries(data, path))
+        yield from manifest_entries(data, path)
+
+
+def manifest_entries(data: bytes, path: str) -> Iterator[ManifestEntry]:
+    """All entries of a manifest, one decoded at a time. Raises `Corrupt`."""
+    return map(ManifestEntry, _entries(data, path))
 
 
 def file_facts(data: bytes, path: str) -> Iterator[FileFacts]:

@@ -1,0 +1,217 @@
+"""The data files of a table, carried from one snapshot to another: what both have is not made again.
+
+A state is a set of manifests: it holds the files that these add and none of them deletes. So of two states
+only the manifests that are not in both are looked at, whichever of them came first.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Callable, Container, Hashable, Iterable
+from typing import Generic, Protocol, TypeVar
+
+from core.cancelling import check_cancelled
+from core.errors import Corrupt
+from core.spark.incremental.decoded_manifests import DecodedManifests, Entries, ManifestId
+from core.spark.merging.keys import KeyReader
+from core.spark.merging.model import MergeFile, MergeGroup, MergeRules
+from core.spark.merging.overlap import overlap_groups
+from core.spark.merging.rules import merge_file
+from core.storage.files import Files
+from core.table.layout import TablePath
+from core.table.manifests.manifests import FileKey, ManifestEntry
+
+_KEPT_TABLES = 8
+_KEPT_FILES = 200_000
+_KEPT_MANIFEST_BYTES = 128 << 20
+
+Identity = tuple[str, FileKey]
+Bucket = tuple[bytes, int]
+
+
+class DataFile(Protocol):
+    """What a reader makes of an entry; of equal entries it makes equal ones."""
+
+    @property
+    def address(self) -> str: ...
+    @property
+    def file_format(self) -> str: ...
+    @property
+    def schema_id(self) -> int: ...
+    @property
+    def entry(self) -> ManifestEntry: ...
+
+
+F = TypeVar("F", bound=DataFile)
+
+
+class LiveFiles(Generic[F]):
+    """The files of one state at a time. Of one that raised in `move` nothing can be said any more."""
+
+    def __init__(self) -> None:
+        # By manifest: what it adds, what it deletes.
+        self._manifests: dict[ManifestId, tuple[list[Identity], list[Identity]]] = {}
+        self._added: dict[Identity, tuple[int, ManifestEntry]] = {}
+        self._deleted: Counter[Identity] = Counter()
+        self._files: dict[Identity, F] = {}
+        self._kinds: Counter[tuple[int, str]] = Counter()
+        self._buckets: defaultdict[Bucket, dict[Identity, F]] = defaultdict(dict)
+        self._merge_files: dict[Identity, MergeFile] = {}
+        self._groups: dict[Bucket, tuple[MergeGroup, ...]] = {}
+        self._rules: MergeRules | None = None
+        self._changed: set[Bucket] = set()
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+    @property
+    def files(self) -> tuple[F, ...]:
+        return tuple(self._files.values())
+
+    @property
+    def kinds(self) -> set[tuple[int, str]]:
+        """The schema id and the format of each file."""
+        return set(self._kinds)
+
+    def move(
+        self,
+        manifests: Iterable[ManifestId],
+        read: Callable[[list[ManifestId]], Iterable[tuple[ManifestId, Entries]]],
+        make: Callable[[ManifestEntry], F],
+        only: Container[str] | None = None,
+    ) -> None:
+        """Go to the state of these manifests; of files called otherwise than `only` nothing is made.
+
+        Raises what `read` and `make` raise, and `Corrupt` for a file that is added twice.
+        """
+        wanted = dict.fromkeys(manifests)
+        touched: dict[Identity, None] = {}
+        for manifest in [each for each in self._manifests if each not in wanted]:
+            self._leave(manifest, touched)
+        for manifest, entries in read([each for each in wanted if each not in self._manifests]):
+            self._enter(manifest, entries, touched)
+        for identity in touched:
+            if only is None or identity[0] in only:
+                self._settle(identity, make)
+
+    def merged(self, rules: MergeRules) -> tuple[MergeGroup, ...]:
+        """The groups of files that must be merged; those of buckets that did not change are the same ones.
+
+        Raises `Corrupt` for a file whose keys can't be read.
+        """
+        keys = KeyReader(rules.key_types)
+        if self._rules is not None and rules != self._rules:
+            self._groups = {
+                bucket: tuple(MergeGroup(rules, group.files) for group in groups)
+                for bucket, groups in self._groups.items()
+            }
+        self._rules = rules
+        while self._changed:
+            bucket = next(iter(self._changed))
+            files = [self._merge_file(keys, *each) for each in self._buckets.get(bucket, {}).items()]
+            kept = {group.files: group for group in self._groups.pop(bucket, ())}
+            groups = [kept.get(group.files, group) for group in overlap_groups(rules, files)]
+            if must_merge := tuple(group for group in groups if group.must_merge):
+                self._groups[bucket] = must_merge
+            self._changed.discard(bucket)
+        return tuple(group for groups in self._groups.values() for group in groups)
+
+    def _leave(self, manifest: ManifestId, touched: dict[Identity, None]) -> None:
+        added, deleted = self._manifests.pop(manifest)
+        for identity in added:
+            count, entry = self._added.pop(identity)
+            if count > 1:
+                self._added[identity] = count - 1, entry
+        for identity in deleted:
+            self._deleted[identity] -= 1
+            if not self._deleted[identity]:
+                del self._deleted[identity]
+        touched.update(dict.fromkeys([*added, *deleted]))
+
+    def _enter(self, manifest: ManifestId, entries: Entries, touched: dict[Identity, None]) -> None:
+        added: list[Identity] = []
+        deleted: list[Identity] = []
+        for entry in entries:
+            identity = entry.facts.identity
+            if entry.is_added:
+                self._added[identity] = self._added.get(identity, (0, entry))[0] + 1, entry
+                added.append(identity)
+            else:
+                self._deleted[identity] += 1
+                deleted.append(identity)
+        self._manifests[manifest] = added, deleted
+        touched.update(dict.fromkeys([*added, *deleted]))
+
+    def _settle(self, identity: Identity, make: Callable[[ManifestEntry], F]) -> None:
+        """Have the file if it is live now, and as its entry says now."""
+        check_cancelled()
+        count, entry = self._added.get(identity, (0, None))
+        if identity in self._deleted:
+            entry = None
+        elif count > 1:
+            raise Corrupt(f"Data file {identity[0]} is added twice")
+        before = self._files.get(identity)
+        if before is not None and entry is not None and before.entry == entry:
+            return
+        bucket = identity[1].partition, identity[1].bucket
+        if before is not None:
+            del self._files[identity]
+            del self._buckets[bucket][identity]
+            self._merge_files.pop(identity, None)
+            self._count(before, -1)
+            self._changed.add(bucket)
+        if not self._buckets[bucket]:
+            del self._buckets[bucket]
+        if entry is not None:
+            self._files[identity] = self._buckets[bucket][identity] = made = make(entry)
+            self._count(made, 1)
+            self._changed.add(bucket)
+
+    def _count(self, file: F, by: int) -> None:
+        kind = file.schema_id, file.file_format
+        self._kinds[kind] += by
+        if not self._kinds[kind]:
+            del self._kinds[kind]
+
+    def _merge_file(self, keys: KeyReader, identity: Identity, file: F) -> MergeFile:
+        made = self._merge_files.get(identity)
+        if made is None:
+            made = merge_file(keys, file.address, file.file_format, file.entry.file)
+            self._merge_files[identity] = made
+        return made
+
+
+class KeptFiles(Generic[F]):
+    """The files of the tables that were read last, and the manifests that tell of them. For one thread.
+
+    Tables go by all that files are made of besides their entries: the place, the schemas, the rules.
+    """
+
+    def __init__(self) -> None:
+        self._manifests = DecodedManifests(_KEPT_MANIFEST_BYTES)
+        self._tables: OrderedDict[Hashable, LiveFiles[F]] = OrderedDict()
+
+    def at(
+        self,
+        key: Hashable,
+        files: Files,
+        table: TablePath,
+        manifests: Iterable[ManifestId],
+        make: Callable[[ManifestEntry], F],
+        only: Container[str] | None = None,
+    ) -> LiveFiles[F]:
+        """The table's files at a state, until it is asked for at another one. Raises as `LiveFiles.move`.
+
+        With `only` they are nobody else's.
+        """
+        # Not there while it moves: what raises halfway is not used again.
+        before = self._tables.pop(key, None) if only is None else None
+        live = LiveFiles[F]() if before is None else before
+        live.move(manifests, lambda wanted: self._manifests.read(files, table, wanted), make, only)
+        if only is None:
+            self._tables[key] = live
+            while len(self._tables) > 1 and (
+                len(self._tables) > _KEPT_TABLES or sum(map(len, self._tables.values())) > _KEPT_FILES
+            ):
+                self._tables.popitem(last=False)
+        return live
