@@ -30,6 +30,7 @@ from core.actions.undo import replacement as undo_replacement
 from core.actions.undo import truncation as undo_truncation
 from core.demo.directory import MARKER
 from core.spark.streaming.commit_attempts import Attempt
+from core.spark.streaming.offsets import StreamPosition
 from core.storage.conditions import SCRATCH
 from core.storage.local import LocalFiles
 from core.table import layout
@@ -46,7 +47,7 @@ WRITTEN: dict[str, type[msgspec.Struct]] = {
     kind.__name__: kind
     for kind in (
         *(journal.Journal, journal.JournalEntry, Owner, Plan, Step, Refusal, Point, Consumer, Group),
-        *(Claim, Savepoint, Operation, Undoable, MergeEvent, Attempt),
+        *(Claim, Savepoint, Operation, Undoable, MergeEvent, Attempt, StreamPosition),
     )
 }
 STEPS = {

@@ -22,6 +22,7 @@ READ_STREAM = (
     *("follow-main", "maxSnapshotsPerTrigger", "read.changelog", "scan.gap"),
     *(f"read.stream.max{what}PerTrigger" for what in ("Files", "Bytes", "Rows")),
     *("read.stream.minRowsPerTrigger", "read.stream.maxTriggerDelayMs"),
+    *("consumer-id", "consumer.mode", "consumer.ignore-progress"),
 )
 WRITE = (*_EVERYWHERE, "partitionOverwriteMode")
 WRITE_STREAM = (*_EVERYWHERE, "checkpointLocation", "query-id")
@@ -55,6 +56,8 @@ def require_known(options: Mapping[str, str], allowed: Iterable[str]) -> None:
 def _hint(name: str, known: Mapping[str, str]) -> str:
     if name == "path":
         return "The options warehouse and table say which table: table is `db.t`."
+    if name == "consumer.expiration-time":
+        return f"Who commits obeys it: ALTER TABLE ... SET TBLPROPERTIES ('{name}' = '1 d')."
     if name in map(str.lower, STATES) and "follow-main" in known:
         return "A stream begins with scan.mode and scan.snapshot-id, which takes a tag as well."
     uses = [use for use, names in _USES.items() if name in {each.lower() for each in names}]

@@ -8,6 +8,8 @@ from typing import Literal, get_args
 
 from core.errors import UsageError
 from core.spark.datasource.asked_state import named_time
+from core.spark.streaming import consumers
+from core.spark.streaming.consumers import consumer_id
 from core.spark.streaming.limits import Limits, read_limits
 from core.text import whole_number
 
@@ -19,7 +21,8 @@ class ReadOptions:
     """`version` is what `scan.snapshot-id` says, `time_ms` the start as epoch milliseconds.
 
     `most` is how many snapshots a micro-batch takes in at most, None for all there are; `limits` how much of
-    them.
+    them. `consumer` is the id under which the table keeps the stream's place: a new query goes on there,
+    unless it `ignores_progress`.
     """
 
     mode: Mode
@@ -30,6 +33,8 @@ class ReadOptions:
     with_kinds: bool
     limits: Limits
     goes_over_gaps: bool
+    consumer: str | None
+    ignores_progress: bool
 
 
 def read_options(options: Mapping[str, str]) -> ReadOptions:
@@ -66,6 +71,8 @@ def read_options(options: Mapping[str, str]) -> ReadOptions:
         with_kinds=_flag(options, "read.changelog"),
         limits=read_limits(options),
         goes_over_gaps=gap == "earliest",
+        consumer=consumer_id(options),
+        ignores_progress=_flag(options, consumers.IGNORES),
     )
 
 

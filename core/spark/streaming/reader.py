@@ -18,6 +18,9 @@ Options besides those of `core.spark.source`:
 - `scan.gap`: `stop` (default), or `earliest`: where what comes next has expired the stream goes on with the
   earliest snapshot left, and says what is missing: see `core.spark.streaming.gaps`. A start between two
   savepoints then is the earlier one.
+- `consumer-id`: the table keeps the stream's place under this name, and no expiry, stock or ours, takes what
+  comes next: see `core.spark.streaming.consumers`. A query without a checkpoint goes on from there, and may
+  read the last batch again; with `consumer.ignore-progress` it begins anew.
 - `branch`: without it the stream is of main. When main is replaced the stream stops and names both, or with
   `follow-main` = `fork` goes on in the new main behind what both share.
 - `maxSnapshotsPerTrigger`: the most snapshots in a micro-batch.
@@ -47,6 +50,7 @@ from core.errors import NotFound, Refused, hints_told
 from core.spark.datasource.asked_state import asked_by
 from core.spark.datasource.options import READ_STREAM, catalog_options, require_known
 from core.spark.datasource.scan import Scan, WarehouseAccess, make_scan
+from core.spark.streaming.consumers import StreamConsumer
 from core.spark.streaming.following import Expired, in_new_main, main_moved, next_end
 from core.spark.streaming.gaps import over_gap, said
 from core.spark.streaming.limits import Size
@@ -54,6 +58,7 @@ from core.spark.streaming.offsets import NOTHING_READ, Offset, StreamPosition, r
 from core.spark.streaming.options import read_options
 from core.spark.streaming.pieces import PlannedPieces
 from core.spark.streaming.starting import beginning
+from core.storage.files import Files
 from core.storage.open import open_files
 from core.table.catalog import find_table
 from core.table.layout import MAIN, Root
@@ -88,6 +93,7 @@ class PaimarkStreamReader(DataSourceStreamReader):
         self._asked = read_options(options)
         self._seen: dict[str, Any] = NOTHING_READ
         self._pieces = PlannedPieces(self._asked.with_kinds)
+        self._consumer = StreamConsumer(self._asked.consumer)
         # When the tasks of the last batch were planned, on this process' own clock.
         self._planned: float | None = None
 
@@ -100,7 +106,7 @@ class PaimarkStreamReader(DataSourceStreamReader):
         files = warehouse.files
         root = branch_root(files, find_table(files, self._options["table"]), self._options.get("branch"))
         seen = read_offset(self._seen)
-        start = beginning(files, root, self._asked) if seen is None else self._standing(warehouse, root, seen)
+        start = self._beginning(files, root) if seen is None else self._standing(warehouse, root, seen)
         if start is None:
             return NOTHING_READ
         if seen is None:
@@ -113,6 +119,7 @@ class PaimarkStreamReader(DataSourceStreamReader):
                 raise
             start, gap = over_gap(files, self._scan(warehouse, root), start, gone)
             end = self._end(warehouse, root, start)
+        self._consumer.hold(files, root, start, is_new=seen is None)
         if end is None and seen is not None and start == seen.position:
             return self._seen
         end = end or Offset(start.branch, start.snapshot, start.uuid)
@@ -150,8 +157,17 @@ class PaimarkStreamReader(DataSourceStreamReader):
             for batch in read_task(scan, partition.splits, partition.rows, self._asked.with_kinds):
                 yield fit_batch(batch, schema)
 
+    @hints_told()
     def commit(self, end: dict[str, Any]) -> None:
         self._seen = end
+        if (last := read_offset(end)) is not None:
+            files = self._warehouse().files
+            root = find_table(files, self._options["table"]).root(last.branch)
+            self._consumer.advance(files, root, last.position)
+
+    def _beginning(self, files: Files, root: Root) -> StreamPosition | None:
+        known = None if self._asked.ignores_progress else self._consumer.place(files, root)
+        return known or beginning(files, root, self._asked)
 
     def _end(self, warehouse: WarehouseAccess, root: Root, start: StreamPosition) -> Offset | None:
         """Of the next batch; None where there is none, or not yet. Raises `Expired`."""

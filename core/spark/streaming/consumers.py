@@ -1,0 +1,126 @@
+"""A stream's place kept in the table, as Paimon's consumers are: `consumer-id`.
+
+`<root>/consumer/consumer-<id>` names the next snapshot that is needed, which no expiry passes, and beside it
+the exact place. Spark's checkpoint is what counts: the file follows it, once Spark says that a batch is
+committed. A query without a checkpoint goes on from the file. While a stream reads the whole state that it
+began with, the file is `consumer-<id>.full`: whoever knows of `nextSnapshot` alone must not go on there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from time import monotonic
+
+import msgspec
+
+from core.config import read_only_environment
+from core.errors import READ_ONLY, Corrupt, Refused, UsageError
+from core.spark.streaming.offsets import StreamPosition, mark_of
+from core.storage.files import Files, read_if_there
+from core.table.layout import Root
+from core.table.names import checked_name
+from core.table.records import Consumer
+from core.travel.states import States
+
+ID, MODE, IGNORES = "consumer-id", "consumer.mode", "consumer.ignore-progress"
+_OURS, _WHOLE = "paimark-", ".full"
+# What Paimon's readers do not know.
+_PLACE = "paimark.place"
+# Stock engines drop a consumer whose file has not been written for consumer.expiration-time.
+_RENEWED_S = 60.0
+
+
+def consumer_id(options: Mapping[str, str]) -> str | None:
+    """None where none is asked for.
+
+    Raises `UsageError` for a name that can't be one and for options that mean nothing, `Refused` in read-only
+    mode.
+    """
+    name = options.get(ID)
+    if name is None:
+        if given := [each for each in (MODE, IGNORES) if each in options]:
+            raise UsageError(f"{given[0]} goes with {ID}", f"Give {ID}, or leave it out.")
+        return None
+    if options.get(MODE, "exactly-once").lower() != "exactly-once":
+        raise UsageError(
+            f"{MODE} is exactly-once, not {options[MODE]}",
+            "A place is written when Spark has committed the batch, and never before.",
+        )
+    if name.startswith(_OURS) or name.endswith(_WHOLE):
+        raise UsageError(f"{ID} can't begin with {_OURS} or end with {_WHOLE}: {name}")
+    checked_name(name, "consumer")
+    if read_only_environment():
+        raise Refused(*READ_ONLY)
+    return name
+
+
+class StreamConsumer:
+    """The file of one stream. Without an id there is none, and nothing is done."""
+
+    def __init__(self, name: str | None) -> None:
+        self._name = name
+        self._root: Root | None = None
+        self._place: StreamPosition | None = None
+        # On this process' own clock.
+        self._written = 0.0
+
+    def place(self, files: Files, root: Root) -> StreamPosition | None:
+        """Where a stream of this id goes on; None where there is none. Raises `Corrupt`."""
+        if self._name is None:
+            return None
+        for name in (self._name, self._name + _WHOLE):
+            path = root.consumer(name)
+            if (data := read_if_there(files, path)) is not None:
+                return _place_in(files, root, Consumer.from_json(data, path), path)
+        return None
+
+    def hold(self, files: Files, root: Root, place: StreamPosition, *, is_new: bool) -> None:
+        """A run stands there: what comes next is kept from now on. Later calls say that it is still there.
+
+        Where the stream is not new the file may be a batch behind, until Spark says that it is committed.
+        """
+        if self._name is None:
+            return
+        if self._place is None or self._root is None:
+            known = None if is_new else self.place(files, root)
+            self._write(files, root, known or place)
+        elif monotonic() - self._written > _RENEWED_S:
+            self._write(files, self._root, self._place)
+
+    def advance(self, files: Files, root: Root, place: StreamPosition) -> None:
+        """Spark has committed everything up to the place."""
+        if self._name is not None:
+            self._write(files, root, place)
+
+    def _write(self, files: Files, root: Root, place: StreamPosition) -> None:
+        whole, plain = (root.consumer(f"{self._name}{end}") for end in (_WHOLE, ""))
+        path, other = (whole, plain) if place.is_full else (plain, whole)
+        consumer = Consumer(next_snapshot=_needed(place), unknown={_PLACE: msgspec.to_builtins(place)})
+        files.replace(path, consumer.to_json())
+        if self._place is None or self._place.is_full != place.is_full:
+            files.delete(other)
+        if self._root is not None and self._root != root:
+            for end in ("", _WHOLE):
+                files.delete(self._root.consumer(f"{self._name}{end}"))
+        self._root, self._place, self._written = root, place, monotonic()
+
+
+def _needed(place: StreamPosition) -> int:
+    """The first snapshot that has to stay."""
+    return place.snapshot + (not place.is_inside)
+
+
+def _place_in(files: Files, root: Root, consumer: Consumer, path: str) -> StreamPosition:
+    """The exact place where the file tells it, else before the snapshot that comes next.
+
+    Other engines write that alone, and take the place away or leave it as it was.
+    """
+    try:
+        place = msgspec.convert(consumer.unknown.get(_PLACE), StreamPosition | None)
+    except msgspec.ValidationError as error:
+        raise Corrupt(f"{path} does not say where its stream stands ({error})", "Delete it.") from error
+    if place is not None and _needed(place) == consumer.next_snapshot:
+        return msgspec.structs.replace(place, branch=root.branch)
+    before = max(consumer.next_snapshot - 1, 0)
+    live = States(files, root).snapshot(before)
+    return StreamPosition(root.branch, before, mark_of(live.snapshot) if live else "")

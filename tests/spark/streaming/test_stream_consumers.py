@@ -1,0 +1,191 @@
+"""A stream's place kept in the table: what expiry leaves to it, and where it goes on without a checkpoint."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from core.actions.garbage.expire_snapshots import smallest_consumer
+from core.errors import Corrupt, PaimarkError, Refused, UsageError
+from core.storage.local import LocalFiles
+from core.table.layout import TablePath
+from tests.actions.acting import context_on, done
+from tests.interop.conftest import judge
+from tests.interop.judge import Judge
+from tests.paimon import commit, create_table, open_table
+from tests.spark.micro_batches import Query, lineage
+
+__all__ = ["judge"]
+
+LOG = TablePath("shop", "log")
+COLUMNS = pa.schema(
+    [pa.field("id", pa.int64(), nullable=False), pa.field("part", pa.int32(), nullable=False)]
+)
+ETL = {"consumer-id": "etl"}
+TWO_FILES = {"read.stream.maxFilesPerTrigger": "2"}
+FROM_1 = {"scan.mode": "from-snapshot", "scan.snapshot-id": "1"}
+
+
+def say(warehouse: Path, *ids: int, table: str = "shop.log") -> None:
+    """A commit with a file for each of the ids."""
+    rows = {"id": ids, "part": [each % 10 for each in ids]}
+    commit(warehouse, table, pa.table(rows, schema=COLUMNS))
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """`shop.log`: 1, 2 and 3 in the first snapshot, then 11 and 12, then 21."""
+    create_table(tmp_path, "shop.log", COLUMNS, partition_keys=["part"])
+    for ids in ((1, 2, 3), (11, 12), (21,)):
+        say(tmp_path, *ids)
+    return tmp_path
+
+
+def consumers(warehouse: Path, root: str = "") -> dict[str, Any]:
+    """What each consumer of the root still needs."""
+    paths = (warehouse / "shop.db/log" / root / "consumer").glob("consumer-*")
+    return {
+        path.name.removeprefix("consumer-"): json.loads(path.read_bytes())["nextSnapshot"] for path in paths
+    }
+
+
+def ids(rows: list[tuple[Any, ...]] | None) -> list[int]:
+    return [row[0] for row in rows or []]
+
+
+def test_the_place_follows_what_spark_has_committed(log: Path) -> None:
+    query = Query(log, "shop.log", **ETL, **TWO_FILES, **FROM_1)
+    end = query.reader.latestOffset()
+    assert consumers(log) == {"etl": 1}
+    query.reader.partitions({}, end)
+    assert consumers(log) == {"etl": 1}
+    query.start()
+    needed = []
+    while query.batch() is not None:
+        needed.append(consumers(log)["etl"])
+    assert needed == [1, 2, 3, 4]
+
+
+def test_while_the_whole_state_is_read_nobody_else_can_take_over(log: Path) -> None:
+    query = Query(log, "shop.log", **ETL, **TWO_FILES)
+    needed = []
+    while query.batch() is not None:
+        needed.append(consumers(log))
+    assert needed == [{"etl.full": 3}, {"etl.full": 3}, {"etl": 4}]
+
+
+@pytest.mark.parametrize("start", [{}, FROM_1])
+def test_without_a_checkpoint_a_query_goes_on_in_the_middle_of_a_snapshot(
+    log: Path, start: dict[str, str]
+) -> None:
+    seen = []
+    for _ in range(6):
+        query = Query(log, "shop.log", **ETL, **TWO_FILES, **start)
+        seen += ids(query.batch())
+    assert sorted(seen) == [1, 2, 3, 11, 12, 21]
+    anew = Query(log, "shop.log", **ETL, **start, **{"consumer.ignore-progress": "true"})
+    assert len(anew.all()) == 6
+
+
+def test_no_expiry_takes_what_comes_next(log: Path, judge: Judge) -> None:
+    query = Query(log, "shop.log", **ETL, maxSnapshotsPerTrigger="1", **FROM_1)
+    whole = Query(log, "shop.log", **{"consumer-id": "copy"}, **TWO_FILES)
+    query.batch()
+    query.batch()
+    whole.batch()
+    say(log, 31)
+    say(log, 41)
+    for expire in (
+        judge.expire,
+        lambda path, _: done(context_on(path), "expire-snapshots", LOG, retain_last=1),
+    ):
+        expire(log, "shop.log")
+        assert lineage(log, "shop.log").snapshot_ids() == [3, 4, 5]
+    assert ids(query.all()) == [21, 31, 41]
+    judge.expire(log, "shop.log")
+    assert lineage(log, "shop.log").snapshot_ids() == [3, 4, 5]
+    assert len(whole.all()) == 6
+    judge.expire(log, "shop.log")
+    assert lineage(log, "shop.log").snapshot_ids() == [5]
+
+
+def test_another_engine_puts_the_stream_back(log: Path) -> None:
+    path = log / "shop.db/log/consumer/consumer-etl"
+    assert len(Query(log, "shop.log", **ETL).all()) == 6
+    for record in (
+        b'{"nextSnapshot":2}',
+        path.read_bytes().replace(b'"nextSnapshot": 4', b'"nextSnapshot": 2'),
+    ):
+        path.write_bytes(record)
+        assert ids(Query(log, "shop.log", **ETL).all()) == [11, 12, 21]
+    path.write_text('{"nextSnapshot":4,"paimark.place":{"branch":1}}')
+    with pytest.raises(Corrupt, match="consumer-etl does not say where its stream stands"):
+        Query(log, "shop.log", **ETL).batch()
+
+
+def test_a_restart_on_a_checkpoint_leaves_what_is_held_until_spark_says_more(log: Path) -> None:
+    query = Query(log, "shop.log", **ETL, maxSnapshotsPerTrigger="1", **FROM_1)
+    query.batch()
+    query.offsets.append(query.reader.latestOffset())
+    query.again()
+    query.start()
+    query.reader.latestOffset()
+    assert consumers(log) == {"etl": 2}
+    (log / "shop.db/log/consumer/consumer-etl").unlink()
+    query.start()
+    query.reader.latestOffset()
+    assert consumers(log) == {"etl": 3}
+
+
+def test_a_place_goes_with_main(log: Path) -> None:
+    query = Query(log, "shop.log", **ETL, **{"follow-main": "fork"})
+    query.batch()
+    context = context_on(log)
+    open_table(log, "shop.log").create_tag("fork", 2)
+    done(context, "create-branch", LOG, name="fix", tag="fork")
+    say(log, 71, table="shop.log$branch_fix")
+    done(context, "replace-main-branch", LOG, name="fix")
+    assert ids(query.batch()) == [71]
+    assert (consumers(log), consumers(log, "branch/branch-fix")) == ({}, {"etl": 4})
+
+
+def test_a_start_that_fails_holds_nothing(log: Path) -> None:
+    done(context_on(log), "create-savepoint", LOG, snapshot=1)
+    done(context_on(log), "expire-snapshots", LOG, retain_last=1)
+    with pytest.raises(PaimarkError, match="has expired"):
+        Query(log, "shop.log", **ETL, **FROM_1).batch()
+    assert smallest_consumer(LocalFiles(str(log)), LOG.root(None)) is None
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"consumer-id": ""}, "can't be the name of a consumer"),
+        ({"consumer-id": "../x"}, "can't be the name of a consumer"),
+        ({"consumer-id": "paimark-x"}, "can't begin with paimark-"),
+        ({"consumer-id": "x.full"}, r"end with \.full"),
+        ({**ETL, "consumer.mode": "at-least-once"}, "consumer.mode is exactly-once, not at-least-once"),
+        ({"consumer.mode": "exactly-once"}, "consumer.mode goes with consumer-id"),
+        ({"consumer.ignore-progress": "true"}, "consumer.ignore-progress goes with consumer-id"),
+        ({**ETL, "consumer.ignore-progress": "yes"}, "true or false"),
+        (
+            {**ETL, "consumer.expiration-time": "1 d"},
+            "no option consumer.expiration-time here.*TBLPROPERTIES",
+        ),
+        ({**ETL, "consumer.changelog-only": "true"}, "no option consumer.changelog-only here"),
+    ],
+)
+def test_what_is_not_obeyed_is_refused(log: Path, options: dict[str, str], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        Query(log, "shop.log", **options)
+
+
+def test_in_read_only_mode_no_place_is_kept(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PAIMARK_READ_ONLY", "1")
+    with pytest.raises(Refused, match="read-only mode"):
+        Query(log, "shop.log", **ETL)
+    assert len(Query(log, "shop.log").all()) == 6
