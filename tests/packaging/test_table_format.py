@@ -30,6 +30,7 @@ from core.actions.undo import replacement as undo_replacement
 from core.actions.undo import truncation as undo_truncation
 from core.demo.directory import MARKER
 from core.spark.streaming.commit_attempts import Attempt
+from core.spark.streaming.consumers import StreamConsumer
 from core.spark.streaming.offsets import StreamPosition
 from core.storage.conditions import SCRATCH
 from core.storage.local import LocalFiles
@@ -47,7 +48,7 @@ WRITTEN: dict[str, type[msgspec.Struct]] = {
     kind.__name__: kind
     for kind in (
         *(journal.Journal, journal.JournalEntry, Owner, Plan, Step, Refusal, Point, Consumer, Group),
-        *(Claim, Savepoint, Operation, Undoable, MergeEvent, Attempt, StreamPosition),
+        *(Claim, Savepoint, Operation, Undoable, MergeEvent, Attempt, StreamConsumer, StreamPosition),
     )
 }
 STEPS = {
@@ -182,7 +183,7 @@ def examples() -> list[tuple[str, str]]:
 
 
 def test_every_record_of_a_file_has_an_example() -> None:
-    embedded = {Owner, Plan, Step, Refusal, Point, Undoable, Group}
+    embedded = {Owner, Plan, Step, Refusal, Point, Undoable, Group, StreamPosition}
     files = {name for name, kind in WRITTEN.items() if kind not in embedded}
     assert {name for name, _ in examples()} == files | {"Tag", "LATEST", "MAIN-BRANCH", "notice"}
     assert PAGE.count("```json\n") + PAGE.count("```text\n") == len(examples()) + len(orders())

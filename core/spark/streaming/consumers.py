@@ -14,7 +14,7 @@ from time import monotonic
 import msgspec
 
 from core.config import read_only_environment
-from core.errors import READ_ONLY, Corrupt, Refused, UsageError
+from core.errors import READ_ONLY, Refused, UsageError
 from core.spark.streaming.offsets import StreamPosition, mark_of
 from core.storage.files import Files, read_if_there
 from core.table.layout import Root
@@ -24,10 +24,14 @@ from core.travel.states import States
 
 ID, MODE, IGNORES = "consumer-id", "consumer.mode", "consumer.ignore-progress"
 _OURS, _WHOLE = "paimark-", ".full"
-# What Paimon's readers do not know.
-_PLACE = "paimark.place"
 # Stock engines drop a consumer whose file has not been written for consumer.expiration-time.
 _RENEWED_S = 60.0
+
+
+class StreamConsumer(Consumer, frozen=True, kw_only=True):
+    """With the exact place, which Paimon's readers pass over."""
+
+    place: StreamPosition | None = msgspec.field(default=None, name="paimarkPlace")
 
 
 def consumer_id(options: Mapping[str, str]) -> str | None:
@@ -54,7 +58,7 @@ def consumer_id(options: Mapping[str, str]) -> str | None:
     return name
 
 
-class StreamConsumer:
+class KeptPlace:
     """The file of one stream. Without an id there is none, and nothing is done."""
 
     def __init__(self, name: str | None) -> None:
@@ -71,7 +75,7 @@ class StreamConsumer:
         for name in (self._name, self._name + _WHOLE):
             path = root.consumer(name)
             if (data := read_if_there(files, path)) is not None:
-                return _place_in(files, root, Consumer.from_json(data, path), path)
+                return _place_in(files, root, StreamConsumer.from_json(data, path))
         return None
 
     def hold(self, files: Files, root: Root, place: StreamPosition, *, is_new: bool) -> None:
@@ -95,8 +99,7 @@ class StreamConsumer:
     def _write(self, files: Files, root: Root, place: StreamPosition) -> None:
         whole, plain = (root.consumer(f"{self._name}{end}") for end in (_WHOLE, ""))
         path, other = (whole, plain) if place.is_full else (plain, whole)
-        consumer = Consumer(next_snapshot=_needed(place), unknown={_PLACE: msgspec.to_builtins(place)})
-        files.replace(path, consumer.to_json())
+        files.replace(path, StreamConsumer(next_snapshot=_needed(place), place=place).to_json())
         if self._place is None or self._place.is_full != place.is_full:
             files.delete(other)
         if self._root is not None and self._root != root:
@@ -110,15 +113,12 @@ def _needed(place: StreamPosition) -> int:
     return place.snapshot + (not place.is_inside)
 
 
-def _place_in(files: Files, root: Root, consumer: Consumer, path: str) -> StreamPosition:
+def _place_in(files: Files, root: Root, consumer: StreamConsumer) -> StreamPosition:
     """The exact place where the file tells it, else before the snapshot that comes next.
 
     Other engines write that alone, and take the place away or leave it as it was.
     """
-    try:
-        place = msgspec.convert(consumer.unknown.get(_PLACE), StreamPosition | None)
-    except msgspec.ValidationError as error:
-        raise Corrupt(f"{path} does not say where its stream stands ({error})", "Delete it.") from error
+    place = consumer.place
     if place is not None and _needed(place) == consumer.next_snapshot:
         return msgspec.structs.replace(place, branch=root.branch)
     before = max(consumer.next_snapshot - 1, 0)

@@ -50,7 +50,7 @@ from core.errors import NotFound, Refused, hints_told
 from core.spark.datasource.asked_state import asked_by
 from core.spark.datasource.options import READ_STREAM, catalog_options, require_known
 from core.spark.datasource.scan import Scan, WarehouseAccess, make_scan
-from core.spark.streaming.consumers import StreamConsumer
+from core.spark.streaming.consumers import KeptPlace
 from core.spark.streaming.following import Expired, in_new_main, main_moved, next_end
 from core.spark.streaming.gaps import over_gap, said
 from core.spark.streaming.limits import Size
@@ -93,7 +93,7 @@ class PaimarkStreamReader(DataSourceStreamReader):
         self._asked = read_options(options)
         self._seen: dict[str, Any] = NOTHING_READ
         self._pieces = PlannedPieces(self._asked.with_kinds)
-        self._consumer = StreamConsumer(self._asked.consumer)
+        self._consumer = KeptPlace(self._asked.consumer)
         # When the tasks of the last batch were planned, on this process' own clock.
         self._planned: float | None = None
 

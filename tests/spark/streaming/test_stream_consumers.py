@@ -122,8 +122,8 @@ def test_another_engine_puts_the_stream_back(log: Path) -> None:
     ):
         path.write_bytes(record)
         assert ids(Query(log, "shop.log", **ETL).all()) == [11, 12, 21]
-    path.write_text('{"nextSnapshot":4,"paimark.place":{"branch":1}}')
-    with pytest.raises(Corrupt, match="consumer-etl does not say where its stream stands"):
+    path.write_text('{"nextSnapshot":4,"paimarkPlace":{"branch":1}}')
+    with pytest.raises(Corrupt, match="consumer-etl"):
         Query(log, "shop.log", **ETL).batch()
 
 
