@@ -27,12 +27,16 @@ _LAYOUT_OPTIONS = ("bucket", "bucket-key", "bucket-function.type", "data-file.pa
 
 
 def commit_batch(
-    target: WriteTarget, batch: int, by_task: Sequence[tuple[WriteTarget, Sequence[Any]]]
+    target: WriteTarget,
+    batch: int,
+    by_task: Sequence[tuple[WriteTarget, Sequence[Any]]],
+    watermark: int | None = None,
 ) -> None:
     """Commit what the tasks wrote as this batch of the query `target.commit_user`, unless it landed before.
 
-    `target` is where main, or the branch, is now; each task says where it was when the task wrote. Raises
-    `Refused` when what they wrote does not fit any more: it is deleted then.
+    `target` is where main, or the branch, is now; each task says where it was when the task wrote. The
+    `watermark`, epoch ms, is the snapshot's unless the one before has a later one. Raises `Refused` when what
+    they wrote does not fit any more: it is deleted then.
     """
     files = open_files(target.warehouse, target.options)
     written = [messages for _, messages in by_task]
@@ -46,7 +50,8 @@ def commit_batch(
     if commit_attempts.has_landed(files, table, target.commit_user, batch):
         delete_rows(target, written)
         return
-    commit = _BatchCommit(files, target, batch, known, _relative(files, messages))
+    create = _Recorded(files, target, batch, _relative(files, messages), watermark)
+    commit = _BatchCommit(files, target, batch, known, create)
     # Where each task took the buckets' indexes from, at the earliest.
     commit.known = min(wrote.known for wrote, _ in by_task)
     with deleted_unless_committed(commit, target, written):
@@ -60,8 +65,9 @@ def commit_batch(
 
 
 class _BatchCommit(Commit):
-    def __init__(self, files: Files, target: WriteTarget, batch: int, known: int, file: str) -> None:
-        create = _Recorded(files, target, batch, file)
+    def __init__(
+        self, files: Files, target: WriteTarget, batch: int, known: int, create: CreateSnapshot
+    ) -> None:
         super().__init__(files, target, open_target(target), create)
         self._batch = batch
         self._seen = known
@@ -84,13 +90,19 @@ class _BatchCommit(Commit):
 class _Recorded(CreateSnapshot):
     """Creates the snapshot's file, and says before and after in the attempt's own."""
 
-    def __init__(self, files: Files, target: WriteTarget, batch: int, file: str) -> None:
+    def __init__(
+        self, files: Files, target: WriteTarget, batch: int, file: str, watermark: int | None
+    ) -> None:
         super().__init__(files, target.root)
+        self._watermark = watermark
         self._query = target.commit_user
         self._batch = batch
         self._file = file
 
     def commit(self, base_snapshot_uuid: Any, snapshot: Any, statistics: Any) -> bool:
+        # pypaimon takes over the one before.
+        if self._watermark is not None and self._watermark > (snapshot.watermark or 0):
+            snapshot.watermark = self._watermark
         made = Snapshot.from_json(JSON.to_json(snapshot).encode(), "the new snapshot")
         attempt = commit_attempts.Attempt(
             query=self._query,

@@ -12,9 +12,10 @@ the later counts, and of two tasks the higher. Where the table has the option `r
 says which rows delete (`-D`).
 
 Options besides those of `core.spark.writing.write`: `checkpointLocation`, given here and not in Spark's
-settings, as the query's id is read there; where this process can't read it, `query-id`, a name that no
-other query has. Without `branch` each batch goes to main, wherever the main-branch file points then. The
-output mode is `append`; aggregates that change are written with `foreachBatch`.
+settings, as the query's id is read there, and for each batch the event-time watermark, which the snapshot
+gets unless the one before has a later one; where this process can't read it, `query-id`, a name that no other
+query has, and no watermark. Without `branch` each batch goes to main, wherever the main-branch file points
+then. The output mode is `append`; aggregates that change are written with `foreachBatch`.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from core.errors import Corrupt, PaimarkError, Refused, UsageError, hints_told
 from core.spark.datasource.options import catalog_options
 from core.spark.writing.target import WriteTarget
 from core.spark.writing.write import Written, aborted, looked_up
+from core.storage.files import read_if_there
 from core.storage.open import open_files
 
 if TYPE_CHECKING:
@@ -51,8 +53,9 @@ class StreamWritten(Written):
 class PaimarkStreamWriter(DataSourceStreamArrowWriter):
     """Made anew for each micro-batch, and once more for its commit."""
 
-    def __init__(self, target: WriteTarget) -> None:
+    def __init__(self, target: WriteTarget, checkpoint: str | None = None) -> None:
         self.target = target
+        self.checkpoint = checkpoint
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> StreamWritten:
         from pyspark import TaskContext
@@ -70,7 +73,14 @@ class PaimarkStreamWriter(DataSourceStreamArrowWriter):
 
         written = [each for each in messages if isinstance(each, StreamWritten)]
         by_task = [(WriteTarget.from_text(each.target), each.messages) for each in written]
-        commit_batch(self.target, batchId, by_task)
+        commit_batch(self.target, batchId, by_task, self._watermark(batchId))
+
+    def _watermark(self, batch: int) -> int | None:
+        """The query's as of this batch, epoch ms. Spark tells a sink nothing of it, but its checkpoint."""
+        if self.checkpoint is None:
+            return None
+        files = open_files(self.checkpoint, self.target.options)
+        return watermark_in(read_if_there(files, f"offsets/{batch}") or b"")
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         aborted(self.target, messages)
@@ -88,7 +98,23 @@ def stream_writer(options: Mapping[str, str], columns: list[str], overwrite: boo
         )
     target = msgspec.structs.replace(looked_up(options, False), commit_user=_query_id(options))
     check_columns(target, columns)
-    return PaimarkStreamWriter(target)
+    return PaimarkStreamWriter(
+        target, options.get("checkpointLocation") if "query-id" not in options else None
+    )
+
+
+class _BatchMetadata(msgspec.Struct, rename="camel"):
+    batch_watermark_ms: int = 0
+
+
+def watermark_in(offsets: bytes) -> int | None:
+    """The event-time watermark in what Spark writes down before it runs a batch; None without one."""
+    _, metadata, *_ = [*offsets.splitlines(), b"", b""]
+    try:
+        known = msgspec.json.decode(metadata, type=_BatchMetadata)
+    except msgspec.DecodeError:
+        return None
+    return known.batch_watermark_ms or None
 
 
 def _query_id(options: Mapping[str, str]) -> str:

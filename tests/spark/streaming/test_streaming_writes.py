@@ -16,8 +16,10 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 from core.errors import PaimarkError, Refused, UsageError
 from core.spark.source import PaimarkSource
 from core.spark.streaming import commit_attempts
+from core.spark.streaming.writer import watermark_in
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
+from core.travel.version import resolve_version
 from tests.actions.acting import context_on, done
 from tests.interop.conftest import judge
 from tests.interop.judge import Judge
@@ -65,6 +67,13 @@ class Sink:
     def commit(self, batch: int, messages: list[Any]) -> None:
         self._writer().commit(messages, batch)
 
+    def sets_out(self, batch: int, watermark: int) -> None:
+        """What Spark writes before it runs a batch."""
+        offsets = Path(self.options["checkpointLocation"]) / "offsets"
+        offsets.mkdir(exist_ok=True)
+        metadata = {"batchWatermarkMs": watermark, "batchTimestampMs": 1, "conf": {}}
+        (offsets / str(batch)).write_text(f'v1\n{json.dumps(metadata)}\n{{"logOffset":0}}')
+
     def batch(self, number: int, *tasks: Sequence[int], word: str = "") -> None:
         self.commit(number, self.write(*tasks, word=word))
 
@@ -92,6 +101,32 @@ def ids(warehouse: Path, table: str = "shop.log") -> list[int]:
 def other_commits(warehouse: Path, *numbers: int) -> None:
     for number in numbers:
         commit(warehouse, "shop.log", pa.table({"id": [number], "said": ["other"]}, schema=SCHEMA))
+
+
+def test_the_querys_watermark_goes_into_the_snapshots_and_never_back(shop: Path) -> None:
+    sink = Sink(shop)
+    for batch, watermark in enumerate([0, 5000, 3000, 9000]):
+        sink.sets_out(batch, watermark)
+        sink.batch(batch, [batch])
+    other_commits(shop, 10)
+    assert [each.watermark for each in lineage(shop, "shop.log").snapshots()] == [
+        None,
+        5000,
+        5000,
+        9000,
+        9000,
+    ]
+    root, files = LOG.root(None), LocalFiles(str(shop))
+    found = [resolve_version(files, root, f"watermark-{each}").snapshot.id for each in (1, 5001)]
+    assert found == [2, 4]
+    named = Sink(shop, query_id="mine")
+    named.batch(0, [20])
+    assert lineage(shop, "shop.log").snapshot(6).watermark == 9000
+
+
+@pytest.mark.parametrize("text", [b"", b"v1", b"v1\nno json\n{}", b'v1\n{"batchWatermarkMs":0}\n{}'])
+def test_what_spark_does_not_say_is_no_watermark(text: bytes) -> None:
+    assert watermark_in(text) is None
 
 
 def test_each_batch_is_one_commit_of_the_query(shop: Path, judge: Judge) -> None:
