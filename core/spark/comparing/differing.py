@@ -57,8 +57,20 @@ class _File:
     differs: bool
 
 
-def differing_files(old: State, new: State) -> tuple[frozenset[str], frozenset[str]]:
-    """The names of the files that must be read of each. Raises `ReadWhole` where that can't be told."""
+@dataclass(frozen=True, slots=True)
+class Differing:
+    """The names of the files that must be read of each state.
+
+    Of the `alike` both hold the very file: rows of it that are in both states are the same in both.
+    """
+
+    old: frozenset[str]
+    new: frozenset[str]
+    alike: frozenset[str]
+
+
+def differing_files(old: State, new: State) -> Differing:
+    """Raises `ReadWhole` where it can't be told."""
     _require_comparable(old, new)
     left, right = _by_identity(old), _by_identity(new)
     is_same = _reads_alike(old, new)
@@ -66,8 +78,10 @@ def differing_files(old: State, new: State) -> tuple[frozenset[str], frozenset[s
         _File(identity, entry, not (identity in left and identity in right and is_same(entry)))
         for identity, entry in {**left, **right}.items()
     ]
-    kept = {file.identity for group in _groups(old.schema, new.schema, files) for file in group}
-    return _names(left, kept), _names(right, kept)
+    groups = [*_groups(old.schema, new.schema, files)]
+    kept = {file.identity for group in groups for file in group}
+    alike = {file.identity for group in groups for file in group if not file.differs}
+    return Differing(_names(left, kept), _names(right, kept), _names(left, alike))
 
 
 def _names(side: Mapping[Hashable, ManifestEntry], kept: set[Hashable]) -> frozenset[str]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from dataclasses import replace as replace_in
 
 from msgspec.structs import replace
 
 from core.errors import FileMissing, PaimarkError, Unavailable
 from core.figures import counted
-from core.spark.comparing.differing import ReadWhole, State, differing_files
-from core.spark.datasource.scan import Scan
+from core.spark.comparing.differing import Differing, ReadWhole, State, differing_files
+from core.spark.datasource.scan import Beside, Scan
 from core.storage.files import Files
 from core.table.lineage.lineage import Lineage
 from core.table.manifests.files import data_manifests, live_entries
@@ -38,7 +39,7 @@ def restricted(files: Files, old: Scan, new: Scan) -> tuple[Side, Side]:
             raise ReadWhole("they are two tables")
         left, right = _state(files, old), _state(files, new)
         names = differing_files(left, right)
-        if max(map(len, names)) > _MOST_FILES:
+        if max(len(names.old), len(names.new)) > _MOST_FILES:
             raise ReadWhole(f"more than {_MOST_FILES:,} of them differ")
     except ReadWhole as why:
         return Side(old, f"All files are read: {why}."), Side(new, f"All files are read: {why}.")
@@ -47,7 +48,16 @@ def restricted(files: Files, old: Scan, new: Scan) -> tuple[Side, Side]:
     except PaimarkError as error:
         note = f"All files are read: {error.message}."
         return Side(old, note), Side(new, note)
-    return _side(old, left, names[0]), _side(new, right, names[1])
+    before, after = _side(old, left, names.old), _side(new, right, names.new)
+    return _beside(before, after.scan, names), _beside(after, before.scan, names)
+
+
+def _beside(side: Side, other: Scan, names: Differing) -> Side:
+    """Told of the other state, for readers that can leave out the rows of a file that are in both."""
+    if not names.alike:
+        return side
+    told = Beside(other.branch, other.snapshot, other.schema, other.only, tuple(sorted(names.alike)))
+    return replace_in(side, scan=replace(side.scan, beside=told))
 
 
 def _side(scan: Scan, state: State, names: frozenset[str]) -> Side:

@@ -55,13 +55,26 @@ class TableAddress(HidesSecrets, frozen=True):
         return TableSchema.from_json(self.schema.encode(), self.root.schemas)
 
 
+class Beside(msgspec.Struct, frozen=True):
+    """Another state of the same table, as a `Scan` of it has it. Both hold the very files in `alike`.
+
+    Rows of those files that are in both states need not be read of either.
+    """
+
+    branch: str | None
+    snapshot: str
+    schema: str
+    only: tuple[str, ...] | None
+    alike: tuple[str, ...]
+
+
 class Scan(TableAddress, frozen=True):
     """A table at a snapshot, which is that record's JSON, empty for a table that has none yet.
 
     `columns` are those the statement needs, None for all: the others come back as nulls. `limit` is the most
     rows that any one reader has to give. Without `filters` the reader gives the rows of every plan that it is
     in: Spark tells it the conditions of one of them, and would read the others by those too. `only` are the
-    names of the data files to read, None for all of the snapshot's.
+    names of the data files to read, None for all of the snapshot's. `beside` is for the native readers.
     """
 
     snapshot: str = ""
@@ -69,6 +82,7 @@ class Scan(TableAddress, frozen=True):
     limit: int | None = None
     filters: bool = True
     only: tuple[str, ...] | None = None
+    beside: Beside | None = None
 
 
 @dataclass(frozen=True, slots=True)

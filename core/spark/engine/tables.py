@@ -154,7 +154,9 @@ def opened_scan(natives: NativeScans, use: TableUse, root: Root, scan: Scan, rea
     try:
         native = natives.open(root, scan)
     except NotNative as why:
-        return OpenedTable(use, reading.table, replace(reading, scan=SCANNED), scan, why_not=str(why))
+        # Which travels with every task.
+        alone = replace(scan, beside=None)
+        return OpenedTable(use, reading.table, replace(reading, scan=SCANNED), alone, why_not=str(why))
     return OpenedTable(use, reading.table, replace(reading, scan=NATIVE), scan, native=native)
 
 

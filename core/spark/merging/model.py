@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -143,3 +143,15 @@ class Bits:
     def popcount(self) -> int:
         """How many rows survive."""
         return int(np.bitwise_count(self.words.view(np.uint64)).sum())
+
+
+def without(rows: int, mine: Bits | None, theirs: Bits | None) -> Bits:
+    """The rows of a file that are in one state and not in another; None: all of its `rows` are in it."""
+    if theirs is None:
+        # Of a file that is merged here and whole there nothing is left.
+        return (
+            Bits.of(np.zeros(rows, dtype=np.bool_)) if mine is None else replace(mine, words=mine.words * 0)
+        )
+    if mine is None:
+        return Bits.of(~theirs.truths(), theirs.first)
+    return replace(mine, words=mine.words & ~theirs.words)

@@ -7,6 +7,8 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import msgspec
+from msgspec.structs import replace
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
@@ -16,7 +18,7 @@ from core.spark.datasource.scan import Scan, WarehouseAccess
 from core.spark.datasource.types import spark_columns
 from core.spark.incremental.live_files import KeptFiles
 from core.spark.launch.session_settings import SCAN
-from core.spark.merging.model import Bits, MergeGroup, Unmergeable
+from core.spark.merging.model import Bits, MergeGroup, Unmergeable, without
 from core.spark.merging.opening import file_opener
 from core.spark.merging.overlap import overlap_groups
 from core.spark.native.bitmap import first_bits, is_made, merge_bits
@@ -55,6 +57,15 @@ class NativeTable:
     types: StructType
     state: TableState
     pruner: Pruner
+    beside: OtherState | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OtherState:
+    """Rows of the `alike` files, by name, that are in both tables need not be read."""
+
+    table: NativeTable
+    alike: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +112,7 @@ class NativeScans:
             scan.snapshot,
             scan.schema,
             *(("only", *scan.only) if scan.only is not None else ()),
+            *(("beside", msgspec.json.encode(scan.beside).decode()) if scan.beside is not None else ()),
         )
         table = self._tables.pop(key, None)
         if table is None:
@@ -137,6 +149,8 @@ class NativeScans:
         self._relations.frame("file:/", "parquet", none, none, (), with_bits=True).collect()
 
     def _made(self, table: NativeTable, wanted: _Wanted) -> _Kept:
+        if table.beside is not None:
+            return self._unlike(table, table.beside)
         if wanted.limit is not None and wanted.columns:
             return self._limited(table, wanted.columns, wanted.limit)
         files, groups = self._chosen(table, wanted.conditions)
@@ -152,6 +166,19 @@ class NativeScans:
         else:
             frame = self._frame(table, filled, bits)
         return _Kept(frame, _weight(filled, bits))
+
+    def _unlike(self, table: NativeTable, other: OtherState) -> _Kept:
+        """Without the rows of files that both hold and that are in both."""
+        mine, theirs = (
+            merge_bits(self._session, self._warehouse.options, each.state.merged)
+            for each in (table, other.table)
+        )
+        bits = dict(mine)
+        for file in table.state.files:
+            if file.entry.facts.name in other.alike:
+                bits[file.address] = without(file.row_count, mine.get(file.address), theirs.get(file.address))
+        filled = [file for file in table.state.files if _rows(file, bits)]
+        return _Kept(self._frame(table, filled, bits), _weight(filled, bits))
 
     def _limited(self, table: NativeTable, columns: frozenset[str], limit: int) -> _Kept:
         files, bits = self._enough(table.state, limit, by_heads=limit <= SMALL_RESULT)
@@ -238,7 +265,19 @@ class NativeScans:
             except (Unmergeable, Corrupt, FileMissing) as reason:
                 raise NotNative(str(reason)) from reason
             self._whole.add(key)
-        return NativeTable(key, root, types, state, pruner)
+        return NativeTable(key, root, types, state, pruner, self._beside(root, scan))
+
+    def _beside(self, root: Root, scan: Scan) -> OtherState | None:
+        told = scan.beside
+        if told is None:
+            return None
+        state = replace(
+            scan, branch=told.branch, snapshot=told.snapshot, schema=told.schema, only=told.only, beside=None
+        )
+        try:
+            return OtherState(self.open(root.table.root(told.branch), state), frozenset(told.alike))
+        except NotNative:
+            return None
 
     def _why_unread(self, scheme: str) -> str:
         """Why Spark can't open files of the scheme; empty if it can."""

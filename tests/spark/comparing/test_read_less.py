@@ -94,6 +94,29 @@ def test_rows_are_those_of_the_whole_difference_and_other_files_are_not_needed(
         assert _rows(ask(engine, difference.sql, differing=True)) == less
 
 
+def test_a_file_whose_rows_are_all_in_both_is_read_for_its_keys_alone(
+    engine: Engine, engine_warehouse: Path
+) -> None:
+    def written(*rows: tuple[int, str, float | None]) -> set[str]:
+        before = {*bucket.glob("*")}
+        _put(engine_warehouse, "less.runs", *rows)
+        return {path.name for path in {*bucket.glob("*")} - before}
+
+    bucket = engine_warehouse / "less.db/runs/bucket-0"
+    create_table(engine_warehouse, "less.runs", ITEMS, primary_keys=["id"], options={"bucket": "1"})
+    changed = written(*((each, "+I", float(each)) for each in range(40)))
+    assert written((5, "+I", 50.0), (6, "+I", 60.0))
+    changed |= written((1, "+I", 10.0), (39, "+I", 39.0))
+    difference = _difference(engine_warehouse, "less.runs", "2", "3")
+    # Behind this it is known which rows of the files are in which of the versions.
+    found = _rows(ask(engine, difference.sql, differing=True))
+    assert found == _rows(ask(engine, difference.sql))
+    assert len(found) == 1
+    with _hidden(bucket.parent, changed) as hidden:
+        assert len(hidden) == 1
+        assert _rows(ask(engine, difference.sql, differing=True)) == found
+
+
 def _difference(warehouse: Path, table: str, old: str, new: str) -> Difference:
     files = LocalFiles(str(warehouse))
     place = find_table(files, table)
