@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import random
+import signal
 import tempfile
 import threading
 import time
@@ -92,6 +93,7 @@ class Monkey:
         while time.monotonic() < until:
             for name, code in self._next():
                 self._press(name, code)
+        self._go_on()
         self._answer()
 
     def close(self) -> None:
@@ -127,7 +129,13 @@ class Monkey:
         except OSError:
             self._left()
             return
+        self._go_on()
         self._look()
+
+    def _go_on(self) -> None:
+        """After ctrl+z, as `fg` in a shell does."""
+        if os.waitid(os.P_PID, self._terminal.pid, os.WSTOPPED | os.WNOHANG) is not None:
+            os.kill(self._terminal.pid, signal.SIGCONT)
 
     def _left(self) -> None:
         """The console has ended: it may only have been left."""
