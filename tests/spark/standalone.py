@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,6 +35,12 @@ class Standalone:
         """What executors were sent."""
         return sorted(self.place.glob("worker-*/app-*/*/paimark.zip"))
 
+    def kill_executors(self, number: int) -> None:
+        """Those of one worker, which starts others."""
+        from core.spark.launch.workers import kill_descendants
+
+        kill_descendants(self.workers[number].pid)
+
     def kill_worker(self, number: int) -> None:
         """With its executors, as when a machine dies."""
         worker = self.workers[number]
@@ -51,8 +58,10 @@ def standalone(place: Path) -> Iterator[Standalone]:
         processes.append(_start("master.Master", log, "--port", "0"))
         master = said(_MASTER_AT, log, processes[0])
         for number in (1, 2):
+            # Of a host each: Spark tries a slow task again on another one only.
             words = ("--cores", "1", "--memory", "1g", "--work-dir", str(place / f"worker-{number}"), master)
-            processes.append(_start("worker.Worker", place / f"worker-{number}.log", *words))
+            host = f"127.0.0.{number}" if sys.platform == "linux" else "127.0.0.1"
+            processes.append(_start("worker.Worker", place / f"worker-{number}.log", *words, host=host))
         for number in (1, 2):
             said("(Successfully registered)", place / f"worker-{number}.log", processes[number])
         yield Standalone(master, tuple(processes[1:]), place)
@@ -63,12 +72,12 @@ def standalone(place: Path) -> Iterator[Standalone]:
                 process.wait()
 
 
-def _start(name: str, log: Path, *words: str) -> subprocess.Popen[bytes]:
+def _start(name: str, log: Path, *words: str, host: str = "127.0.0.1") -> subprocess.Popen[bytes]:
     spark = find_spark({})
     home = spark.home
     command = [
         *(str(find_java().executable), "-cp", str(home / "jars" / "*"), "-Xmx192m", *SPARING.split()),
-        *(f"org.apache.spark.deploy.{name}", "--host", "127.0.0.1", "--webui-port", "0", *words),
+        *(f"org.apache.spark.deploy.{name}", "--host", host, "--webui-port", "0", *words),
     ]
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith(("SPARK", "PYTHON"))},

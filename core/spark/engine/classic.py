@@ -168,9 +168,10 @@ class Classic:
         if not frame.schema.fields:
             return 0, False
         looked_at = [rows for rows in (most, None if limit is None else limit + 1) if rows is not None]
-        frame = views.reading(frame, job.named, min(looked_at, default=None))
+        enough = min(looked_at, default=None)
+        frame = views.reading(frame, job.named, enough)
         small = is_small(frame._jdf.queryExecution().optimizedPlan())
-        rows = self.results.collected(frame) if small else self.results.streamed(frame, job.tag)
+        rows = self.results.collected(frame) if small else self.results.streamed(frame, job.tag, enough)
         with closing(rows):
             until_cancelled = takewhile(lambda _: not job.cancelled, rows)
             return tell_rows(until_cancelled, job.tell, limit, most)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from core.errors import Unavailable
 from core.redaction import keep_secrets, redacted
 from core.spark.client.scratch import remove_scratch
-from core.spark.launch.cluster import Cluster, is_deserted
+from core.spark.launch.cluster import Cluster, loss
 from core.spark.launch.jvm import OUT_OF_MEMORY
 from core.spark.launch.session import Spark, start_spark
 from core.spark.launch.workers import kill_descendants
@@ -160,11 +160,9 @@ class Server:
 
     def _watch_executors(self, spark: Spark, joined: Cluster) -> None:
         """Without executors a statement would wait for ever."""
-        if is_deserted(spark.session.sparkContext, joined) and not self._closing:
-            message = (
-                f"All executors of {joined.master} are gone, and for {joined.seconds:.0f} seconds none came"
-            )
-            self._last_words(Died(message, "Are its workers alive? The next statement tries again."))
+        lost = loss(spark.session.sparkContext, joined)
+        if lost is not None and not self._closing:
+            self._last_words(Died(lost.message, lost.hint))
 
     def _watch_java(self, spark: Spark) -> None:
         code = spark.process.wait()

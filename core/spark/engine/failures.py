@@ -13,6 +13,8 @@ from pyspark import SparkContext
 from core.errors import Corrupt, NotFound, PaimarkError, Refused, Unavailable, UsageError
 from core.redaction import redacted
 from core.spark.datasource.table_rows import LOST_FILE
+from core.spark.launch.cluster import WAS_ENDED
+from core.spark.launch.session_settings import RESULT_PORT
 from core.spark.protocol import Failed
 from core.table.lineage.commits import Overwritten
 
@@ -27,6 +29,10 @@ _OURS = frozenset(
     each.__name__ for each in (Corrupt, NotFound, Overwritten, Refused, Unavailable, UsageError)
 )
 _OVERWRITTEN = f"{Overwritten.__module__}.{Overwritten.__name__}: "
+# What `ResultRows` says where a task does not reach the engine.
+_NO_WAY = re.compile(r"No way to hand in rows at (\S+) \((.*?)\)(?:\n|$)")
+_TASK_AT = re.compile(r"\(TID \d+\) \((\S+) executor")
+_DISK_FULL = "No space left on device"
 _LOST_EXECUTOR = re.compile(r"\(TID \d+\) \((\S+) executor \S+\): ExecutorLostFailure")
 # What a reader outside of Spark says of a file that has gone.
 _GONE = re.compile(r"^(?:.*directory: '|File )?(?P<path>.*?)(?:'| does not exist\b.*)$")
@@ -65,6 +71,8 @@ def failed(error: Exception, sql: str, original: Place, names: Mapping[str, str]
 
 def sentences(text: str) -> tuple[str, str]:
     """The first sentence of what Spark says, and the rest as the hint."""
+    if known := _of_the_machines(text):
+        return known
     if lost := _LOST_EXECUTOR.search(text):
         return (
             f"Executors were lost while they worked on the statement, the last one on {lost[1]}",
@@ -82,6 +90,30 @@ def sentences(text: str) -> tuple[str, str]:
     return (first or "Spark failed without saying why")[:_LONGEST].rstrip("."), (rest[0] if rest else "")[
         :_LONGEST
     ]
+
+
+def _of_the_machines(text: str) -> tuple[str, str] | None:
+    """What went wrong beside the statement."""
+    task = _TASK_AT.search(text)
+    where = task[1] if task else "this machine"
+    if unreachable := _NO_WAY.search(text):
+        return (
+            f"Rows can't be handed in at {unreachable[1]} from {where} ({unreachable[2]})",
+            f"That is this machine, as spark.driver.host has it. --spark-conf {RESULT_PORT}=7100 settles the "
+            "port that must be open, =off lets rows go Spark's own way.",
+        )
+    if _DISK_FULL in text:
+        return (
+            f"The disk of {where} is full, where Spark keeps what does not fit into memory",
+            "Free some space there, or let spark.local.dir name a larger disk (on a cluster its workers' "
+            "SPARK_LOCAL_DIRS, or YARN's local directories).",
+        )
+    if any(words in text for words in WAS_ENDED):
+        return (
+            "The cluster ended this application while the statement ran",
+            "Somebody stopped it there, or its executors failed too often: its logs say which. Run it again.",
+        )
+    return None
 
 
 def _java(error: Exception) -> Any:

@@ -13,6 +13,7 @@ import sys
 import time
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -38,6 +39,9 @@ _CONNECT_SECONDS = 5.0
 # Tasks that look at nodes: enough that each executor gets one, and each long enough that none gets all.
 _MOST_LOOKS = 64
 _LOOK_SECONDS = 0.3
+_LOOK_TAG = "paimark-look"
+# What Spark says of a job when its master gave the application up.
+WAS_ENDED = ("SparkContext was shut down", "Master removed our application")
 _NO_PYTHON = re.compile(r'Cannot run program "([^"]+)"')
 _OTHER_PYTHON = re.compile(r"different version: (\S+) than that in driver: (\S+?),")
 
@@ -56,10 +60,21 @@ class ClusterNode(msgspec.Struct, frozen=True):
 
 
 class Cluster(NamedTuple):
-    """A master, and for how many seconds its executors are waited for."""
+    """A master, and for how many seconds its executors are waited for.
+
+    An elastic one has them while there is work.
+    """
 
     master: str
     seconds: float
+    is_elastic: bool = False
+
+    def none_came(self) -> Unavailable:
+        return Unavailable(
+            f"{self.master} gave no executor in {self.seconds:.0f} seconds",
+            "Are its workers alive, with the cores and the memory that spark.executor.* ask for? "
+            f"--spark-conf '{EXECUTORS_TIMEOUT}=10 min' waits longer.",
+        )
 
 
 def is_cluster(master: str) -> bool:
@@ -109,9 +124,10 @@ def require_listening(master: str, *places: str) -> None:
 def cluster_at(master: str, conf: Mapping[str, str]) -> Cluster:
     """Raises `Unavailable` for a faulty setting."""
     try:
-        return Cluster(master, parse_duration(conf.get(EXECUTORS_TIMEOUT, _WAIT)) / 1000)
+        seconds = parse_duration(conf.get(EXECUTORS_TIMEOUT, _WAIT)) / 1000
     except UsageError as error:
         raise Unavailable(f"{EXECUTORS_TIMEOUT}: {error.message}", error.hint) from error
+    return Cluster(master, seconds, conf.get("spark.dynamicAllocation.enabled", "").lower() == "true")
 
 
 def package(scratch: Path) -> Path:
@@ -127,15 +143,7 @@ def package(scratch: Path) -> Path:
 def prepare(context: SparkContext, scratch: Path, of: Cluster, warehouse: str) -> list[ClusterNode]:
     """Send executors what they need and look at what they have. Raises `Unavailable`: which lacks what."""
     context.addPyFile(str(package(scratch)))
-    began = time.monotonic()
-    while not executors(context):
-        if time.monotonic() - began > of.seconds:
-            raise Unavailable(
-                f"{of.master} gave no executor in {of.seconds:.0f} seconds",
-                "Are its workers alive, with the cores and the memory that spark.executor.* ask for?",
-            )
-        time.sleep(_POLL_SECONDS)
-    nodes = _nodes(context, warehouse)
+    nodes = _nodes(context, of, warehouse)
     for node in nodes:
         _require(node, warehouse)
     return nodes
@@ -148,30 +156,55 @@ def executors(context: SparkContext) -> int:
     return len(context._jsc.sc().statusTracker().getExecutorInfos()) - 1
 
 
-def is_deserted(context: SparkContext, of: Cluster) -> bool:
-    """Wait until there was no executor for so long that none will come; False when Spark ended before."""
+def loss(context: SparkContext, of: Cluster) -> Unavailable | None:
+    """Wait until the cluster is of no use any more, and say why; None when Spark ended before."""
     from py4j.protocol import Py4JError
 
+    assert context._jsc is not None
+    spark = context._jsc.sc()
     last = time.monotonic()
     while time.monotonic() - last < of.seconds:
         time.sleep(min(_WATCH_SECONDS, of.seconds / 2))
         try:
-            if executors(context) > 0:
+            if spark.isStopped():
+                return _ended(of.master)
+            # Where executors come and go with the work, none is not a fault.
+            is_idle = of.is_elastic and not spark.statusTracker().getActiveJobIds()
+            if is_idle or executors(context) > 0:
                 last = time.monotonic()
         except (Py4JError, OSError):
-            return False
-    return True
+            return None
+    if of.is_elastic:
+        return of.none_came()
+    return Unavailable(
+        f"All executors of {of.master} are gone, and for {of.seconds:.0f} seconds none came",
+        "Are its workers alive? The next statement tries again.",
+    )
 
 
-def _nodes(context: SparkContext, warehouse: str) -> list[ClusterNode]:
+def _nodes(context: SparkContext, of: Cluster, warehouse: str) -> list[ClusterNode]:
+    """Ask tasks. They are the first job: where executors come with the work, it is what asks for them."""
     from py4j.protocol import Py4JJavaError
 
     looks = min(max(context.defaultParallelism, executors(context)), _MOST_LOOKS)
     look = partial(_look, warehouse if _is_local(warehouse) else None)
+
+    def looked() -> list[bytes]:
+        context.addJobTag(_LOOK_TAG)
+        return context.parallelize(range(looks), looks).mapPartitions(look).collect()
+
+    with ThreadPoolExecutor(1, "look") as thread:
+        job, last = thread.submit(looked), time.monotonic()
+        while not wait([job], _POLL_SECONDS).done:
+            if executors(context) > 0:
+                last = time.monotonic()
+            elif time.monotonic() - last > of.seconds:
+                context.cancelJobsWithTag(_LOOK_TAG)
+                raise of.none_came()
     try:
-        nodes = context.parallelize(range(looks), looks).mapPartitions(look).collect()
+        nodes = job.result()
     except Py4JJavaError as error:
-        raise _unfit(str(error.java_exception.getMessage())) from error
+        raise _unfit(str(error.java_exception.getMessage()), of.master) from error
     by_host = {node.host: node for node in (msgspec.json.decode(each, type=ClusterNode) for each in nodes)}
     return [by_host[host] for host in sorted(by_host)]
 
@@ -207,7 +240,17 @@ def _require(node: ClusterNode, warehouse: str) -> None:
         )
 
 
-def _unfit(message: str) -> Unavailable:
+def _ended(master: str) -> Unavailable:
+    return Unavailable(
+        f"{master} ended this application",
+        "Somebody stopped it there, or its executors failed too often: its logs say which. "
+        "The next statement tries again.",
+    )
+
+
+def _unfit(message: str, master: str) -> Unavailable:
+    if any(words in message for words in WAS_ENDED):
+        return _ended(master)
     host = re.search(r"\(TID \d+\) \((\S+) executor", message)
     where = f"executor {host[1]}" if host else "an executor"
     if match := _NO_PYTHON.search(message):

@@ -16,6 +16,7 @@ from core.spark.launch import cluster, jvm
 from core.spark.launch.cds import Archive
 from core.spark.launch.home import find_spark
 from core.spark.launch.java import find_java
+from core.spark.launch.result_port import LOOPBACK, ResultPort, result_port
 from core.spark.launch.settings import spark_settings
 from core.spark.protocol import Start
 
@@ -29,16 +30,16 @@ _REDIRECTIONS = ("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "PYSPARK_SUBMIT_A
 
 @dataclass(frozen=True, slots=True)
 class Spark:
-    """A running Spark. `host` is the address at which tasks reach this process.
+    """A running Spark. `port` is where its tasks' rows come in.
 
-    `archive` is that of its classes, None where Java is started without. `nodes` are a cluster's, a line
-    each; `joined` is the cluster where executors must be there all the time.
+    `archive` is that of its classes, None where Java is started without. `nodes` are those of the cluster
+    `joined`, a line each.
     """
 
     session: SparkSession
     process: subprocess.Popen[bytes]
     scratch: Path
-    host: str
+    port: ResultPort
     memory: str
     archive: Archive | None
     nodes: tuple[str, ...]
@@ -66,6 +67,7 @@ def start_spark(start: Start) -> Spark:
         cluster.require_master(master, os.environ)
         joined = cluster.cluster_at(master, settings)
         settings = {**cluster.cluster_settings(os.environ), **settings}
+    result = result_port(settings, is_cluster=joined is not None)
     if master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     _prepare_environment(settings)
@@ -86,15 +88,9 @@ def start_spark(start: Start) -> Spark:
         session.dataSource.register(PaimarkSource)
         session.sparkContext.setInterruptOnCancel(True)
         nodes = cluster.prepare(session.sparkContext, scratch, joined, start.warehouse) if joined else []
-    host = session.sparkContext.getConf().get("spark.driver.host") or "127.0.0.1"
-    if master.startswith("local"):
-        # Rows are for this machine's tasks, whatever address Spark itself was given.
-        host = "127.0.0.1"
+    result = result.at(session.sparkContext.getConf().get("spark.driver.host") or LOOPBACK)
     memory = settings["spark.driver.memory"]
-    # Where executors come and go with the work, none is not a fault.
-    if settings.get("spark.dynamicAllocation.enabled") == "true":
-        joined = None
-    return Spark(session, process, scratch, host, memory, archive, tuple(map(str, nodes)), joined)
+    return Spark(session, process, scratch, result, memory, archive, tuple(map(str, nodes)), joined)
 
 
 @contextmanager

@@ -13,10 +13,11 @@ SCAN = "spark.paimark.scan"
 LOCAL_BYTES = "spark.paimark.merge.localBytes"
 IDLE_TIMEOUT = "spark.paimark.idle-timeout"
 EXECUTORS_TIMEOUT = "spark.paimark.executors-timeout"
+RESULT_PORT = "spark.paimark.result.port"
 
 _PREFIX = "spark.paimark."
 _READERS = ("auto", "python")
-_OF_THE_START = (IDLE_TIMEOUT, EXECUTORS_TIMEOUT)
+_OF_THE_START = (IDLE_TIMEOUT, EXECUTORS_TIMEOUT, RESULT_PORT)
 
 
 def sets_session(sql: str) -> bool:

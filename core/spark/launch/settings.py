@@ -28,11 +28,8 @@ def spark_settings(master: str | None, conf: Mapping[str, str], scratch: Path) -
         "spark.local.dir": str(scratch / "blocks"),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         "spark.sql.catalogImplementation": "in-memory",
-        "spark.sql.shuffle.partitions": "4",
         # A longer IN becomes a set, which nothing can be pruned by.
         "spark.sql.optimizer.inSetConversionThreshold": "100",
-        # A file costs little to open here; by Spark's own 4 MB small files would fill tasks of their own.
-        "spark.sql.files.openCostInBytes": "262144",
         "spark.sql.python.filterPushdown.enabled": "true",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.python.daemon.module": "core.spark.launch.worker_daemon",
@@ -47,6 +44,9 @@ def spark_settings(master: str | None, conf: Mapping[str, str], scratch: Path) -
             "spark.driver.bindAddress": "127.0.0.1",
             # Anybody on the machine reaches its ports. Spark makes the secret itself, and keeps it to itself.
             "spark.authenticate": "true",
+            "spark.sql.shuffle.partitions": "4",
+            # A file costs little to open here; by Spark's own 4 MB small files would fill tasks of their own.
+            "spark.sql.files.openCostInBytes": "262144",
         }
     if master:
         settings["spark.master"] = master

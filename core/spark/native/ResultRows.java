@@ -5,6 +5,12 @@ import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.SocketChannel;
+import java.security.GeneralSecurityException;
+import java.security.MessageDigest;
+import java.security.SecureRandom;
+import java.util.Arrays;
+import javax.crypto.Mac;
+import javax.crypto.spec.SecretKeySpec;
 import org.apache.arrow.flatbuf.Message;
 import org.apache.arrow.flatbuf.RecordBatch;
 import org.apache.spark.Partition;
@@ -16,6 +22,7 @@ import org.apache.spark.sql.execution.CommandResultExec;
 import org.apache.spark.sql.execution.LocalTableScanExec;
 import org.apache.spark.sql.execution.SQLExecution$;
 import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.unsafe.Platform;
 import scala.collection.Iterator;
 import scala.reflect.ClassTag$;
 import scala.runtime.AbstractFunction0;
@@ -39,16 +46,16 @@ public class ResultRows {
         });
     }
 
-    /** Lets each task hand in its rows at an outlet. Comes back when all have. */
-    public void send(final Dataset frame, final String host, final int port, final byte[] token) {
-        run(frame, new AbstractFunction0() {
+    /** Lets each task hand in its rows at an outlet. Comes back when all have: how many they were. */
+    public int send(final Dataset frame, final String host, final int port, final byte[] secret) {
+        return ((Object[]) run(frame, new AbstractFunction0() {
             public Object apply() {
-                return parts(frame.toArrowBatchRdd(), new RowSender(host, port, token));
+                return parts(frame.toArrowBatchRdd(), new RowSender(host, port, secret));
             }
-        });
+        })).length;
     }
 
-    private static Object run(Dataset frame, AbstractFunction0 body) {
+    public static Object run(Dataset frame, AbstractFunction0 body) {
         return SQLExecution$.MODULE$.withNewExecutionId(frame.queryExecution(), scala.Option.apply(null), body);
     }
 
@@ -82,12 +89,12 @@ public class ResultRows {
 }
 
 /** Bytes of a batch and rows in it, then the batch. */
-final class Frame {
+public final class Frame {
     private static final int HEAD = 8;
     // Of a message of Arrow's: a mark, and how long what describes the batch is.
     private static final int PREFIX = 8;
 
-    static ByteBuffer of(byte[] batch) {
+    public static ByteBuffer of(byte[] batch) {
         RecordBatch described = new RecordBatch();
         ByteBuffer message = ByteBuffer.wrap(batch);
         message.position(PREFIX);
@@ -95,7 +102,11 @@ final class Frame {
         return frame(batch, (int) described.length());
     }
 
-    static ByteBuffer end() {
+    public static int rows(ByteBuffer frame) {
+        return frame.getInt(4);
+    }
+
+    public static ByteBuffer end() {
         return frame(new byte[0], 0);
     }
 
@@ -120,69 +131,95 @@ final class FrameList extends AbstractFunction2 implements Serializable {
     }
 }
 
-/**
- * In a task: connects, shows the token, names its partition, waits until it is known, then sends batches as
- * fast as they are taken. Without a connection the engine has all the rows it wants.
- */
+/** In a task: hands in its rows at the outlet, as fast as they are taken. */
 final class RowSender extends AbstractFunction2 implements Serializable {
     private final String host;
     private final int port;
-    private final byte[] token;
+    private final byte[] secret;
 
-    RowSender(String host, int port, byte[] token) {
+    RowSender(String host, int port, byte[] secret) {
         this.host = host;
         this.port = port;
-        this.token = token;
+        this.secret = secret;
     }
 
     public Object apply(Object context, Object batches) {
-        SocketChannel channel = connected(((TaskContext) context).partitionId());
-        if (channel == null) {
-            return null;
-        }
+        TaskContext task = (TaskContext) context;
+        Outlet outlet = Outlet.open(host, port, secret, task.partitionId(), task.taskAttemptId());
         try {
             Iterator each = (Iterator) batches;
-            boolean isTaken = true;
-            while (isTaken && each.hasNext()) {
-                isTaken = isTaken(channel, Frame.of((byte[]) each.next()));
+            boolean isWanted = outlet.isWanted;
+            while (isWanted && each.hasNext()) {
+                isWanted = outlet.takes(Frame.of((byte[]) each.next()));
             }
-            if (isTaken) {
+            if (isWanted) {
                 // Without it a task that died would be taken for one with few rows.
-                isTaken(channel, Frame.end());
+                outlet.takes(Frame.end());
             }
         } finally {
-            close(channel);
+            outlet.close();
         }
         return null;
     }
+}
 
-    private SocketChannel connected(int partition) {
+/** The way to the engine: {@code sender.py} says how the two come to know each other. */
+public final class Outlet {
+    private static final int NONCE = 32;
+    private static final int DIGEST = 32;
+    private static final int MILLISECONDS = 20000;
+    private final SocketChannel channel;
+    public final boolean isWanted;
+
+    private Outlet(SocketChannel channel, boolean isWanted) {
+        this.channel = channel;
+        this.isWanted = isWanted;
+    }
+
+    /** Fails when nobody can be reached there, so that rows are never left out without a word. */
+    public static Outlet open(String host, int port, byte[] secret, int partition, long attempt) {
         // A channel, as an interrupt must reach a task that waits for its turn.
         SocketChannel channel = null;
         try {
-            channel = SocketChannel.open(new InetSocketAddress(host, port));
-            ByteBuffer greeting = ByteBuffer.allocate(token.length + 4).order(ByteOrder.LITTLE_ENDIAN);
-            greeting.put(token).putInt(partition);
-            greeting.position(0);
-            if (isTaken(channel, greeting) && channel.read(ByteBuffer.allocate(1)) == 1) {
-                return channel;
+            channel = SocketChannel.open();
+            channel.socket().connect(new InetSocketAddress(host, port), MILLISECONDS);
+            ByteBuffer asked = ByteBuffer.allocate(NONCE);
+            byte[] own = new byte[NONCE];
+            new SecureRandom().nextBytes(own);
+            boolean isWanted = isFilled(channel, asked);
+            if (isWanted) {
+                ByteBuffer said = ByteBuffer.allocate(NONCE + 12 + DIGEST).order(ByteOrder.LITTLE_ENDIAN);
+                said.put(own).putInt(partition).putLong(attempt);
+                said.put(digest(secret, asked.array(), Arrays.copyOf(said.array(), NONCE + 12)));
+                said.position(0);
+                write(channel, said);
+                ByteBuffer proof = ByteBuffer.allocate(DIGEST);
+                isWanted = isFilled(channel, proof);
+                if (isWanted && !MessageDigest.isEqual(proof.array(), digest(secret, own, new byte[0]))) {
+                    throw new IOException("somebody else listens there");
+                }
             }
-        } catch (IOException nobodyThere) {
-            // Said by the null.
+            return new Outlet(channel, isWanted);
+        } catch (Exception failure) {
+            close(channel);
+            String why = failure.getMessage() == null ? failure.getClass().getSimpleName() : failure.getMessage();
+            Platform.throwException(new IOException("No way to hand in rows at " + host + ":" + port + " (" + why + ")"));
+            return null;
         }
-        close(channel);
-        return null;
     }
 
-    private static boolean isTaken(SocketChannel channel, ByteBuffer data) {
+    /** Whether the frame was taken. If not, no more are wanted. */
+    public boolean takes(ByteBuffer frame) {
         try {
-            while (data.hasRemaining()) {
-                channel.write(data);
-            }
+            write(channel, frame);
             return true;
         } catch (IOException gone) {
             return false;
         }
+    }
+
+    public void close() {
+        close(channel);
     }
 
     private static void close(SocketChannel channel) {
@@ -192,6 +229,28 @@ final class RowSender extends AbstractFunction2 implements Serializable {
             }
         } catch (IOException closedAlready) {
             // Nobody reads from it any more.
+        }
+    }
+
+    private static byte[] digest(byte[] secret, byte[] first, byte[] second) throws GeneralSecurityException {
+        Mac mac = Mac.getInstance("HmacSHA256");
+        mac.init(new SecretKeySpec(secret, "HmacSHA256"));
+        mac.update(first);
+        return mac.doFinal(second);
+    }
+
+    private static boolean isFilled(SocketChannel channel, ByteBuffer into) throws IOException {
+        while (into.hasRemaining()) {
+            if (channel.read(into) < 0) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private static void write(SocketChannel channel, ByteBuffer data) throws IOException {
+        while (data.hasRemaining()) {
+            channel.write(data);
         }
     }
 }

@@ -14,11 +14,12 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 
-def compiled(session: SparkSession, name: str) -> Any:
-    """The compiler of `<name>.java`, done."""
+def compiled(session: SparkSession, name: str, uses: Any = None) -> Any:
+    """The compiler of `<name>.java`, done. `uses` is the one of what its classes know of ours."""
     jvm: Any = session._jvm
     compiler = jvm.org.codehaus.janino.SimpleCompiler()
-    compiler.setParentClassLoader(jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader())
+    spark = jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader()
+    compiler.setParentClassLoader(spark if uses is None else uses.getClassLoader())
     compiler.cook((resources(__package__) / f"{name}.java").read_text(encoding="utf-8"))
     return compiler
 

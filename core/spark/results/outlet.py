@@ -1,5 +1,8 @@
 """Where the tasks of a statement hand in their rows, and where these come out: in order of partitions, a
 batch at a time. A task whose turn has not come waits, so however many rows there are, few are in memory.
+
+A task that dies is tried again by Spark, and its later attempt takes the place of the earlier one. Where rows
+of that were handed on already, the same must come first again: else the statement is lost.
 """
 
 from __future__ import annotations
@@ -8,52 +11,85 @@ import secrets
 import socket
 import tempfile
 import threading
-from collections.abc import Iterator
+import zlib
+from collections.abc import Generator, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from core.errors import StatementFailed
+from core.errors import StatementFailed, Unavailable
+from core.spark.launch.result_port import ResultPort
+from core.spark.launch.session_settings import RESULT_PORT
 from core.spark.protocol import receive_exactly
-from core.spark.results.sender import HEAD, KNOWN, PARTITION, TOKEN_BYTES, SentBatch
+from core.spark.results.sender import (
+    GREETING_BYTES,
+    HEAD,
+    NONCE_BYTES,
+    SECRET_BYTES,
+    SentBatch,
+    digest,
+    known_task,
+)
 
 # How long a partition is waited for while later ones may be holding the cores it needs.
 _PATIENCE_SECONDS = 1.0
 _HANDSHAKE_SECONDS = 5.0
 
 
+@dataclass(slots=True)
+class _Source:
+    """An attempt at a partition, and its rows: from a socket, or put aside in a file."""
+
+    attempt: int
+    rows: IO[bytes]
+    channel: socket.socket | None
+
+    def cut(self) -> None:
+        """Let whoever reads it find the end. From any thread."""
+        if self.channel is not None:
+            with suppress(OSError):
+                self.channel.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        self.rows.close()
+        if self.channel is not None:
+            self.channel.close()
+
+
 class Outlet:
     """Opened before the Spark job starts; `job_ended` is called when it has."""
 
-    def __init__(self, host: str, scratch: Path) -> None:
-        self.token = secrets.token_bytes(TOKEN_BYTES)
+    def __init__(self, port: ResultPort, scratch: Path) -> None:
+        """Raises `Unavailable` where nothing can be listened at."""
+        self.secret = secrets.token_bytes(SECRET_BYTES)
         self._scratch = scratch
-        self._server = socket.create_server((host, 0))
-        self.address: tuple[str, int] = (host, self._server.getsockname()[1])
+        self._server = _listening(port)
+        self.address: tuple[str, int] = (port.host, self._server.getsockname()[1])
         self._changed = threading.Condition()
-        self._arrived: dict[int, IO[bytes]] = {}
-        self._taken: set[int] = set()
-        self._ended = False
+        self._arrived: dict[int, _Source] = {}
+        # What is being read, and the partitions below which all was handed on.
+        self._current: _Source | None = None
+        self._number = self._done = 0
+        # How many there are, once all have been handed in.
+        self._partitions: int | None = None
         self._failure: Exception | None = None
         threading.Thread(target=self._accept, name="outlet", daemon=True).start()
 
-    def job_ended(self, failure: Exception | None) -> None:
+    def job_ended(self, failure: Exception | None, partitions: int = 0) -> None:
+        """What it failed with; else how many partitions its tasks have handed in."""
         with self._changed:
-            self._ended, self._failure = True, failure
+            self._partitions, self._failure = partitions, failure
             self._changed.notify_all()
 
     def rows(self) -> Iterator[SentBatch]:
         """The batches as Arrow IPC streams, with how many rows each has. Raises what the job failed with."""
-        partition = 0
-        while (source := self._source(partition)) is not None:
-            with source:
-                while (batch := _batch(source)) is not None:
-                    if not batch[1]:
-                        break
-                    yield batch
-                else:
-                    self._lost()
-            partition += 1
+        while self._is_more():
+            told: list[int] = []
+            while not (yield from self._handed_on(told)):
+                pass
+            with self._changed:
+                self._done += 1
 
     def close(self) -> None:
         """No more rows are wanted: tasks that still send find the connection closed."""
@@ -65,44 +101,87 @@ class Outlet:
             for source in self._arrived.values():
                 source.close()
             self._arrived.clear()
+            if self._current is not None:
+                self._current.cut()
 
-    def _source(self, partition: int) -> IO[bytes] | None:
+    def _is_more(self) -> bool:
+        """Wait until there is a partition that was not handed on, or none is to come."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._partitions is not None or self._arrived)
+            return self._partitions is None or self._failure is not None or self._done < self._partitions
+
+    def _handed_on(self, told: list[int]) -> Generator[SentBatch, None, bool]:
+        """Hand on what the partition whose turn it is has beyond what was told; whether that is all of it.
+
+        `told` are checksums of the batches told so far, by whichever attempt.
+        """
+        source, number = self._source(), 0
+        try:
+            while (batch := _batch(source.rows)) is not None:
+                data, count = batch
+                if not count:
+                    if number < len(told):
+                        raise self._lost()
+                    return True
+                check = zlib.crc32(data)
+                if number == len(told):
+                    told.append(check)
+                    yield batch
+                elif told[number] != check:
+                    raise self._lost()
+                number += 1
+            return False
+        finally:
+            with self._changed:
+                self._current = None
+            source.close()
+
+    def _source(self) -> _Source:
+        """An attempt at the partition whose turn it is."""
         while True:
             with self._changed:
+                partition = self._done
                 if partition in self._arrived:
                     return self._take(partition)
-                if self._ended:
-                    if self._failure is not None:
-                        raise self._failure
-                    return self._take(min(self._arrived)) if self._arrived else None
+                if self._failure is not None:
+                    raise self._failure
+                if self._partitions is not None:
+                    raise self._lost()
                 if self._changed.wait(_PATIENCE_SECONDS) or not self._arrived:
                     continue
                 later = min(self._arrived)
                 source = self._take(later)
             self._put_on_disk(later, source)
 
-    def _take(self, partition: int) -> IO[bytes]:
-        self._taken.add(partition)
-        return self._arrived.pop(partition)
+    def _take(self, partition: int) -> _Source:
+        self._number, self._current = partition, self._arrived.pop(partition)
+        return self._current
 
-    def _put_on_disk(self, partition: int, source: IO[bytes]) -> None:
+    def _put_on_disk(self, partition: int, source: _Source) -> None:
         """Let a task finish out of turn: the one that is waited for may need its core."""
-        with source:
-            # Kept open: it is read when its turn comes.
-            spool = tempfile.TemporaryFile(dir=self._scratch)  # noqa: SIM115
-            while data := source.read(1 << 20):
+        # Kept open: it is read when its turn comes.
+        spool = tempfile.TemporaryFile(dir=self._scratch)  # noqa: SIM115
+        try:
+            while data := source.rows.read(1 << 20):
                 spool.write(data)
+        finally:
+            source.close()
         spool.seek(0)
         with self._changed:
-            self._arrived[partition] = spool
+            self._current = None
+            if partition in self._arrived:
+                # Its task was tried again.
+                spool.close()
+            else:
+                self._arrived[partition] = _Source(source.attempt, spool, None)
 
-    def _lost(self) -> None:
-        """A task ended in the middle of its rows: the job says why."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._ended)
-            raise self._failure or StatementFailed(
-                "A task of the statement was lost when part of its rows had been sent", "Run it again."
-            )
+    def _lost(self) -> Exception:
+        """Why there are not all of a partition's rows: the job may say."""
+        return self._failure or StatementFailed(
+            "A task of the statement was lost when part of its rows had been sent, and other rows came "
+            "when Spark tried it again",
+            "Run it again.",
+        )
 
     def _accept(self) -> None:
         while True:
@@ -110,35 +189,78 @@ class Outlet:
                 channel, _ = self._server.accept()
             except OSError:
                 return
-            partition = self._introduced(channel)
-            with self._changed:
-                if partition is None or partition in self._taken or self._server.fileno() < 0:
-                    channel.close()
-                    continue
-                self._arrived[partition] = channel.makefile("rb")
-                with channel, suppress(OSError):
-                    channel.sendall(KNOWN)
-                self._changed.notify_all()
+            if not self._is_taken(channel):
+                channel.close()
 
-    def _introduced(self, channel: socket.socket) -> int | None:
-        """The partition of a task that knows the token; None for anything else that connects."""
+    def _is_taken(self, channel: socket.socket) -> bool:
+        """Whether it is of a task that knows the secret, and that rows are wanted of."""
         channel.settimeout(_HANDSHAKE_SECONDS)
+        asked = secrets.token_bytes(NONCE_BYTES)
         try:
-            data = receive_exactly(channel, TOKEN_BYTES + PARTITION.size)
-        except TimeoutError:
-            return None
-        channel.settimeout(None)
-        if data is None or not secrets.compare_digest(data[:TOKEN_BYTES], self.token):
-            return None
-        number: int = PARTITION.unpack(data[TOKEN_BYTES:])[0]
-        return number
+            channel.sendall(asked)
+            answer = receive_exactly(channel, GREETING_BYTES)
+        except OSError:
+            return False
+        task = None if answer is None else known_task(self.secret, asked, bytes(answer))
+        if answer is None or task is None:
+            return False
+        partition, attempt = task
+        with self._changed:
+            if not self._is_wanted(partition, attempt):
+                return False
+            channel.settimeout(None)
+            with suppress(OSError):
+                channel.sendall(digest(self.secret, bytes(answer[:NONCE_BYTES])))
+            self._arrived[partition] = _Source(attempt, channel.makefile("rb"), channel)
+            self._changed.notify_all()
+        return True
+
+    def _is_wanted(self, partition: int, attempt: int) -> bool:
+        """Whether it is the newest attempt at a partition not handed on yet: earlier ones have ended then."""
+        if self._server.fileno() < 0 or partition < self._done:
+            return False
+        if (waiting := self._arrived.get(partition)) is not None:
+            if waiting.attempt > attempt:
+                return False
+            del self._arrived[partition]
+            waiting.close()
+        if self._current is not None and self._number == partition:
+            if self._current.attempt > attempt:
+                return False
+            # Its machine may be gone without a word.
+            self._current.cut()
+        return True
+
+
+def _listening(port: ResultPort) -> socket.socket:
+    bind = port.bind.strip("[]")
+    family = socket.AF_INET6 if ":" in bind else socket.AF_INET
+    refused = ""
+    for number in port.ports:
+        try:
+            return socket.create_server((bind, number), family=family)
+        except OSError as error:
+            refused = error.strerror or str(error)
+    first, last = port.ports[0], port.ports[-1]
+    if not first:
+        raise Unavailable(f"Rows can't be taken in at {bind} ({refused})", "Check spark.driver.bindAddress.")
+    named = f"Port {first} of {bind} is" if first == last else f"Ports {first} to {last} of {bind} are"
+    raise Unavailable(
+        f"{named} not to be had for the rows of statements ({refused})",
+        f"Another engine may use it. {RESULT_PORT} is the first port that is tried, "
+        "spark.port.maxRetries says how many more are.",
+    )
 
 
 def _batch(source: IO[bytes]) -> SentBatch | None:
     """The next batch; without rows at the end; None when the task died."""
-    head = source.read(HEAD.size)
-    if len(head) < HEAD.size:
+    try:
+        head = source.read(HEAD.size)
+        if len(head) < HEAD.size:
+            return None
+        length, count = HEAD.unpack(head)
+        data = source.read(length)
+    except OSError:
+        # The connection was reset with the executor.
         return None
-    length, count = HEAD.unpack(head)
-    data = source.read(length)
     return (data, count) if len(data) == length else None

@@ -1,4 +1,8 @@
-"""How a data frame's rows leave Spark: collected when Spark says they are few, else through an outlet."""
+"""How a data frame's rows leave Spark: collected when Spark says they are few, else through an outlet.
+
+At the outlet either tasks hand them in, or, where a cluster encrypts or speculates, the driver's Java process
+does, which has Spark fetch them: `native/ResultRows.java` has both.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +31,7 @@ if TYPE_CHECKING:
 # These have no Arrow type that others understand; as text they have one.
 _AS_TEXT = (CalendarIntervalType, VariantType, YearMonthIntervalType)
 _JOB_END_SECONDS = 10.0
+_ALL = (1 << 63) - 1
 
 
 def presentable(frame: DataFrame) -> DataFrame:
@@ -83,23 +88,32 @@ class Results:
             offset += HEAD.size + length
             yield _stream(schema, frames[offset - length : offset]), count
 
-    def streamed(self, frame: DataFrame, tag: str) -> Generator[SentBatch]:
-        """All rows in order while they are made. Closing the iterator ends their job, which has the `tag`."""
-        java, schema = self._java, _schema(frame)
-        context = frame.sparkSession.sparkContext
-        outlet = Outlet(self._spark.host, self._spark.scratch)
+    def streamed(self, frame: DataFrame, tag: str, most: int | None = None) -> Generator[SentBatch]:
+        """All rows in order while they are made. Closing the iterator ends their job, which has the `tag`.
 
-        def run_job() -> None:
+        `most` is how many will be looked at, None for all. Raises `Unavailable` without a port.
+        """
+        schema, port = _schema(frame), self._spark.port
+        context = frame.sparkSession.sparkContext
+        outlet = Outlet(port, self._spark.scratch)
+
+        def run_job() -> int:
             context.addJobTag(tag)
             try:
-                java.send(frame._jdf, *outlet.address, outlet.token)
+                to = (*outlet.address, outlet.secret)
+                if port.is_direct:
+                    return int(self._java.send(frame._jdf, *to))
+                return int(self._relay.relay(frame._jdf, *to, _ALL if most is None else most))
             finally:
                 context.removeJobTag(tag)
 
-        def ended(job: Future[None]) -> None:
+        def ended(job: Future[int]) -> None:
             failure = job.exception()
-            # The reader of the rows raises it.
-            outlet.job_ended(failure if failure is None or isinstance(failure, Exception) else None)
+            if failure is None:
+                outlet.job_ended(None, job.result())
+            else:
+                # The reader of the rows raises it.
+                outlet.job_ended(failure if isinstance(failure, Exception) else RuntimeError(repr(failure)))
 
         job = self._jobs.submit(run_job)
         job.add_done_callback(ended)
@@ -107,18 +121,30 @@ class Results:
             for data, count in outlet.rows():
                 yield _stream(schema, data), count
         finally:
-            outlet.close()
             if not job.done():
+                # Before its tasks find the outlet closed: they would take it for a fault.
                 with suppress(Exception):
                     context.cancelJobsWithTag(tag)
-                wait([job], _JOB_END_SECONDS)
+            outlet.close()
+            wait([job], _JOB_END_SECONDS)
 
     @cached_property
     def _java(self) -> Any:
+        return new_instance(self._spark.session, "ResultRows", compiler=self._compiler)
+
+    @cached_property
+    def _relay(self) -> Any:
+        session = self._spark.session
+        compiler = compiled(session, "RelayedRows", self._compiler)
+        send_to_executors(session, compiler, self._spark.scratch / "relayed-rows.jar")
+        return new_instance(session, "RelayedRows", compiler=compiler)
+
+    @cached_property
+    def _compiler(self) -> Any:
         session = self._spark.session
         compiler = compiled(session, "ResultRows")
         send_to_executors(session, compiler, self._spark.scratch / "result-rows.jar")
-        return new_instance(session, "ResultRows", compiler=compiler)
+        return compiler
 
 
 def _schema(frame: DataFrame) -> bytes:

@@ -59,6 +59,26 @@ FileNotFoundError: [Errno 2] No such file or directory: '/w/shop.db/t/bucket-0/d
             "A file that this version needs is not there: /w/shop.db/t/bucket-0/data-1.parquet",
             "An expiry or a clean-up took it; `paimark verify` says what is lost.",
         ),
+        (
+            "Job aborted due to stage failure: Task 0 in stage 1.0 failed 4 times, most recent failure: Lost "
+            "task 0.3 in stage 1.0 (TID 7) (10.0.0.7 executor 1): java.io.IOException: No way to hand in "
+            "rows at edge7:40123 (Connection refused)\n\tat Outlet.open(Unknown Source)",
+            "Rows can't be handed in at edge7:40123 from 10.0.0.7 (Connection refused)",
+            "That is this machine, as spark.driver.host has it. --spark-conf spark.paimark.result.port=7100 "
+            "settles the port that must be open, =off lets rows go Spark's own way.",
+        ),
+        (
+            "Job aborted due to stage failure: Task 3 in stage 2.0 failed 4 times, most recent failure: Lost "
+            "task 3.3 in stage 2.0 (TID 9) (node2 executor 4): java.io.IOException: No space left on device",
+            "The disk of node2 is full, where Spark keeps what does not fit into memory",
+            "Free some space there, or let spark.local.dir name a larger disk (on a cluster its workers' "
+            "SPARK_LOCAL_DIRS, or YARN's local directories).",
+        ),
+        (
+            "Job 3 cancelled because SparkContext was shut down",
+            "The cluster ended this application while the statement ran",
+            "Somebody stopped it there, or its executors failed too often: its logs say which. Run it again.",
+        ),
         ("java.lang.IllegalStateException: it is closed", "it is closed", ""),
         ("", "Spark failed without saying why", ""),
     ],

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from core.config import Settings
+from core.spark.arrow import read_batch
 from core.spark.client.client import Engine
 from core.spark.launch.session_settings import EXECUTORS_TIMEOUT
-from core.spark.protocol import StageProgress
+from core.spark.protocol import Batch, StageProgress
 from tests.paimon import read_rows
 from tests.spark.engine_fixture import ask, in_order, rows
 from tests.spark.standalone import SPARING, Standalone, standalone
@@ -24,13 +25,9 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
         yield running
 
 
-@pytest.fixture(scope="module")
-def far(
-    cluster: Standalone, engine_warehouse: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Engine]:
-    """An engine whose executors are the cluster's."""
+def engine_of(cluster: Standalone, warehouse: Path, log: Path, **more: str) -> Engine:
     settings = Settings(
-        str(engine_warehouse),
+        str(warehouse),
         spark_master=cluster.master,
         spark_conf={
             "spark.driver.host": "127.0.0.1",
@@ -38,10 +35,56 @@ def far(
             "spark.driver.extraJavaOptions": SPARING,
             "spark.executor.memory": "512m",
             "spark.executor.extraJavaOptions": SPARING,
-            EXECUTORS_TIMEOUT: "10 s",
+            EXECUTORS_TIMEOUT: "30 s",
+            **more,
         },
     )
-    engine = Engine(settings, tmp_path_factory.mktemp("log") / "far.log")
+    return Engine(settings, log)
+
+
+def elastic_engine(cluster: Standalone, warehouse: Path, log: Path, **more: str) -> Engine:
+    """None of its executors are there before they are asked for, and slow tasks are tried twice."""
+    settings = {
+        "spark.dynamicAllocation.enabled": "true",
+        "spark.dynamicAllocation.minExecutors": "0",
+        "spark.speculation": "true",
+        "spark.speculation.interval": "50ms",
+        "spark.speculation.quantile": "0.1",
+    }
+    return engine_of(cluster, warehouse, log, **{EXECUTORS_TIMEOUT: "60 s"}, **settings, **more)
+
+
+def test_executors_come_with_the_work_and_slow_tasks_are_tried_twice(
+    cluster: Standalone, engine_warehouse: Path, tmp_path: Path
+) -> None:
+    engine = elastic_engine(cluster, engine_warehouse, tmp_path / "engine.log")
+    # One worker is so slow that its tasks only end on the other one.
+    place = "java_method('java.lang.System', 'getProperty', 'user.dir')"
+    sleeping = f"java_method('java.lang.Thread', 'sleep', if({place} LIKE '%worker-1%', 250000L, 1L))"
+    try:
+        engine.wait_ready(200)
+        assert engine.nodes
+        found = rows(engine, f"SELECT id, {place} AS place, {sleeping} AS slept FROM range(0, 6, 1, 6)")
+        assert [row["id"] for row in found] == [*range(6)]
+        assert all("worker-2" in row["place"] for row in found)
+        assert {each.relative_to(cluster.place).parts[0] for each in cluster.shipped} == {
+            "worker-1",
+            "worker-2",
+        }
+        assert len(rows(engine, "SELECT * FROM shop.orders")) == 8
+        # Spark's own number, as nothing is known of what 200 partitions cost there.
+        [setting] = rows(engine, "SET spark.sql.shuffle.partitions")
+        assert setting["value"] == "200"
+    finally:
+        engine.close()
+
+
+@pytest.fixture(scope="module")
+def far(
+    cluster: Standalone, engine_warehouse: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Engine]:
+    """An engine whose executors are the cluster's."""
+    engine = engine_of(cluster, engine_warehouse, tmp_path_factory.mktemp("log") / "far.log")
     yield engine
     engine.close()
 
@@ -83,6 +126,35 @@ def test_a_cancel_reaches_the_executors(far: Engine) -> None:
     assert rows(far, "SELECT 1 AS one") == [{"one": 1}]
 
 
+BIG = "SELECT id, repeat(cast(id AS STRING), 400) AS text FROM range(0, 60000, 1, 3)"
+
+
+@pytest.mark.long
+def test_rows_that_die_with_their_executor_are_made_again(
+    far: Engine, cluster: Standalone, engine_warehouse: Path, tmp_path: Path
+) -> None:
+    """Those that were handed on count, whichever way rows come."""
+    check_rows_made_again(far, cluster)
+    far.close()
+    engine = elastic_engine(cluster, engine_warehouse, tmp_path / "engine.log")
+    try:
+        check_rows_made_again(engine, cluster)
+    finally:
+        engine.close()
+
+
+def check_rows_made_again(engine: Engine, cluster: Standalone) -> None:
+    ids: list[int] = []
+    for event in engine.run(BIG):
+        if isinstance(event, Batch):
+            if not ids:
+                cluster.kill_executors(0)
+                cluster.kill_executors(1)
+            ids += read_batch(event).column("id").to_pylist()
+    assert getattr(event, "rows", None) == 60000, event
+    assert ids == [*range(60000)]
+
+
 @pytest.mark.long
 def test_workers_that_die_are_told_of(far: Engine, cluster: Standalone) -> None:
     """With one of the two the statement ends well; without any, in a sentence."""
@@ -98,4 +170,4 @@ def test_workers_that_die_are_told_of(far: Engine, cluster: Standalone) -> None:
     assert failure.cause == "engine"
     assert failure.message.startswith(f"All executors of {cluster.master} are gone")
     again = ask(far, "SELECT 1").failure
-    assert again.message == f"{cluster.master} gave no executor in 10 seconds"
+    assert again.message == f"{cluster.master} gave no executor in 30 seconds"

@@ -98,11 +98,15 @@ def test_python_imports_this_package_from_what_executors_are_sent(tmp_path: Path
             "(TID 3) (node2 executor 1): Error from python worker:\n /py: No module named 'msgspec'\n",
             "Python at executor node2 lacks msgspec",
         ),
+        (
+            "Job aborted due to stage failure: Master removed our application: FAILED",
+            "spark://m:7077 ended this application",
+        ),
         ("Something else\nwas said", "Python does not run at an executor: Something else was said"),
     ],
 )
 def test_why_python_does_not_run_there(said: str, expected: str) -> None:
-    assert cluster._unfit(said).message == expected
+    assert cluster._unfit(said, "spark://m:7077").message == expected
 
 
 def test_what_a_machine_lacks_is_named() -> None:

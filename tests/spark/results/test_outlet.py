@@ -9,27 +9,40 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import StatementFailed
+from core.errors import StatementFailed, Unavailable
+from core.spark.launch.result_port import LOOPBACK, ResultPort
+from core.spark.protocol import receive_exactly
 from core.spark.results.outlet import Outlet
-from core.spark.results.sender import END, HEAD, KNOWN, PARTITION
+from core.spark.results.sender import DIGEST_BYTES, END, HEAD, NONCE_BYTES, digest, greeting
+
+ANY = ResultPort(LOOPBACK, LOOPBACK, range(1))
+OWN = b"n" * NONCE_BYTES
 
 
 @pytest.fixture
 def outlet(tmp_path: Path) -> Iterator[Outlet]:
-    outlet = Outlet("127.0.0.1", tmp_path)
+    outlet = Outlet(ANY, tmp_path)
     yield outlet
     outlet.close()
 
 
-def connect(outlet: Outlet, partition: int, token: bytes | None = None) -> socket.socket:
+def connect(outlet: Outlet, partition: int, attempt: int = 0, secret: bytes | None = None) -> socket.socket:
     channel = socket.create_connection(outlet.address)
-    channel.sendall((outlet.token if token is None else token) + PARTITION.pack(partition))
+    asked = receive_exactly(channel, NONCE_BYTES)
+    assert asked is not None
+    channel.sendall(greeting(secret or outlet.secret, bytes(asked), OWN, partition, attempt))
     return channel
 
 
-def hand_in(outlet: Outlet, partition: int, *batches: bytes, whole: bool = True) -> None:
-    with connect(outlet, partition) as channel:
-        assert channel.recv(1) == KNOWN
+def is_known(outlet: Outlet, channel: socket.socket) -> bool:
+    said = receive_exactly(channel, DIGEST_BYTES)
+    assert said in (None, digest(outlet.secret, OWN))
+    return said is not None
+
+
+def hand_in(outlet: Outlet, partition: int, *batches: bytes, whole: bool = True, attempt: int = 0) -> None:
+    with connect(outlet, partition, attempt) as channel:
+        assert is_known(outlet, channel)
         for data in batches:
             channel.sendall(HEAD.pack(len(data), 1) + data)
         if whole:
@@ -40,7 +53,7 @@ def test_partitions_come_out_in_order(outlet: Outlet) -> None:
     hand_in(outlet, 1, b"c")
     hand_in(outlet, 2)
     hand_in(outlet, 0, b"a", b"b")
-    outlet.job_ended(None)
+    outlet.job_ended(None, 3)
     assert [data for data, _ in outlet.rows()] == [b"a", b"b", b"c"]
 
 
@@ -51,7 +64,7 @@ def test_a_later_partition_in_the_way_is_put_aside(outlet: Outlet) -> None:
     def one_core() -> None:
         hand_in(outlet, 1, large, large)
         hand_in(outlet, 0, b"first")
-        outlet.job_ended(None)
+        outlet.job_ended(None, 2)
 
     worker = threading.Thread(target=one_core)
     worker.start()
@@ -69,20 +82,87 @@ def test_a_task_that_dies_midway_is_not_a_short_result(outlet: Outlet) -> None:
         list(rows)
 
 
-def test_a_task_tried_again_after_rows_were_taken_fails_the_statement(outlet: Outlet) -> None:
+def test_a_task_tried_again_goes_on_where_the_first_one_died(outlet: Outlet) -> None:
+    hand_in(outlet, 0, b"a", b"b", whole=False)
+    rows = outlet.rows()
+    assert next(rows) == (b"a", 1)
+    hand_in(outlet, 0, b"a", b"b", b"c", attempt=7)
+    hand_in(outlet, 1, b"d")
+    outlet.job_ended(None, 2)
+    assert [data for data, _ in rows] == [b"b", b"c", b"d"]
+
+
+def test_other_rows_after_some_were_handed_on_fail_the_statement(outlet: Outlet) -> None:
     hand_in(outlet, 0, b"a", whole=False)
     rows = outlet.rows()
     assert next(rows) == (b"a", 1)
-    with connect(outlet, 0) as again:
-        assert again.recv(1) == b""
-    outlet.job_ended(None)
+    hand_in(outlet, 0, b"A", attempt=7)
+    outlet.job_ended(None, 1)
     with pytest.raises(StatementFailed, match="lost"):
         next(rows)
 
 
-def test_only_who_knows_the_token_is_heard(outlet: Outlet) -> None:
-    with connect(outlet, 0, token=bytes(32)) as stranger:
-        assert stranger.recv(1) == b""
+def test_fewer_rows_after_some_were_handed_on_fail_the_statement(outlet: Outlet) -> None:
+    hand_in(outlet, 0, b"a", whole=False)
+    rows = outlet.rows()
+    assert next(rows) == (b"a", 1)
+    hand_in(outlet, 0, attempt=7)
+    outlet.job_ended(None, 1)
+    with pytest.raises(StatementFailed, match="lost"):
+        next(rows)
+
+
+def test_of_two_attempts_the_later_counts(outlet: Outlet) -> None:
+    """The first one's machine is gone without a word: its connection would be read for ever."""
+    with connect(outlet, 0, attempt=3) as silent:
+        assert is_known(outlet, silent)
+        silent.sendall(HEAD.pack(1, 1) + b"a")
+        rows = outlet.rows()
+        assert next(rows) == (b"a", 1)
+        hand_in(outlet, 0, b"a", b"b", attempt=5)
+        with connect(outlet, 0, attempt=4) as earlier:
+            assert not is_known(outlet, earlier)
+        outlet.job_ended(None, 1)
+        assert list(rows) == [(b"b", 1)]
+
+
+def test_rows_that_never_came_are_not_a_short_result(outlet: Outlet) -> None:
     hand_in(outlet, 0, b"a")
-    outlet.job_ended(None)
+    outlet.job_ended(None, 2)
+    rows = outlet.rows()
+    assert next(rows) == (b"a", 1)
+    with pytest.raises(StatementFailed, match="lost"):
+        next(rows)
+
+
+def test_only_who_knows_the_secret_is_heard_and_it_never_travels(outlet: Outlet) -> None:
+    with connect(outlet, 0, secret=bytes(32)) as stranger:
+        assert not is_known(outlet, stranger)
+    asked = b"x" * NONCE_BYTES
+    assert outlet.secret not in greeting(outlet.secret, asked, OWN, 0, 0) + digest(outlet.secret, OWN)
+    hand_in(outlet, 0, b"a")
+    outlet.job_ended(None, 1)
     assert list(outlet.rows()) == [(b"a", 1)]
+
+
+def test_a_greeting_that_was_overheard_is_of_no_use(outlet: Outlet) -> None:
+    channel = socket.create_connection(outlet.address)
+    asked = receive_exactly(channel, NONCE_BYTES)
+    channel.close()
+    assert asked is not None
+    with socket.create_connection(outlet.address) as again:
+        receive_exactly(again, NONCE_BYTES)
+        again.sendall(greeting(outlet.secret, bytes(asked), OWN, 0, 0))
+        assert not is_known(outlet, again)
+
+
+def test_the_first_free_port_of_a_range(tmp_path: Path) -> None:
+    with socket.create_server((LOOPBACK, 0)) as server:
+        taken = server.getsockname()[1]
+        outlet = Outlet(ResultPort(LOOPBACK, "driver.example", range(taken, taken + 9)), tmp_path)
+        outlet.close()
+        assert outlet.address[0] == "driver.example" and taken < outlet.address[1] < taken + 9
+        with pytest.raises(Unavailable, match=f"Port {taken} of 127.0.0.1 is not to be had"):
+            Outlet(ResultPort(LOOPBACK, LOOPBACK, range(taken, taken + 1)), tmp_path)
+    with pytest.raises(Unavailable, match=r"taken in at 192\.0\.2\.1"):
+        Outlet(ResultPort("192.0.2.1", LOOPBACK, range(1)), tmp_path)

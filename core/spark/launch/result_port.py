@@ -1,0 +1,72 @@
+"""How a statement's rows come from tasks to this process: at a port of ours, or as Spark's own results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from core.errors import Unavailable
+from core.spark.launch.session_settings import RESULT_PORT
+
+LOOPBACK = "127.0.0.1"
+_OFF = "off"
+_TRIES = "spark.port.maxRetries"
+_USUAL_TRIES = 16
+_LAST_PORT = 65_535
+# Where one of these is on, rows go where Spark encrypts them, or tells two attempts of one task apart.
+_SPARKS_OWN = (
+    "spark.speculation",
+    "spark.network.crypto.enabled",
+    "spark.authenticate.enableSaslEncryption",
+    "spark.ssl.enabled",
+    "spark.ssl.rpc.enabled",
+    "spark.io.encryption.enabled",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ResultPort:
+    """`bind` is the address that is listened at, `host` the one that is told.
+
+    Both may be empty until Spark has settled what its driver is called: see `at`. `ports` are tried in turn,
+    0 is any. `is_direct`: tasks hand in their rows there. Else they keep them for Spark to fetch, and only
+    the driver's Java process, on this machine, hands them in.
+    """
+
+    bind: str
+    host: str
+    ports: range
+    is_direct: bool = True
+
+    def at(self, host: str) -> ResultPort:
+        """With the driver's address where none was set."""
+        return replace(self, bind=self.bind or host, host=self.host or host)
+
+
+def result_port(settings: Mapping[str, str], *, is_cluster: bool) -> ResultPort:
+    """Raises `Unavailable` for a faulty setting."""
+    wanted = settings.get(RESULT_PORT, "0").strip().lower()
+    if wanted == _OFF or (is_cluster and _is_on(settings)):
+        return ResultPort(LOOPBACK, LOOPBACK, range(1), is_direct=False)
+    ports = _ports(wanted, settings)
+    if not is_cluster:
+        # Rows are for this machine's tasks, whatever address Spark itself was given.
+        return ResultPort(LOOPBACK, LOOPBACK, ports)
+    host = settings.get("spark.driver.host", "")
+    return ResultPort(settings.get("spark.driver.bindAddress", host), host, ports)
+
+
+def _is_on(settings: Mapping[str, str]) -> bool:
+    return any(settings.get(name, "").strip().lower() == "true" for name in _SPARKS_OWN)
+
+
+def _ports(wanted: str, settings: Mapping[str, str]) -> range:
+    tries = settings.get(_TRIES, str(_USUAL_TRIES)).strip()
+    if not wanted.isdecimal() or int(wanted) > _LAST_PORT:
+        raise Unavailable(f"{RESULT_PORT} is a port or {_OFF}, not {wanted}")
+    first = int(wanted)
+    if not first:
+        return range(1)
+    if not tries.isdecimal():
+        raise Unavailable(f"{_TRIES} is a number, not {tries}")
+    return range(first, min(first + int(tries), _LAST_PORT) + 1)
