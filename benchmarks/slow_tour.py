@@ -66,7 +66,6 @@ class Tourist:
         self._pace = pace
         self._began = time.monotonic()
         self.frames: list[tuple[float, str]] = []
-        # The recording names no directory of this machine.
         home = {**environment(str(place)), "HOME": str(place)}
         self._terminal = Terminal(command, home, (LINES, COLUMNS), self._take)
 
@@ -114,7 +113,9 @@ def tour(delay: float, rate: float, pace: float) -> tuple[list[Took], list[tuple
         os.environ["LINE_RATE"] = str(rate)
         tourist = Tourist([*line, *paimark("demo", str(place / "paimark-demo"))], place, pace)
         try:
-            return list(tourist.tour()), tourist.frames
+            took = list(tourist.tour())
+            # The recording names no directory of this machine.
+            return took, [(when, text.replace(name, "~")) for when, text in tourist.frames]
         finally:
             tourist.close()
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 from html import unescape
 from pathlib import Path
 
+from benchmarks.screen import Screen
 from core.demo.build import build_demo
 from tests.tui.driving import sitting
 from tests.tui.first_screens import LARGE, PICTURES, first_screens
+from tui.tour.steps import STEPS
 
 # Words that no commit, time or place has in it.
 _WORD = re.compile(r"(?<![\w-])[A-Za-z]{4,}(?![\w-])")
@@ -28,6 +31,20 @@ async def test_the_words_of_the_pictures_are_those_on_the_screen(tmp_path: Path)
 
         await first_screens(console, compare, "month-end")
     assert missing == {name: set() for name in ("snapshots", "keys", "palette", "refused")}
+
+
+def test_the_recording_is_of_the_tour() -> None:
+    """`make screenshots` makes it anew."""
+    shown: dict[str, set[str]] = {}
+    screen = Screen()
+    for line in (PICTURES / "tour.cast").read_text().splitlines()[1:]:
+        _, _, text = json.loads(line)
+        screen.feed(text)
+        if found := re.search(r"Tour (\d) of \d", screen.text):
+            shown.setdefault(found[1], set()).update(_WORD.findall(screen.text))
+    assert list(shown) == [str(number) for number in range(1, len(STEPS) + 1)]
+    for number, step in zip(shown, STEPS, strict=True):
+        assert set(_WORD.findall(re.sub(r"\{[^}]*\}", " ", step.text))) <= shown[number], step.name
 
 
 def words_of(name: str) -> set[str]:
