@@ -13,12 +13,11 @@ from typing import Any
 from pyspark.sql.types import StructType
 
 from core.errors import StatementFailed
+from core.spark.datasource.field_types import atoms, is_wider
 from core.spark.datasource.type_changes import type_words
 from core.spark.datasource.types import spark_schema
 from core.table.definition.column_types import ColumnType
 
-_INTEGERS = {"TINYINT": 3, "SMALLINT": 5, "INT": 10, "INTEGER": 10, "BIGINT": 19}
-_TEXTS = frozenset({"CHAR", "VARCHAR", "STRING"})
 # Spark has no reader for what Paimon stores these as.
 _UNREAD = frozenset({"TIME", "VARIANT", "BLOB", "MULTISET", "VECTOR"})
 # ORC has types of its own for these: Spark reads times in the machine's zone, and ORC pads texts. What
@@ -82,58 +81,12 @@ def _require_distinct(names: Collection[str]) -> None:
 def _check(wanted: Any, in_file: Any, file_format: str) -> None:
     """Raises `NotNative` unless Spark reads the column and its cast is Paimon's."""
     is_nested = type(in_file.type).__name__ != "AtomicType"
-    for each in _atoms(in_file.type):
+    for each in atoms(in_file.type):
         kind = ColumnType.of(each)
         is_unread = kind.name in _UNREAD_ORC or (is_nested and kind.name == "DATE")
         if kind.name in _UNREAD or (file_format == "orc" and is_unread):
             raise NotNative(f"column {wanted.name} of type {each} in {file_format} files")
-    if not _is_wider(wanted.type, in_file.type):
+    if not is_wider(wanted.type, in_file.type):
         raise NotNative(
             f"column {wanted.name} was {type_words(in_file.type)} and is {type_words(wanted.type)}"
         )
-
-
-def _atoms(kind: Any) -> list[str]:
-    """The types of single values in a type of pypaimon's."""
-    match type(kind).__name__:
-        case "AtomicType":
-            return [kind.type.upper()]
-        case "ArrayType":
-            return _atoms(kind.element)
-        case "MapType":
-            return [*_atoms(kind.key), *_atoms(kind.value)]
-        case "RowType":
-            return [each for field in kind.fields for each in _atoms(field.type)]
-    return [type(kind).__name__.removesuffix("Type").upper()]
-
-
-def _is_wider(wanted: Any, in_file: Any) -> bool:
-    """Whether every value of type `in_file` is the same value as one of type `wanted`."""
-    if type(wanted).__name__ != "AtomicType" or type(in_file).__name__ != "AtomicType":
-        return _shape(wanted) == _shape(in_file)
-    new, old = ColumnType.of(wanted.type), ColumnType.of(in_file.type)
-    if new == old:
-        return True
-    if old.name in _TEXTS and new.name in ("VARCHAR", "STRING"):
-        is_longer = old.first is not None and new.first is not None and old.first <= new.first
-        return new.name == "STRING" or is_longer
-    if old.name in _INTEGERS and new.name in _INTEGERS:
-        return _INTEGERS[old.name] <= _INTEGERS[new.name]
-    if old.name == "DECIMAL" and new.name == "DECIMAL":
-        (digits, scale), (new_digits, new_scale) = old.decimal, new.decimal
-        return scale <= new_scale and digits - scale <= new_digits - new_scale
-    return (old.name, new.name) == ("FLOAT", "DOUBLE")
-
-
-def _shape(kind: Any) -> object:
-    """A type without what is nullable in it, comparable: fields by id and name."""
-    match type(kind).__name__:
-        case "AtomicType":
-            return ColumnType.of(kind.type)
-        case "ArrayType":
-            return "ARRAY", _shape(kind.element)
-        case "MapType":
-            return "MAP", _shape(kind.key), _shape(kind.value)
-        case "RowType":
-            return "ROW", tuple((field.id, field.name, _shape(field.type)) for field in kind.fields)
-    return str(kind)

@@ -1,0 +1,56 @@
+"""pypaimon's column types compared: what single values they are made of, and which hold those of which."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core.table.definition.column_types import ColumnType
+
+_INTEGERS = {"TINYINT": 3, "SMALLINT": 5, "INT": 10, "INTEGER": 10, "BIGINT": 19}
+_TEXTS = frozenset({"CHAR", "VARCHAR", "STRING"})
+
+
+def atoms(kind: Any) -> list[str]:
+    """The types of single values in a type of pypaimon's."""
+    match type(kind).__name__:
+        case "AtomicType":
+            return [kind.type.upper()]
+        case "ArrayType":
+            return atoms(kind.element)
+        case "MapType":
+            return [*atoms(kind.key), *atoms(kind.value)]
+        case "RowType":
+            return [each for field in kind.fields for each in atoms(field.type)]
+    return [type(kind).__name__.removesuffix("Type").upper()]
+
+
+def is_wider(wanted: Any, in_file: Any) -> bool:
+    """Whether every value of type `in_file` is the same value as one of type `wanted`."""
+    if type(wanted).__name__ != "AtomicType" or type(in_file).__name__ != "AtomicType":
+        return _shape(wanted) == _shape(in_file)
+    new, old = ColumnType.of(wanted.type), ColumnType.of(in_file.type)
+    if new == old:
+        return True
+    if old.name in _TEXTS and new.name in ("VARCHAR", "STRING"):
+        is_longer = old.first is not None and new.first is not None and old.first <= new.first
+        return new.name == "STRING" or is_longer
+    if old.name in _INTEGERS and new.name in _INTEGERS:
+        return _INTEGERS[old.name] <= _INTEGERS[new.name]
+    if old.name == "DECIMAL" and new.name == "DECIMAL":
+        (digits, scale), (new_digits, new_scale) = old.decimal, new.decimal
+        return scale <= new_scale and digits - scale <= new_digits - new_scale
+    return (old.name, new.name) == ("FLOAT", "DOUBLE")
+
+
+def _shape(kind: Any) -> object:
+    """A type without what is nullable in it, comparable: fields by id and name."""
+    match type(kind).__name__:
+        case "AtomicType":
+            return ColumnType.of(kind.type)
+        case "ArrayType":
+            return "ARRAY", _shape(kind.element)
+        case "MapType":
+            return "MAP", _shape(kind.key), _shape(kind.value)
+        case "RowType":
+            return "ROW", tuple((field.id, field.name, _shape(field.type)) for field in kind.fields)
+    return str(kind)
