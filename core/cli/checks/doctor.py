@@ -27,6 +27,7 @@ from core.errors import Corrupt, PaimarkError, Unavailable, UsageError, shortene
 from core.figures import counted
 from core.redaction import redacted
 from core.shell import shell_line
+from core.spark.datasource.rust.installed import PACKAGE, why_missing
 from core.spark.launch.java import find_java
 from core.storage.files import Files
 from core.storage.open import open_files
@@ -121,6 +122,11 @@ def _libraries() -> Iterator[Finding]:
             yield Finding(name, "ok", version(name))
         except PackageNotFoundError as error:
             raise Unavailable(f"{name} is not installed", "Install paimark again.") from error
+    if why := why_missing():
+        slow = "what Spark's own readers do not read is read by Python alone, several times slower"
+        yield Finding(PACKAGE, "ok", f"{why}: {slow}")
+    else:
+        yield Finding(PACKAGE, "ok", version(PACKAGE))
 
 
 def _spark(lines: Iterator[str]) -> Iterator[Finding]:

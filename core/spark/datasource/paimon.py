@@ -18,6 +18,8 @@ from pypaimon.table.file_store_table import FileStoreTable
 
 from core.errors import Corrupt, Refused
 from core.spark.datasource.conditions import PypaimonCondition, predicate
+from core.spark.datasource.rust.choice import Choice
+from core.spark.datasource.rust.reading import SplitReader
 from core.spark.datasource.scan import Scan
 from core.spark.datasource.type_changes import columns_of_one_type, require_convertible
 from core.table.definition.kind_signs import ignored_deletes
@@ -110,14 +112,14 @@ def require_deletes_done(scan: Scan, table: Any, splits: Iterable[Any]) -> None:
 def read_splits(
     scan: Scan, wanted: Iterable[PypaimonCondition], splits: list[Any]
 ) -> Iterator[pa.RecordBatch]:
-    """Their rows, merged where the table has a primary key.
+    """Their rows, merged where the table has a primary key: by pypaimon-rust where it may read them.
 
     Raises `Refused` for a value that its column's type of now can't hold, and for rows that pypaimon can't
     merge; `Corrupt` for a file that is not what its manifest says.
     """
     name = scan.name
     try:
-        yield from _builder(scan, wanted).new_read().to_arrow_batch_reader(splits)
+        yield from _read(scan, wanted, splits)
     except NotImplementedError as error:
         engine = open_table(scan).table_schema.options.get("merge-engine", "deduplicate")
         taken = "which take values of earlier ones back" if engine == "aggregation" else "which delete"
@@ -135,6 +137,31 @@ def read_splits(
                 "Leave the column out, or read a version from before the change.",
             ) from error
         raise Corrupt(f"Files of {name} can't be read ({error})", "See `paimark verify`.") from error
+
+
+def split_readers(scan: Scan) -> str:
+    """Which of the two readers has its splits, in words; what is refused, in its own."""
+    try:
+        splits = plan_splits(scan, ()) if scan.snapshot else []
+    except Refused as refused:
+        return f"refused: {refused.message}"
+    return Choice(scan, open_table(scan)).said(splits)
+
+
+def _read(scan: Scan, wanted: Iterable[PypaimonCondition], splits: list[Any]) -> Iterator[pa.RecordBatch]:
+    builder, table = _builder(scan, wanted), open_table(scan)
+    condition = predicate(builder.new_predicate_builder(), wanted)
+
+    def by_python(part: list[Any]) -> Iterator[pa.RecordBatch]:
+        yield from builder.new_read().to_arrow_batch_reader(part)
+
+    reader = SplitReader(table, _columns(scan, table), condition, by_python)
+    return reader.batches(Choice(scan, table), splits)
+
+
+def _columns(scan: Scan, table: Any) -> list[str]:
+    """Without any column of the files some readers have no rows to count."""
+    return table.field_names if scan.columns is None else [*scan.columns, *_counted(table, scan.columns)]
 
 
 def _changed_columns(scan: Scan, splits: Iterable[Any]) -> list[str]:
@@ -164,8 +191,7 @@ def _builder(scan: Scan, wanted: Iterable[PypaimonCondition]) -> Any:
     if condition is not None:
         builder = builder.with_filter(condition)
     if scan.columns is not None:
-        # Without any column of the files some readers have no rows to count.
-        builder = builder.with_projection([*scan.columns, *_counted(table, scan.columns)])
+        builder = builder.with_projection(_columns(scan, table))
     # By this option pypaimon writes deletes that its limit counts as rows. Of some files, rows of others.
     if scan.limit is not None and scan.only is None and "rowkind.field" not in table.table_schema.options:
         builder = builder.with_limit(scan.limit)

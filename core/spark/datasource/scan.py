@@ -75,6 +75,7 @@ class Scan(TableAddress, frozen=True):
     rows that any one reader has to give. Without `filters` the reader gives the rows of every plan that it is
     in: Spark tells it the conditions of one of them, and would read the others by those too. `only` are the
     names of the data files to read, None for all of the snapshot's. `beside` is for the native readers.
+    Without `rust` Python reads all of them.
     """
 
     snapshot: str = ""
@@ -83,6 +84,7 @@ class Scan(TableAddress, frozen=True):
     filters: bool = True
     only: tuple[str, ...] | None = None
     beside: Beside | None = None
+    rust: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from core.errors import StatementFailed, failing_at
 from core.spark.comparing.restricted import restricted
+from core.spark.datasource.paimon import split_readers
 from core.spark.datasource.scan import Scan, WarehouseAccess, make_scan
 from core.spark.datasource.table_options import Asked
 from core.spark.native.columns import NotNative
@@ -52,7 +53,9 @@ class OpenedTable:
         reason = f" ({self.why_not})" if self.why_not else ""
         note = f": {self.reading.note}" if self.reading.note else ""
         asked = f", for {self.use.clause.words} {_asked(self.use)}" if self.use.clause else ""
-        return f"scan: {self.reading.scan}{reason} {self.label} at {self.reading.version}{asked}{note}"
+        said = f"scan: {self.reading.scan}{reason} {self.label} at {self.reading.version}{asked}{note}"
+        by = f"; {split_readers(self.scan)}" if self.scan is not None and self.native is None else ""
+        return said + by
 
 
 def explained(opened: Sequence[OpenedTable], plan: str) -> str:
@@ -155,7 +158,7 @@ def opened_scan(natives: NativeScans, use: TableUse, root: Root, scan: Scan, rea
         native = natives.open(root, scan)
     except NotNative as why:
         # Which travels with every task.
-        alone = replace(scan, beside=None)
+        alone = natives.for_python(replace(scan, beside=None))
         return OpenedTable(use, reading.table, replace(reading, scan=SCANNED), alone, why_not=str(why))
     return OpenedTable(use, reading.table, replace(reading, scan=NATIVE), scan, native=native)
 

@@ -16,7 +16,8 @@ EXECUTORS_TIMEOUT = "spark.paimark.executors-timeout"
 RESULT_PORT = "spark.paimark.result.port"
 
 _PREFIX = "spark.paimark."
-_READERS = ("auto", "python")
+# The last: the Python source, and in it pypaimon alone.
+_READERS = ("auto", "python", "pypaimon")
 _OF_THE_START = (IDLE_TIMEOUT, EXECUTORS_TIMEOUT, RESULT_PORT)
 
 
@@ -52,6 +53,8 @@ def check_setting(statement: Statement) -> None:
             start,
         )
     if name == SCAN and value not in _READERS:
-        raise StatementFailed(f"{SCAN} is {' or '.join(_READERS)}, not {value}", "", start)
+        raise StatementFailed(
+            f"{SCAN} is {', '.join(_READERS[:-1])} or {_READERS[-1]}, not {value}", "", start
+        )
     if name == LOCAL_BYTES and not value.isdecimal():
         raise StatementFailed(f"{LOCAL_BYTES} is a number of bytes, not {value}", "", start)

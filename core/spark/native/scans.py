@@ -105,8 +105,8 @@ class NativeScans:
         """Raises `NotNative` with the reason why the Python source has to read it."""
         if self._jvm is None:
             raise NotNative("a Spark that is reached by Connect takes no lists of files")
-        if self._session.conf.get(SCAN, "auto") == "python":
-            raise NotNative(f"{SCAN} is python")
+        if (chosen := self._chosen_reader) != "auto":
+            raise NotNative(f"{SCAN} is {chosen}")
         key = (
             root.directory,
             scan.snapshot,
@@ -128,6 +128,14 @@ class NativeScans:
         if isinstance(table, str):
             raise NotNative(table)
         return table
+
+    def for_python(self, scan: Scan) -> Scan:
+        """The scan as the Python source is to do it: without pypaimon-rust where the session wants none."""
+        return replace(scan, rust=False) if self._chosen_reader == "pypaimon" else scan
+
+    @property
+    def _chosen_reader(self) -> str:
+        return str(self._session.conf.get(SCAN, "auto"))
 
     def frame(self, table: NativeTable, need: ViewNeeds | None) -> DataFrame:
         """The rows that are needed, all of them when `need` is None; more may come along."""

@@ -62,7 +62,7 @@ def test_a_zone_that_only_spark_knows_is_refused_and_not_kept(zoned: Engine) -> 
     ("sql", "words"),
     [
         ("SET spark.paimark.scann = python", f"no setting spark.paimark.scann.*Did you mean {SCAN}"),
-        ("SET `spark.paimark.scan`=nativ", "auto or python, not nativ"),
+        ("SET `spark.paimark.scan`=nativ", "auto, python or pypaimon, not nativ"),
         ("set spark.paimark.merge.localBytes=much", "number of bytes, not much"),
         ("SET spark.paimark.idle-timeout=1 h", "when the engine starts.*--spark-conf"),
         ("RESET spark.paimark.scann", "no setting"),

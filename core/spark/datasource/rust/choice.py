@@ -1,0 +1,69 @@
+"""Which splits of a table pypaimon-rust reads here: whether it is installed, and what `judgement` says."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from pypaimon.read.split import DataSplit
+
+from core.figures import counted
+from core.spark.datasource.rust.installed import PACKAGE, why_missing
+from core.spark.datasource.rust.judgement import (
+    FileFacts,
+    SplitFacts,
+    TableFacts,
+    why_not_split,
+    why_not_table,
+)
+from core.spark.datasource.scan import Scan
+
+
+class Choice:
+    """`table` is pypaimon's, at the scan's schema."""
+
+    def __init__(self, scan: Scan, table: Any) -> None:
+        self._schemas = table.schema_manager
+        self._written: dict[int, Sequence[Any] | None] = {table.table_schema.id: table.fields}
+        self._table = TableFacts(
+            scan.warehouse,
+            table.fields,
+            table.table_schema.options,
+            table.primary_keys,
+            table.partition_keys,
+        )
+        self._why_not = "it is switched off"
+        if scan.rust:
+            self._why_not = why_missing() or why_not_table(self._table)
+
+    def why_python(self, split: Any) -> str:
+        """Why Python reads the split; empty where pypaimon-rust does."""
+        if self._why_not:
+            return self._why_not
+        files = tuple(self._facts(file) for file in split.files)
+        facts = SplitFacts(files, type(split) is DataSplit, bool(split.is_streaming))
+        return why_not_split(self._table, facts)
+
+    def said(self, splits: Iterable[Any]) -> str:
+        """For EXPLAIN: `by pypaimon-rust`, or how many of the splits are not, and why."""
+        reasons = Counter(self.why_python(split) for split in splits)
+        if not reasons and self._why_not:
+            reasons[self._why_not] = 1
+        by_python = ", ".join(reason for reason in reasons if reason)
+        if not by_python:
+            return f"by {PACKAGE}"
+        if not reasons[""]:
+            return f"not by {PACKAGE}: {by_python}"
+        return f"{reasons['']} of {counted(reasons.total(), 'split')} by {PACKAGE}, others not: {by_python}"
+
+    def _facts(self, file: Any) -> FileFacts:
+        is_partial = file.write_cols is not None or file.first_row_id is not None
+        fields = self._fields(file.schema_id)
+        return FileFacts(file.file_name, file.level, file.delete_row_count, is_partial, fields)
+
+    def _fields(self, schema_id: int) -> Sequence[Any] | None:
+        if schema_id not in self._written:
+            schema = self._schemas.get_schema(schema_id)
+            self._written[schema_id] = None if schema is None else schema.fields
+        return self._written[schema_id]

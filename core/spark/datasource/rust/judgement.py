@@ -1,0 +1,205 @@
+"""Decide what pypaimon-rust may read: a table as a whole, then each split of it.
+
+An answer is a reason for Python, in words that EXPLAIN shows; empty where pypaimon-rust reads. What it
+may read is held up to stock Paimon by tests, in the folder of this name and on generated tables; all else is
+Python's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any, NamedTuple
+
+from core.spark.datasource.field_types import atoms, is_wider
+from core.table.definition.column_types import ColumnType
+
+_FORMATS = ("parquet", "orc", "avro")
+_WHOLE = frozenset({"TINYINT", "SMALLINT", "INT", "INTEGER", "BIGINT"})
+_TEXTS = frozenset({"CHAR", "VARCHAR", "STRING"})
+_BYTES = frozenset({"BINARY", "VARBINARY", "BYTES"})
+_TIMES = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_LTZ"})
+_VALUES = _WHOLE | _TEXTS | _BYTES | _TIMES | {"BOOLEAN", "FLOAT", "DOUBLE", "DECIMAL"}
+# Rows are merged in the order of these.
+_KEYS = _WHOLE | _TEXTS | _BYTES | _TIMES | {"BOOLEAN", "DECIMAL"}
+_SEQUENCES = _KEYS | {"DOUBLE"}
+_PARTITIONS = _WHOLE | {"STRING", "VARCHAR", "DATE", "BOOLEAN"}
+_FINEST = 6
+# What readers of keyed files call columns of their own.
+_SYSTEM_NAMES = ("_KEY_", "_SEQUENCE_NUMBER", "_VALUE_KIND", "_ROW_ID", "rowkind")
+_ENGINES = ("deduplicate", "partial-update", "aggregation", "first-row")
+_AGGREGATES = ("sum", "max", "min", "last_non_null_value")
+
+_Matters = Callable[[str], bool]
+
+
+def _is_true(value: str) -> bool:
+    return value.strip().lower() == "true"
+
+
+def _always(value: str) -> bool:
+    return True
+
+
+def _other_than(*values: str) -> _Matters:
+    return lambda value: value.strip().lower() not in values
+
+
+# It is told of these alone: of any other option it might make something else of the same split.
+_TOLD = (
+    *("merge-engine", "sequence.field", "deletion-vectors.enabled", "read.batch-size"),
+    *("fields.*.aggregate-function", "fields.default-aggregate-function"),
+)
+# What rows are made of in another way than it knows. The first that fits a name counts.
+_PYTHONS: tuple[tuple[str, _Matters], ...] = (
+    ("merge-engine", _other_than(*_ENGINES)),
+    ("fields.*.aggregate-function", _other_than(*_AGGREGATES)),
+    ("fields.default-aggregate-function", _other_than(*_AGGREGATES)),
+    ("fields.*", _always),
+    ("partial-update.*", _always),
+    ("aggregation.*", _always),
+    # It takes the greatest all the same.
+    ("sequence.field.sort-order", _other_than("ascending")),
+    ("data-evolution.enabled", _is_true),
+    ("row-tracking.enabled", _is_true),
+    ("data-file.thin-mode", _is_true),
+    ("deletion-vectors.merge-on-read", _is_true),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TableFacts:
+    """`fields` are pypaimon's."""
+
+    warehouse: str
+    fields: Sequence[Any]
+    options: Mapping[str, str]
+    keys: Sequence[str]
+    partitions: Sequence[str]
+
+    @property
+    def engine(self) -> str:
+        return self.options.get("merge-engine", "deduplicate").strip().lower()
+
+    @property
+    def skips_new(self) -> bool:
+        """Whether readers leave out what no compaction has looked at yet."""
+        has_vectors = _is_true(self.options.get("deletion-vectors.enabled", ""))
+        return bool(self.keys) and (has_vectors or self.engine == "first-row")
+
+
+class FileFacts(NamedTuple):
+    """Of a data file. `fields` are pypaimon's of the schema that it was written with, None: not to be had.
+
+    `deletes` is how many of its rows take others back, None where nobody counted; `is_partial` where it holds
+    some of the columns, or numbers of rows.
+    """
+
+    name: str
+    level: int
+    deletes: int | None
+    is_partial: bool
+    fields: Sequence[Any] | None
+
+    @property
+    def format(self) -> str:
+        return self.name.rpartition(".")[2].lower()
+
+
+class SplitFacts(NamedTuple):
+    """`is_plain` where it is of data files and nothing else."""
+
+    files: Sequence[FileFacts]
+    is_plain: bool
+    is_streaming: bool
+
+
+def told_options(options: Mapping[str, str]) -> dict[str, str]:
+    """Those of a table's options that pypaimon-rust is told of."""
+    told = {
+        name: value for name, value in options.items() if any(fnmatchcase(name, option) for option in _TOLD)
+    }
+    # What it leaves out by indexes of files nothing here holds up to stock Paimon.
+    return told | {"file-index.read.enabled": "false"}
+
+
+def why_not_table(table: TableFacts) -> str:
+    if "://" in table.warehouse:
+        return f"it is not tried on {table.warehouse.partition('://')[0]}"
+    for name, value in table.options.items():
+        matters = next((matters for option, matters in _PYTHONS if fnmatchcase(name, option)), None)
+        if matters is not None and matters(value):
+            return f"{name} is {value}"
+    if table.engine != "deduplicate" and "rowkind.field" in table.options:
+        return f"rowkind.field, by which nobody counts deletes, and merge-engine {table.engine}"
+    return next(_unfit_columns(table), "")
+
+
+def why_not_split(table: TableFacts, split: SplitFacts) -> str:
+    if not split.is_plain:
+        return "a split of more than data files"
+    if table.keys and split.is_streaming:
+        return "rows of keys as a commit wrote them"
+    return next((reason for file in split.files if (reason := _why_not_file(table, file))), "")
+
+
+def _unfit_columns(table: TableFacts) -> Iterator[str]:
+    sequence = [name.strip() for name in table.options.get("sequence.field", "").split(",")]
+    roles = (
+        ("key", table.keys, _KEYS),
+        ("sequence", sequence, _SEQUENCES),
+        ("partition", table.partitions, _PARTITIONS),
+    )
+    for field in table.fields:
+        if field.name.startswith(_SYSTEM_NAMES):
+            yield f"a column is called {field.name}"
+        for each in atoms(field.type):
+            kind = ColumnType.of(each)
+            is_fine = kind.name.startswith("TIMESTAMP") and kind.fraction > _FINEST
+            if kind.name not in _VALUES or is_fine:
+                yield f"column {field.name} is {each}"
+        for role, names, kinds in roles:
+            if field.name in names and ColumnType.of(str(field.type)).name not in kinds:
+                yield f"{role} column {field.name} is {field.type}"
+
+
+def _why_not_file(table: TableFacts, file: FileFacts) -> str:
+    if file.format not in _FORMATS:
+        return f"{file.format} files"
+    if file.is_partial:
+        return "files that hold some of the columns"
+    if table.skips_new and file.level == 0:
+        return "files that no compaction has looked at"
+    if table.keys and table.engine in ("partial-update", "aggregation") and file.deletes != 0:
+        return "files with deletes"
+    if file.fields is None:
+        return "a schema that files were written with is missing"
+    written = {field.id: field for field in file.fields}
+    for field in table.fields:
+        old = written.get(field.id)
+        if old is not None and not is_wider(field.type, old.type):
+            return f"column {field.name} was {old.type} once"
+        if old is not None and (reason := _unread(file.format, field.type)):
+            return f"column {field.name} is {reason} in {file.format} files"
+    return ""
+
+
+def _unread(file_format: str, kind: Any) -> str:
+    """What it reads wrongly in files of the format: rows in Avro are nulls, ORC pads texts."""
+    if file_format == "avro" and _has_row(kind):
+        return "ROW"
+    if file_format == "orc" and any(ColumnType.of(each).name == "CHAR" for each in atoms(kind)):
+        return "CHAR"
+    return ""
+
+
+def _has_row(kind: Any) -> bool:
+    match type(kind).__name__:
+        case "RowType":
+            return True
+        case "ArrayType":
+            return _has_row(kind.element)
+        case "MapType":
+            return _has_row(kind.key) or _has_row(kind.value)
+    return False

@@ -1,0 +1,106 @@
+"""The rows of splits: by pypaimon-rust where it may read them, else by pypaimon in Python.
+
+pypaimon-rust starts threads: it is first imported where rows are read, never in a process that forks others.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import Any
+
+import pyarrow as pa
+from pypaimon.common.json_util import JSON
+from pypaimon.read.split_serializer import serialize_split_v1
+
+from core.errors import Unavailable
+from core.spark.datasource.rust.choice import Choice
+from core.spark.datasource.rust.judgement import told_options
+
+Batches = Iterator[pa.RecordBatch]
+ByPython = Callable[[list[Any]], Batches]
+_LOG = logging.getLogger("paimark")
+
+
+class SplitReader:
+    """Reads splits of `table`, which is pypaimon's, in these columns; `condition` is pypaimon's predicate."""
+
+    def __init__(self, table: Any, columns: Sequence[str], condition: Any, by_python: ByPython) -> None:
+        self._table = table
+        self._columns = columns
+        self._condition = condition
+        self._by_python = by_python
+        self._read: Any = None
+
+    def batches(self, choice: Choice, splits: Iterable[Any]) -> Batches:
+        """Their rows, in the order of the splits."""
+        for reason, group in groupby(splits, choice.why_python):
+            if reason:
+                yield from self._by_python(list(group))
+            else:
+                for split in group:
+                    yield from self._one(split)
+
+    def _one(self, split: Any) -> Batches:
+        """By Python as well where pypaimon-rust can't begin."""
+        told = False
+        try:
+            for batch in self._by_rust(split):
+                told = True
+                yield batch
+        except (ValueError, NotImplementedError, RuntimeError) as error:
+            if told:
+                self._fail(split, error)
+            _LOG.warning("pypaimon-rust leaves a split to Python: %s", error)
+        else:
+            return
+        yield from self._by_python([split])
+
+    def _fail(self, split: Any, error: Exception) -> None:
+        """Some of its rows are out, and Python has another order: fail, in its words if it does too."""
+        for _ in self._by_python([split]):
+            pass
+        raise Unavailable(
+            f"pypaimon-rust stopped in the midst of a file: {error}",
+            "Python reads it: SET spark.paimark.scan = pypaimon.",
+        ) from error
+
+    def _by_rust(self, split: Any) -> Batches:
+        from pypaimon_rust.datafusion import Split
+
+        if self._read is None:
+            self._read = self._opened()
+        reader = self._read.read_arrow([Split.deserialize(serialize_split_v1(split))])
+        try:
+            yield from (batch for batch in reader if batch.num_rows)
+        finally:
+            reader.close()
+
+    def _opened(self) -> Any:
+        from pypaimon_rust.datafusion import Table
+
+        table, schema = self._table, self._table.table_schema
+        opened = Table.from_resolved_schema(
+            table.table_path,
+            JSON.to_json(schema.copy(new_options=told_options(schema.options))),
+            database=table.identifier.get_database_name(),
+            table=table.identifier.get_table_name(),
+            branch=table.current_branch(),
+            options=_texts(table.file_io.properties.to_map()),
+        )
+        builder = opened.new_read_builder().with_projection(list(self._columns))
+        if self._condition is not None:
+            builder = builder.with_filter(_words(self._condition))
+        return builder.new_read()
+
+
+def _words(condition: Any) -> dict[str, Any]:
+    """A predicate of pypaimon's in pypaimon-rust's form."""
+    if condition.method == "and":
+        return {"method": "and", "children": [_words(each) for each in condition.literals]}
+    return {"method": condition.method, "field": condition.field, "literals": list(condition.literals or ())}
+
+
+def _texts(options: dict[str, Any]) -> dict[str, str]:
+    return {str(name): str(value) for name, value in options.items() if value is not None}
