@@ -28,8 +28,8 @@ __all__ = ["judge"]
 pytestmark = pytest.mark.usefixtures("by_rust")
 BY_RUST = "by pypaimon-rust"
 Written = Sequence[tuple[str, list[Any]]]
-OLD = [("+I", [1, 5, "a"]), ("+I", [2, 5, "b"]), ("+I", [3, 5, None])]
-NEW = [("+I", [1, 7, None]), ("+I", [2, 3, "B"]), ("+I", [4, 0, "d"])]
+OLD: Written = [("+I", [1, 5, "a"]), ("+I", [2, 5, "b"]), ("+I", [3, 5, None])]
+NEW: Written = [("+I", [1, 7, None]), ("+I", [2, 3, "B"]), ("+I", [4, 0, "d"])]
 
 
 @dataclass(frozen=True)
