@@ -90,8 +90,17 @@ def undone_on_failure(table: TablePath, undo: Callable[[], None]) -> Iterator[No
             with to_the_end():
                 undo()
         except PaimarkError as failed:
-            raise Unavailable(
-                f"{str(error) or 'Interrupted'}, and it could not be undone: {failed.message}",
-                f"Run `paimark recover {table.word}` when the store answers again.",
-            ) from error
+            raise not_undone(table, str(error) or "Interrupted", failed) from error
         raise
+
+
+def not_undone(table: TablePath, why: str, failed: PaimarkError) -> Unavailable:
+    """What is told where a change stopped because of `why`, and its undoing failed too."""
+    is_same = failed.message == why
+    recover = f"run `paimark recover {table.word}`"
+    return Unavailable(
+        f"{why}. What was begun is half done"
+        if is_same
+        else f"{why}, and it could not be undone: {failed.message}",
+        f"{failed.hint} Then {recover}." if failed.hint else f"When the store answers again, {recover}.",
+    )

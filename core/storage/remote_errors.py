@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import errno
 import re
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from email.utils import parsedate_to_datetime
+from typing import Any, NamedTuple
 
 from core.errors import Unavailable
+from core.figures import duration
 
 _LONGEST_REASON = 200
 # A body that ends early, as aiohttp and botocore name it. The clients try requests again, and not bodies.
@@ -13,19 +19,60 @@ _BROKEN_OFF = ("ClientPayloadError", "IncompleteRead", "IncompleteReadError", "R
 _QUERY = re.compile(r"\?[^\s\"']*=[^\s\"']*")
 # Where a Java exception's message ends; some clients print it with its escapes.
 _JAVA_STACK = re.compile(r"(?:\n|\\n)(?:\t|\\t)at [a-z].*", re.DOTALL)
-_RPC_ERROR = re.compile(r'RPCError\("[\w.$]+", "')
-# Words of an error, the hint, and what S3 users are told besides.
-_HINTS = {
-    "credential accesskey signature token forbidden denied permission": (
+# How the client of HDFS prints an error: its kind, for one of the NameNode's the class, and then the words.
+_OF_HDFS = re.compile(r'^[A-Z]\w+\((?:"([\w.$]+)", |[\w()| ]+, \d+, )?"')
+_SKEWED = "RequestTimeTooSkewed"
+
+
+class _Hint(NamedTuple):
+    """What to do about an error with one of these words, in small letters and without spaces.
+
+    `s3` and `hdfs` end the sentence for users of these.
+    """
+
+    words: str
+    text: str
+    s3: str = ""
+    hdfs: str = ""
+
+
+_HINTS = (
+    _Hint(
+        "expiredtoken tokenrefreshrequired tokenhasexpired",
+        "Sign in again, and start anew",
+        s3=" (`aws sso login`), or with new keys: `--option s3.access-key=...`, `s3.secret-key` and"
+        " `s3.session-token`",
+    ),
+    _Hint("timetooskewed clockskew", "Set this machine's clock: a store takes no request of another time"),
+    _Hint(
+        "simpleauthenticationisnotenabled authenticationisrequired",
+        "The cluster takes Kerberos tickets only: set HADOOP_CONF_DIR to its configuration and run `kinit`",
+    ),
+    _Hint(
+        "kerberos gssapi ticketexpired saslerror nosaslmechanism",
+        "Run `kinit` for a ticket, as the user that the cluster knows",
+        hdfs=", or give `--option security.kerberos.login.principal=...` and the same of `keytab`",
+    ),
+    _Hint("quota", "Free some space there, or ask for a larger quota"),
+    _Hint("storagefull insufficientstorage nospaceleft", "The store is full: free some space there"),
+    _Hint("safemode", "The NameNode takes no change until it leaves safe mode: try again later"),
+    _Hint(
+        "standby",
+        "Another NameNode is the active one: write hdfs://SERVICE/path, the name service of HADOOP_CONF_DIR",
+    ),
+    _Hint(
+        "credential accesskey signature token forbidden denied permission",
         "Check the credentials",
-        ", in the environment or as `--option s3.access-key=...` and `s3.secret-key`",
+        s3=", in the environment or as `--option s3.access-key=...` and `s3.secret-key`",
+        hdfs=", and who may read and write there",
     ),
-    "connect timeout resolve endpoint refused unreachable lookup": (
+    _Hint(
+        "connect timeout resolve endpoint refused unreachable lookup",
         "Check the network and the address",
-        ", and `--option s3.endpoint=...`",
+        s3=", and `--option s3.endpoint=...`",
     ),
-    "slowdown reduce busy": ("The store is overloaded: try again later", ""),
-}
+    _Hint("slowdown reduce busy", "The store is overloaded: try again later"),
+)
 
 
 def is_missing(error: BaseException) -> bool:
@@ -41,21 +88,53 @@ def is_passing(error: BaseException) -> bool:
     return busy or type(error).__name__ in _BROKEN_OFF
 
 
+def code_of(error: BaseException) -> str:
+    """S3's own word for an error that s3fs translated; empty when there is none."""
+    code: str = _answer(error).get("Error", {}).get("Code", "")
+    return code
+
+
 def unavailable(uri: str, error: BaseException) -> Unavailable:
     """`error` as what a person reads. Names the store, never its credentials or a whole request."""
-    said = _RPC_ERROR.sub("", _JAVA_STACK.sub("", str(error)))
+    said = _JAVA_STACK.sub("", str(error))
+    kind = ""
+    if of_hdfs := _OF_HDFS.match(said):
+        kind = of_hdfs[0].replace(" ", "")
+        said = said[of_hdfs.end() :].removesuffix('")').replace("\\n", " ").replace('\\"', '"')
     text = _QUERY.sub("", " ".join(said.split()))
     reason = "".join(each for each in text if each.isprintable()).rstrip(".")
     if not reason:
         reason = "no answer in time" if isinstance(error, TimeoutError) else type(error).__name__
     if len(reason) > _LONGEST_REASON:
         reason = f"{reason[:_LONGEST_REASON]}…"
-    return Unavailable(f"{uri} can't be used: {reason}", _hint(uri, f"{type(error).__name__} {reason}"))
+    reason += _clocks(error)
+    return Unavailable(
+        f"{uri} can't be used: {reason}",
+        _hint(uri, f"{type(error).__name__} {code_of(error)} {kind} {reason}"),
+    )
+
+
+def _answer(error: BaseException) -> Mapping[str, Any]:
+    answer: Mapping[str, Any] = getattr(error.__cause__, "response", None) or {}
+    return answer
+
+
+def _clocks(error: BaseException) -> str:
+    """How far this machine's clock is from the store's, where that is why it takes no request."""
+    if code_of(error) != _SKEWED:
+        return ""
+    headers = _answer(error).get("ResponseMetadata", {}).get("HTTPHeaders", {})
+    with suppress(ValueError, TypeError):
+        away = int(time.time() - parsedate_to_datetime(headers.get("date")).timestamp())
+        where = "ahead of" if away > 0 else "behind"
+        return f" (this machine's clock is {duration(abs(away) * 1000)} {where} the store's)"
+    return ""
 
 
 def _hint(uri: str, reason: str) -> str:
     plain = reason.lower().replace(" ", "")
-    for words, (hint, for_s3) in _HINTS.items():
-        if any(word in plain for word in words.split()):
-            return f"{hint}{for_s3 if uri.startswith('s3') else ''}."
+    for hint in _HINTS:
+        if any(word in plain for word in hint.words.split()):
+            more = hint.s3 if uri.startswith("s3") else hint.hdfs if uri.startswith("hdfs") else ""
+            return f"{hint.text}{more}."
     return "Try again in a moment."

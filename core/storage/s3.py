@@ -15,6 +15,7 @@ from core.storage.files import DirectoryEntry
 from core.storage.known_options import S3_CREDENTIALS, s3_name
 from core.storage.limits import require_small
 from core.storage.remote import IN_FLIGHT, RemoteFiles
+from core.storage.remote_errors import code_of
 
 # A dead endpoint is tried twice, so it has answered, or been given up, in about ten seconds.
 _CONNECT_SECONDS = 3.0
@@ -25,6 +26,8 @@ _WRITER = "paimark-write"
 _UNMET, _CONFLICT = ("PreconditionFailed", "412"), "ConditionalRequestConflict"
 # How long to wait after each conflict: the other request ends.
 _CONFLICT_SECONDS = (0.1, 0.2, 0.4, 0.8)
+# All that is told of a request without a body that is refused.
+_WITHOUT_REASON = ("400", "403")
 # Known to keep conditions; every other endpoint is raced.
 _AMAZON = (".amazonaws.com", ".amazonaws.com.cn")
 
@@ -65,7 +68,14 @@ class S3Files(RemoteFiles):
 
     def _head(self, full: str) -> Any:
         bucket, _, key = full.partition("/")
-        return self._call("call_s3", "head_object", Bucket=bucket, Key=key)
+        try:
+            return self._call("call_s3", "head_object", Bucket=bucket, Key=key)
+        except OSError as error:
+            if code_of(error) not in _WITHOUT_REASON:
+                raise
+            # The answer to a HEAD has no body: only who asks for a byte is told what is wrong.
+            self._call("call_s3", "get_object", Bucket=bucket, Key=key, Range="bytes=0-0")
+            raise
 
     async def _get(self, full: str) -> bytes:
         bucket, _, key = full.partition("/")
@@ -159,10 +169,7 @@ class S3Files(RemoteFiles):
 
 
 def _code(error: OSError) -> str:
-    """S3's own word for an error that s3fs translated; empty when there is none."""
-    response = getattr(error.__cause__, "response", {})
-    code: str = response.get("Error", {}).get("Code", "")
-    return code or ("412" if error.errno == errno.EEXIST else "")
+    return code_of(error) or ("412" if error.errno == errno.EEXIST else "")
 
 
 def s3_arguments(options: Mapping[str, str]) -> dict[str, object]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import socket
+import struct
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock, Thread
-from typing import Literal
+from typing import Literal, NamedTuple
 from urllib.parse import parse_qs, unquote, urlsplit
 from xml.sax.saxutils import escape
 
@@ -19,6 +22,33 @@ Mode = Literal["keeps", "ignores", "looks first", "ignores If-Match", "lets nobo
 PRETENDING: tuple[Mode, ...] = ("ignores", "looks first", "ignores If-Match", "lets nobody win")
 # How long a server that looks first takes until it writes.
 _LOOKS_SECONDS = 0.02
+# How far a client's clock may be off, as on S3.
+_MOST_SKEW_SECONDS = 15 * 60
+
+
+class Fault(NamedTuple):
+    """What goes wrong with one request, after the server did what it asks where `acted`.
+
+    `status` 0 is a connection that breaks; `half` sends the first half of the true answer's body.
+    `seconds` pass before the first byte.
+    """
+
+    status: int = 0
+    code: str = ""
+    message: str = ""
+    acted: bool = False
+    half: bool = False
+    seconds: float = 0
+
+
+EXPIRED = Fault(400, "ExpiredToken", "The provided token has expired.")
+DENIED = Fault(403, "AccessDenied", "Access Denied")
+FULL = Fault(507, "XMinioStorageFull", "Storage backend has reached its minimum free drive threshold.")
+SKEWED = Fault(
+    403, "RequestTimeTooSkewed", "The difference between the request time and the current time is too large."
+)
+LOST = Fault(acted=True)
+GONE = Fault()
 
 
 class PretendingServer:
@@ -33,6 +63,9 @@ class PretendingServer:
         self.conflicts = 0
         self.meanwhile: Callable[[str, bytes, str], object] = lambda key, data, mark: None
         self.marks: dict[str, str] = {}
+        # What is wrong with a request, by its method and key; and how far the server's clock is ahead.
+        self.fault: Callable[[str, str], Fault | None] = lambda method, key: None
+        self.clock_ahead = timedelta()
         self._lock = Lock()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self.endpoint = f"http://127.0.0.1:{self._server.server_port}"
@@ -95,10 +128,34 @@ class PretendingServer:
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
+            def parse_request(self) -> bool:
+                self._fault: Fault | None = None
+                return super().parse_request()
+
+            def _is_refused(self) -> bool:
+                """Whether this request is answered without being carried out."""
+                self._fault = server.fault(self.command, self._key()) or self._skewed()
+                if self._fault is None:
+                    return False
+                time.sleep(self._fault.seconds)
+                if self._fault.acted or self._fault.half or self._fault.seconds:
+                    return False
+                self._answer(200)
+                return True
+
+            def _skewed(self) -> Fault | None:
+                told = self.headers.get("X-Amz-Date", "")
+                if not told or not server.clock_ahead:
+                    return None
+                away = server.now() - datetime.strptime(told, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+                return SKEWED if abs(away.total_seconds()) > _MOST_SKEW_SECONDS else None
+
             def do_PUT(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
                 if "aws-chunked" in self.headers.get("Content-Encoding", ""):
                     body = _unchunked(body)
+                if self._is_refused():
+                    return
                 none_match, match = self.headers.get("If-None-Match"), self.headers.get("If-Match")
                 mark = self.headers.get(_MARK, "")
                 if none_match and server.conflicts:
@@ -112,6 +169,8 @@ class PretendingServer:
                 self._answer(status, _ERRORS.get(status, b""), etag(body))
 
             def do_GET(self) -> None:
+                if self._is_refused():
+                    return
                 asked = parse_qs(urlsplit(self.path).query)
                 if "list-type" in asked:
                     self._answer(200, server.listed(asked.get("prefix", [""])[0]).encode())
@@ -119,9 +178,12 @@ class PretendingServer:
                     self._send_object()
 
             def do_HEAD(self) -> None:
-                self._send_object()
+                if not self._is_refused():
+                    self._send_object()
 
             def do_DELETE(self) -> None:
+                if self._is_refused():
+                    return
                 server.objects.pop(self._key(), None)
                 self._answer(204)
 
@@ -134,6 +196,15 @@ class PretendingServer:
 
             def _answer(self, status: int, body: bytes = b"", mark: str = "") -> None:
                 server.requests.append(f"{self.command} {self._key()}")
+                fault = self._fault
+                if fault is not None and fault.status:
+                    status, mark = fault.status, ""
+                    body = (
+                        f"<Error><Code>{fault.code}</Code><Message>{fault.message}</Message></Error>".encode()
+                    )
+                elif fault is not None and not fault.half and not fault.seconds:
+                    self._break_off()
+                    return
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(body)))
                 self.send_header("ETag", f'"{mark}"')
@@ -141,7 +212,18 @@ class PretendingServer:
                     self.send_header(_MARK, server.marks.get(self._key(), ""))
                 self.end_headers()
                 if self.command != "HEAD":
-                    self.wfile.write(body)
+                    self.wfile.write(body[: len(body) // 2] if fault is not None and fault.half else body)
+                if fault is not None and fault.half:
+                    self._break_off()
+
+            def _break_off(self) -> None:
+                """As a machine does that is gone: no answer, and no orderly end."""
+                self.wfile.flush()
+                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                self.close_connection = True
+
+            def date_time_string(self, timestamp: float | None = None) -> str:
+                return super().date_time_string(timestamp or server.now().timestamp())
 
             def _key(self) -> str:
                 return unquote(urlsplit(self.path).path).removeprefix(f"/{BUCKET}").lstrip("/")
@@ -150,6 +232,10 @@ class PretendingServer:
                 """`requests` has them."""
 
         return Handler
+
+    def now(self) -> datetime:
+        """What the server's clock shows."""
+        return datetime.now(UTC) + self.clock_ahead
 
     def start(self) -> None:
         Thread(target=self._server.serve_forever, daemon=True).start()

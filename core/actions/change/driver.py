@@ -17,7 +17,7 @@ from core.actions.change.journal import CHECKED, COMMITTED, NOT_COMMITTED, Hold,
 from core.actions.change.operations import Operation, append
 from core.actions.change.owner import running
 from core.actions.change.registry import change_named
-from core.actions.checks import require_allowed
+from core.actions.checks import not_undone, require_allowed
 from core.actions.context import Context, Progress, Remark
 from core.actions.plan import Outcome, Plan, Step
 from core.actions.temp_files import delete_temporaries, meant_for
@@ -127,10 +127,7 @@ def _settle(change: Change[msgspec.Struct], hold: Hold, error: BaseException) ->
         # The process that took it over ends it.
         raise error from None
     except PaimarkError as failed:
-        raise Unavailable(
-            f"{why}, and it could not be undone: {failed.message}",
-            f"Run `paimark recover {hold.table.word}` when the store answers again.",
-        ) from error
+        raise not_undone(hold.table, why, failed) from error
     raise error
 
 

@@ -1,0 +1,107 @@
+"""A change on an S3 of our own, done again and again from its start while requests of it go wrong."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from core.actions.context import Context
+from core.storage.files import Files
+from tests.actions.acting import ORDERS, contents, context_on, done, planned
+from tests.actions.apart_from_chance import apart_from_chance, difference
+from tests.storage.pretending import FULL, Fault, PretendingServer
+
+_NOW = 1_780_000_000_000
+# Who fails half-way may leave a hint behind that is true, and the log and its numbers of the operations.
+_ANYWAY = re.compile(r"/operations/|/savepoint/LATEST$|/snapshot/(LATEST|EARLIEST)$")
+_SAVED = re.compile(rf"{_ANYWAY.pattern}|/savepoint/|/tag-savepoint\.1$")
+
+
+@dataclass(frozen=True)
+class Case:
+    """An action on `shop.orders`, after what `prepare` does to it on a disk.
+
+    `saves_first`: it makes a savepoint before anything else, which stays whatever becomes of the rest.
+    """
+
+    name: str
+    action: str
+    arguments: dict[str, object] = field(default_factory=dict)
+    prepare: tuple[Callable[[Context], object], ...] = ()
+    saves_first: bool = False
+
+
+class FailingScene:
+    """One case, its table in the bucket of `server`. `requests` are those of the undisturbed change."""
+
+    def __init__(
+        self, case: Case, server: PretendingServer, files: Files, template: Path, tmp_path: Path
+    ) -> None:
+        self.case = case
+        self.server = server
+        self._files = files
+        self._warehouse = tmp_path / "warehouse"
+        shutil.copytree(template / "shop.db/orders", self._warehouse / ORDERS.directory)
+        for prepare in case.prepare:
+            prepare(replace(context_on(self._warehouse), clock=lambda: _NOW))
+        self._start = {f"warehouse/{path}": data for path, data in contents(self._warehouse).items()}
+        self.begin()
+        before = self.state()
+        first = len(server.requests)
+        self.run()
+        self.requests = server.requests[first:]
+        self.right_states = [before, self.state()]
+        assert before != self.right_states[1]
+
+    def begin(self) -> None:
+        """Put everything back as it was."""
+        self.server.objects = dict(self._start)
+        self.server.marks = {}
+        self.server.fault = lambda method, key: None
+
+    def run(self) -> None:
+        done(self._context(), self.case.action, **self.case.arguments)
+
+    @contextmanager
+    def failing(self, fault: Fault, first: int, last: int | None = None) -> Iterator[None]:
+        """From its `first` request on, counted from 1, and up to the `last` each meets this fault."""
+        count = 0
+
+        def spoil(method: str, key: str) -> Fault | None:
+            nonlocal count
+            count += 1
+            # A store that is full is read as ever.
+            is_met = fault != FULL or method == "PUT"
+            return fault if is_met and first <= count <= (last or count) else None
+
+        self.server.fault = spoil
+        yield
+        self.server.fault = lambda method, key: None
+
+    def recover(self) -> None:
+        done(self._context(), "recover")
+
+    def assert_whole(self, when: str) -> None:
+        """What was done is either nothing or all, and there is nothing to recover."""
+        state = self.state()
+        assert state in self.right_states, (when, [difference(state, each) for each in self.right_states])
+        plan = planned(self._context(), "recover")
+        assert plan.empty and not plan.warnings, when
+
+    def assert_done(self, when: str) -> None:
+        state = self.state()
+        assert state == self.right_states[1], (when, difference(state, self.right_states[1]))
+
+    def state(self) -> Counter[tuple[str, str]]:
+        """What lies in the bucket, apart from what chance decides."""
+        anyway = _SAVED if self.case.saves_first else _ANYWAY
+        objects = self.server.objects.items()
+        return apart_from_chance({path: data for path, data in objects if not anyway.search(path)})
+
+    def _context(self) -> Context:
+        return replace(context_on(self._warehouse, self._files), clock=lambda: _NOW)

@@ -1,0 +1,136 @@
+"""An S3 that loses answers, breaks off, dies or refuses at any request of a change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from core.actions.context import Context
+from core.errors import Unavailable
+from core.storage.files import Files
+from core.storage.open import open_files, require_conditions
+from tests.actions.acting import done
+from tests.faults.stores.failing import Case, FailingScene
+from tests.faults.test_replace_main import branch, savepoint
+from tests.storage.pretending import EXPIRED, FULL, GONE, LOST, Fault, PretendingServer, pretending_server
+from tests.storage.stores import BUCKET
+
+SAVED = (partial(savepoint, snapshot=1), partial(savepoint, snapshot=4))
+FIX = (*SAVED, partial(branch, name="fix", tag="v2"))
+
+
+def acting(name: str, /, **arguments: object) -> partial[object]:
+    return partial(_act, action=name, arguments=arguments)
+
+
+def _act(context: Context, action: str, arguments: dict[str, object]) -> None:
+    done(context, action, **arguments)
+
+
+def ahead(context: Context) -> None:
+    """A branch that main can follow: made from its newest snapshot."""
+    done(context, "create-tag", name="now")
+    branch(context, "ahead", "now")
+
+
+CASES = (
+    Case("savepoint", "create-savepoint", {"comment": "kept"}),
+    Case("tag", "create-tag", {"name": "new", "snapshot": 3}),
+    Case("tag renamed", "rename-tag", {"name": "v2", "to": "new"}),
+    Case("branch", "create-branch", {"name": "new", "tag": "v2"}),
+    Case("column", "alter-branch-schema", {"add": "note STRING"}),
+    Case("savepoint goes", "delete-savepoint", {"id": 1}, SAVED),
+    Case("tag goes", "delete-tag", {"name": "v2"}),
+    Case("expiry", "expire-snapshots", {"retain_last": 2}, SAVED),
+    Case("branch goes", "delete-branch", {"name": "fix"}, FIX),
+    Case("branch is retired", "delete-branch", {"name": "fix", "keep": True}, FIX),
+    Case("replace", "replace-main-branch", {"name": "fix"}, FIX),
+    Case("replace undone", "undo", {}, (*FIX, acting("replace-main-branch", name="fix"))),
+    Case("fast-forward", "merge-branch", {"name": "ahead"}, (ahead,), saves_first=True),
+    Case("truncation", "rollback", {"to": "v2", "truncate": True}, FIX),
+)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[PretendingServer]:
+    with pretending_server("keeps") as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def files(server: PretendingServer) -> Files:
+    files = open_files(f"s3://{BUCKET}/warehouse", server.options())
+    # It is raced for once a process: that is no request of a change.
+    require_conditions(files)
+    return files
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The client waits a second before it tries again: what becomes of it is the same without."""
+    monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0)
+
+
+def cases(*short: str) -> list[object]:
+    """All, of which some others are for `make test-long`."""
+    assert {*short} <= {each.name for each in CASES}
+    marks = {True: (), False: (pytest.mark.long,)}
+    return [pytest.param(each, id=each.name, marks=marks[each.name in short]) for each in CASES]
+
+
+@pytest.fixture(params=cases("savepoint", "replace", "fast-forward"))
+def scene(
+    request: pytest.FixtureRequest,
+    server: PretendingServer,
+    files: Files,
+    warehouse_template: Path,
+    tmp_path: Path,
+) -> FailingScene:
+    return FailingScene(request.param, server, files, warehouse_template, tmp_path)
+
+
+@pytest.mark.timeout(0)
+def test_whatever_becomes_of_a_request_the_change_is_done_or_recovered(
+    scene: FailingScene, is_long: bool
+) -> None:
+    """At every request; without `--long` at a few, which are others for each case."""
+    writes = [number for number, each in enumerate(scene.requests, 1) if each.startswith("PUT")]
+    for number in writes if is_long else some(scene, writes, 3):
+        assert_done_though_an_answer_is_lost(scene, number)
+    every = range(1, len(scene.requests) + 1)
+    for number in every if is_long else some(scene, every, 2):
+        assert_recovered(scene, number, EXPIRED, "The provided token has expired", "s3.session-token")
+    for number in every if is_long else some(scene, every, 1):
+        assert_recovered(scene, number, GONE)
+        # The store acts on all that it gets, and the client never hears of it.
+        assert_recovered(scene, number, LOST)
+    for number in writes if is_long else some(scene, writes, 1):
+        assert_recovered(scene, number, FULL, "minimum free drive threshold", "free some space")
+
+
+def some(scene: FailingScene, numbers: Sequence[int], count: int) -> list[int]:
+    """So many of them."""
+    step = max(1, len(numbers) // count)
+    return [*numbers[len(scene.case.name) % step :: step]][:count]
+
+
+def assert_done_though_an_answer_is_lost(scene: FailingScene, number: int) -> None:
+    """The server has acted: a client that asks again finds its own file, and takes it for its own."""
+    scene.begin()
+    with scene.failing(LOST, number, number):
+        scene.run()
+    scene.assert_done(f"answer {number} lost, {scene.requests[number - 1]}")
+
+
+def assert_recovered(scene: FailingScene, first: int, fault: Fault, said: str = "", hint: str = "") -> None:
+    """The error names what is wrong, and once the store is well again `recover` ends the change."""
+    when = f"{fault} from {first}, {scene.requests[first - 1]}"
+    scene.begin()
+    with scene.failing(fault, first), pytest.raises(Unavailable) as told:
+        scene.run()
+    assert said in told.value.message and hint in told.value.hint, (when, told.value)
+    scene.recover()
+    scene.assert_whole(when)
