@@ -26,8 +26,8 @@ def hdfs(tmp_path_factory: pytest.TempPathFactory) -> str:
         with (directory / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not address.exists():
-                address.write_text(start_hdfs(directory, run))
-        return address.read_text()
+                address.write_text(" ".join(start_hdfs(directory, run)))
+        return address.read_text().split()[0]
     except ToolMissing as missing:
         reason = f"no HDFS to test with: {missing}"
         if os.environ.get("PAIMARK_REQUIRE_INTEROP") == "1":

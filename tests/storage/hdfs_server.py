@@ -1,4 +1,4 @@
-"""A NameNode and two DataNodes in a process of their own."""
+"""A NameNode and two DataNodes in a process of their own, and a NameNode in safe mode."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ CLUSTER = "org.apache.hadoop:hadoop-client-minicluster:3.4.2"
 SOURCE = Path(__file__).parent / "MiniHdfs.java"
 
 
-def start_hdfs(directory: Path, until: int) -> str:
-    """Start it in a directory, until the process of that number ends; the address of its root.
+def start_hdfs(directory: Path, until: int) -> tuple[str, str]:
+    """Start it in a directory, until the process of that number ends.
+
+    Gives the address of its root, and of another NameNode's that is in safe mode.
 
     Raises `ToolMissing` without a JDK, Maven and the client.
     """
@@ -37,8 +39,9 @@ def start_hdfs(directory: Path, until: int) -> str:
         )
     assert process.stdout is not None
     with process.stdout as said:
-        port = said.readline().strip()
-    assert port, (directory / "hdfs.log").read_text()
+        ports = said.readline().split()
+    assert len(ports) == 2, (directory / "hdfs.log").read_text()
     # Nobody waits for it: it outlives the test process that started it.
     process.returncode = 0
-    return f"hdfs://127.0.0.1:{port}"
+    address, in_safe_mode = (f"hdfs://127.0.0.1:{port}" for port in ports)
+    return address, in_safe_mode
