@@ -65,7 +65,7 @@ class FailingScene:
         self.server.fault = lambda method, key: None
 
     def run(self) -> None:
-        done(self._context(), self.case.action, **self.case.arguments)
+        done(self._context(), self.case.action, ORDERS, **self.case.arguments)
 
     @contextmanager
     def failing(self, fault: Fault, first: int, last: int | None = None) -> Iterator[None]:

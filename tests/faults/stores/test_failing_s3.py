@@ -12,7 +12,7 @@ from core.actions.context import Context
 from core.errors import Unavailable
 from core.storage.files import Files
 from core.storage.open import open_files, require_conditions
-from tests.actions.acting import done
+from tests.actions.acting import ORDERS, done
 from tests.faults.stores.failing import Case, FailingScene
 from tests.faults.test_replace_main import branch, savepoint
 from tests.storage.pretending import EXPIRED, FULL, GONE, LOST, Fault, PretendingServer, pretending_server
@@ -22,12 +22,12 @@ SAVED = (partial(savepoint, snapshot=1), partial(savepoint, snapshot=4))
 FIX = (*SAVED, partial(branch, name="fix", tag="v2"))
 
 
-def acting(name: str, /, **arguments: object) -> partial[object]:
+def acting(name: str, /, **arguments: object) -> partial[None]:
     return partial(_act, action=name, arguments=arguments)
 
 
 def _act(context: Context, action: str, arguments: dict[str, object]) -> None:
-    done(context, action, **arguments)
+    done(context, action, ORDERS, **arguments)
 
 
 def ahead(context: Context) -> None:
