@@ -41,7 +41,8 @@ class Pump(msgspec.Struct, frozen=True, kw_only=True):
     """Rows of a table, or of JSON files in a directory, into a table until there are no more.
 
     `source` and `sink` are options; `dies` is a point in the commit of the first batch. `tasks` is how many
-    write. With `until` the query goes on until that file is there.
+    write. With `until` the query goes on until that file is there; `to_end` is in many batches. `timed_by` is
+    a column whose times are the query's watermark, and which is not written.
     """
 
     checkpoint: str
@@ -51,6 +52,8 @@ class Pump(msgspec.Struct, frozen=True, kw_only=True):
     dies: str = ""
     tasks: int | None = None
     until: str = ""
+    to_end: bool = False
+    timed_by: str = ""
 
 
 class Dying(PaimarkSource):
@@ -85,6 +88,9 @@ def run(session: SparkSession, pump: Pump) -> str:
     """How it ended: the error's text, empty for none."""
     try:
         query = _writer(_rows(session, pump), pump).start()
+        if pump.to_end:
+            query.processAllAvailable()
+            query.stop()
         while not query.awaitTermination(1):
             if pump.until and Path(pump.until).exists():
                 query.stop()
@@ -98,6 +104,8 @@ def _rows(session: SparkSession, pump: Pump) -> DataFrame:
     if pump.schema is None:
         return session.readStream.format("paimark").options(**pump.source).load()
     rows = session.readStream.schema(pump.schema).format("json").options(**pump.source).load()
+    if pump.timed_by:
+        rows = rows.withWatermark(pump.timed_by, "0 seconds").drop(pump.timed_by)
     return rows if pump.tasks is None else rows.repartition(pump.tasks)
 
 
@@ -105,9 +113,9 @@ def _writer(rows: DataFrame, pump: Pump) -> DataStreamWriter:
     dies = {"dies": pump.dies} if pump.dies else {}
     writer = rows.writeStream.format("dying" if pump.dies else "paimark").options(**pump.sink, **dies)
     writer = writer.option("checkpointLocation", pump.checkpoint)
-    return (
-        writer.trigger(processingTime="50 milliseconds") if pump.until else writer.trigger(availableNow=True)
-    )
+    if pump.until or pump.to_end:
+        return writer.trigger(processingTime="50 milliseconds")
+    return writer.trigger(availableNow=True)
 
 
 def main() -> None:

@@ -19,7 +19,7 @@ READ = (*_EVERYWHERE, *STATES, *STARTS, "scan.mode")
 READ_STREAM = (
     *_EVERYWHERE,
     *(*STARTS, "scan.mode"),
-    *("follow-main", "maxSnapshotsPerTrigger", "read.changelog", "scan.gap"),
+    *("follow-main", "maxSnapshotsPerTrigger", "read.changelog", "scan.gap", "scan.bounded"),
     *(f"read.stream.max{what}PerTrigger" for what in ("Files", "Bytes", "Rows")),
     *("read.stream.minRowsPerTrigger", "read.stream.maxTriggerDelayMs"),
     *("consumer-id", "consumer.mode", "consumer.ignore-progress"),

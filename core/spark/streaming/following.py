@@ -24,9 +24,15 @@ class Expired(NotFound):
 
 
 def next_end(
-    files: Files, root: Root, position: StreamPosition, most: int | None, *, up_to_gap: bool = False
+    files: Files,
+    root: Root,
+    position: StreamPosition,
+    most: int | None,
+    *,
+    up_to_gap: bool = False,
+    until: int | None = None,
 ) -> Offset | None:
-    """The end of the next micro-batch; None when there is nothing new.
+    """The end of the next micro-batch; None when there is nothing new, up to snapshot `until` where given.
 
     Raises `Expired` when what comes next has expired: with `up_to_gap` only when nothing is left before that,
     else also before the whole state is read. Raises `Refused` when ids were given again.
@@ -45,6 +51,8 @@ def next_end(
         return Offset(position.branch, position.snapshot, position.uuid)
     steps = newest - position.snapshot if most is None else most - position.is_full
     end = min(newest, position.snapshot + steps)
+    if until is not None:
+        end = min(end, max(until, position.snapshot))
     if up_to_gap:
         end = _before_gap(lineage, position.snapshot, end)
     if end == position.snapshot:

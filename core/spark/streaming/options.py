@@ -33,6 +33,7 @@ class ReadOptions:
     with_kinds: bool
     limits: Limits
     goes_over_gaps: bool
+    is_bounded: bool
     consumer: str | None
     ignores_progress: bool
 
@@ -71,6 +72,7 @@ def read_options(options: Mapping[str, str]) -> ReadOptions:
         with_kinds=_flag(options, "read.changelog"),
         limits=read_limits(options),
         goes_over_gaps=gap == "earliest",
+        is_bounded=_is_bounded(options.get("scan.bounded")),
         consumer=consumer_id(options),
         ignores_progress=_flag(options, consumers.IGNORES),
     )
@@ -97,6 +99,12 @@ def _most(text: str | None) -> int | None:
     if not number:
         raise UsageError(f"maxSnapshotsPerTrigger is a number from 1 on, not {text}")
     return number
+
+
+def _is_bounded(text: str | None) -> bool:
+    if text is not None and text.lower() != "latest":
+        raise UsageError(f"scan.bounded is latest, not {text}", "Without it a stream has no end.")
+    return text is not None
 
 
 def _flag(options: Mapping[str, str], name: str) -> bool:

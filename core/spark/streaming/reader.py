@@ -18,6 +18,10 @@ Options besides those of `core.spark.source`:
 - `scan.gap`: `stop` (default), or `earliest`: where what comes next has expired the stream goes on with the
   earliest snapshot left, and says what is missing: see `core.spark.streaming.gaps`. A start between two
   savepoints then is the earlier one.
+- `scan.bounded`: `latest`: a run reads up to the snapshot that is the newest when it begins, and no further.
+  With `trigger(availableNow=True)` Spark 4.2 and later do so anyway, in as many batches as it takes. Of a
+  source in Python Spark 4.1 runs a single batch then, however small: there `query.processAllAvailable()`, and
+  then `query.stop()`, read all.
 - `consumer-id`: the table keeps the stream's place under this name, and no expiry, stock or ours, takes what
   comes next: see `core.spark.streaming.consumers`. A query without a checkpoint goes on from there, and may
   read the last batch again; with `consumer.ignore-progress` it begins anew.
@@ -62,6 +66,7 @@ from core.storage.files import Files
 from core.storage.open import open_files
 from core.table.catalog import find_table
 from core.table.layout import MAIN, Root
+from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import branch_root
 
 if TYPE_CHECKING:
@@ -94,6 +99,8 @@ class PaimarkStreamReader(DataSourceStreamReader):
         self._seen: dict[str, Any] = NOTHING_READ
         self._pieces = PlannedPieces(self._asked.with_kinds)
         self._consumer = KeptPlace(self._asked.consumer)
+        # Where this run ends, by branch, if it does.
+        self._ends: dict[str | None, int] | None = {} if self._asked.is_bounded else None
         # When the tasks of the last batch were planned, on this process' own clock.
         self._planned: float | None = None
 
@@ -101,10 +108,23 @@ class PaimarkStreamReader(DataSourceStreamReader):
         return NOTHING_READ
 
     @hints_told()
-    def latestOffset(self) -> dict[str, Any]:
+    def prepareForTriggerAvailableNow(self) -> None:
+        """Spark 4.2 and later: a run of `availableNow` begins, which ends at what there is now."""
+        files = self._warehouse().files
+        self._ends = {}
+        self._bound(files, self._root(files))
+
+    @hints_told()
+    def latestOffset(self, start: dict[str, Any] | None = None, limit: object = None) -> dict[str, Any]:
+        """Spark 4.1 gives no `start`: it has told `partitions`. The options limit a batch, not `limit`."""
+        if start is not None:
+            self._seen = start
+        return self._latest()
+
+    def _latest(self) -> dict[str, Any]:
         warehouse = self._warehouse()
         files = warehouse.files
-        root = branch_root(files, find_table(files, self._options["table"]), self._options.get("branch"))
+        root = self._root(files)
         seen = read_offset(self._seen)
         start = self._beginning(files, root) if seen is None else self._standing(warehouse, root, seen)
         if start is None:
@@ -167,23 +187,38 @@ class PaimarkStreamReader(DataSourceStreamReader):
 
     def _beginning(self, files: Files, root: Root) -> StreamPosition | None:
         known = None if self._asked.ignores_progress else self._consumer.place(files, root)
-        return known or beginning(files, root, self._asked)
+        return known or beginning(files, root, self._asked, self._bound(files, root))
 
     def _end(self, warehouse: WarehouseAccess, root: Root, start: StreamPosition) -> Offset | None:
         """Of the next batch; None where there is none, or not yet. Raises `Expired`."""
         asked, files = self._asked, warehouse.files
-        end = next_end(files, root, start, asked.most, up_to_gap=asked.goes_over_gaps)
+        until = self._bound(files, root)
+        end = next_end(files, root, start, asked.most, up_to_gap=asked.goes_over_gaps, until=until)
         if end is None or not (asked.limits or start.pieces):
             return end
         end, size = self._pieces.end(files, self._scan(warehouse, root), start, end, asked.limits)
         return None if size is not None and self._waits_for_more(size) else end
 
     def _waits_for_more(self, size: Size) -> bool:
-        """The first batch of a run never waits, so that `availableNow` reads something."""
+        """The first batch of a run never waits, nor any of a run that has an end."""
         limits = self._asked.limits
-        if self._planned is None or limits.least_rows is None or limits.wait_ms is None:
+        if (
+            self._ends is not None
+            or self._planned is None
+            or limits.least_rows is None
+            or limits.wait_ms is None
+        ):
             return False
         return size.rows < limits.least_rows and (monotonic() - self._planned) * 1000 < limits.wait_ms
+
+    def _bound(self, files: Files, root: Root) -> int | None:
+        """The last snapshot of a root that this run reads, where it has an end: the newest at first."""
+        if self._ends is not None and root.branch not in self._ends:
+            self._ends[root.branch] = Lineage(files, root).latest_id() or 0
+        return None if self._ends is None else self._ends[root.branch]
+
+    def _root(self, files: Files) -> Root:
+        return branch_root(files, find_table(files, self._options["table"]), self._options.get("branch"))
 
     def _warehouse(self) -> WarehouseAccess:
         uri, options = self._options["warehouse"], self._store_options
@@ -225,6 +260,17 @@ class PaimarkStreamReader(DataSourceStreamReader):
                     "Start the query again, on the same checkpoint: it goes on with the columns there are.",
                 )
         return scan
+
+
+try:
+    from pyspark.sql.streaming.datasource import (  # type: ignore[import-not-found]
+        SupportsTriggerAvailableNow,
+    )
+except ImportError:
+    # Spark 4.1.
+    pass
+else:
+    SupportsTriggerAvailableNow.register(PaimarkStreamReader)
 
 
 def _first(start: Offset | None, end: Offset, root: Root) -> StreamPosition:

@@ -16,10 +16,19 @@ from core.travel.version import Resolved, resolve_time, resolve_version
 _SNAPSHOT = re.compile(r"(?:snapshot\.)?([0-9]{1,18})", re.IGNORECASE)
 
 
-def beginning(files: Files, root: Root, asked: ReadOptions) -> StreamPosition | None:
-    """None while the table has nothing to begin with. Raises `NotFound` where a start is gone for good."""
+def beginning(
+    files: Files, root: Root, asked: ReadOptions, until: int | None = None
+) -> StreamPosition | None:
+    """None while the table has nothing to begin with, up to snapshot `until` where given.
+
+    Raises `NotFound` where a start is gone for good.
+    """
     states = States(files, root)
     latest = states.lineage.latest()
+    if until is not None and latest is not None and latest.id > until:
+        last = states.snapshot(until)
+        # One that is gone already is in the newest.
+        latest = last.snapshot if last else (latest if until else None)
     match asked.mode:
         case "latest-full":
             return None if latest is None else position_of(root, latest, is_full=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pyarrow as pa
@@ -189,3 +190,39 @@ def test_in_read_only_mode_no_place_is_kept(log: Path, monkeypatch: pytest.Monke
     with pytest.raises(Refused, match="read-only mode"):
         Query(log, "shop.log", **ETL)
     assert len(Query(log, "shop.log").all()) == 6
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_row_comes_once_whatever_happens_between_and_within_batches(log: Path, seed: int) -> None:
+    """A query is killed before and after Spark commits a batch, others commit, and snapshots expire."""
+    pick = Random(seed)
+    mode = pick.choice([{}, FROM_1])
+    limit = {f"read.stream.max{pick.choice(['Files', 'Rows'])}PerTrigger": str(pick.randint(1, 4))}
+    query = Query(log, "shop.log", **ETL, **mode, **limit)
+    # The sink has each batch once, however often it is written.
+    batches: dict[int, list[int]] = {}
+    given = [1, 2, 3, 11, 12, 21]
+    for number in range(100, 112):
+        end = json.loads(json.dumps(query.reader.latestOffset()))
+        if not query.offsets or end != query.offsets[-1]:
+            query.offsets.append(end)
+            if pick.random() < 0.5:
+                # Killed before the batch was committed.
+                query.again()
+                query.start()
+            if pick.random() < 0.5:
+                done(context_on(log), "expire-snapshots", LOG, retain_last=1)
+            batches[len(query.offsets)] = ids(query.again())
+            if pick.random() < 0.5:
+                # Killed before the source was told.
+                query.start()
+            else:
+                query.reader.commit(query.offsets[-1])
+        if pick.random() < 0.5:
+            new = [10 * number + each for each in range(pick.randint(1, 4))]
+            say(log, *new)
+            given += new
+            done(context_on(log), "expire-snapshots", LOG, retain_last=1)
+    while (rows := query.batch()) is not None:
+        batches[len(query.offsets)] = ids(rows)
+    assert sorted(each for batch in batches.values() for each in batch) == given

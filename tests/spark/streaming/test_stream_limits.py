@@ -292,3 +292,29 @@ def test_limits_are_for_streams_that_read(log: Path, name: str) -> None:
         source.reader(schema)
     with pytest.raises(UsageError, match=words):
         source.streamWriter(schema, False)
+
+
+def test_a_run_ends_at_what_there_was_when_it_began(log: Path) -> None:
+    query = Query(log, "shop.log", **{FILES: "4", "scan.bounded": "latest"}, **WAITING)
+    query.batch()
+    say(log, 30)
+    assert sizes(all_batches(query, restart=False)) == [4, 1]
+    query.start()
+    assert all_batches(query) == [[30]]
+    with pytest.raises(UsageError, match=r"scan\.bounded is latest, not now"):
+        Query(log, "shop.log", **{"scan.bounded": "now"})
+
+
+def test_available_now_goes_to_the_end_as_later_sparks_ask_for_it(log: Path) -> None:
+    reader = Query(log, "shop.log", **{FILES: "4"}).reader
+    reader.prepareForTriggerAvailableNow()
+    say(log, 30)
+    ends: list[Any] = [reader.initialOffset()]
+    while (end := reader.latestOffset(ends[-1], object())) != ends[-1]:
+        reader.partitions(ends[-1], end)
+        ends.append(end)
+    assert [(each["snapshot"], each.get("pieces")) for each in ends[1:]] == [(3, 4), (3, 8), (3, None)]
+    # Another run, on the same checkpoint.
+    reader = Query(log, "shop.log", **{FILES: "4"}).reader
+    reader.prepareForTriggerAvailableNow()
+    assert reader.latestOffset(ends[-1], object())["snapshot"] == 4

@@ -26,6 +26,7 @@ from tests.spark.streaming_fixture import Streaming, streaming
 __all__ = ["judge", "streaming"]
 
 SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False), pa.field("said", pa.string())])
+FILES = "read.stream.maxFilesPerTrigger"
 LOG, OUT = TablePath("shop", "log"), TablePath("shop", "out")
 
 
@@ -115,6 +116,35 @@ def test_a_start_that_expired_is_the_savepoint_that_saved_it(streaming: Streamin
     assert ids(shop) == [1, 2]
     assert streaming.run(from_table(shop, **start)) == ""
     assert ids(shop) == [1, 2, 3]
+
+
+def test_a_run_of_small_batches_goes_to_the_end_and_is_held_by_its_place(
+    streaming: Streaming, shop: Path
+) -> None:
+    options = {FILES: "1", "scan.bounded": "latest", "consumer-id": "etl"}
+    pump = replace(from_table(shop, **options), to_end=True)
+    assert streaming.run(pump) == ""
+    assert ids(shop) == [1, 2, 3]
+    out = lineage(shop, "shop.out")
+    assert [each.commit_identifier for each in out.snapshots()] == [0, 1, 2]
+    say(shop, 4, 5)
+    done(context_on(shop), "expire-snapshots", LOG, retain_last=1)
+    assert streaming.run(pump) == ""
+    assert ids(shop) == [1, 2, 3, 4, 5]
+    done(context_on(shop), "expire-snapshots", LOG, retain_last=1)
+    # Spark says that a batch is committed when it plans the next.
+    assert lineage(shop, "shop.log").snapshot_ids() == [5]
+    anew = replace(pump, checkpoint=f"{pump.checkpoint}-anew")
+    assert streaming.run(anew) == ""
+    assert ids(shop) == [1, 2, 3, 4, 5, 5]
+
+
+def test_the_watermark_of_a_query_is_in_its_snapshots(streaming: Streaming, shop: Path) -> None:
+    feed(shop, *([row(number) | {"at": 1_700_000_000 - number}] for number in (3, 1, 2)))
+    pump = replace(from_files(shop), schema="id LONG, said STRING, at TIMESTAMP", timed_by="at")
+    assert streaming.run(pump) == ""
+    watermarks = [each.watermark for each in lineage(shop, "shop.out").snapshots()]
+    assert watermarks == [None, 1_699_999_997_000, 1_699_999_999_000]
 
 
 def test_a_commit_that_is_killed_is_made_once(streaming: Streaming, shop: Path) -> None:
