@@ -27,6 +27,7 @@ COMMANDS = {
     "sql": "core.cli.query.sql:sql",
     "diff": "core.cli.query.diff:diff",
     "keys": "core.cli.keys:keys",
+    "jars": "core.cli.jars:jars",
     "doctor": "core.cli.checks.doctor:doctor",
     "verify": "core.cli.checks.verify:verify",
     "space": "core.cli.checks.space:space",

@@ -6,7 +6,7 @@ import errno
 import time
 import uuid
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from core.errors import FileMissing, Refused, Unavailable, UsageError
@@ -30,6 +30,14 @@ _CONFLICT_SECONDS = (0.1, 0.2, 0.4, 0.8)
 _WITHOUT_REASON = ("400", "403")
 # Known to keep conditions; every other endpoint is raced.
 _AMAZON = (".amazonaws.com", ".amazonaws.com.cn")
+
+
+class Found(NamedTuple):
+    """What the client found for itself: empty where it goes to Amazon, and where no region is set."""
+
+    endpoint: str
+    region: str
+    is_anonymous: bool
 
 
 class S3Files(RemoteFiles):
@@ -87,8 +95,15 @@ class S3Files(RemoteFiles):
 
     def _first_look(self) -> Conditions:
         # The endpoint that the client found: it may come from the environment or a profile.
-        host = urlsplit(self._client.meta.endpoint_url).hostname or ""
-        return Conditions(QUICK) if host.endswith(_AMAZON) and self._can_ask() else self.race(QUICK)
+        is_amazon = not self.found().endpoint
+        return Conditions(QUICK) if is_amazon and self._can_ask() else self.race(QUICK)
+
+    def found(self) -> Found:
+        """By options, the environment or a profile. Asks no store."""
+        meta = self._client.meta
+        is_amazon = (urlsplit(meta.endpoint_url).hostname or "").endswith(_AMAZON)
+        region = "" if meta.region_name == "aws-global" else meta.region_name or ""
+        return Found("" if is_amazon else meta.endpoint_url, region, bool(self._filesystem.anon))
 
     def race(self, race: Race) -> Conditions:
         """Raises `Refused` where the installed client drops the condition by itself."""

@@ -71,7 +71,7 @@ def check(seed: int, engine: Engine, warehouse: Path, judge: Judge) -> None:
         # Values are compared as moments, whatever the zone.
         assert ask(engine, f"SET TIME ZONE '{random.choice(ZONES)}'").finish
         for target in table.targets:
-            _agree(random, table, target, engine, warehouse, judge)
+            agree(random, table, target, engine, warehouse, judge)
     except Exception as error:
         error.add_note("\n".join([f"seed {seed}", *table.story]))
         raise
@@ -80,9 +80,13 @@ def check(seed: int, engine: Engine, warehouse: Path, judge: Judge) -> None:
             assert ask(engine, f"RESET {setting}").finish
 
 
-def _agree(
+def agree(
     random: Random, table: Generated, target: Target, engine: Engine, warehouse: Path, judge: Judge
-) -> None:
+) -> bool:
+    """Whether it was read natively. Raises `AssertionError` for rows that differ.
+
+    The engine may read another warehouse with the same files as `warehouse`.
+    """
     rows = _alive(target, judge.rows(warehouse, target.table, snapshot=target.snapshot))
     whole, *rest = _questions(random, table, target, rows)
     questions = [whole, *random.sample(rest, 3)]
@@ -96,6 +100,7 @@ def _agree(
             assert ask(engine, f"RESET {SCAN}").finish
     found = [fault for fault in [*faults, *(answer.fault for answer in answers)] if fault]
     assert not found, "\n".join([f"{target.table}:", *found])
+    return answers[0].is_native
 
 
 @dataclass(frozen=True)

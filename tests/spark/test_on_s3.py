@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +10,6 @@ import pyarrow as pa
 import pytest
 
 from core.actions.context import Context
-from core.config import Settings
 from core.errors import Refused
 from core.spark.arrow import read_batch
 from core.spark.client.client import Engine
@@ -20,30 +17,12 @@ from core.spark.protocol import Batch, Failed
 from core.statements.run import CallMode, run_statement
 from core.storage.open import open_files
 from core.table.layout import TablePath
-from tests.actions.acting import contents, context_on, done
+from tests.actions.acting import context_on, done
 from tests.paimon import commit, create_table, open_table
 from tests.spark.engine_fixture import rows
-from tests.storage.stores import BUCKET, S3Server
+from tests.spark.stores.engines import on_s3, store_jars
 
-
-@pytest.fixture(scope="module")
-def on_s3(
-    s3: S3Server, warehouse_template: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Engine]:
-    """An engine on the template's tables, in an S3 bucket."""
-    uri = f"s3://{BUCKET}/warehouse"
-    files = open_files(uri, s3.options())
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda item: files.create(*item), contents(warehouse_template).items()))
-    settings = Settings(
-        uri,
-        options=s3.options(),
-        spark_master="local[2]",
-        spark_conf={"spark.driver.memory": "1g"},
-    )
-    engine = Engine(settings, tmp_path_factory.mktemp("log") / "engine.log")
-    yield engine
-    engine.close()
+__all__ = ["on_s3", "store_jars"]
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from pathlib import Path
 from core.errors import Unavailable
 
 _CORE_JAR = re.compile(r"spark-core_([0-9.]+)-([0-9][^/]*)\.jar")
+_VERSIONED = {"hadoop": "hadoop-client-api", "spark": "spark-core_*"}
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 _NAMED = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 # A key ends at the first of these that no backslash is before.
@@ -41,6 +42,12 @@ class SparkHome:
         """The version of Scala that it was built for; empty for no Spark."""
         jar = _core_jar(self.home)
         return jar[1] if jar else ""
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """Of `hadoop` and `spark`, as its jars are called; empty for one that is not there."""
+        found = {name: next(self.home.glob(f"jars/{jar}-*.jar"), None) for name, jar in _VERSIONED.items()}
+        return {name: jar.stem.rpartition("-")[2] if jar else "" for name, jar in found.items()}
 
     def defaults(self) -> dict[str, str]:
         """The settings of spark-defaults.conf, empty when there is none. Raises `Unavailable`."""

@@ -84,9 +84,14 @@ def class_archive(java: Java, spark: SparkHome, settings: Mapping[str, str]) -> 
 
 
 def launch(
-    java: Java, spark: SparkHome, settings: Mapping[str, str], scratch: Path, archive: Archive | None
+    java: Java,
+    spark: SparkHome,
+    settings: Mapping[str, str],
+    scratch: Path,
+    archive: Archive | None,
+    jars: Sequence[Path] = (),
 ) -> subprocess.Popen[bytes]:
-    """Start it. It ends when its stdin is closed."""
+    """Start it, with `jars` behind Spark's own. It ends when its stdin is closed."""
     properties = scratch / "spark.properties"
     # Settings can hold secrets, so they are in a file of ours and not on a command line.
     properties.touch(mode=0o600)
@@ -94,7 +99,7 @@ def launch(
     command = [
         str(java.executable),
         "-cp",
-        os.pathsep.join(_class_path(spark, settings)),
+        os.pathsep.join(_class_path(spark, settings, jars)),
         f"-Xmx{settings['spark.driver.memory']}",
         *FLAGS,
         *_LATE_SECOND_COMPILER,
@@ -164,9 +169,10 @@ def _java_options(settings: Mapping[str, str]) -> list[str]:
     return [word for name in names for word in shlex.split(settings.get(name, ""))]
 
 
-def _class_path(spark: SparkHome, settings: Mapping[str, str]) -> list[str]:
+def _class_path(spark: SparkHome, settings: Mapping[str, str], jars: Sequence[Path]) -> list[str]:
     hadoop = [os.environ[name] for name in ("HADOOP_CONF_DIR", "YARN_CONF_DIR") if name in os.environ]
     extra = settings.get("spark.driver.extraClassPath", "")
     # Java takes an archive of classes only where directories come last; no jar of Spark's has files of the
     # names that are looked for in them.
-    return [*([extra] if extra else []), str(spark.home / "jars" / "*"), str(spark.configuration), *hadoop]
+    own = [*([extra] if extra else []), str(spark.home / "jars" / "*")]
+    return [*own, *map(str, jars), str(spark.configuration), *hadoop]

@@ -19,6 +19,7 @@ from core.spark.launch.java import find_java
 from core.spark.launch.result_port import LOOPBACK, ResultPort, result_port
 from core.spark.launch.settings import spark_settings
 from core.spark.protocol import Start
+from core.spark.stores.launching import prepared
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -61,6 +62,8 @@ def start_spark(start: Start) -> Spark:
     scratch = Path(start.scratch)
     spark = find_spark()
     settings = spark_settings(start.master, {**spark.defaults(), **start.conf}, scratch)
+    settings, environment, jars = prepared(settings, start.warehouse, start.options, spark.versions)
+    os.environ.update(environment)
     master = settings["spark.master"]
     joined = None
     if cluster.is_cluster(master):
@@ -73,7 +76,7 @@ def start_spark(start: Start) -> Spark:
     _prepare_environment(settings)
     java = find_java()
     archive = jvm.class_archive(java, spark, settings)
-    process = jvm.launch(java, spark, settings, scratch, archive)
+    process = jvm.launch(java, spark, settings, scratch, archive, jars)
     # Worth a second, spent while Java starts.
     from pyspark.sql import SparkSession
 

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
-from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
@@ -17,6 +16,7 @@ from core.errors import Corrupt, FileMissing
 from core.spark.datasource.scan import Scan, WarehouseAccess
 from core.spark.datasource.types import spark_columns
 from core.spark.incremental.live_files import KeptFiles
+from core.spark.launch.cluster import is_cluster
 from core.spark.launch.session_settings import SCAN
 from core.spark.merging.model import Bits, MergeGroup, Unmergeable, without
 from core.spark.merging.opening import file_opener
@@ -31,6 +31,8 @@ from core.spark.native.pruning import Pruner
 from core.spark.native.relation import ListedFile, Relations
 from core.spark.native.state import TableFile, TableState, table_state
 from core.spark.native.travelling_bits import encoded
+from core.spark.stores.access import HadoopStores, StoreUnread
+from core.spark.stores.addresses import store_of
 from core.table.layout import Root
 from core.table.records import Snapshot
 
@@ -96,7 +98,8 @@ class NativeScans:
         # Or why it can't be read so.
         self._tables: OrderedDict[tuple[str, ...], NativeTable | str] = OrderedDict()
         self._files = KeptFiles[TableFile]()
-        self._unread_schemes: dict[str, str] = {}
+        master = None if self._jvm is None else session.sparkContext.master
+        self._stores = HadoopStores(session, warehouse, elsewhere=is_cluster(master or "local"))
         self._frames: OrderedDict[_Wanted, _Kept] = OrderedDict()
         # Of these all rows were asked for before.
         self._whole: set[tuple[str, ...]] = set()
@@ -119,6 +122,10 @@ class NativeScans:
             try:
                 table = self._opened(key, root, scan)
             except NotNative as reason:
+                table = str(reason)
+            except StoreUnread as reason:
+                if not reason.lasts:
+                    raise NotNative(str(reason)) from reason
                 table = str(reason)
         self._tables[key] = table
         while len(self._tables) > 1 and (
@@ -258,11 +265,8 @@ class NativeScans:
         schema = scan.table_schema
         snapshot = Snapshot.from_json(scan.snapshot.encode(), root.snapshots) if scan.snapshot else None
         state = table_state(self._warehouse.files, root, snapshot, schema, scan.only, self._files)
-        for scheme in {_scheme(file.address) for file in state.files}:
-            if scheme not in self._unread_schemes:
-                self._unread_schemes[scheme] = self._why_unread(scheme)
-            if why := self._unread_schemes[scheme]:
-                raise NotNative(why)
+        for address in {store_of(file.address): file.address for file in state.files}.values():
+            self._stores.require_readable(address)
         types = spark_columns(scan)
         pruner = Pruner(schema, state.schemas)
         require_no_old_dates(state, types, pruner)
@@ -286,19 +290,6 @@ class NativeScans:
             return OtherState(self.open(root.table.root(told.branch), state), frozenset(told.alike))
         except NotNative:
             return None
-
-    def _why_unread(self, scheme: str) -> str:
-        """Why Spark can't open files of the scheme; empty if it can."""
-        hadoop = self._jvm.org.apache.hadoop.fs
-        conf = self._session._jsparkSession.sessionState().newHadoopConf()
-        try:
-            if scheme == "file":
-                hadoop.FileSystem.getLocal(conf)
-            else:
-                hadoop.FileSystem.getFileSystemClass(scheme, conf)
-        except Py4JJavaError as error:
-            return f"Spark has no file system for {scheme}: {error.java_exception.getMessage()}"
-        return ""
 
     def _frame(self, table: NativeTable, files: Iterable[TableFile], bits: Mapping[str, Bits]) -> DataFrame:
         alike: defaultdict[tuple[int, str], list[TableFile]] = defaultdict(list)
@@ -326,7 +317,7 @@ class NativeScans:
         columns = table.state.columns[kind]
         listed = (
             ListedFile(
-                _hadoop(file.address),
+                self._stores.address(file.address),
                 file.size,
                 file.partition,
                 encoded(bits[file.address]) if file.address in bits else None,
@@ -344,7 +335,7 @@ class NativeScans:
         return self._relations.columns(frame, table.types, columns.made)
 
     def _place(self, table: NativeTable) -> str:
-        return _hadoop(f"{self._warehouse.files.uri.rstrip('/')}/{table.root.directory}")
+        return self._stores.address(f"{self._warehouse.files.uri.rstrip('/')}/{table.root.directory}")
 
 
 def _wanted(table: tuple[str, ...], need: ViewNeeds | None) -> _Wanted:
@@ -385,13 +376,3 @@ def _narrowed(group: MergeGroup, needed: Container[str]) -> Iterator[MergeGroup]
     """The group without the files that hold no version of a row wanted."""
     files = [file for file in group.files if file.path in needed]
     return (part for part in overlap_groups(group.rules, files) if part.must_merge)
-
-
-def _scheme(address: str) -> str:
-    scheme, separator, _ = address.partition("://")
-    return scheme if separator else "file"
-
-
-def _hadoop(address: str) -> str:
-    """The address with a scheme: without one it would be of whatever file system is Hadoop's default."""
-    return f"file:{address}" if address.startswith("/") else address

@@ -1,0 +1,88 @@
+"""`paimark jars`: what Spark's wheel lacks for some stores and formats, fetched once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+
+from core.cli.options import Given, GlobalCommand, given
+from core.cli.output import narrate, row_writer
+from core.errors import Unavailable, UsageError
+from core.figures import counted, size
+from core.spark.launch.home import SparkHome, find_spark
+from core.spark.launch.java import find_java
+from core.spark.stores.jars.fetching import fetch, require_fitting
+from core.spark.stores.jars.kept import directory_of, fetched
+from core.spark.stores.jars.lists import JarSet, jar_sets
+
+_COLUMNS = ("name", "purpose", "for", "jars", "state", "directory")
+
+
+@click.command(cls=GlobalCommand)
+@click.argument("what", type=click.Choice(["list", "fetch"]), default="list")
+@click.argument("names", metavar="[NAME]...", nargs=-1)
+@click.pass_context
+def jars(ctx: click.Context, what: str, names: tuple[str, ...]) -> None:
+    """List the jars that Spark's own readers need for some stores, or fetch those of NAME.
+
+    `paimark jars fetch s3` brings them once, by Maven or by Spark's own resolver, and checks them; every
+    later start picks up by itself what its warehouse needs. Repositories are those of Maven's settings, or
+    of spark.jars.repositories and spark.jars.ivySettings.
+    """
+    options = given(ctx)
+    spark = find_spark()
+    if what == "list":
+        if names:
+            raise UsageError(
+                "`paimark jars list` takes no names", f"Did you mean `paimark jars fetch {names[0]}`?"
+            )
+        writer = row_writer(options, _COLUMNS)
+        writer.write([_row(each, spark) for each in jar_sets().values()])
+        writer.close()
+        return
+    for each in _named(names):
+        _fetch(each, spark, options)
+
+
+def _named(names: tuple[str, ...]) -> Iterator[JarSet]:
+    known = jar_sets()
+    if unknown := [name for name in names if name not in known] or ([] if names else [""]):
+        what = f"There are no jars called {unknown[0]!r}" if unknown[0] else "Say which jars to fetch"
+        raise UsageError(what, f"There are {', '.join(known)}; `paimark jars list` tells what for.")
+    return (known[name] for name in names)
+
+
+def _row(jars: JarSet, spark: SparkHome) -> tuple[object, ...]:
+    return jars.name, jars.purpose, jars.label, len(jars.jars), _state(jars, spark), str(directory_of(jars))
+
+
+def _state(jars: JarSet, spark: SparkHome) -> str:
+    try:
+        require_fitting(jars, spark)
+        return "fetched" if fetched(jars) else "not fetched"
+    except Unavailable as error:
+        return error.message
+
+
+def _fetch(jars: JarSet, spark: SparkHome, options: Given) -> None:
+    if options.dry_run:
+        require_fitting(jars, spark)
+        narrate(f"{counted(len(jars.jars), 'jar')} for {jars.name} would come to {directory_of(jars)}:")
+        for jar in jars.jars:
+            narrate(f"  {jar.place}")
+        return
+    narrate(f"Fetching {counted(len(jars.jars), 'jar')} for {jars.name} ({jars.purpose}) …")
+    directory = fetch(
+        jars, spark, {**spark.defaults(), **_spark_conf(options)}, lambda: find_java().executable
+    )
+    taken = sum(path.stat().st_size for path in directory.iterdir())
+    narrate(f"{counted(len(jars.jars), 'jar')}, {size(taken)}, checked, in {directory}")
+
+
+def _spark_conf(options: Given) -> dict[str, str]:
+    """Of the command line and of the context, if there is one: no warehouse is needed for jars."""
+    try:
+        return dict(options.settings().spark_conf)
+    except UsageError:
+        return options.spark_conf

@@ -1,0 +1,60 @@
+"""Where a file lies, as Hadoop writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+AZURE_KEY = "fs.azure.account.key."
+AZURE_HOST = "dfs.core.windows.net"
+# Other words for a store, and the one that its Hadoop client answers to.
+_SAME = {"gcs": "gs", "az": "abfs"}
+# By scheme, the kind of store: the name of its jars and of its settings.
+_KINDS = {
+    **{"s3": "s3", "s3a": "s3", "s3n": "s3", "gs": "gcs", "gcs": "gcs", "oss": "oss"},
+    **{"abfs": "abfs", "abfss": "abfs", "az": "abfs", "hdfs": "hdfs", "viewfs": "hdfs", "file": "file"},
+}
+
+
+class Store(NamedTuple):
+    """One bucket, container, name service or the local disk. `bucket` may be empty."""
+
+    scheme: str
+    bucket: str
+
+    @property
+    def kind(self) -> str:
+        """`s3`, `gcs`, `oss`, `abfs`, `hdfs`, `file`; any other scheme as it is."""
+        return _KINDS.get(self.scheme, self.scheme)
+
+    def __str__(self) -> str:
+        return f"{self.scheme}://{self.bucket}"
+
+
+def store_of(address: str) -> Store:
+    """The store of a file or of a warehouse."""
+    scheme, separator, rest = address.partition("://")
+    if not separator or address.startswith("file:"):
+        return Store("file", "")
+    return Store(scheme.lower(), rest.partition("/")[0])
+
+
+def hadoop_address(address: str, options: Mapping[str, str]) -> str:
+    """The same file for Hadoop, which wants a scheme always, and for Azure the account in the host."""
+    if address.startswith("/"):
+        # Without a scheme it would be of whatever file system is Hadoop's default.
+        return f"file:{address}"
+    store = store_of(address)
+    if store.kind == "file":
+        return address
+    path = address.partition("://")[2].removeprefix(store.bucket)
+    bucket = _with_account(store.bucket, options) if store.kind == "abfs" else store.bucket
+    return f"{_SAME.get(store.scheme, store.scheme)}://{bucket}{path}"
+
+
+def _with_account(container: str, options: Mapping[str, str]) -> str:
+    accounts = [name.removeprefix(AZURE_KEY) for name in options if name.startswith(AZURE_KEY)]
+    if "@" in container or not accounts:
+        return container
+    account, _, host = accounts[0].partition(".")
+    return f"{container}@{account}.{host or AZURE_HOST}"

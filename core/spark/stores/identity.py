@@ -1,0 +1,50 @@
+"""Who the client of the metadata is on S3, so that Spark reads as the same."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.spark.stores.settings import Identity
+from core.storage.files import Files
+
+if TYPE_CHECKING:
+    pass
+
+# What Java's own search for credentials finds as well, on the same machine.
+_FOUND_BY_JAVA = frozenset(
+    {
+        *("env", "shared-credentials-file", "config-file", "custom-process"),
+        *("assume-role", "assume-role-with-web-identity", "container-role", "iam-role"),
+    }
+)
+
+
+def s3_identity(files: Files, *, elsewhere: bool) -> Identity:
+    """What the client of `files` found for itself. `elsewhere`: Spark reads on other machines as well.
+
+    Credentials are told only where Java would not find them by itself. Nothing is asked of a store.
+    """
+    from core.storage.s3 import S3Files
+
+    if not isinstance(files, S3Files):
+        return Identity()
+    found = files.found()
+    if found.is_anonymous:
+        return Identity(found.endpoint, found.region, is_anonymous=True)
+    return Identity(found.endpoint, found.region, False, *_credentials(elsewhere=elsewhere))
+
+
+def _credentials(*, elsewhere: bool) -> tuple[str, str, str]:
+    """Key, secret and token; empty where Java finds them, and where there are none."""
+    from botocore.exceptions import BotoCoreError
+    from botocore.session import Session
+
+    try:
+        credentials = Session().get_credentials()
+    except BotoCoreError:
+        # The client of the metadata had the same trouble, and said so.
+        return "", "", ""
+    if credentials is None or (credentials.method in _FOUND_BY_JAVA and not elsewhere):
+        return "", "", ""
+    frozen = credentials.get_frozen_credentials()
+    return frozen.access_key, frozen.secret_key, frozen.token or ""

@@ -1,0 +1,150 @@
+"""Bring a set of jars to this machine, by Maven where there is one, else by the Ivy that Spark brings.
+
+Both go where they are configured to go: repositories are of their settings, and none is named here. What
+comes is taken only where each jar has the checksum of the list.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+from xml.sax.saxutils import quoteattr
+
+from core.errors import Unavailable
+from core.spark.stores.jars.kept import directory_of, fetched, require_right
+from core.spark.stores.jars.lists import JarSet
+
+# Spark's settings for its own resolver, which ours obeys.
+IVY_SETTINGS, REPOSITORIES = "spark.jars.ivySettings", "spark.jars.repositories"
+_LONGEST = 300
+_SAYS_WHY = re.compile(r"\[ERROR\]|#\S+;\S+: |Exception: ")
+_ALONE = "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>"
+
+
+class OwnSpark(Protocol):
+    """The Spark that the jars are for, as `core.spark.launch.home` finds it."""
+
+    @property
+    def versions(self) -> Mapping[str, str]: ...
+
+    @property
+    def jars(self) -> Sequence[Path]: ...
+
+
+def fetch(jars: JarSet, spark: OwnSpark, settings: Mapping[str, str], find_java: Callable[[], Path]) -> Path:
+    """The directory with the jars of the set; those that are there already are not fetched again.
+
+    `settings` are Spark's, of the user; `find_java` is asked where there is no Maven. Raises
+    `Unavailable` where they can't be had, or one is another than
+    the list says: nothing is kept then.
+    """
+    require_fitting(jars, spark)
+    directory = directory_of(jars)
+    if _is_whole(jars):
+        return directory
+    directory.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with tempfile.TemporaryDirectory(prefix=f".{directory.name}-", dir=directory.parent) as scratch:
+        new = Path(scratch) / "jars"
+        new.mkdir(mode=0o700)
+        maven = shutil.which("mvn")
+        if maven and not (settings.get(IVY_SETTINGS) or settings.get(REPOSITORIES)):
+            _by_maven(maven, jars, new)
+        else:
+            _by_ivy(jars, new, spark, settings, find_java())
+        for jar in jars.jars:
+            require_right(new / jar.name, jar, "Nothing was kept. Is the repository the one that you mean?")
+        shutil.rmtree(directory, ignore_errors=True)
+        new.rename(directory)
+    return directory
+
+
+def require_fitting(jars: JarSet, spark: OwnSpark) -> None:
+    """Raises `Unavailable` for jars of another Hadoop, or another Spark, than this one's."""
+    theirs = spark.versions[jars.product]
+    if theirs != jars.version:
+        artifact = jars.jars[0].place.rpartition(":")[0]
+        raise Unavailable(
+            f"The jars for {jars.name} are listed for {jars.label}, and this is {theirs or 'none'}",
+            f"Give Spark their names: --spark-conf spark.jars.packages={artifact}:{theirs}",
+        )
+
+
+def _is_whole(jars: JarSet) -> bool:
+    try:
+        return bool(fetched(jars))
+    except Unavailable:
+        return False
+
+
+def _by_maven(maven: str, jars: JarSet, into: Path) -> None:
+    pom = into.parent / "pom.xml"
+    wanted = "".join(
+        f"<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId>"
+        f"<version>{version}</version>{_ALONE}</dependency>"
+        for group, artifact, version in (jar.place.split(":") for jar in jars.jars)
+    )
+    pom.write_text(
+        "<project><modelVersion>4.0.0</modelVersion><groupId>paimark</groupId><artifactId>jars</artifactId>"
+        f"<version>1</version><dependencies>{wanted}</dependencies></project>"
+    )
+    words = ["dependency:copy-dependencies", f"-DoutputDirectory={into}", f"-f{pom}"]
+    _run("Maven", jars, [maven, "-q", "-B", *words])
+
+
+def _by_ivy(jars: JarSet, into: Path, spark: OwnSpark, settings: Mapping[str, str], java: Path) -> None:
+    scratch = into.parent
+    wanted = "".join(
+        f'<dependency org="{group}" name="{artifact}" rev="{version}" transitive="false" conf="*->default"/>'
+        for group, artifact, version in (jar.place.split(":") for jar in jars.jars)
+    )
+    (scratch / "ivy.xml").write_text(
+        '<ivy-module version="2.0"><info organisation="paimark" module="jars"/>'
+        f"<dependencies>{wanted}</dependencies></ivy-module>"
+    )
+    given = settings.get(IVY_SETTINGS)
+    if given and not Path(given).is_file():
+        raise Unavailable(f"There is no file {given}, which {IVY_SETTINGS} names")
+    if not given:
+        given = str(scratch / "settings.xml")
+        Path(given).write_text(_ivy_settings(settings.get(REPOSITORIES, "").split(",")))
+    ivy = [jar for jar in spark.jars if jar.name.startswith("ivy-")]
+    class_path = os.pathsep.join(map(str, ivy))
+    words = ["-settings", given, "-cache", str(scratch / "ivy"), "-ivy", str(scratch / "ivy.xml"), "-warn"]
+    target = f"{into}/[artifact]-[revision].[ext]"
+    _run("Ivy", jars, [str(java), "-cp", class_path, "org.apache.ivy.Main", *words, "-retrieve", target])
+
+
+def _ivy_settings(repositories: Sequence[str]) -> str:
+    """The user's repositories first, as Spark has it, then Ivy's own default."""
+    named = "".join(
+        f'<ibiblio name="repository-{number}" m2compatible="true" root={quoteattr(root.strip())}/>'
+        for number, root in enumerate(repositories)
+        if root.strip()
+    )
+    return (
+        '<ivysettings><settings defaultResolver="all"/>'
+        '<include url="${ivy.default.settings.dir}/ivysettings-public.xml"/>'
+        f'<resolvers><chain name="all" returnFirst="true">{named}<resolver ref="public"/></chain></resolvers>'
+        "</ivysettings>"
+    )
+
+
+def _run(name: str, jars: JarSet, command: Sequence[str]) -> None:
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise Unavailable(f"{name} does not run: {error}") from error
+    if done.returncode:
+        told = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+        worst = next(filter(_SAYS_WHY.search, told), (told or [""])[-1]).strip(" :\t")
+        raise Unavailable(
+            f"{name} could not bring the jars for {jars.name}: {worst[:_LONGEST]}",
+            "Is there a network, and does it know your repository? Without one: copy the directory "
+            f"{directory_of(jars)} from a machine that has it.",
+        )

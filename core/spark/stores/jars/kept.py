@@ -1,0 +1,50 @@
+"""The jars on this machine: below the cache home, checked by their checksums each time they are used."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+from core.config import cache_directory
+from core.errors import Unavailable
+from core.spark.stores.jars.lists import Jar, JarSet
+
+
+def directory_of(jars: JarSet) -> Path:
+    """Where the set is kept, whether or not it is there."""
+    return cache_directory() / "jars" / f"{jars.name}-{jars.product}-{jars.version}"
+
+
+def fetched(jars: JarSet) -> list[Path]:
+    """The jars of the set, checked; empty where it was not fetched. Raises `Unavailable` naming a bad one."""
+    directory = directory_of(jars)
+    if not directory.is_dir():
+        return []
+    require_ours(directory)
+    for jar in jars.jars:
+        require_right(directory / jar.name, jar, f"Run `paimark jars fetch {jars.name}` again.")
+    return [directory / jar.name for jar in jars.jars]
+
+
+def require_ours(directory: Path) -> None:
+    """Raises `Unavailable` for a directory that others can write to: they could give us classes to run."""
+    status = directory.stat()
+    if status.st_uid != os.getuid() or status.st_mode & 0o022:
+        raise Unavailable(
+            f"{directory} can be written to by others, so its jars are not used",
+            f"Remove it, or make it yours alone: chmod go-w {directory}",
+        )
+
+
+def require_right(path: Path, jar: Jar, hint: str) -> None:
+    """Raises `Unavailable` for a jar that is not there, or not the one that the list means."""
+    try:
+        with path.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise Unavailable(f"{path} can't be read: {error.strerror}", hint) from error
+    if found != jar.sha256:
+        raise Unavailable(
+            f"{path.name} is not the jar that it should be: its SHA-256 is {found}, not {jar.sha256}", hint
+        )

@@ -1,0 +1,75 @@
+"""What a start of Spark needs for the warehouse's store: settings, Hadoop's own files, jars."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from glob import glob
+from pathlib import Path
+from typing import NamedTuple
+
+from core.errors import Unavailable
+from core.redaction import redacted
+from core.spark.stores.addresses import store_of
+from core.spark.stores.jars.kept import fetched
+from core.spark.stores.jars.lists import JarSet, jar_sets
+from core.spark.stores.settings import hadoop_settings
+
+# Spark's own list of what it shows to nobody lacks Azure's keys.
+_SECRETS = "(?i)secret|password|passphrase|token|access[.]?key|account[.]?key|credential"
+_CONF_DIR = "hdfs.conf-dir"
+_KERBEROS = {
+    "security.kerberos.login.principal": "spark.kerberos.principal",
+    "security.kerberos.login.keytab": "spark.kerberos.keytab",
+}
+# Where a user may have named jars.
+_NAMED_IN = ("spark.jars", "spark.jars.packages", "spark.driver.extraClassPath")
+
+
+class Prepared(NamedTuple):
+    """`environment` is for Java; `jars` are for its class path, and where `ships` for executors elsewhere."""
+
+    settings: dict[str, str]
+    environment: dict[str, str]
+    jars: Sequence[Path]
+
+
+def prepared(
+    settings: Mapping[str, str], warehouse: str, options: Mapping[str, str], versions: Mapping[str, str]
+) -> Prepared:
+    """`settings` are those of the start so far, which win; `versions` those of `hadoop` and `spark`."""
+    more = {"spark.redaction.regex": _SECRETS}
+    environment = {}
+    store = store_of(warehouse)
+    if store.kind == "hdfs":
+        # Java asks who it is before anybody could tell it more.
+        given = hadoop_settings(store, options).given
+        more |= {f"spark.hadoop.{name}": value for name, value in given.items()}
+        more |= {name: options[option] for option, name in _KERBEROS.items() if option in options}
+        if directory := options.get(_CONF_DIR):
+            environment["HADOOP_CONF_DIR"] = directory
+    jars = [
+        jar
+        for each in jar_sets().values()
+        if each.name in (store.kind, "avro")
+        and versions[each.product] == each.version
+        and not _is_named(each, settings)
+        for jar in _fetched(each)
+    ]
+    return Prepared({**more, **settings}, environment, jars)
+
+
+def _is_named(jars: JarSet, settings: Mapping[str, str]) -> bool:
+    """Whether the user brings the client himself, of whatever version."""
+    client = jars.jars[0].place.split(":")[1]
+    named = [each for name in _NAMED_IN for each in settings.get(name, "").replace(":/", ",/").split(",")]
+    return any(client in each for pattern in named for each in (pattern, *glob(pattern)))
+
+
+def _fetched(jars: JarSet) -> list[Path]:
+    try:
+        return fetched(jars)
+    except Unavailable as error:
+        # Tables are read all the same, through Python; EXPLAIN and doctor say why.
+        print(redacted(f"paimark: {error.message}. {error.hint}"), file=sys.stderr)
+        return []

@@ -1,0 +1,172 @@
+"""From Paimon's catalog options to the settings of Hadoop's clients, a table for each kind of store.
+
+Where Hadoop has settings by bucket they go by bucket, so that one Spark may read several stores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from core.spark.stores.addresses import AZURE_HOST, AZURE_KEY, Store
+from core.storage.known_options import S3_CREDENTIALS, s3_name
+
+# The client of S3 reads under all names of the scheme.
+S3_CLIENT = "org.apache.hadoop.fs.s3a.S3AFileSystem"
+_S3A = "org.apache.hadoop.fs.s3a"
+_S3_CHAIN = "software.amazon.awssdk.auth.credentials.DefaultCredentialsProvider"
+# Hadoop's names, after `fs.s3a.bucket.<bucket>.`, by Paimon's with whatever prefix.
+_S3 = {
+    "endpoint": "endpoint",
+    "endpoint-region": "endpoint.region",
+    "region": "endpoint.region",
+    "path-style-access": "path.style.access",
+    "connection-ssl-enabled": "connection.ssl.enabled",
+    "connection-establish-timeout": "connection.establish.timeout",
+    "connection-timeout": "connection.timeout",
+}
+_S3_KEYS = {"key": "access.key", "secret": "secret.key", "token": "session.token"}
+# A store that is gone is given up in seconds; Hadoop's own patience is many minutes.
+_S3_PATIENCE = {"attempts.maximum": "3", "retry.limit": "2", "connection.establish.timeout": "15s"}
+# Requests are signed for some region; a store of one's own seldom has a name for it.
+_SOME_REGION = "us-east-1"
+_S3_PROVIDER = "aws.credentials.provider"
+# Settings that say who reads.
+WHO = (*_S3_KEYS.values(), _S3_PROVIDER)
+# What Hadoop has under Paimon's own names.
+_OSS = ("fs.oss.endpoint", "fs.oss.accessKeyId", "fs.oss.accessKeySecret", "fs.oss.securityToken")
+_OSS_CLIENT = "org.apache.hadoop.fs.aliyun.oss.AliyunOSSFileSystem"
+_GOOGLE_CLIENT = "com.google.cloud.hadoop.fs.gcs.GoogleHadoopFileSystem"
+_HADOOPS_OWN = ("dfs.", "fs.", "hadoop.", "ipc.", "io.")
+_HDFS_PREFIX = "hdfs.config."
+
+
+class Identity(NamedTuple):
+    """What the client of S3 finds for itself, beside the catalog options; empty where it finds nothing.
+
+    `key`, `secret` and `token` are set where Spark can't find them in the same place.
+    """
+
+    endpoint: str = ""
+    region: str = ""
+    is_anonymous: bool = False
+    key: str = ""
+    secret: str = ""
+    token: str = ""
+
+
+_NOBODY = Identity()
+
+
+@dataclass(frozen=True, slots=True)
+class HadoopSettings:
+    """`given` follow from catalog options; `found` only fill what the user's Spark settings leave open.
+
+    Both may hold secrets.
+    """
+
+    given: Mapping[str, str] = field(default_factory=dict, repr=False)
+    found: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+def hadoop_settings(store: Store, options: Mapping[str, str], identity: Identity = _NOBODY) -> HadoopSettings:
+    """The settings by which Hadoop reads the store as the same identity as the rest of the program."""
+    match store.kind:
+        case "s3":
+            return _of_s3(store, options, identity)
+        case "oss":
+            return HadoopSettings(_picked(options, _OSS), {"fs.oss.impl": _OSS_CLIENT})
+        case "abfs":
+            return HadoopSettings(_azure_keys(options))
+        case "gcs":
+            return _of_google(options)
+        case "hdfs":
+            return HadoopSettings(_of_hdfs(options))
+    return HadoopSettings()
+
+
+def _of_s3(store: Store, options: Mapping[str, str], identity: Identity) -> HadoopSettings:
+    values = {name: value for option, value in options.items() if (name := s3_name(option))}
+    given = {hadoop: values[name] for name, hadoop in _S3.items() if name in values}
+    keys = _keys(values)
+    found = {**_S3_PATIENCE, **({"endpoint": identity.endpoint} if identity.endpoint else {})}
+    endpoint = given.get("endpoint", identity.endpoint)
+    if endpoint:
+        # As the client of the metadata has it: a store of one's own seldom answers at bucket.host.
+        found["path.style.access"] = "true"
+    if region := identity.region or (_SOME_REGION if endpoint else ""):
+        found["endpoint.region"] = region
+    if keys:
+        given |= {**keys, _S3_PROVIDER: _provider(keys)}
+    elif identity.is_anonymous:
+        found[_S3_PROVIDER] = f"{_S3A}.AnonymousAWSCredentialsProvider"
+    elif identity.key:
+        theirs = dict(zip(_S3_KEYS.values(), identity[3:], strict=True))
+        theirs = {name: value for name, value in theirs.items() if value}
+        found |= {**theirs, _S3_PROVIDER: _provider(theirs)}
+    else:
+        found[_S3_PROVIDER] = _S3_CHAIN
+    prefix = bucket_setting(store, "")
+    return HadoopSettings(
+        {prefix + name: value for name, value in given.items()},
+        {
+            **{prefix + name: value for name, value in found.items() if name not in given},
+            **({} if store.scheme == "s3a" else {f"fs.{store.scheme}.impl": S3_CLIENT}),
+        },
+    )
+
+
+def bucket_setting(store: Store, name: str) -> str:
+    """Hadoop's name for a setting of one bucket of S3."""
+    return f"fs.s3a.bucket.{store.bucket}.{name}"
+
+
+def _keys(values: Mapping[str, str]) -> dict[str, str]:
+    """Access key, secret key and session token under Hadoop's names, those that are given."""
+    return {
+        _S3_KEYS[part]: values[name]
+        for part, names in S3_CREDENTIALS.items()
+        for name in names
+        if values.get(name)
+    }
+
+
+def _provider(keys: Mapping[str, str]) -> str:
+    has_token = _S3_KEYS["token"] in keys
+    return f"{_S3A}.{'Temporary' if has_token else 'Simple'}AWSCredentialsProvider"
+
+
+def _picked(options: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str]:
+    """Options of these names, in whatever case they were written."""
+    known = {name.lower(): name for name in names}
+    return {known[name.lower()]: value for name, value in options.items() if name.lower() in known}
+
+
+def _azure_keys(options: Mapping[str, str]) -> dict[str, str]:
+    """Hadoop wants the whole host behind the account's name."""
+    keys = {}
+    for name, value in options.items():
+        if name.startswith(AZURE_KEY):
+            account, _, host = name.removeprefix(AZURE_KEY).partition(".")
+            keys[f"{AZURE_KEY}{account}.{host or AZURE_HOST}"] = value
+    return keys
+
+
+def _of_google(options: Mapping[str, str]) -> HadoopSettings:
+    project = options.get("gcs.project-id")
+    return HadoopSettings(
+        {"fs.gs.project.id": project} if project else {},
+        {"fs.gs.impl": _GOOGLE_CLIENT, "fs.gs.auth.type": "APPLICATION_DEFAULT"},
+    )
+
+
+def _of_hdfs(options: Mapping[str, str]) -> dict[str, str]:
+    """As `core.storage.hadoop.hdfs_client` takes them: Hadoop's own names, and those with a prefix."""
+    own = {name: value for name, value in options.items() if name.startswith(_HADOOPS_OWN)}
+    prefixed = {
+        name.removeprefix(_HDFS_PREFIX): value
+        for name, value in options.items()
+        if name.startswith(_HDFS_PREFIX)
+    }
+    return own | prefixed

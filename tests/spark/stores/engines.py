@@ -1,0 +1,95 @@
+"""Engines whose warehouses are in stores, with the template's tables in them."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import uuid
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from core.config import Settings, cache_directory
+from core.errors import Unavailable
+from core.spark.client.client import Engine
+from core.spark.launch.home import find_spark
+from core.spark.launch.java import find_java
+from core.spark.stores.jars.fetching import fetch
+from core.spark.stores.jars.lists import jar_sets
+from core.storage.open import open_files
+from tests.actions.acting import contents
+from tests.storage.stores import BUCKET, S3Server
+
+_SETS = ("s3",)
+
+
+@pytest.fixture(scope="session")
+def store_jars(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Fetched as a user would, once for all processes of a run. Without Maven and a network tests skip."""
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    kept = shared / "jars"
+    place = cache_directory() / "jars"
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if not place.is_symlink():
+        kept.mkdir(mode=0o700, exist_ok=True)
+        place.symlink_to(kept)
+    try:
+        if shutil.which("mvn") is None:
+            raise Unavailable("Maven is needed: mvn on PATH")
+        with (shared / "jars-lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            for name in _SETS:
+                fetch(jar_sets()[name], find_spark(), {}, lambda: find_java().executable)
+    except Unavailable as error:
+        reason = f"no jars to read stores with: {error.message}"
+        if os.environ.get("PAIMARK_REQUIRE_INTEROP") == "1":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    return kept
+
+
+@contextmanager
+def engine_on(settings: Settings, template: Path, log: Path) -> Iterator[Engine]:
+    """An engine on a warehouse with the template's tables."""
+    upload(template, settings)
+    engine = Engine(settings, log)
+    try:
+        yield engine
+    finally:
+        engine.close()
+
+
+def upload(warehouse: Path, settings: Settings) -> None:
+    """Put a warehouse's files into the one of the settings, below the same names."""
+    files = open_files(settings.warehouse, settings.options)
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda item: files.create(*item), contents(warehouse).items()))
+
+
+@pytest.fixture(scope="session")
+def on_s3(
+    s3: S3Server, store_jars: Path, warehouse_template: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Engine]:
+    """Spark on the S3 of the suite."""
+    uri = f"s3://{BUCKET}/warehouse-{uuid.uuid4().hex[:6]}"
+    conf = {"spark.driver.memory": "1g"}
+    settings = Settings(uri, options=s3.options(), spark_master="local[2]", spark_conf=conf)
+    with engine_on(settings, warehouse_template, tmp_path_factory.mktemp("log") / "engine.log") as engine:
+        yield engine
+
+
+@pytest.fixture(scope="session")
+def on_hdfs(
+    hdfs: str, warehouse_template: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Engine]:
+    """Spark on the HDFS of the suite."""
+    conf = {"spark.driver.memory": "1g"}
+    settings = Settings(f"{hdfs}/warehouse-{uuid.uuid4().hex[:6]}", spark_master="local[2]", spark_conf=conf)
+    with engine_on(settings, warehouse_template, tmp_path_factory.mktemp("log") / "engine.log") as engine:
+        yield engine

@@ -1,0 +1,146 @@
+"""Jars are fetched from the repository that the user named; only the very ones that are meant are kept."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from core.cli.main import run
+from core.errors import Unavailable
+from core.spark.launch.home import find_spark
+from core.spark.launch.java import find_java
+from core.spark.stores.jars.fetching import REPOSITORIES, fetch
+from core.spark.stores.jars.kept import directory_of, fetched
+from core.spark.stores.jars.lists import Jar, JarSet, jar_sets
+from core.spark.stores.launching import prepared
+
+BYTES = b"not really a jar"
+PLACE = "org.example:thing:1.0"
+RIGHT = Jar(PLACE, hashlib.sha256(BYTES).hexdigest())
+VERSIONS = {"hadoop": "3.4.2", "spark": "4.1.4"}
+
+
+@pytest.fixture(autouse=True)
+def _cache_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> dict[str, str]:
+    """Spark's setting that names a repository with one jar."""
+    place = tmp_path / "repository/org/example/thing/1.0"
+    place.mkdir(parents=True)
+    (place / "thing-1.0.jar").write_bytes(BYTES)
+    (place / "thing-1.0.pom").write_text(
+        "<project><modelVersion>4.0.0</modelVersion><groupId>org.example</groupId>"
+        "<artifactId>thing</artifactId><version>1.0</version></project>"
+    )
+    return {REPOSITORIES: (tmp_path / "repository").as_uri()}
+
+
+def jars(*some: Jar) -> JarSet:
+    return JarSet("s3", "hadoop", find_spark().versions["hadoop"], "a test", some)
+
+
+def java() -> Path:
+    return find_java().executable
+
+
+def test_what_was_fetched_is_there_for_good(repository: dict[str, str]) -> None:
+    assert fetched(jars(RIGHT)) == []
+    directory = fetch(jars(RIGHT), find_spark(), repository, java)
+    assert [path.read_bytes() for path in fetched(jars(RIGHT))] == [BYTES]
+    assert [path.name for path in directory.iterdir()] == ["thing-1.0.jar"]
+    # Once is enough: no repository is asked again.
+    assert fetch(jars(RIGHT), find_spark(), {REPOSITORIES: "file:/nowhere"}, java) == directory
+    assert not [path for path in directory.parent.iterdir() if path != directory]
+
+
+def test_a_jar_that_is_another_is_refused_by_name(repository: dict[str, str]) -> None:
+    wrong = jars(Jar(PLACE, "0" * 64))
+    with pytest.raises(Unavailable, match=r"^thing-1.0.jar is not the jar that it should be: its SHA-256 is"):
+        fetch(wrong, find_spark(), repository, java)
+    assert not directory_of(wrong).exists()
+
+
+def test_a_jar_that_was_changed_later_is_not_used(
+    repository: dict[str, str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = jars(RIGHT)
+    monkeypatch.setattr("core.spark.stores.launching.jar_sets", lambda: {"s3": known})
+    versions = {"hadoop": known.version, "spark": ""}
+    place = fetch(known, find_spark(), repository, java)
+    assert prepared({}, "s3://lake/w", {}, versions).jars == [place / "thing-1.0.jar"]
+    assert prepared({}, "hdfs://n:1/w", {}, versions).jars == []
+    assert prepared({}, "s3://lake/w", {}, {"hadoop": "3.3.6", "spark": ""}).jars == []
+    # A user's own are not doubled.
+    assert prepared({"spark.jars": "/opt/thing-2.jar"}, "s3://lake/w", {}, versions).jars == []
+    (place / "thing-1.0.jar").write_bytes(b"else")
+    assert prepared({}, "s3://lake/w", {}, versions).jars == []
+    assert "thing-1.0.jar is not the jar that it should be" in capsys.readouterr().err
+    fetch(known, find_spark(), repository, java)
+    assert fetched(known)
+    place.chmod(0o777)
+    with pytest.raises(Unavailable, match="can be written to by others"):
+        fetched(known)
+
+
+def test_a_repository_that_lacks_one_is_told(repository: dict[str, str], tmp_path: Path) -> None:
+    settings = tmp_path / "settings.xml"
+    root = repository[REPOSITORIES]
+    settings.write_text(
+        '<ivysettings><settings defaultResolver="a"/><resolvers>'
+        f'<ibiblio name="a" m2compatible="true" root="{root}"/></resolvers></ivysettings>'
+    )
+    lacking = jars(Jar("org.example:other:2.0", "0" * 64))
+    with pytest.raises(Unavailable) as told:
+        fetch(lacking, find_spark(), {"spark.jars.ivySettings": str(settings)}, java)
+    assert told.value.message == ("Ivy could not bring the jars for s3: org.example#other;2.0: not found")
+    with pytest.raises(Unavailable, match=r"^There is no file /none.xml, which"):
+        fetch(lacking, find_spark(), {"spark.jars.ivySettings": "/none.xml"}, java)
+
+
+def test_jars_of_another_hadoop_are_refused_with_the_line_that_fits() -> None:
+    other = jars(RIGHT)._replace(version="3.3.6")
+    with pytest.raises(Unavailable, match=r"are listed for Hadoop 3\.3\.6") as told:
+        fetch(other, find_spark(), {}, java)
+    assert "--spark-conf spark.jars.packages=org.example:thing:" in told.value.hint
+
+
+def test_the_command_lists_and_plans(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["jars", "--output", "json"]) == 0
+    assert '"name":"s3"' in capsys.readouterr().out
+    assert run(["jars", "fetch", "s3", "--dry-run"]) == 0
+    assert "org.apache.hadoop:hadoop-aws:" in capsys.readouterr().err
+    assert not directory_of(jar_sets()["s3"]).exists()
+    assert [run(["jars", *words]) for words in (["fetch"], ["fetch", "x"], ["list", "s3"])] == [2, 2, 2]
+
+
+def test_every_list_is_whole() -> None:
+    for each in jar_sets().values():
+        assert len({jar.name for jar in each.jars}) == len(each.jars) > 0
+        assert all(len(bytes.fromhex(jar.sha256)) == 32 for jar in each.jars)
+    client, *rest = (jar.place for jar in jar_sets()["s3"].jars)
+    assert client.startswith("org.apache.hadoop:hadoop-aws:")
+    assert any("s3-transfer-manager" in place for place in rest)
+
+
+def test_kerberos_and_the_directory_of_hadoops_files_are_there_before_java_starts() -> None:
+    options = {
+        "hdfs.conf-dir": "/etc/hadoop",
+        "security.kerberos.login.principal": "me",
+        "security.kerberos.login.keytab": "/k",
+        "hadoop.security.authentication": "kerberos",
+    }
+    found = prepared({"spark.kerberos.keytab": "/mine"}, "hdfs://n:1/w", options, VERSIONS)
+    assert found.environment == {"HADOOP_CONF_DIR": "/etc/hadoop"}
+    assert (
+        found.settings.items()
+        >= {
+            "spark.kerberos.principal": "me",
+            "spark.kerberos.keytab": "/mine",
+            "spark.hadoop.hadoop.security.authentication": "kerberos",
+        }.items()
+    )
