@@ -17,6 +17,7 @@ from core.actions.roots.guard_tags import mismatches
 from core.actions.roots.pin_snapshot import stock_expiry_warnings
 from core.actions.roots.stray_commits import stray_commits
 from core.actions.savepoints.auto_savepoint import schedule
+from core.cli.checks.doctor_readers import on_paper, one_file
 from core.cli.checks.doctor_spark import cluster_has, cluster_needs
 from core.cli.checks.doctor_store import conditions, writers_at_once
 from core.cli.checks.verify import sentences
@@ -62,10 +63,10 @@ class Finding(NamedTuple):
 def doctor(ctx: click.Context, table: str | None, deep: bool) -> None:
     """Check Java, Spark and the warehouse; with TABLE also what is broken or interrupted in it.
 
-    With --spark-master it starts Spark there and looks at what the machines of the cluster have. In an object
-    store it has writers race for scratch files, which it deletes, unless in read-only mode: changes are
-    refused where the store does not keep the conditions of writes. Instead of TABLE it takes the address of
-    a warehouse too.
+    With --spark-master it starts Spark there, looks at what the machines of the cluster have, and has it open
+    a data file where the warehouse is in a store. In an object store it has writers race for scratch files,
+    which it deletes, unless in read-only mode: changes are refused where the store does not keep the
+    conditions of writes. Instead of TABLE it takes the address of a warehouse too.
 
     The exit code is 1 when something in the table is broken, 3 when the engine or the store is not available.
     """
@@ -104,6 +105,7 @@ def _checks(options: Given, table: str | None, *, deep: bool) -> Iterator[tuple[
     yield "spark", lambda: _spark(cluster_needs(options))
     yield "spark", lambda: _spark(cluster_has(options))
     yield "warehouse", lambda: _warehouse(options)
+    yield "spark's readers", lambda: _readers(options, table)
     yield "conditional writes", lambda: _conditions(options)
     if table is not None:
         yield table, lambda: _table(options, table)
@@ -141,6 +143,16 @@ def _warehouse(options: Given) -> Iterator[Finding]:
         return
     files = open_files(settings.warehouse, settings.options)
     yield Finding("warehouse", "ok", f"{files.uri}, {counted(len(databases(files)), 'database')}")
+
+
+def _readers(options: Given, table: str | None) -> Iterator[Finding]:
+    try:
+        settings = options.settings()
+    except UsageError:
+        return
+    verdicts = on_paper(settings) if options.spark_master is None else one_file(settings, table)
+    for each in verdicts:
+        yield Finding("spark's readers", *each)
 
 
 def _conditions(options: Given) -> Iterator[Finding]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from core.spark.stores.addresses import Store
 from core.spark.stores.jars.lists import jar_sets
 
+# What becomes of queries then.
+SLOWLY = "so tables are read through Python"
 _VERSION = re.compile(r"-(\d+\.\d+[^-/]*)\.jar$")
 # Clients that must be of the very version of Hadoop itself.
 _OF_HADOOP = re.compile(r"hadoop-(?:aws|aliyun|azure)-")
@@ -37,6 +40,14 @@ def missing_class(store: Store, kind: str, said: str, hadoop: str) -> str:
     name = said.replace(".", "/")
     what = "the jar s3-transfer-manager is missing" if _TRANSFER in name else f"the jars lack {said.strip()}"
     return f"The client for {store.scheme} is not whole, {what}: {how_to_add(store, hadoop)}"
+
+
+def incomplete(store: Store, files: Collection[str], hadoop: str) -> str:
+    """The client is among these jars without one that it needs; empty for none missing."""
+    is_whole = any(name.startswith(("s3-transfer-manager-", "bundle-")) for name in files)
+    if store.kind != "s3" or is_whole:
+        return ""
+    return f"hadoop-aws is among your jars, and s3-transfer-manager is not: {how_to_add(store, hadoop)}"
 
 
 def how_to_add(store: Store, hadoop: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from glob import glob
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +12,7 @@ from core.redaction import redacted
 from core.spark.stores.addresses import store_of
 from core.spark.stores.jars.kept import fetched
 from core.spark.stores.jars.lists import JarSet, jar_sets
+from core.spark.stores.named import named_files, named_packages
 from core.spark.stores.settings import hadoop_settings
 
 # Spark's own list of what it shows to nobody lacks Azure's keys.
@@ -22,8 +22,6 @@ _KERBEROS = {
     "security.kerberos.login.principal": "spark.kerberos.principal",
     "security.kerberos.login.keytab": "spark.kerberos.keytab",
 }
-# Where a user may have named jars.
-_NAMED_IN = ("spark.jars", "spark.jars.packages", "spark.driver.extraClassPath")
 
 
 class Prepared(NamedTuple):
@@ -62,8 +60,7 @@ def prepared(
 def _is_named(jars: JarSet, settings: Mapping[str, str]) -> bool:
     """Whether the user brings the client himself, of whatever version."""
     client = jars.jars[0].place.split(":")[1]
-    named = [each for name in _NAMED_IN for each in settings.get(name, "").replace(":/", ",/").split(",")]
-    return any(client in each for pattern in named for each in (pattern, *glob(pattern)))
+    return any(name.startswith(f"{client}-") for name in (*named_files(settings), *named_packages(settings)))
 
 
 def _fetched(jars: JarSet) -> list[Path]:

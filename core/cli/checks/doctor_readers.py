@@ -1,0 +1,95 @@
+"""`paimark doctor` on Spark's own readers: what they lack for the warehouse's store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+
+from core.cli.checks.doctor_store import Verdict
+from core.cli.query.answering import open_engine
+from core.config import Settings
+from core.errors import Unavailable
+from core.figures import counted
+from core.quoting import quoted
+from core.spark.launch.home import SparkHome, find_spark
+from core.spark.protocol import Explained, Failed
+from core.spark.stores.addresses import Store, store_of
+from core.spark.stores.jars.fetching import require_fitting
+from core.spark.stores.jars.kept import fetched
+from core.spark.stores.jars.lists import jar_sets
+from core.spark.stores.lacks import SLOWLY, how_to_add, incomplete, of_other_hadoop
+from core.spark.stores.named import named_files, named_packages
+from core.storage.files import Files
+from core.storage.open import open_files
+from core.table.catalog import databases, find_table, tables
+from core.table.layout import TablePath
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import main_root
+
+
+def on_paper(settings: Settings) -> Iterator[Verdict]:
+    """Whether the jars are there. Starts nothing; nothing for a warehouse on the local disk."""
+    store, spark = store_of(settings.warehouse), find_spark()
+    hadoop = spark.versions["hadoop"]
+    if store.kind == "hdfs":
+        yield Verdict("ok", f"Spark brings the client of HDFS, of Hadoop {hadoop}")
+    elif store.kind in jar_sets():
+        conf = {**spark.defaults(), **settings.spark_conf}
+        yield _named(store, conf, hadoop) or _kept(store, spark)
+    elif store.kind != "file":
+        yield Verdict("ok", f"Spark has no client for {store.scheme}, {SLOWLY}")
+
+
+def one_file(settings: Settings, table: str | None) -> Iterator[Verdict]:
+    """Start Spark and have it open a data file of `table`, or of any."""
+    if store_of(settings.warehouse).kind == "file":
+        return
+    files = open_files(settings.warehouse, settings.options)
+    path = find_table(files, table) if table is not None else _with_rows(files)
+    if path is None:
+        yield Verdict("ok", "no table has rows yet that could be read")
+        return
+    with closing(open_engine(settings)) as engine:
+        for event in engine.run(f"EXPLAIN SELECT * FROM {quoted(path.database)}.{quoted(path.name)}"):
+            if isinstance(event, Explained):
+                line = event.text.partition("\n")[0]
+                yield Verdict("ok" if line.startswith("scan: native") else "warning", line)
+            elif isinstance(event, Failed):
+                raise event.error()
+
+
+def _named(store: Store, conf: dict[str, str], hadoop: str) -> Verdict | None:
+    """On the jars that the user names; None without the client among them."""
+    client = jar_sets()[store.kind].jars[0].place.split(":")[1]
+    files, packages = named_files(conf), named_packages(conf)
+    for jar in (*files, *packages):
+        if jar.startswith(f"{client}-"):
+            why = of_other_hadoop(store, jar, hadoop) or (
+                incomplete(store, files, hadoop) if jar in files else ""
+            )
+            return Verdict("warning", why) if why else Verdict("ok", f"{jar}, of your own settings")
+    return None
+
+
+def _kept(store: Store, spark: SparkHome) -> Verdict:
+    """On the jars that were fetched."""
+    known = jar_sets()[store.kind]
+    try:
+        require_fitting(known, spark)
+        if jars := fetched(known):
+            where = jars[0].parent
+            return Verdict(
+                "ok", f"{counted(len(jars), 'jar')} for {known.name}, of {known.label}, in {where}"
+            )
+    except Unavailable as error:
+        return Verdict("warning", error.message, error.hint)
+    line = how_to_add(store, spark.versions["hadoop"])
+    return Verdict(
+        "warning", f"Spark has no client for {store.scheme}, {SLOWLY}", f"{line[0].upper()}{line[1:]}."
+    )
+
+
+def _with_rows(files: Files) -> TablePath | None:
+    """The first table that has a snapshot."""
+    every = (table for database in databases(files) for table in tables(files, database))
+    return next((each for each in every if Lineage(files, main_root(files, each)).latest()), None)
