@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 from core.spark.client.client import Engine
-from core.spark.launch.session_settings import LOCAL_BYTES, SCAN
+from core.spark.launch.session_settings import LOCAL_BYTES, SCAN, TASK_ROWS
 from core.spark.protocol import Failed
 from core.storage.local import LocalFiles
 from core.table.catalog import find_table
@@ -68,6 +68,7 @@ def check(seed: int, engine: Engine, warehouse: Path, judge: Judge) -> None:
         generate(table, warehouse, judge)
         # Keys are merged in the engine, or by tasks.
         assert ask(engine, f"SET {LOCAL_BYTES}={random.choice([0, 1 << 30])}").finish
+        assert ask(engine, f"SET {TASK_ROWS}={Random(f'task of {seed}').choice([5, 1 << 22])}").finish
         # Values are compared as moments, whatever the zone.
         assert ask(engine, f"SET TIME ZONE '{random.choice(ZONES)}'").finish
         for target in table.targets:
@@ -76,7 +77,7 @@ def check(seed: int, engine: Engine, warehouse: Path, judge: Judge) -> None:
         error.add_note("\n".join([f"seed {seed}", *table.story]))
         raise
     finally:
-        for setting in (LOCAL_BYTES, "spark.sql.session.timeZone"):
+        for setting in (LOCAL_BYTES, TASK_ROWS, "spark.sql.session.timeZone"):
             assert ask(engine, f"RESET {setting}").finish
 
 

@@ -11,6 +11,7 @@ from core.travel.parse.uses import Statement
 
 SCAN = "spark.paimark.scan"
 LOCAL_BYTES = "spark.paimark.merge.localBytes"
+TASK_ROWS = "spark.paimark.merge.taskRows"
 IDLE_TIMEOUT = "spark.paimark.idle-timeout"
 EXECUTORS_TIMEOUT = "spark.paimark.executors-timeout"
 RESULT_PORT = "spark.paimark.result.port"
@@ -18,6 +19,7 @@ RESULT_PORT = "spark.paimark.result.port"
 _PREFIX = "spark.paimark."
 # The last: the Python source, and in it pypaimon alone.
 _READERS = ("auto", "python", "pypaimon")
+_NUMBERS = {LOCAL_BYTES: "bytes", TASK_ROWS: "rows"}
 _OF_THE_START = (IDLE_TIMEOUT, EXECUTORS_TIMEOUT, RESULT_PORT)
 
 
@@ -39,7 +41,7 @@ def check_setting(statement: Statement) -> None:
     name = text.strip().strip("`")
     if not name.startswith(_PREFIX):
         return
-    known = (SCAN, LOCAL_BYTES, *_OF_THE_START)
+    known = (SCAN, *_NUMBERS, *_OF_THE_START)
     # Tests and people may ask for what an engine was started with.
     if name not in known and (is_given or tokens[0].upper == "RESET"):
         raise StatementFailed(f"There is no setting {name}", near_names(name, known), start)
@@ -56,5 +58,5 @@ def check_setting(statement: Statement) -> None:
         raise StatementFailed(
             f"{SCAN} is {', '.join(_READERS[:-1])} or {_READERS[-1]}, not {value}", "", start
         )
-    if name == LOCAL_BYTES and not value.isdecimal():
-        raise StatementFailed(f"{LOCAL_BYTES} is a number of bytes, not {value}", "", start)
+    if name in _NUMBERS and not value.isdecimal():
+        raise StatementFailed(f"{name} is a number of {_NUMBERS[name]}, not {value}", "", start)

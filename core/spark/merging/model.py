@@ -53,9 +53,9 @@ class MergeRules:
 class MergeFile:
     """A data file of a bucket. `path` is an address that Spark and `opening.open_file` take.
 
-    `row_count` is before merging. `min_key` and `max_key` are in the form that `keys.KeyReader` gives, which
-    compares as Paimon does. `delete_row_count` is what the writer recorded, and not all of them do: see
-    `may_retract`.
+    `row_count` is before merging, `size` is bytes. `min_key` and `max_key` are in the form that
+    `keys.KeyReader` gives, which compares as Paimon does. `delete_row_count` is what the writer recorded, and
+    not all of them do: see `may_retract`.
     """
 
     path: str
@@ -68,6 +68,7 @@ class MergeFile:
     delete_row_count: int | None
     min_key: tuple[Any, ...]
     max_key: tuple[Any, ...]
+    size: int = 0
 
     @property
     def has_row_numbers(self) -> bool:

@@ -70,6 +70,7 @@ def merge_file(keys: KeyReader, path: str, file_format: str, record: Mapping[str
         delete_row_count=record.get("_DELETE_ROW_COUNT"),
         min_key=keys.read(record["_MIN_KEY"]),
         max_key=keys.read(record["_MAX_KEY"]),
+        size=int(record["_FILE_SIZE"]),
     )
 
 

@@ -39,13 +39,13 @@ def survivors(group: MergeGroup, open_file: OpenFile) -> list[Bits]:
     if len(files) == 1:
         kinds = read_kinds(files[0], open_file)
         return [_bits(files[0], _living(files[0], kinds.retracts), kinds.numbers)]
-    by_age = _by_age(files)
-    aged = [files[index] for index in by_age]
+    ages = by_age(files)
+    aged = [files[index] for index in ages]
     with_numbers = ages_overlap(files) or not all(file.has_row_numbers for file in files)
     rows = [read_rows(file, rules, open_file, with_numbers=with_numbers) for file in aged]
     truths = _surviving(rules, aged, rows)
     made = [_bits(file, truth, each.numbers) for file, truth, each in zip(aged, truths, rows, strict=True)]
-    bits_of = dict(zip(by_age, made, strict=True))
+    bits_of = dict(zip(ages, made, strict=True))
     return [bits_of[index] for index in range(len(files))]
 
 
@@ -59,12 +59,12 @@ def first_survivors(group: MergeGroup, open_file: OpenFile, first: int) -> list[
     with_numbers = ages_overlap(files)
     rows = [read_rows(file, rules, open_file, with_numbers=with_numbers, first=first) for file in files]
     heads = [replace(file, row_count=len(each.key[0])) for file, each in zip(files, rows, strict=True)]
-    by_age = _by_age(files)
+    ages = by_age(files)
     if len(files) == 1:
         aged = [_living(heads[0], rows[0].retracts)]
     else:
-        aged = _surviving(rules, [heads[index] for index in by_age], [rows[index] for index in by_age])
-    truths = dict(zip(by_age, aged, strict=True))
+        aged = _surviving(rules, [heads[index] for index in ages], [rows[index] for index in ages])
+    truths = dict(zip(ages, aged, strict=True))
     ranks = _ranks(rules, rows)
     if not all((each[1:] > each[:-1]).all() for each in ranks):
         return None
@@ -75,7 +75,7 @@ def first_survivors(group: MergeGroup, open_file: OpenFile, first: int) -> list[
     return [Bits.of(truths[index][: told[index]]) for index in range(len(files))]
 
 
-def _by_age(files: Sequence[MergeFile]) -> list[int]:
+def by_age(files: Sequence[MergeFile]) -> list[int]:
     """Their indexes, from the oldest to the newest."""
     return sorted(range(len(files)), key=lambda each: (files[each].min_sequence, files[each].max_sequence))
 

@@ -11,13 +11,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from core.cancelling import map_cancellable
-from core.errors import PaimarkError, UsageError
-from core.spark.launch.session_settings import LOCAL_BYTES
+from core.errors import UsageError
+from core.spark.launch.session_settings import LOCAL_BYTES, TASK_ROWS
 from core.spark.merging.kept import KeptBits
-from core.spark.merging.model import Bits, MergeGroup, Unmergeable
+from core.spark.merging.model import Bits, MergeGroup
 from core.spark.merging.opening import file_opener
 from core.spark.merging.sort_keys import is_text
 from core.spark.merging.survive import first_survivors, survivors
+from core.spark.native.by_tasks.merging import merged_by_tasks
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
 _MOST_LOCAL = 256 << 20
 _NUMBER_BYTES = 16
 _TEXT_BYTES = 64
-# What is worth a task.
-_TASK_BYTES = 64 << 20
+# Rows that are worth a task: some seconds of merging.
+_TASK_ROWS = 4 << 20
 _KEPT_BYTES = 128 << 20
 # How many rows of a file are looked at for the first few that survive, and of how many files.
 _HEADS = (1 << 12, 1 << 16)
@@ -48,7 +49,7 @@ def merge_bits(
     cached = {index: bits for index, group in enumerate(groups) if (bits := _kept.get(group)) is not None}
     missing = [index for index in range(len(groups)) if index not in cached]
     wanted = [groups[index] for index in missing]
-    if sum(map(_key_bytes, wanted)) <= _local_bytes(spark):
+    if sum(map(_key_bytes, wanted)) <= _number(spark, LOCAL_BYTES, _MOST_LOCAL):
         made = _made_here(options, wanted)
     else:
         made = _made_by_tasks(spark, options, wanted)
@@ -83,12 +84,12 @@ def is_made(group: MergeGroup) -> bool:
     return _kept.get(group) is not None
 
 
-def _local_bytes(spark: SparkSession) -> int:
-    text = spark.conf.get(LOCAL_BYTES, str(_MOST_LOCAL))
+def _number(spark: SparkSession, setting: str, default: int) -> int:
+    text = spark.conf.get(setting, str(default))
     try:
         return int(text or 0)
     except ValueError as error:
-        raise UsageError(f"{LOCAL_BYTES} is {text!r}, which is no number of bytes") from error
+        raise UsageError(f"{setting} is {text!r}, which is no number") from error
 
 
 def _made_here(options: Mapping[str, str], groups: Sequence[MergeGroup]) -> list[list[Bits]]:
@@ -100,35 +101,9 @@ def _made_here(options: Mapping[str, str], groups: Sequence[MergeGroup]) -> list
 def _made_by_tasks(
     spark: SparkSession, options: Mapping[str, str], groups: Sequence[MergeGroup]
 ) -> list[list[Bits]]:
-    tasks = _tasks(groups)
-    told = dict(options)
-
-    def merged(task: list[MergeGroup]) -> list[list[Bits]] | PaimarkError | Unmergeable:
-        try:
-            return _made_here(told, task)
-        except (PaimarkError, Unmergeable) as error:
-            # Raised here Spark would try again, and wrap it.
-            return error
-
-    made: list[list[Bits]] = []
-    for answer in spark.sparkContext.parallelize(tasks, len(tasks)).map(merged).collect():
-        if isinstance(answer, PaimarkError | Unmergeable):
-            raise answer
-        made += answer
-    return made
-
-
-def _tasks(groups: Sequence[MergeGroup]) -> list[list[MergeGroup]]:
-    """Neighbours together until they are worth a task."""
-    tasks: list[list[MergeGroup]] = []
-    filled = _TASK_BYTES
-    for group in groups:
-        if filled >= _TASK_BYTES:
-            tasks.append([])
-            filled = 0
-        tasks[-1].append(group)
-        filled += _key_bytes(group)
-    return tasks
+    found = merged_by_tasks(spark, options, groups, _number(spark, TASK_ROWS, _TASK_ROWS))
+    left = iter(_made_here(options, [groups[index] for index, bits in enumerate(found) if bits is None]))
+    return [next(left) if bits is None else bits for bits in found]
 
 
 def _key_bytes(group: MergeGroup) -> int:

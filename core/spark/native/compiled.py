@@ -14,13 +14,13 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 
-def compiled(session: SparkSession, name: str, uses: Any = None) -> Any:
+def compiled(session: SparkSession, name: str, uses: Any = None, package: str = __package__) -> Any:
     """The compiler of `<name>.java`, done. `uses` is the one of what its classes know of ours."""
     jvm: Any = session._jvm
     compiler = jvm.org.codehaus.janino.SimpleCompiler()
     spark = jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader()
     compiler.setParentClassLoader(spark if uses is None else uses.getClassLoader())
-    compiler.cook((resources(__package__) / f"{name}.java").read_text(encoding="utf-8"))
+    compiler.cook((resources(package) / f"{name}.java").read_text(encoding="utf-8"))
     return compiler
 
 
@@ -34,10 +34,13 @@ def new_instance(session: SparkSession, name: str, *arguments: Any, compiler: An
     return made.getConstructors()[0].newInstance(given)
 
 
-def send_to_executors(session: SparkSession, compiler: Any, path: Path) -> None:
-    """For classes that travel with tasks. `path` is where their jar may be."""
-    classes: Mapping[str, bytes] = compiler.getBytecodes()
+def send_to_executors(session: SparkSession, name: str, *compilers: Any) -> None:
+    """For classes that travel with tasks. `name` is that of their jar."""
+    jvm: Any = session._jvm
+    path = Path(jvm.java.lang.System.getProperty("java.io.tmpdir")) / name
     with zipfile.ZipFile(path, "w") as jar:
-        for name, code in classes.items():
-            jar.writestr(f"{name}.class", code)
+        for compiler in compilers:
+            classes: Mapping[str, bytes] = compiler.getBytecodes()
+            for each, code in classes.items():
+                jar.writestr(f"{each}.class", code)
     session.sparkContext._jsc.addJar(str(path))

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -81,9 +80,7 @@ class Relations:
     def _surviving(self) -> Any:
         """Formats of files with bits. Their classes go to executors."""
         compiler = compiled(self._session, "SurvivingRows")
-        jvm: Any = self._session._jvm
-        place = Path(jvm.java.lang.System.getProperty("java.io.tmpdir"))
-        send_to_executors(self._session, compiler, place / "surviving-rows.jar")
+        send_to_executors(self._session, "surviving-rows.jar", compiler)
         return new_instance(self._session, "SurvivingRows", compiler=compiler)
 
     @cached_property

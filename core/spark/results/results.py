@@ -136,14 +136,14 @@ class Results:
     def _relay(self) -> Any:
         session = self._spark.session
         compiler = compiled(session, "RelayedRows", self._compiler)
-        send_to_executors(session, compiler, self._spark.scratch / "relayed-rows.jar")
+        send_to_executors(session, "relayed-rows.jar", compiler)
         return new_instance(session, "RelayedRows", compiler=compiler)
 
     @cached_property
     def _compiler(self) -> Any:
         session = self._spark.session
         compiler = compiled(session, "ResultRows")
-        send_to_executors(session, compiler, self._spark.scratch / "result-rows.jar")
+        send_to_executors(session, "result-rows.jar", compiler)
         return compiler
 
 

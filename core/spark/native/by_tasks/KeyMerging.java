@@ -1,0 +1,161 @@
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.api.python.PythonUtils;
+import org.apache.spark.sql.catalyst.util.QuotingUtils$;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.datasources.FileFormat;
+import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat;
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
+import org.apache.spark.sql.sources.GreaterThanOrEqual;
+import org.apache.spark.sql.sources.LessThanOrEqual;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.IntegerType;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import scala.Function1;
+
+/**
+ * Merges the keys of overlapping files in Spark's tasks, by Spark's own readers: {@code MergeCall} does, in the
+ * order that {@code merging/survive.py} has. {@code merging.py} says what is told and answered.
+ *
+ * <p>Compiled where Spark runs (Janino: no lambdas, no generics); executors get the classes in a jar.
+ */
+public class KeyMerging {
+    private final SparkSession session;
+    private final JsonNode rules;
+    private final StructType key;
+    private final StructType sequence;
+    private final HashMap readings = new HashMap();
+    private ArrayList fields;
+
+    public KeyMerging(SparkSession session, String rules) throws Exception {
+        this.session = session;
+        this.rules = Json.read(rules);
+        this.key = (StructType) DataType.fromJson(Json.item(this.rules, "key").toString());
+        this.sequence = (StructType) DataType.fromJson(Json.item(this.rules, "sequence").toString());
+    }
+
+    /** A list of what each task found, as bytes. */
+    public List merged(List told) throws Exception {
+        ArrayList tasks = new ArrayList();
+        for (int number = 0; number < told.size(); number++) {
+            tasks.add(task((String) told.get(number)));
+        }
+        MergeRules how =
+                new MergeRules(
+                        Values.kinds(key),
+                        Values.kinds(sequence),
+                        Json.item(rules, "descending").asBoolean(),
+                        Json.item(rules, "ignore_delete").asBoolean());
+        JavaSparkContext context = JavaSparkContext.fromSparkContext(session.sparkContext());
+        return context.parallelize(tasks, tasks.size()).map(new MergeCall(how)).collect();
+    }
+
+    private MergeTask task(String text) throws Exception {
+        JsonNode task = Json.read(text);
+        HashMap used = new HashMap();
+        JsonNode groups = Json.item(task, "groups");
+        for (int group = 0; group < groups.size(); group++) {
+            JsonNode files = Json.item(Json.item(groups, group), "files");
+            for (int file = 0; file < files.size(); file++) {
+                // Which files are written thin shows when they are open.
+                read(Json.item(groups, group), Json.item(files, file), false, task, used);
+                read(Json.item(groups, group), Json.item(files, file), true, task, used);
+            }
+        }
+        return new MergeTask(text, used);
+    }
+
+    private void read(JsonNode group, JsonNode file, boolean isThin, JsonNode task, HashMap used) {
+        String schema = Json.item(file, "schema").asText();
+        String format = Json.item(file, "format").asText();
+        boolean isNumbered = Json.item(group, "numbered").asBoolean();
+        String name = Reading.name(schema, format, isNumbered, isThin);
+        if (used.containsKey(name)) {
+            return;
+        }
+        JsonNode low = Json.item(task, "low");
+        JsonNode high = Json.item(task, "high");
+        String whole = name + " " + low + " " + high;
+        if (!readings.containsKey(whole)) {
+            Reading made = columns(Json.item(Json.item(rules, "columns"), schema), format, isNumbered, isThin);
+            made.read = reader(made, format, low, high);
+            readings.put(whole, made);
+        }
+        used.put(name, readings.get(whole));
+    }
+
+    private Reading columns(JsonNode names, String format, boolean isNumbered, boolean isThin) {
+        Reading reading = new Reading(key.length(), sequence.length());
+        fields = new ArrayList();
+        for (int place = 0; place < key.length(); place++) {
+            JsonNode name = Json.item(Json.item(names, isThin ? "thin" : "key"), place);
+            reading.key[place] = added(name.asText(), key.apply(place).dataType());
+        }
+        for (int place = 0; place < sequence.length(); place++) {
+            JsonNode name = Json.item(Json.item(names, "sequence"), place);
+            DataType type = sequence.apply(place).dataType();
+            reading.sequence[place] = name.isNull() ? -1 : added(name.asText(), type);
+        }
+        boolean isParquet = format.equals("parquet");
+        if (isNumbered || !isParquet) {
+            reading.number = added("_SEQUENCE_NUMBER", DataTypes.LongType);
+        }
+        reading.kind = added("_VALUE_KIND", DataTypes.ByteType);
+        reading.row = isParquet ? added("_tmp_metadata_row_index", DataTypes.LongType) : reading.number;
+        return reading;
+    }
+
+    private Function1 reader(Reading reading, String format, JsonNode low, JsonNode high) {
+        StructType required = new StructType((StructField[]) fields.toArray(new StructField[0]));
+        HashMap options = new HashMap();
+        options.put("returning_batch", "false");
+        options.put("datetimeRebaseMode", "CORRECTED");
+        options.put("int96RebaseMode", "CORRECTED");
+        scala.collection.immutable.Map given = PythonUtils.toScalaMap(options);
+        Configuration conf = session.sessionState().newHadoopConfWithOptions(given);
+        FileFormat files =
+                format.equals("parquet") ? (FileFormat) new ParquetFileFormat() : (FileFormat) new OrcFileFormat();
+        String first = ((StructField) fields.get(reading.key[0])).name();
+        return files.buildReaderWithPartitionValues(
+                session, required, new StructType(), required, within(first, low, high), given, conf);
+    }
+
+    private int added(String name, DataType type) {
+        for (int place = 0; place < fields.size(); place++) {
+            if (((StructField) fields.get(place)).name().equals(name)) {
+                return place;
+            }
+        }
+        fields.add(DataTypes.createStructField(name, type, true));
+        return fields.size() - 1;
+    }
+
+    /** What lets a reader pass over pages and row groups; rows are looked at all the same. */
+    private scala.collection.immutable.Seq within(String column, JsonNode low, JsonNode high) {
+        String name = QuotingUtils$.MODULE$.quoteIfNeeded(column);
+        ArrayList filters = new ArrayList();
+        Object from = low.isNull() ? null : pushed(Json.item(low, 0));
+        Object to = high.isNull() ? null : pushed(Json.item(high, 0));
+        if (from != null) {
+            filters.add(new GreaterThanOrEqual(name, from));
+        }
+        if (to != null) {
+            filters.add(new LessThanOrEqual(name, to));
+        }
+        return PythonUtils.toSeq(filters);
+    }
+
+    private Object pushed(JsonNode value) {
+        DataType type = key.apply(0).dataType();
+        if (type instanceof IntegerType) {
+            return Integer.valueOf(value.asInt());
+        }
+        return DataTypes.LongType.equals(type) ? Long.valueOf(value.asLong()) : null;
+    }
+}

@@ -1,0 +1,424 @@
+import com.fasterxml.jackson.databind.JsonNode;
+import java.io.ByteArrayOutputStream;
+import java.io.Closeable;
+import java.io.DataOutputStream;
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.io.Serializable;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.zip.Deflater;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.TaskContext;
+import org.apache.spark.TaskContext$;
+import org.apache.spark.api.java.function.Function;
+import org.apache.spark.api.python.PythonUtils;
+import org.apache.spark.paths.SparkPath$;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.execution.datasources.PartitionedFile;
+import scala.collection.Iterator;
+
+/**
+ * In a task: of each key the newest version survives, unless it retracts.
+ *
+ * <p>Files are sorted by key. Each is opened when its first key's turn comes, and of those that are open the task
+ * holds what their readers read at a time. {@code merging.py} reads the answer.
+ */
+public final class MergeCall implements Function, Serializable {
+    private static final int MERGED = 0;
+    private static final int MISSING = 1;
+    private static final int UNFIT = 2;
+    private final MergeRules rules;
+
+    public MergeCall(MergeRules rules) {
+        this.rules = rules;
+    }
+
+    public Object call(Object given) throws Exception {
+        MergeTask task = (MergeTask) given;
+        JsonNode told = Json.read(task.told);
+        ByteArrayOutputStream answer = new ByteArrayOutputStream();
+        DataOutputStream into = new DataOutputStream(answer);
+        JsonNode groups = Json.item(told, "groups");
+        for (int number = 0; number < groups.size(); number++) {
+            JsonNode group = Json.item(groups, number);
+            into.writeInt(Json.item(group, "id").asInt());
+            Merging merging = new Merging(task, group, rules, bound(told, "low"), bound(told, "high"));
+            try {
+                merging.merge();
+                into.writeByte(MERGED);
+                merging.tell(into);
+            } catch (Unfit unfit) {
+                into.writeByte(UNFIT);
+            } catch (Exception error) {
+                if (!isMissing(error)) {
+                    throw error;
+                }
+                into.writeByte(MISSING);
+                into.writeInt(merging.file.id);
+            }
+        }
+        return answer.toByteArray();
+    }
+
+    private Values bound(JsonNode told, String name) throws IOException {
+        JsonNode bound = Json.item(told, name);
+        return bound.isNull() ? null : Values.of(rules.keyKinds, bound);
+    }
+
+    private static boolean isMissing(Throwable error) {
+        for (Throwable each = error; each != null; each = each.getCause()) {
+            if (each instanceof FileNotFoundException) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    static byte[] deflated(byte[] plain) {
+        byte[] small = new byte[plain.length];
+        Deflater deflater = new Deflater(Deflater.BEST_SPEED);
+        deflater.setInput(plain);
+        deflater.finish();
+        int length = deflater.deflate(small);
+        boolean isSmaller = deflater.finished() && length < plain.length;
+        deflater.end();
+        return isSmaller ? Arrays.copyOf(small, length) : plain;
+    }
+}
+
+/** One group of files: the versions of a key come one after the other, out of a heap of files. */
+final class Merging {
+    private final MergeTask task;
+    private final MergeRules rules;
+    private final Values low;
+    private final Values high;
+    private final boolean isNumbered;
+    private final MergedFile[] files;
+    private final Cursor[] heap;
+    private int open;
+    /** What is worked on. */
+    MergedFile file;
+
+    Merging(MergeTask task, JsonNode group, MergeRules rules, Values low, Values high) throws IOException {
+        this.task = task;
+        this.rules = rules;
+        this.low = low;
+        this.high = high;
+        this.isNumbered = Json.item(group, "numbered").asBoolean();
+        JsonNode told = Json.item(group, "files");
+        this.files = new MergedFile[told.size()];
+        this.heap = new Cursor[told.size()];
+        for (int number = 0; number < files.length; number++) {
+            files[number] = new MergedFile(Json.item(told, number), rules.keyKinds);
+        }
+    }
+
+    void merge() throws IOException, Unfit {
+        Version newest = new Version(rules);
+        int next = 0;
+        while (open > 0 || next < files.length) {
+            if (next < files.length && (open == 0 || files[next].first.compare(heap[0].at.key, false) <= 0)) {
+                push(files[next]);
+                next++;
+                continue;
+            }
+            Cursor top = heap[0];
+            file = top.file;
+            if (newest.file == null || newest.key.compare(top.at.key, false) != 0) {
+                newest.settle();
+                newest.copy(top.at);
+            } else if (top.at.isNewer(newest, rules.isDescending)) {
+                newest.copy(top.at);
+            }
+            if (!top.advance()) {
+                open--;
+                heap[0] = heap[open];
+                heap[open] = null;
+            }
+            sink();
+        }
+        newest.settle();
+    }
+
+    private void push(MergedFile next) throws IOException, Unfit {
+        file = next;
+        Cursor cursor = new Cursor(next, task.readings, isNumbered, rules, low, high);
+        if (!cursor.advance()) {
+            return;
+        }
+        int place = open++;
+        while (place > 0 && cursor.at.key.compare(heap[(place - 1) / 2].at.key, false) < 0) {
+            heap[place] = heap[(place - 1) / 2];
+            place = (place - 1) / 2;
+        }
+        heap[place] = cursor;
+    }
+
+    private void sink() {
+        Cursor moved = heap[0];
+        int place = 0;
+        for (int below = 1; below < open; below = 2 * place + 1) {
+            if (below + 1 < open && heap[below + 1].at.key.compare(heap[below].at.key, false) < 0) {
+                below++;
+            }
+            if (moved.at.key.compare(heap[below].at.key, false) <= 0) {
+                break;
+            }
+            heap[place] = heap[below];
+            place = below;
+        }
+        heap[place] = moved;
+    }
+
+    void tell(DataOutputStream into) throws IOException {
+        into.writeInt(files.length);
+        for (int number = 0; number < files.length; number++) {
+            files[number].tell(into);
+        }
+    }
+}
+
+/** A file of which one version after the other is looked at. */
+final class Cursor {
+    private static final int OFTEN = 4096;
+    final MergedFile file;
+    final Version at;
+    private final HashMap readings;
+    private final boolean isNumbered;
+    private final MergeRules rules;
+    private final Values high;
+    private final Values before;
+    private final TaskContext context = TaskContext$.MODULE$.get();
+    // Until a row is not below it.
+    private Values low;
+    private Reading reading;
+    private Iterator rows;
+    private boolean hasRead;
+    private boolean hasBefore;
+    private int untilLook = OFTEN;
+
+    Cursor(MergedFile file, HashMap readings, boolean isNumbered, MergeRules rules, Values low, Values high) {
+        this.file = file;
+        this.readings = readings;
+        this.isNumbered = isNumbered;
+        this.rules = rules;
+        this.low = low;
+        this.high = high;
+        this.before = new Values(rules.keyKinds);
+        this.at = new Version(rules);
+        this.at.file = file;
+        open(false);
+    }
+
+    private void open(boolean isThin) {
+        reading = (Reading) readings.get(Reading.name(file.schema, file.format, isNumbered, isThin));
+        PartitionedFile split =
+                new PartitionedFile(
+                        new GenericInternalRow(new Object[0]),
+                        SparkPath$.MODULE$.fromPath(new Path(file.path)),
+                        0L,
+                        file.size,
+                        new String[0],
+                        0L,
+                        file.size,
+                        PythonUtils.toScalaMap(new HashMap()));
+        rows = (Iterator) reading.read.apply(split);
+    }
+
+    /** To the next row that counts; false when there is none, and the file is closed. */
+    boolean advance() throws IOException, Unfit {
+        while (rows.hasNext()) {
+            InternalRow row = (InternalRow) rows.next();
+            look();
+            at.key.read(row, reading.key);
+            if (!hasRead) {
+                hasRead = true;
+                if (at.key.hasNulls()) {
+                    // A key has none. A file written thin holds it as the row's own columns only.
+                    close();
+                    open(true);
+                    continue;
+                }
+            }
+            if (low != null && at.key.compare(low, false) < 0) {
+                continue;
+            }
+            low = null;
+            if (high != null && at.key.compare(high, false) >= 0) {
+                break;
+            }
+            if (hasBefore && at.key.compare(before, false) <= 0) {
+                throw new Unfit();
+            }
+            hasBefore = true;
+            before.copy(at.key);
+            if (counts(row)) {
+                return true;
+            }
+        }
+        close();
+        return false;
+    }
+
+    private void look() {
+        untilLook--;
+        if (untilLook == 0) {
+            untilLook = OFTEN;
+            if (context != null) {
+                context.killTaskIfInterrupted();
+            }
+        }
+    }
+
+    private boolean counts(InternalRow row) throws Unfit {
+        at.row = row.getLong(reading.row);
+        file.see(at.row);
+        int kind = 0;
+        if (file.mayRetract && !row.isNullAt(reading.kind)) {
+            kind = row.getByte(reading.kind);
+        }
+        at.retracts = kind == 1 || kind == 3;
+        if (at.retracts && rules.ignoresDelete) {
+            return false;
+        }
+        at.number = isNumbered ? row.getLong(reading.number) : file.age;
+        at.fields.read(row, reading.sequence);
+        return true;
+    }
+
+    private void close() throws IOException {
+        if (rows instanceof Closeable) {
+            ((Closeable) rows).close();
+        }
+    }
+}
+
+/** A version of a row: which file's, which row of it, and how new it is. */
+final class Version {
+    final Values key;
+    final Values fields;
+    MergedFile file;
+    long row;
+    long number;
+    boolean retracts;
+
+    Version(MergeRules rules) {
+        this.key = new Values(rules.keyKinds);
+        this.fields = new Values(rules.sequenceKinds);
+    }
+
+    void copy(Version from) {
+        key.copy(from.key);
+        fields.copy(from.fields);
+        file = from.file;
+        row = from.row;
+        number = from.number;
+        retracts = from.retracts;
+    }
+
+    /** `number` is the place of its file among them by age where all of a file are newer than all of another. */
+    boolean isNewer(Version other, boolean isDescending) {
+        int order = fields.compare(other.fields, isDescending);
+        if (order == 0) {
+            order = Long.compare(number, other.number);
+        }
+        if (order == 0 && retracts != other.retracts) {
+            return other.retracts;
+        }
+        return order == 0 ? file.age > other.file.age : order > 0;
+    }
+
+    void settle() {
+        if (file != null && !retracts) {
+            file.survives(row);
+        }
+    }
+}
+
+/** A file of a group: where it is, and the bits of the rows that were seen of it. */
+final class MergedFile {
+    private static final int BITS = 64;
+    final int id;
+    final String path;
+    final long size;
+    final String schema;
+    final String format;
+    final int age;
+    final boolean mayRetract;
+    final Values first;
+    private final long lowest;
+    private final long highest;
+    private long base = -1;
+    private long rows;
+    private long[] words = new long[0];
+    private long[] seen;
+
+    MergedFile(JsonNode told, int[] keyKinds) throws IOException {
+        this.id = Json.item(told, "id").asInt();
+        this.path = Json.item(told, "path").asText();
+        this.size = Json.item(told, "size").asLong();
+        this.schema = Json.item(told, "schema").asText();
+        this.format = Json.item(told, "format").asText();
+        this.age = Json.item(told, "age").asInt();
+        this.mayRetract = Json.item(told, "may_retract").asBoolean();
+        this.first = Values.of(keyKinds, Json.item(told, "min_key"));
+        this.lowest = Json.item(told, "lowest").asLong();
+        this.highest = Json.item(told, "highest").asLong();
+        // Rows of Parquet files come in the order of their numbers.
+        this.seen = format.equals("parquet") ? null : new long[0];
+    }
+
+    /** There is a row of this number. */
+    void see(long number) throws Unfit {
+        if (number < lowest || number > highest) {
+            throw new Unfit();
+        }
+        rows++;
+        long bit = number - lowest;
+        if (base < 0) {
+            base = seen == null ? bit / BITS * BITS : 0;
+        }
+        if (seen != null) {
+            int word = (int) (bit / BITS);
+            seen = grown(seen, word);
+            if ((seen[word] >> bit & 1) != 0) {
+                throw new Unfit();
+            }
+            seen[word] |= 1L << bit;
+        }
+    }
+
+    void survives(long number) {
+        long bit = number - lowest - base;
+        int word = (int) (bit / BITS);
+        words = grown(words, word);
+        words[word] |= 1L << bit;
+    }
+
+    private static long[] grown(long[] words, int word) {
+        return word < words.length ? words : Arrays.copyOf(words, Math.max(word + 1, words.length * 2));
+    }
+
+    void tell(DataOutputStream into) throws IOException {
+        int used = words.length;
+        while (used > 0 && words[used - 1] == 0) {
+            used--;
+        }
+        ByteBuffer plain = ByteBuffer.allocate(used * 8).order(ByteOrder.LITTLE_ENDIAN);
+        plain.asLongBuffer().put(words, 0, used);
+        byte[] told = MergeCall.deflated(plain.array());
+        into.writeInt(id);
+        into.writeLong(rows);
+        into.writeLong(Math.max(base, 0) / BITS);
+        into.writeInt(used * 8);
+        into.writeInt(told.length);
+        into.write(told);
+    }
+}
+
+/** The group can't be merged so: rows out of order, or numbers that no row or two rows may have. */
+final class Unfit extends Exception {}

@@ -1,0 +1,68 @@
+import com.fasterxml.jackson.core.StreamReadConstraints;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.io.Serializable;
+import java.util.HashMap;
+import scala.Function1;
+
+/** What a task is told, in JSON, and how it reads files: by schema and format. */
+public final class MergeTask implements Serializable {
+    public final String told;
+    public final HashMap readings;
+
+    public MergeTask(String told, HashMap readings) {
+        this.told = told;
+        this.readings = readings;
+    }
+}
+
+/** How to read files of one schema: a reader, and where in its rows what is, -1 for what is not there. */
+public final class Reading implements Serializable {
+    public final int[] key;
+    public final int[] sequence;
+    public int number = -1;
+    public int kind;
+    public int row;
+    public Function1 read;
+
+    public Reading(int keys, int fields) {
+        this.key = new int[keys];
+        this.sequence = new int[fields];
+    }
+
+    public static String name(String schema, String format, boolean isNumbered, boolean isThin) {
+        return schema + " " + format + (isNumbered ? " numbered" : "") + (isThin ? " thin" : "");
+    }
+}
+
+public final class MergeRules implements Serializable {
+    public final int[] keyKinds;
+    public final int[] sequenceKinds;
+    public final boolean isDescending;
+    public final boolean ignoresDelete;
+
+    public MergeRules(int[] keyKinds, int[] sequenceKinds, boolean isDescending, boolean ignoresDelete) {
+        this.keyKinds = keyKinds;
+        this.sequenceKinds = sequenceKinds;
+        this.isDescending = isDescending;
+        this.ignoresDelete = ignoresDelete;
+    }
+}
+
+public final class Json {
+    public static JsonNode read(String text) throws IOException {
+        ObjectMapper mapper = new ObjectMapper();
+        mapper.getFactory().setStreamReadConstraints(
+                StreamReadConstraints.builder().maxStringLength(Integer.MAX_VALUE).build());
+        return (JsonNode) (Object) mapper.readTree(text);
+    }
+
+    public static JsonNode item(JsonNode list, int number) {
+        return (JsonNode) (Object) list.get(number);
+    }
+
+    public static JsonNode item(JsonNode object, String name) {
+        return (JsonNode) (Object) object.get(name);
+    }
+}

@@ -1,0 +1,212 @@
+"""Merges groups of files in Spark's tasks, by Spark's own readers: `KeyMerging.java`, from here.
+
+What a task is told is JSON: its bounds, and its groups with their files, those by first key. It answers in
+bytes, big-endian: of each group its number and how it went; then of each file its number, how many of its
+rows are in the task's range, the place of the first word, and words as `model.Bits` has them, maybe deflated.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+from pypaimon.schema.data_types import AtomicType, DataField
+
+from core.errors import FileMissing
+from core.spark.merging.model import WORD_BITS, Bits, MergeFile, MergeGroup, MergeRules
+from core.spark.merging.narrow import ages_overlap
+from core.spark.merging.survive import by_age
+from core.spark.native.by_tasks.ranges import Key, MergeTask, comparable, merge_tasks
+from core.spark.native.columns import table_types
+from core.spark.native.compiled import compiled, new_instance, send_to_executors
+from core.spark.stores.addresses import hadoop_address
+from core.table.definition.column_types import ColumnType
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_KEY_PREFIX = "_KEY_"
+_PARTS = ("Values", "MergeTask", "MergeCall", "KeyMerging")
+_GROUP = struct.Struct(">iB")
+_COUNT = struct.Struct(">i")
+_FILE = struct.Struct(">iqqii")
+_MERGED, _MISSING = 0, 1
+_FORMATS = ("parquet", "orc")
+# Up to these a decimal's digits are a number of 64 bits.
+_NARROW = 18
+
+
+def merged_by_tasks(
+    spark: SparkSession, options: Mapping[str, str], groups: Sequence[MergeGroup], task_rows: int
+) -> list[list[Bits] | None]:
+    """One `Bits` a file of each group; None for a group that can't be merged so. About `task_rows` a task.
+
+    That is one with rows that are not in the order of their keys, or not as its manifests say. The groups are
+    of one table, `options` its catalog's. Raises `FileMissing`, and what Spark raises.
+    """
+    if not groups or not all(file.format in _FORMATS for group in groups for file in group.files):
+        return [None] * len(groups)
+    numbered = [_needs_numbers(group) for group in groups]
+    java = new_instance(
+        spark, "KeyMerging", spark._jsparkSession, _told_rules(groups[0].rules), compiler=_compiler(spark)
+    )
+    answers = java.merged([_told(task, groups, numbered, options) for task in merge_tasks(groups, task_rows)])
+    made = [_Made(group) for group in groups]
+    for number in range(answers.size()):
+        _take(bytes(answers.get(number)), groups, made)
+    return [each.bits() for each in made]
+
+
+class _Made:
+    """The bits of a group, while tasks hand in theirs."""
+
+    def __init__(self, group: MergeGroup) -> None:
+        self._files = group.files
+        self._words = [np.zeros(-(-_bit_count(file) // WORD_BITS), dtype="<i8") for file in group.files]
+        self._rows = [0] * len(group.files)
+        self._is_fit = True
+
+    def take(self, file: int, rows: int, first: int, words: bytes) -> None:
+        self._rows[file] += rows
+        more = np.frombuffer(words, dtype="<i8")
+        self._words[file][first : first + len(more)] |= more
+
+    def unfit(self) -> None:
+        self._is_fit = False
+
+    def bits(self) -> list[Bits] | None:
+        if not self._is_fit or self._rows != [file.row_count for file in self._files]:
+            return None
+        return [
+            Bits(_bit_count(file), words, 0 if file.has_row_numbers else file.min_sequence)
+            for file, words in zip(self._files, self._words, strict=True)
+        ]
+
+
+def _bit_count(file: MergeFile) -> int:
+    return file.row_count if file.has_row_numbers else file.max_sequence - file.min_sequence + 1
+
+
+def _take(answer: bytes, groups: Sequence[MergeGroup], made: Sequence[_Made]) -> None:
+    at = 0
+    while at < len(answer):
+        group, went = _GROUP.unpack_from(answer, at)
+        at += _GROUP.size
+        if went == _MISSING:
+            (file,) = _COUNT.unpack_from(answer, at)
+            raise FileMissing(Path(groups[group].files[file].path).name)
+        if went != _MERGED:
+            made[group].unfit()
+            continue
+        (count,) = _COUNT.unpack_from(answer, at)
+        at += _COUNT.size
+        for _ in range(count):
+            file, rows, first, length, told = _FILE.unpack_from(answer, at)
+            at += _FILE.size + told
+            words = answer[at - told : at]
+            made[group].take(file, rows, first, words if told == length else zlib.decompress(words))
+
+
+def _told_rules(rules: MergeRules) -> str:
+    return msgspec.json.encode(
+        {
+            "key": _columns(rules.key_types),
+            "sequence": _columns(rules.sequence_types),
+            "descending": rules.descending,
+            "ignore_delete": rules.ignore_delete,
+            "columns": {
+                str(number): {
+                    "key": columns.key,
+                    "thin": [name.removeprefix(_KEY_PREFIX) for name in columns.key],
+                    "sequence": columns.sequence,
+                }
+                for number, columns in rules.columns.items()
+            },
+        }
+    ).decode()
+
+
+def _columns(types: Sequence[str]) -> Mapping[str, Any]:
+    """As Spark reads them: a schema."""
+    fields = [DataField(place, f"c{place}", AtomicType(_nullable(each))) for place, each in enumerate(types)]
+    schema: Mapping[str, Any] = table_types(fields).jsonValue()
+    return schema
+
+
+def _nullable(type_text: str) -> str:
+    return type_text.upper().removesuffix(" NOT NULL")
+
+
+def _told(
+    task: MergeTask, groups: Sequence[MergeGroup], numbered: Sequence[bool], options: Mapping[str, str]
+) -> str:
+    rules = groups[0].rules
+    return msgspec.json.encode(
+        {
+            "low": None if task.low is None else _told_key(rules, task.low),
+            "high": None if task.high is None else _told_key(rules, task.high),
+            "groups": [
+                {
+                    "id": place,
+                    "numbered": numbered[place],
+                    "files": list(_told_files(groups[place], files, options)),
+                }
+                for place, files in task.parts
+            ],
+        }
+    ).decode()
+
+
+def _needs_numbers(group: MergeGroup) -> bool:
+    return ages_overlap(group.files) or not all(file.has_row_numbers for file in group.files)
+
+
+def _told_files(
+    group: MergeGroup, places: Sequence[int], options: Mapping[str, str]
+) -> Iterator[Mapping[str, Any]]:
+    ages = {place: age for age, place in enumerate(by_age(group.files))}
+    for place in places:
+        file = group.files[place]
+        is_numbered = file.has_row_numbers
+        yield {
+            "id": place,
+            "path": hadoop_address(file.path, options),
+            "size": file.size,
+            "schema": str(file.schema_id),
+            "format": file.format,
+            "age": ages[place],
+            "may_retract": file.may_retract or group.rules.uncounted_deletes,
+            "min_key": _told_key(group.rules, comparable(group.rules, file.min_key)),
+            "lowest": 0 if is_numbered else file.min_sequence,
+            "highest": file.row_count - 1 if is_numbered else file.max_sequence,
+        }
+
+
+def _told_key(rules: MergeRules, key: Key) -> list[Any]:
+    """Bytes in base64, and numbers that may be longer than 64 bits as texts."""
+    return [
+        str(value) if isinstance(value, int) and _is_wide(type_text) else value
+        for type_text, value in zip(rules.key_types, key, strict=False)
+    ]
+
+
+def _is_wide(type_text: str) -> bool:
+    kind = ColumnType.of(type_text)
+    return kind.name in ("DECIMAL", "NUMERIC") and kind.decimal[0] > _NARROW
+
+
+@cache
+def _compiler(spark: SparkSession) -> Any:
+    """Of the last of the classes; executors have all of them."""
+    compilers: list[Any] = []
+    for name in _PARTS:
+        uses = compilers[-1] if compilers else None
+        compilers.append(compiled(spark, name, uses, __package__))
+    send_to_executors(spark, "key-merging.jar", *compilers)
+    return compilers[-1]

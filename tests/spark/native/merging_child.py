@@ -1,0 +1,87 @@
+"""A Spark of its own that merges made-up buckets by tasks: `python -m ...merging_child SCRATCH N`.
+
+It says so when N buckets came out bit for bit as the merging of the engine's process has them.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+
+import pyarrow.parquet as pq
+from hypothesis import HealthCheck, Phase, assume, given, settings
+from pyarrow import orc
+from pyspark.sql import SparkSession
+
+from core.spark.launch.session import start_spark
+from core.spark.merging.model import Bits, MergeGroup
+from core.spark.merging.opening import file_opener
+from core.spark.merging.overlap import overlap_groups
+from core.spark.merging.survive import survivors
+from core.spark.native.by_tasks.merging import merged_by_tasks
+from core.spark.protocol import Start
+from tests.spark.native.test_bitmap import Bucket, buckets, written
+from tests.spark.streaming_child import FAST, QUIET
+
+
+def check(spark: SparkSession, bucket: Bucket, place: Path, stored: str) -> None:
+    """In one task, and in as many as there can be."""
+    rules, files, opener = written(bucket)
+    place.mkdir()
+    on_disk = []
+    for file in files:
+        table = pq.read_table(opener(file.path))
+        path = place / file.path
+        if stored == "orc":
+            orc.write_table(table, path)
+        else:
+            names = table.schema.names
+            thin = [name.removeprefix("_KEY_") for name in names] if stored == "thin" else names
+            pq.write_table(table.rename_columns(thin), path, row_group_size=5, write_page_index=True)
+        kind = "orc" if stored == "orc" else "parquet"
+        on_disk.append(replace(file, path=str(path), size=path.stat().st_size, format=kind))
+    groups: list[MergeGroup] = overlap_groups(rules, on_disk)
+    expected = [list(map(told, survivors(group, file_opener({})))) for group in groups]
+    for task_rows in (1, 1_000_000):
+        made = merged_by_tasks(spark, {}, groups, task_rows)
+        found = [None if bits is None else list(map(told, bits)) for bits in made]
+        assert found == expected, (stored, task_rows, found, expected)
+
+
+def told(bits: Bits) -> tuple[int, list[bool]]:
+    return bits.first, bits.truths().tolist()
+
+
+def main(scratch: Path, examples: int) -> None:
+    started = start_spark(Start("", {}, "local[1]", QUIET | FAST, str(scratch), False))
+    numbers = count()
+
+    @settings(
+        max_examples=examples,
+        deadline=None,
+        derandomize=True,
+        phases=[Phase.generate],
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(buckets())
+    def merge(bucket: Bucket) -> None:
+        number = next(numbers)
+        stored = ("parquet", "orc", "thin")[number % 3]
+        # Such tables are left to the Python source.
+        unread = ("TIME(", "TIMESTAMP", "DATE") if stored == "orc" else ("TIME(",)
+        types = (*bucket.key_types, *bucket.sequence_types)
+        assume(not any(each.startswith(unread) for each in types))
+        check(started.session, bucket, scratch / f"bucket-{number}", stored)
+
+    try:
+        merge()
+        print(f"{next(numbers)} buckets are alike", flush=True)
+    finally:
+        started.stop()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]))
