@@ -23,6 +23,7 @@ from core.actions.replace import restore_main
 from core.actions.roots import savepoint_claim
 from core.actions.roots.abandoned import abandoned, store_now
 from core.actions.roots.pin_snapshot import ChosenSnapshot
+from core.actions.savepoints.create_savepoint import log_finished
 from core.actions.savepoints.unprotected import Unprotected, protect, unprotected, warning
 from core.actions.tags import stale_read_tags
 from core.errors import Corrupt, FileMissing, NotFound, Refused, UsageError
@@ -279,6 +280,7 @@ def _recover_claim(
     files, root = context.files, table.root(claim.root)
     savepoint_claim.clean(context, table, claim)
     if files.exists(table.savepoint(claim.id)):
+        log_finished(context, table, claim)
         savepoint_claim.close(context, table, claim)
         progress(Remark(f"savepoint {claim.id} is whole"))
         return
@@ -288,7 +290,9 @@ def _recover_claim(
             raise FileMissing(tag_path)
         data = files.read(tag_path)
         chosen = ChosenSnapshot(root, Snapshot.from_json(data, tag_path), data)
-        savepoint_claim.complete(context, chosen, claim, None, progress)
+        savepoint_claim.complete(
+            context, chosen, claim, None, progress, lambda each, _: log_finished(context, table, each)
+        )
     except (Refused, Corrupt, NotFound) as error:
         progress(Remark(f"{error.message}: undoing savepoint {claim.id}"))
         savepoint_claim.undo(context, table, claim)

@@ -23,6 +23,7 @@ from core.storage.local import LocalFiles
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import all_roots, main_root, root_exists
 from core.table.manifests.files import each_needed_file, missing_files
+from core.table.operations import read_operations
 from core.table.savepoints import SavepointManager
 from tests.actions.acting import ORDERS, Meanwhile, applied, contents, done, replace_rows
 from tests.faults.fault_files import some_of
@@ -109,6 +110,7 @@ def test_every_write_can_be_the_last(scene: Scene) -> None:
         scene.assert_reads_rightly(when)
         scene.recover()
         scene.assert_whole(when)
+        scene.assert_logged(when)
 
 
 def test_time_may_pass_before_several_are_recovered(warehouse_template: Path, tmp_path: Path) -> None:
@@ -121,6 +123,7 @@ def test_time_may_pass_before_several_are_recovered(warehouse_template: Path, tm
         scene.assert_all_is_there(f"killed after write {write}")
         scene.take_back()
         scene.assert_all_is_there(f"killed after write {write}, taken back")
+        assert scene.savepoints("manual") == []
 
 
 def test_a_recovery_can_be_killed_too(scene: Scene, is_long: bool) -> None:
@@ -173,6 +176,17 @@ class Scene(KilledScene):
             assert not lineage.unreadable
         newest = Lineage(files, main_root(files, ORDERS)).latest()
         assert newest is not None and newest.id == 5, when
+
+    def savepoints(self, made_by: str) -> list[int]:
+        manager = SavepointManager(self._context().files, ORDERS)
+        return sorted(each.id for each in manager.all() if each.created_by == made_by)
+
+    def assert_logged(self, when: str) -> None:
+        """Whoever finished a savepoint, an undo can find it."""
+        known = read_operations(self._context().files, ORDERS)
+        made = [each.way_back for each in known if each.action == "create-savepoint"]
+        ids = [each.arguments["id"] for each in made if each is not None and each.arguments is not None]
+        assert sorted(ids) == self.savepoints("manual"), when
 
     def let_time_pass(self) -> None:
         replace_rows(self._warehouse)

@@ -27,7 +27,6 @@ def told_of(context: Context, table: TablePath, interrupted: JournaledChange | N
     by_done: dict[bool, list[str]] = {True: [], False: []}
     for number, name in enumerate(group.names, 1):
         by_done[number in done].append(name)
-    # A savepoint that a recovery finished is there, and in no log.
     said = f"The log has {len(done)} of the {len(group.names)} parts of a {action}"
     said += f": {listed(by_done[True])}" if done else ""
     return f"{said}. Not in it: {listed(by_done[False])}"

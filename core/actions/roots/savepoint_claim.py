@@ -35,6 +35,7 @@ from core.table.lineage.lineage import numbered
 from core.table.lineage.main_branch import all_roots, main_root, named_roots
 from core.table.manifests.files import NeededNames, data_manifests, live_facts, manifest_list_paths
 from core.table.manifests.manifests import write_manifest_list
+from core.table.operations import Group
 from core.table.records import ListName, Record, Savepoint, Snapshot
 from core.table.savepoints import tagged_savepoints
 from core.text import whole_number
@@ -46,7 +47,8 @@ class Claim(Record, frozen=True, kw_only=True):
     """A savepoint that is being made, and its owner.
 
     `root` is the branch whose root gets the tag, None for the table directory. `tag_digest` is the SHA-256 of
-    the tag's bytes, `full_manifest_list` the name of the file to be written.
+    the tag's bytes, `full_manifest_list` the name of the file to be written. `group` is that of a change of
+    many.
     """
 
     numbered: ClassVar[tuple[str, ...]] = (CLAIM_PREFIX,)
@@ -63,6 +65,11 @@ class Claim(Record, frozen=True, kw_only=True):
     comment: str | None = None
     created_by: str
     owner: Owner
+    group: Group | None = None
+
+
+# What is done of a savepoint before its claim goes, so that a recovery does it as well.
+Made = Callable[[Claim, Savepoint], None]
 
 
 def claimed_ids(context: Context, table: TablePath) -> list[int]:
@@ -83,7 +90,12 @@ def next_id(files: Files, table: TablePath) -> int:
 
 
 def claim_and_tag(
-    context: Context, chosen: ChosenSnapshot, token: str, comment: str | None, created_by: CreatedBy
+    context: Context,
+    chosen: ChosenSnapshot,
+    token: str,
+    comment: str | None,
+    created_by: CreatedBy,
+    group: Group | None = None,
 ) -> Claim:
     """Claim the next id and write its tag. Of many at once each gets an id of its own."""
     files, table = context.files, chosen.root.table
@@ -99,6 +111,7 @@ def claim_and_tag(
             comment=comment,
             created_by=created_by,
             owner=this_process(context),
+            group=group,
         )
         if _claimed_and_tagged(context, chosen, claim):
             return claim
@@ -128,6 +141,8 @@ def save(
     created_by: CreatedBy,
     progress: Progress,
     tagged: Callable[[Claim], None] = lambda claim: None,
+    made: Made = lambda claim, savepoint: None,
+    group: Group | None = None,
 ) -> Savepoint:
     """Make a savepoint of the snapshot. What raises, be it `tagged` once its tag is there, takes it back.
 
@@ -136,10 +151,10 @@ def save(
     table, token = chosen.root.table, new_token()
     needed = require_whole(context, chosen, progress)
     with running(context, table, token):
-        claim = claim_and_tag(context, chosen, token, comment, created_by)
+        claim = claim_and_tag(context, chosen, token, comment, created_by, group)
         with undone_on_failure(table, lambda: undo(context, table, claim)):
             tagged(claim)
-            return complete(context, chosen, claim, needed, progress)
+            return complete(context, chosen, claim, needed, progress, made)
 
 
 def complete(
@@ -148,6 +163,7 @@ def complete(
     claim: Claim,
     needed: NeededNames | None,
     progress: Progress,
+    made: Made,
 ) -> Savepoint:
     """From the tag to the savepoint. Raises `Lost` and leaves undoing to the caller."""
     files, table = context.files, chosen.root.table
@@ -176,6 +192,7 @@ def complete(
             "Look at the table before you try again.",
         )
     files.create(table.savepoint(claim.id), savepoint.to_json())
+    made(claim, savepoint)
     close(context, table, claim)
     progress(f"wrote savepoint {claim.id}")
     return savepoint

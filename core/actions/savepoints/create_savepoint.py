@@ -70,21 +70,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     chosen = choose_as_planned(context, table, plan)
     before = SavepointManager(files, table).latest_savepoint_id()
     savepoint = keep(context, chosen, plan, progress, lambda each: _save(context, each, plan, progress))
-    outcome = Outcome(
-        action=ACTION,
-        table=plan.table,
-        message=f"Savepoint {savepoint.id} of {plan.table} keeps snapshot {savepoint.saved_snapshot_id}",
-        result={
-            "savepoint_id": savepoint.id,
-            "saved_snapshot_id": savepoint.saved_snapshot_id,
-            "schema_id": savepoint.schema_id,
-            "record_count": savepoint.record_count,
-            "branch": savepoint.branch,
-        },
-        undo=f"paimark undo {table.word}",
-    )
-    inverted, saved = {"id": savepoint.id}, savepoint.saved_snapshot_id
-    log(context, table, plan, outcome, inverse="delete-savepoint", arguments=inverted, snapshot=saved)
+    outcome = _outcome(table, savepoint)
     audit.record(
         context,
         plan,
@@ -97,12 +83,61 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     return outcome
 
 
+def log_finished(context: Context, table: TablePath, claim: savepoint_claim.Claim) -> None:
+    """Log a savepoint that another process made by hand, if it did not: before its claim goes."""
+    if claim.created_by != "manual":
+        # Those that are made by the way are in the log of what they were made for, if in any.
+        return
+    path = table.savepoint(claim.id)
+    outcome = _outcome(table, Savepoint.from_json(context.files.read(path), path))
+    asked = {"snapshot": claim.snapshot_id, "branch": claim.root, "comment": claim.comment}
+    plan = Plan(summary="", action=ACTION, arguments=asked, request=asked, group=claim.group)
+    _log(context, table, plan, outcome, claim)
+
+
+def _outcome(table: TablePath, savepoint: Savepoint) -> Outcome:
+    name = table.full_name
+    return Outcome(
+        action=ACTION,
+        table=name,
+        message=f"Savepoint {savepoint.id} of {name} keeps snapshot {savepoint.saved_snapshot_id}",
+        result={
+            "savepoint_id": savepoint.id,
+            "saved_snapshot_id": savepoint.saved_snapshot_id,
+            "schema_id": savepoint.schema_id,
+            "record_count": savepoint.record_count,
+            "branch": savepoint.branch,
+        },
+        undo=f"paimark undo {table.word}",
+    )
+
+
+def _log(
+    context: Context, table: TablePath, plan: Plan, outcome: Outcome, claim: savepoint_claim.Claim
+) -> None:
+    log(
+        context,
+        table,
+        plan,
+        outcome,
+        inverse="delete-savepoint",
+        arguments={"id": claim.id},
+        snapshot=claim.snapshot_id,
+        token=claim.token,
+    )
+
+
 def _save(context: Context, chosen: ChosenSnapshot, plan: Plan, progress: Progress) -> Savepoint:
+    table = chosen.root.table
+
     def tagged(claim: savepoint_claim.Claim) -> None:
         progress(f"tagged snapshot {chosen.snapshot.id} as {savepoint_tag(claim.id)}")
 
+    def made(claim: savepoint_claim.Claim, savepoint: Savepoint) -> None:
+        _log(context, table, plan, _outcome(table, savepoint), claim)
+
     comment = text_argument(plan.arguments, "comment")
-    return savepoint_claim.save(context, chosen, comment, "manual", progress, tagged)
+    return savepoint_claim.save(context, chosen, comment, "manual", progress, tagged, made, plan.group)
 
 
 def _rows(count: int | None) -> str:
