@@ -31,7 +31,7 @@ from core.durations import parse_duration
 from core.errors import Corrupt, Refused, UsageError
 from core.figures import counted, moment, size
 from core.storage.files import Files, read_if_there
-from core.table.layout import Root, TablePath
+from core.table.layout import CONSUMER_PREFIX, Root, TablePath
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import branch_root
 from core.table.records import Consumer, Snapshot
@@ -179,19 +179,25 @@ class ExpireSnapshots(Change[ExpireState]):
 
 def smallest_consumer(files: Files, root: Root) -> int | None:
     """The first snapshot that a registered reader of this root still has to read. Raises `Corrupt`."""
-    names = [name for name in files.names(root.consumers) if name.startswith("consumer-")]
+    return min(_consumers(files, root).values(), default=None)
+
+
+def _consumers(files: Files, root: Root) -> dict[str, int]:
+    """What each registered reader reads next. Raises `Corrupt`."""
+    names = [name for name in files.names(root.consumers) if name.startswith(CONSUMER_PREFIX)]
     paths = [f"{root.consumers}/{name}" for name in sorted(names)]
-    ids = []
+    found = {}
     for path, data in zip(paths, files.read_many(paths), strict=True):
         if data is None:
             continue
         try:
-            ids.append(Consumer.from_json(data, path).next_snapshot)
+            name = path.rpartition("/")[2].removeprefix(CONSUMER_PREFIX)
+            found[name] = Consumer.from_json(data, path).next_snapshot
         except Corrupt as error:
             raise Corrupt(
                 f"{path} does not say what its consumer reads next", "Delete it if it is no longer used."
             ) from error
-    return min(ids, default=None)
+    return found
 
 
 def _raise_earliest(files: Files, root: Root, end: int) -> None:
@@ -302,7 +308,13 @@ def _limits(
     if end > ids[-1] - rules.at_least:
         return []
     if consumer == end:
-        return [f"A consumer still reads from snapshot {consumer}: it and later ones stay"]
+        readers = [name for name, first in _consumers(lineage.files, lineage.root).items() if first == end]
+        named = (
+            f"Consumer {readers[0]} still reads"
+            if len(readers) == 1
+            else f"Consumers {', '.join(readers)} still read"
+        )
+        return [f"{named} from snapshot {end}: it and later ones stay"]
     committed = lineage.snapshot(end).time_millis
     if committed <= now_ms:
         return []

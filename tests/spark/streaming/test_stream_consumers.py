@@ -14,7 +14,7 @@ from core.actions.garbage.expire_snapshots import smallest_consumer
 from core.errors import Corrupt, PaimarkError, Refused, UsageError
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
-from tests.actions.acting import context_on, done
+from tests.actions.acting import context_on, done, planned
 from tests.interop.conftest import judge
 from tests.interop.judge import Judge
 from tests.paimon import commit, create_table, open_table
@@ -106,6 +106,8 @@ def test_no_expiry_takes_what_comes_next(log: Path, judge: Judge) -> None:
     ):
         expire(log, "shop.log")
         assert lineage(log, "shop.log").snapshot_ids() == [3, 4, 5]
+    plan = planned(context_on(log), "expire-snapshots", LOG, retain_last=1)
+    assert plan.warnings == ("Consumers copy.full, etl still read from snapshot 3: it and later ones stay",)
     assert ids(query.all()) == [21, 31, 41]
     judge.expire(log, "shop.log")
     assert lineage(log, "shop.log").snapshot_ids() == [3, 4, 5]

@@ -23,9 +23,10 @@ from tests.spark.micro_batches import lineage
 from tests.spark.streaming_child import Pump
 from tests.spark.streaming_fixture import Streaming
 
-OUT = TablePath("shop", "out")
+LOG, OUT = TablePath("shop", "log"), TablePath("shop", "out")
+PARTS = pa.schema([pa.field("id", pa.int64()), pa.field("part", pa.int32(), nullable=False)])
 SCHEMA = pa.schema([pa.field("id", pa.int64()), pa.field("said", pa.string())])
-KILLS = 50
+KILLS, READING_KILLS = 50, 20
 ROWS = 3
 # A kill can miss a query that waits for rows.
 VICTIMS = ("all", "java", *["python"] * 8)
@@ -96,6 +97,55 @@ def test_every_row_is_once_in_the_table(tmp_path: Path) -> None:
     last.close()
     ids = sorted(row["id"] for row in read_rows(warehouse, "shop.out"))
     assert ids == [*range(-others, 0), *range(fed * ROWS)]
+
+
+@pytest.mark.long
+@pytest.mark.timeout(7200)
+def test_every_row_of_a_table_is_once_in_another(tmp_path: Path) -> None:
+    """A stream in small batches with a place in its table: others commit there, and all that may expires."""
+    seed = time.time_ns()
+    warehouse, pick = tmp_path / "warehouse", Random(seed)
+    print(f"seed {seed}")
+    for name in ("log", "out"):
+        create_table(warehouse, f"shop.{name}", PARTS, partition_keys=["part"])
+    here = {"warehouse": str(warehouse)}
+    limits = {"read.stream.maxFilesPerTrigger": "2", "consumer-id": "etl"}
+    pump = Pump(
+        checkpoint=str(tmp_path / "checkpoint"),
+        source={**here, "table": "shop.log", **limits},
+        sink={**here, "table": "shop.out"},
+    )
+    fed = starts = kills = 0
+    running: Streaming | None = None
+    while kills < READING_KILLS:
+        for _ in range(3):
+            rows = {"id": range(fed, fed + 3), "part": [0, 1, 2]}
+            commit(warehouse, "shop.log", pa.table(rows, schema=PARTS))
+            fed += 3
+        if running is None:
+            running, starts = Streaming(tmp_path / f"spark-{starts}"), starts + 1
+        stop = tmp_path / f"stop-{fed}"
+        at_work(running, replace(pump, until=str(stop)), warehouse)
+        time.sleep(pick.choice([0, 0.05, pick.random(), 3 * pick.random()]))
+        if pick.random() < 0.8:
+            kill_workers(running.java)
+            stop.touch()
+            ended = running.answer()
+            assert "Traceback" not in ended, ended
+            kills += bool(ended)
+        else:
+            running.close()
+            running, kills = None, kills + 1
+        for table in (LOG, OUT):
+            with suppress(PaimarkError):
+                done(context_on(warehouse), "expire-snapshots", table, retain_last=1)
+        print(f"{time.strftime('%X')} {kills} kills", flush=True)
+    if running is not None:
+        running.close()
+    last = Streaming(tmp_path / "spark-last")
+    assert last.run(replace(pump, to_end=True)) == ""
+    last.close()
+    assert sorted(row["id"] for row in read_rows(warehouse, "shop.out")) == [*range(fed)]
 
 
 def at_work(running: Streaming, pump: Pump, warehouse: Path) -> None:
