@@ -10,6 +10,11 @@ _INTEGERS = {"TINYINT": 3, "SMALLINT": 5, "INT": 10, "INTEGER": 10, "BIGINT": 19
 _TEXTS = frozenset({"CHAR", "VARCHAR", "STRING"})
 
 
+def type_name(text: str) -> str:
+    """`CHAR` of `CHAR(3) NOT NULL`."""
+    return ColumnType.of(text).name
+
+
 def atoms(kind: Any) -> list[str]:
     """The types of single values in a type of pypaimon's."""
     match type(kind).__name__:

@@ -3,7 +3,8 @@
 Spark applies every condition again to what comes back, so what counts here is that pypaimon never drops a
 row that Spark would keep. Left out are: floating-point columns (Spark holds that NaN equals NaN and is larger
 than all else), timestamps (a literal depends on the session), decimals of more than 28 digits (pyspark rounds
-such a literal, by Python's decimal context), conditions inside nested columns, negations.
+such a literal, by Python's decimal context), CHAR (ORC fills it up with spaces), conditions inside nested
+columns, negations.
 In a table with a primary key only key and partition columns count: other conditions hold after merging. A
 column whose type was changed has no condition at all: see `type_changes`.
 """
@@ -37,10 +38,10 @@ _COMPARISONS: dict[type[Filter], str] = {
 }
 _NULL_TESTS: dict[type[Filter], str] = {IsNull: "is_null", IsNotNull: "is_not_null"}
 _EXACT = re.compile(
-    r"(BOOLEAN|TINYINT|SMALLINT|INT|INTEGER|BIGINT|DATE|DECIMAL\((\d|1\d|2[0-8]),.*\)|STRING|CHAR|VARCHAR)"
+    r"(BOOLEAN|TINYINT|SMALLINT|INT|INTEGER|BIGINT|DATE|DECIMAL\((\d|1\d|2[0-8]),.*\)|STRING|VARCHAR)"
     r"(\(\d+\))?( NOT NULL)?"
 )
-_TEXT = re.compile(r"(STRING|CHAR|VARCHAR)(\(.*\))?( NOT NULL)?")
+_TEXT = re.compile(r"(STRING|VARCHAR)(\(.*\))?( NOT NULL)?")
 
 
 def conditions(filters: Iterable[Filter], columns: Mapping[str, str]) -> list[PypaimonCondition]:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pypaimon.common.file_io import FileIO
 from pypaimon.common.identifier import Identifier
 from pypaimon.common.json_util import JSON
@@ -18,6 +19,7 @@ from pypaimon.table.file_store_table import FileStoreTable
 
 from core.errors import Corrupt, Refused
 from core.spark.datasource.conditions import PypaimonCondition, predicate
+from core.spark.datasource.field_types import atoms, type_name
 from core.spark.datasource.rust.choice import Choice
 from core.spark.datasource.rust.reading import SplitReader
 from core.spark.datasource.scan import Scan
@@ -152,11 +154,40 @@ def _read(scan: Scan, wanted: Iterable[PypaimonCondition], splits: list[Any]) ->
     builder, table = _builder(scan, wanted), open_table(scan)
     condition = predicate(builder.new_predicate_builder(), wanted)
 
+    padded = [field.name for field in table.fields if "CHAR" in map(type_name, atoms(field.type))]
+
     def by_python(part: list[Any]) -> Iterator[pa.RecordBatch]:
-        yield from builder.new_read().to_arrow_batch_reader(part)
+        reader = builder.new_read()
+        if not padded:
+            yield from reader.to_arrow_batch_reader(part)
+            return
+        for split in part:
+            yield from without_padding(scan.name, reader.to_arrow_batch_reader([split]), padded, split)
 
     reader = SplitReader(table, _columns(scan, table), condition, by_python)
     return reader.batches(Choice(scan, table), splits)
+
+
+def without_padding(
+    table: str, batches: Iterable[pa.RecordBatch], padded: Collection[str], split: Any
+) -> Iterator[pa.RecordBatch]:
+    """ORC fills CHAR up with spaces, which stock Paimon takes off again; `padded` are those columns.
+
+    Raises `Refused` where nobody can tell them from a value's own.
+    """
+    formats = {file.file_name.rpartition(".")[2].lower() for file in split.files}
+    for batch in batches:
+        for place, name in enumerate(batch.schema.names if "orc" in formats else ()):
+            if name not in padded:
+                continue
+            if len(formats) > 1 or not pa.types.is_string(batch.schema.field(place).type):
+                raise Refused(
+                    f"Column {name} of {table} holds CHAR in ORC files: which spaces are its own "
+                    "can't be told here",
+                    "Leave it out; a stock engine reads it.",
+                )
+            batch = batch.set_column(place, name, pc.utf8_rtrim(batch.column(place), " "))
+        yield batch
 
 
 def _columns(scan: Scan, table: Any) -> list[str]:

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 from msgspec.structs import replace
 
-from core.errors import NotFound
-from core.spark.datasource.paimon import open_table, plan_splits, read_splits
+from core.errors import NotFound, Refused
+from core.spark.datasource.paimon import open_table, plan_splits, read_splits, without_padding
 from core.spark.datasource.rust.choice import Choice
 from core.spark.datasource.scan import Scan, WarehouseAccess, make_scan
 from core.spark.datasource.table_rows import row_batches
@@ -40,6 +40,7 @@ class Case:
     by: str
     options: dict[str, str] = field(default_factory=dict)
     s: pa.DataType = field(default_factory=pa.string)
+    word: str = "STRING"
     written: tuple[Written, Written] = (OLD, NEW)
     compacted: bool = False
 
@@ -73,12 +74,20 @@ CASES = [
     Case("first-row", BY_RUST, {"merge-engine": "first-row", "write-only": "false"}, compacted=True),
     Case("vectors", BY_RUST, {"deletion-vectors.enabled": "true", "write-only": "false"}, compacted=True),
     Case("keyed avro", BY_RUST, {"file.format": "avro"}),
+    Case("keyed orc", BY_RUST, {"file.format": "orc"}, word="VARCHAR(5)"),
+    Case(
+        "spaces in orc",
+        _python("column s is CHAR in orc files"),
+        {"file.format": "orc"},
+        word="CHAR(5)",
+    ),
+    Case("spaces in parquet", BY_RUST, word="CHAR(5)"),
     Case(
         "rows in avro",
         _python("column s is ROW in avro files"),
         {"file.format": "avro"},
-        pa.struct([("a", pa.int32()), ("b", pa.string())]),
-        ([("+I", [1, 5, [1, "a"]])], [("+I", [2, 5, [None, "b"]])]),
+        s=pa.struct([("a", pa.int32()), ("b", pa.string())]),
+        written=([("+I", [1, 5, [1, "a"]])], [("+I", [2, 5, [None, "b"]])]),
     ),
 ]
 
@@ -93,7 +102,8 @@ def make(case: Case, warehouse: Path, judge: Judge) -> Scan:
     options = {"bucket": "1", "write-only": "true", **case.options}
     key = pa.field("k", pa.int32(), nullable=False)
     schema = pa.schema([key, ("v", pa.int32()), ("s", case.s)])
-    create_table(warehouse, "d.t", schema, primary_keys=["k"], options=options)
+    words = {"s": case.word} if pa.types.is_string(case.s) else None
+    create_table(warehouse, "d.t", schema, primary_keys=["k"], options=options, words=words)
     for rows in case.written:
         judge.put(warehouse, "d.t", rows)
     if case.compacted:
@@ -126,6 +136,15 @@ def test_its_rows_are_stock_paimons(
     alone = replace(scan, rust=False)
     assert Choice(alone, open_table(alone)).said(splits) == _python("it is switched off")
     assert by_key(read(alone, splits)) == by_key(judge.rows(tmp_path, "d.t"))
+
+
+def test_spaces_of_orc_beside_another_format_are_refused(tmp_path: Path, judge: Judge) -> None:
+    """A value's own spaces can't be told from those that fill it up."""
+    scan = make(Case("", "", {"file.format": "orc"}, word="CHAR(5)"), tmp_path, judge)
+    [split] = plan_splits(scan, [])
+    split.files[0].file_name = split.files[0].file_name.replace(".orc", ".parquet")
+    with pytest.raises(Refused, match=r"Column s of d\.t holds CHAR in ORC files"):
+        list(without_padding("d.t", [pa.RecordBatch.from_pydict({"s": ["a "]})], ["s"], split))
 
 
 def test_a_lost_file_is_named_as_python_names_it(tmp_path: Path, judge: Judge) -> None:
