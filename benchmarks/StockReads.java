@@ -74,16 +74,17 @@ public final class StockReads {
     private String answer(String[] words) throws Exception {
         switch (words[0]) {
             case "create":
-                return create(words[1], words[2], words[3].equals("keyed"));
+                return create(words[1], words[2], words[3].equals("keyed"), words.length > 4 ? words[4] : "");
             case "write":
                 return write(words[1], words[2], Long.parseLong(words[3]), Long.parseLong(words[4]),
-                        Long.parseLong(words[5]), words[6].equals("compact"));
+                        Long.parseLong(words[5]), words[6]);
             default:
                 return ask(words[0], words[1], words[2], Long.parseLong(words[3]));
         }
     }
 
-    private String create(String database, String table, boolean keyed) throws Exception {
+    /** {@code options} are {@code name=value}, apart by semicolons. */
+    private String create(String database, String table, boolean keyed, String options) throws Exception {
         catalog.createDatabase(database, true);
         Schema.Builder schema = Schema.newBuilder()
                 .column("id", DataTypes.BIGINT().notNull())
@@ -96,15 +97,23 @@ public final class StockReads {
         }
         // Runs stay as they were written until a compaction is asked for.
         schema.option("write-only", "true");
+        for (String option : options.isEmpty() ? new String[0] : options.split(";")) {
+            schema.option(option.substring(0, option.indexOf('=')), option.substring(option.indexOf('=') + 1));
+        }
         catalog.createTable(Identifier.create(database, table), schema.build(), false);
         return "";
     }
 
-    /** One commit of {@code count} rows with the ids {@code first}, {@code first + step}, ... */
-    private String write(String database, String name, long first, long step, long count, boolean compact)
+    /**
+     * One commit of {@code count} rows with the ids {@code first}, {@code first + step}, ...
+     *
+     * <p>{@code after}: {@code keep} the files as they are, {@code merge} them as the table does on its own, or
+     * {@code compact} them all.
+     */
+    private String write(String database, String name, long first, long step, long count, String after)
             throws Exception {
         Table table = catalog.getTable(Identifier.create(database, name));
-        table = table.copy(Map.of("write-only", String.valueOf(!compact)));
+        table = table.copy(Map.of("write-only", String.valueOf(after.equals("keep"))));
         BatchWriteBuilder builder = table.newBatchWriteBuilder();
         try (BatchTableWrite writer = builder.newWrite(); BatchTableCommit commit = builder.newCommit()) {
             writer.withIOManager(IOManager.create(System.getProperty("java.io.tmpdir")));
@@ -118,7 +127,7 @@ public final class StockReads {
                         (int) (mixed % 1000),
                         BinaryString.fromString("note " + mixed)));
             }
-            if (compact) {
+            if (after.equals("compact")) {
                 writer.compact(BinaryRow.EMPTY_ROW, 0, true);
                 writer.compact(BinaryRow.EMPTY_ROW, 1, true);
             }

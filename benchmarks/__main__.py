@@ -13,6 +13,7 @@ MODULES = (
     "benchmarks.reclaim",
     "benchmarks.spark_start",
     "benchmarks.spark_scans",
+    "benchmarks.source_scans",
 )
 
 

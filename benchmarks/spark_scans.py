@@ -43,7 +43,7 @@ WAYS = ("read before", "new", "python source", "pypaimon", "stock")
 _SLOW = ("python source", "pypaimon")
 _SMALL_RUNS, _EQUAL_RUNS = 4, 4
 # What statements run on, by both sides.
-_MEMORY = "2g"
+MEMORY = "2g"
 
 
 class Cost(NamedTuple):
@@ -62,7 +62,7 @@ class Stock:
 
     def __init__(self, workspace: Path, warehouse: Path) -> None:
         source = str(Path(__file__).parent / "StockReads.java")
-        command = build_command(workspace, [source], [f"-Xmx{_MEMORY}"])
+        command = build_command(workspace, [source], [f"-Xmx{MEMORY}"])
         self._process = subprocess.Popen(
             [*command, str(warehouse)],
             stdin=subprocess.PIPE,
@@ -196,15 +196,15 @@ def with_python(engine: Engine, text: str) -> Cost:
         run(engine, "RESET spark.paimark.scan")
 
 
-def report(costs: Costs) -> None:
+def report(costs: Costs, tables: Sequence[str] = TABLES, ways: Sequence[str] = WAYS) -> None:
     ratios: defaultdict[str, list[float]] = defaultdict(list)
-    print(f"{'':24}" + "".join(f"{way:>24}" for way in WAYS))
-    print(f"{'':24}" + f"{'wall ms   cpu ms  ratio':>24}" * len(WAYS))
-    for table in TABLES:
+    print(f"{'':24}" + "".join(f"{way:>24}" for way in ways))
+    print(f"{'':24}" + f"{'wall ms   cpu ms  ratio':>24}" * len(ways))
+    for table in tables:
         for question in QUESTIONS:
             stock = _medians(costs[table, question, "stock"])
             line = f"{table + ' ' + question:24}"
-            for way in WAYS:
+            for way in ways:
                 found = costs.get((table, question, way))
                 if not found:
                     line += f"{'-':>24}"
@@ -213,7 +213,7 @@ def report(costs: Costs) -> None:
                 ratios[way].append(cost.wall / stock.wall)
                 line += f"{cost.wall:10.0f}{cost.cpu:9.0f}{cost.wall / stock.wall:7.2f}".rjust(24)
             print(line)
-    means = "".join(f"{_mean(ratios[way]):24.2f}" if ratios[way] else f"{'-':>24}" for way in WAYS)
+    means = "".join(f"{_mean(ratios[way]):24.2f}" if ratios[way] else f"{'-':>24}" for way in ways)
     print(f"{'geometric mean':24}{means}")
 
 
@@ -225,13 +225,17 @@ def _mean(ratios: Sequence[float]) -> float:
     return math.exp(sum(map(math.log, ratios)) / len(ratios))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+def arguments(described: str | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=described.splitlines()[0] if described else "")
     parser.add_argument("--rows", type=int, default=3_000_000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--slow-rounds", type=int, default=1, help="of the Python source and pypaimon alone")
     parser.add_argument("--keep", type=Path, help="a directory for the tables, used again if it has them")
-    given = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> None:
+    given = arguments(__doc__)
     with tempfile.TemporaryDirectory() as place:
         warehouse = given.keep or Path(place) / "warehouse"
         (Path(place) / "stock").mkdir()
@@ -239,7 +243,7 @@ def main() -> None:
         if not (warehouse / "bench.db").exists():
             print("writing tables", file=sys.stderr)
             write_tables(stock, given.rows)
-        conf = {"spark.driver.memory": _MEMORY}
+        conf = {"spark.driver.memory": MEMORY}
         engine = Engine(Settings(str(warehouse), read_only=True, spark_conf=conf), Path(place) / "log")
         try:
             report(measure(engine, stock, warehouse, given.rows, given.rounds, given.slow_rounds))
