@@ -5,7 +5,9 @@ Runs in Spark's Python workers, so pypaimon is imported only where it is used.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
@@ -24,8 +26,11 @@ if TYPE_CHECKING:
 # Fewer bytes than this are not worth a task of their own.
 _TASK_BYTES = 32 << 20
 _MOST_TASKS = 10_000
-# A byte of files that must be merged row by row, in bytes of files read as they are.
-_MERGING_COSTS = 16
+# A byte of files that must be merged row by row, in bytes of files read as they are: in Python, and by
+# pypaimon-rust.
+_MERGING_COSTS, _RUST_MERGING_COSTS = 16, 4
+# What pypaimon-rust reads keeps about one core busy; as many threads as a node has cores wait for each other.
+_RUST_THREADS = "TOKIO_WORKER_THREADS", "2"
 
 
 class Part(InputPartition):
@@ -55,11 +60,13 @@ class PaimarkReader(DataSourceReader):
 
     @hints_told()
     def partitions(self) -> list[InputPartition]:
-        from core.spark.datasource.paimon import plan_splits
+        from core.spark.datasource.paimon import open_table, plan_splits
+        from core.spark.datasource.rust.choice import Choice
 
-        parts: list[InputPartition] = [
-            Part(group) for group in grouped(plan_splits(self.scan, self.conditions))
-        ]
+        splits = plan_splits(self.scan, self.conditions)
+        choice = Choice(self.scan, open_table(self.scan))
+        by_python = [bool(choice.why_python(split)) for split in splits]
+        parts: list[InputPartition] = [Part(group) for group in grouped(splits, by_python)]
         settle()
         return parts
 
@@ -70,6 +77,7 @@ class PaimarkReader(DataSourceReader):
         if not isinstance(partition, Part):
             return
         schema = to_arrow_schema(self.spark_schema)
+        os.environ.setdefault(*_RUST_THREADS)
         for batch in read_splits(self.scan, self.conditions, partition.splits):
             yield fit_batch(batch, schema)
 
@@ -92,12 +100,9 @@ class _Pushing:
         return filters
 
 
-def grouped(splits: Sequence[Any]) -> list[list[Any]]:
-    """Neighbours together until they are worth a task."""
-    sizes = [
-        sum(file.file_size for file in split.files) * (1 if split.raw_convertible else _MERGING_COSTS)
-        for split in splits
-    ]
+def grouped(splits: Sequence[Any], by_python: Iterable[bool] = repeat(True)) -> list[list[Any]]:
+    """Neighbours together until they are worth a task. `by_python` says of each who reads it."""
+    sizes = [_cost(split, slow) for split, slow in zip(splits, by_python, strict=False)]
     enough = max(_TASK_BYTES, sum(sizes) // _MOST_TASKS)
     groups: list[list[Any]] = []
     filled = enough
@@ -108,3 +113,9 @@ def grouped(splits: Sequence[Any]) -> list[list[Any]]:
         groups[-1].append(split)
         filled += size
     return groups
+
+
+def _cost(split: Any, by_python: bool) -> int:
+    merging = _MERGING_COSTS if by_python else _RUST_MERGING_COSTS
+    size: int = sum(file.file_size for file in split.files)
+    return size if split.raw_convertible else size * merging

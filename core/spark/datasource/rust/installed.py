@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 
 PACKAGE = "pypaimon-rust"
@@ -10,6 +11,7 @@ INSTALL = "pip install 'paimark[fast]'"
 _LINE = ("0", "4")
 
 
+@cache
 def why_missing() -> str:
     """Why it reads nothing in this Python; empty where it does."""
     try:

@@ -20,6 +20,8 @@ from core.spark.datasource.rust.judgement import told_options
 
 Batches = Iterator[pa.RecordBatch]
 ByPython = Callable[[list[Any]], Batches]
+# As many as pypaimon is told to read at a time.
+_BATCH_ROWS = 8192
 _LOG = logging.getLogger("paimark")
 
 
@@ -73,7 +75,7 @@ class SplitReader:
             self._read = self._opened()
         reader = self._read.read_arrow([Split.deserialize(serialize_split_v1(split))])
         try:
-            yield from (batch for batch in reader if batch.num_rows)
+            yield from _joined(reader)
         finally:
             reader.close()
 
@@ -93,6 +95,20 @@ class SplitReader:
         if self._condition is not None:
             builder = builder.with_filter(_words(self._condition))
         return builder.new_read()
+
+
+def _joined(batches: Iterable[pa.RecordBatch]) -> Batches:
+    """Merged rows come a thousand at a time, and each batch costs a message to Spark. No batch is empty."""
+    waiting: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in batches:
+        waiting.append(batch)
+        rows += batch.num_rows
+        if rows >= _BATCH_ROWS:
+            yield pa.concat_batches(waiting)
+            waiting, rows = [], 0
+    if rows:
+        yield pa.concat_batches(waiting)
 
 
 def _words(condition: Any) -> dict[str, Any]:
