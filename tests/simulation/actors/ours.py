@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -88,10 +89,16 @@ class Ours:
             given = dict(plan.request)
         elif undone is not None and undone.action == "rename-tag":
             action, given = undone.action, {"name": undone.arguments["to"], "to": undone.name}
-        elif undone is not None and undone.action in OPPOSITES:
-            action, argument, planned_as = OPPOSITES[undone.action]
+        elif (taken_back := undone.action if undone else self._logged(plan.undoes)) in OPPOSITES:
+            action, argument, planned_as = OPPOSITES[taken_back]
             given = {argument: plan.arguments.get(planned_as)}
         return Operation(self.actor, action, given, planned, Seen.now(self.world.store), undone)
+
+    def _logged(self, token: str | None) -> str:
+        """The action of an operation of which no actor knows: whoever recovers a savepoint logs it, too."""
+        ends = f"-{token}"
+        logged = [data for path, data in self.world.store.files.items() if path.endswith(ends)]
+        return str(json.loads(logged[0])["action"]) if token and logged else ""
 
     def _apply(self, operation: Operation, plan: Plan, *, is_recovery: bool) -> None:
         self.world.tell(self.actor, f"applies {plan.action}: {plan.summary}")
