@@ -32,6 +32,7 @@ from tui.session import Session
 from tui.terminal.capabilities import can_erase, can_link
 from tui.terminal.clipboard import copy_sequence
 from tui.terminal.key_order import Cancellable, RowsScreen, binding_of, settled
+from tui.terminal.lending import why_to_stay
 from tui.terminal.mouse import toggle
 from tui.terminal.sent_cells import SentCells
 from tui.theme import THEMES, best_theme, make_theme, wants_no_colors
@@ -356,9 +357,8 @@ class Console(App[None]):
             widget.action_move(rows)
 
     def action_suspend(self) -> None:
-        """ctrl+z, but not while a change is written: others would take one that stands still for dead."""
-        if self.session.changes:
-            self.say("A change is being written: ctrl+z waits for its end", "warn")
+        if why := why_to_stay(is_changing=bool(self.session.changes)):
+            self.say(why, "warn")
         else:
             self.action_suspend_process()
 

@@ -1,7 +1,8 @@
-"""The terminal lent to another program: its keys are that program's alone."""
+"""The terminal lent to another program, whose keys are its alone, or left to the shell for a while."""
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -28,3 +29,14 @@ def lent(suspended: Suspended) -> Iterator[None]:
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+
+def why_to_stay(*, is_changing: bool) -> str:
+    """Why ctrl+z may not stop the console now; empty where it may."""
+    if is_changing:
+        # Others would take one that stands still for dead.
+        return "A change is being written: ctrl+z waits for its end"
+    if os.getpgrp() == os.getsid(0):
+        # As with `ssh -t host paimark`: no shell has put it into a group, and none could bring it back.
+        return "ctrl+z needs a shell that brings Paimark back, and there is none here"
+    return ""

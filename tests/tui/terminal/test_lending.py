@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from contextlib import nullcontext
+from typing import Any
 
 import pytest
 
@@ -23,3 +24,17 @@ def test_keys_for_the_program_leave_the_console_alone(name: str, code: int) -> N
     assert ran.returncode in (code, 1)
     assert (b"on" in ran.stdout) is (name == "SIGTSTP")
     assert signal.getsignal(getattr(signal, name)) is before
+
+
+def test_ctrl_z_is_for_where_a_shell_brings_the_console_back() -> None:
+    """A shell puts each of its jobs into a group; what is started without one leads the session."""
+    said = "from tui.terminal.lending import why_to_stay; print(why_to_stay(is_changing=False))"
+
+    def told(**started: Any) -> str:
+        command = [sys.executable, "-c", said]
+        return str(
+            subprocess.run(command, check=True, capture_output=True, text=True, **started).stdout
+        ).strip()
+
+    assert told(process_group=0) == ""
+    assert told(start_new_session=True).startswith("ctrl+z needs a shell")
